@@ -112,14 +112,10 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
             for link, load in dict.fromkeys((a.link, a.load) for a in asked)
             if link
         ]
-        drives = {
-            (mechanism.joint_index(one.joint), one.kind): given[places[one.name][0]]
-            for one in asked
-            if one.joint
-        }
-        prepared, rows = _prepared(
-            home, mechanism, model, fixed, loose, given, places.get(GRAVITY, range(0)), drives
-        )
+        drives = _drives(mechanism, asked, {name: given[at[0]] for name, at in places.items()})
+        own = runtime_inertia.gather(home, model, fixed, loose, given)
+        gravity = [given[k] for k in places.get(GRAVITY, ())]
+        prepared, rows = _prepared(home, mechanism, model, own, gravity, drives)
         regroup, guarded = (
             home.freeze(
                 REGROUP,
@@ -142,6 +138,17 @@ def _places(asked: Sequence[Adjustable]) -> dict[str, range]:
         found[one.name] = range(first, first + one.size)
         first += one.size
     return found
+
+
+def _drives(
+    mechanism: Mechanism, asked: Sequence[Adjustable], first: Mapping[str, Scalar]
+) -> dict[tuple[int, str], Scalar]:
+    """Return the numbers of drives by joint and kind, from the `first` parameter of each that may change."""
+    return {
+        (mechanism.joint_index(adjustable.joint), adjustable.kind): first[adjustable.name]
+        for adjustable in asked
+        if adjustable.joint
+    }
 
 
 def _without(body: Body, links: Collection[str]) -> Body:
@@ -205,14 +212,11 @@ def _prepared(
     home: Derivation,
     mechanism: Mechanism,
     model: Model,
-    fixed: Sequence[Inertia],
-    loose: Sequence[Matter],
-    given: Sequence[Scalar],
-    gravity: range,
+    own: Sequence[RigidInertia],
+    gravity: Sequence[Scalar],
     drives: Mapping[tuple[int, str], Scalar],
 ) -> tuple[Prepared, list[Scalar]]:
-    """(where everything stands, the array)."""
-    own = runtime_inertia.gather(home, model, fixed, loose, given)
+    """Return where everything stands, and the array: inertias as links have them and regrouped, gravity, drives, least pivots."""
     felt = runtime_inertia.regrouped(home, model, own)
     recorder = runtime_inertia.Recorder()
     kept: tuple[Ten, ...] = tuple(map(recorder.ten, felt))
@@ -220,7 +224,7 @@ def _prepared(
     plain = tuple(map(recorder.ten, own))
     first = len(recorder.rows) + len(gravity)
     least = _least(home, mechanism, model, own, drives)
-    rows = [*recorder.rows, *(given[k] for k in gravity), *drives.values(), *least.values()]
+    rows = [*recorder.rows, *gravity, *drives.values(), *least.values()]
     size = len(rows) - len(least)
     return Prepared(
         plain,
