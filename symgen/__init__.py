@@ -23,7 +23,7 @@ _HOME = {
     "from_mujoco": "symgen.description.from_mujoco",
     "from_pinocchio": "symgen.description.from_pinocchio",
     "program": "symgen.pipeline.build",
-    "derivative": "symgen.pipeline.differentiating",
+    "derivative": "symgen.pipeline.differentiation",
     "inertial_parameters": "symgen.pipeline.parameters",
     "generate": "symgen.delivery.writing",
     "compile": "symgen.machine.solver",
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from symgen.mechanism.notes import Note
     from symgen.pipeline.assembly_report import assemble
     from symgen.pipeline.build import program
-    from symgen.pipeline.differentiating import derivative
+    from symgen.pipeline.differentiation import derivative
     from symgen.pipeline.parameters import inertial_parameters
     from symgen.verification.report import Report
 

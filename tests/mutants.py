@@ -249,7 +249,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "methods/rk4",
             "methods/semi_implicit_euler",
             "pipeline/composing",
-            "pipeline/chain_rule",
+            "pipeline/differentiation/chain_rule",
             "reference/time_step",
         ),
         ("tests/test_step.py",),

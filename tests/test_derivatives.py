@@ -21,7 +21,7 @@ from symgen.emission import printer
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import build, differentiating
+from symgen.pipeline import build, differentiation
 from symgen.pipeline.differentiation import _partials, forward, implicit
 from symgen.support.errors import ArgumentError, OutOfReach, UnknownName
 from symgen.verification import floating, running_error
@@ -263,9 +263,9 @@ def test_a_planted_error_is_caught_twice(
     )
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
-    sound = differentiating.differentiate(base, wanted, equation)
+    sound = differentiation.differentiate(base, wanted, equation)
     plant(monkeypatch)
-    broken = differentiating.differentiate(base, wanted, equation)
+    broken = differentiation.differentiate(base, wanted, equation)
     for made, passes in ((sound, True), (broken, False)):
         assert check_algebra(made, truth(name), function).passed is passes
         checks = check_identities({**others, function: made}, None, truth(name))
@@ -414,13 +414,13 @@ def test_what_is_too_long_says_how_long_and_what_else_there_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     base = symgen.program("scara", "inverse_dynamics")
-    monkeypatch.setattr(differentiating, "ROW_BUDGET", 20)
+    monkeypatch.setattr(differentiation, "ROW_BUDGET", 20)
     ways = r"ask for inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
     with pytest.raises(
         OutOfReach, match=rf"inverse_dynamics:jacobian needs about \d+ rows, more than 20; {ways}"
     ):
         symgen.derivative(base)
-    monkeypatch.setattr(differentiating, "LEFT", 1000)
+    monkeypatch.setattr(differentiation, "LEFT", 1000)
     with pytest.raises(
         OutOfReach, match=r"inverse_dynamics:vjp\(q\) needs \d+ rows, more than 20; lock joints"
     ):

@@ -14,7 +14,7 @@ import pytest
 import symgen
 from symgen.derivation.spatial import Vector
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.derivative_recursion import bodies, derivatives, motion, recursion
+from symgen.methods.derivative_recursion import bodies, motion, recursion
 from symgen.pipeline.derive import derive
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -209,7 +209,7 @@ def slides_do_not_displace(patch: pytest.MonkeyPatch) -> None:
 
 def half_is_whole(patch: pytest.MonkeyPatch) -> None:
     """(13) without ½."""
-    patch.setattr(derivatives, "bias_force", _whole(derivatives.bias_force))
+    patch.setattr(recursion, "bias_force", _whole(recursion.bias_force))
 
 
 def _whole(bias_force: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import symgen
 from symgen.cli import main
 from symgen.delivery.verifying import verify
 from symgen.derivation.model import refuse_many_joints
-from symgen.pipeline import build, derive, differentiating
+from symgen.pipeline import build, derive, differentiation
 from symgen.support.errors import OutOfReach, TooLong
 from tests.test_left_out import content
 
@@ -51,7 +51,7 @@ def forget() -> None:
 
 
 def limit(patch: pytest.MonkeyPatch, rows: int) -> None:
-    for module in (derive, differentiating):
+    for module in (derive, differentiation):
         patch.setattr(module, "ROW_BUDGET", rows)
 
 

@@ -20,7 +20,8 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.methods import rk4
-from symgen.pipeline import build, chain_rule, composing, derive
+from symgen.pipeline import build, composing, derive
+from symgen.pipeline.differentiation import chain_rule
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states

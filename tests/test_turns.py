@@ -17,7 +17,7 @@ import pytest
 import symgen
 from symgen.ir.program import BY_SERIES, STUMPFF, Port, Program, Row
 from symgen.mechanism.joints import joint_type
-from symgen.pipeline.differentiating import differentiate
+from symgen.pipeline.differentiation import differentiate
 from symgen.pipeline.differentiation.series import expanded
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb

@@ -141,7 +141,7 @@ class Program:
     rounds: int | None = field(default=None, compare=False)
     """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
     origin: Any = field(default=None, compare=False, repr=False)
-    """A `symgen.pipeline.differentiating.Origin`, if rows of turns would lose digits when differentiated as they are."""
+    """A `symgen.pipeline.differentiation.Origin`, if rows of turns would lose digits when differentiated as they are."""
 
     @property
     def programs(self) -> tuple[Program, ...]:

@@ -24,12 +24,11 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import (
     adjusting,
-    chain_rule,
     choose,
     composing,
     contacts,
     derive,
-    differentiating,
+    differentiation,
     form,
     loop_closure,
     noticing,
@@ -213,7 +212,7 @@ def build_program(
     if options.series:
         return built
     again = partial(build_program, mechanism, method=built.method, options=options)
-    return differentiating.remembered(built, again)
+    return differentiation.remembered(built, again)
 
 
 @lru_cache(maxsize=256)
@@ -330,14 +329,14 @@ def _differentiate(
     """Build a derivative: of the function's rows by that method, or by a recursion of its own where that is shorter."""
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
-    recursion = differentiating.RECURSION
+    recursion = differentiation.RECURSION
     if method == recursion and method not in methods.providers(wanted.of):
         return _by_recursion(mechanism, function, recursion, options)
     options_of_rows = replace(options, anywhere=loop_closure.known(mechanism, wanted.of))
     base = build_program(mechanism, wanted.of, method, replace(options_of_rows, series=True))
-    differentiating.require_arguments(base, wanted, options.at_run_time)
+    differentiation.require_arguments(base, wanted, options.at_run_time)
     of_rows = _of_rows(mechanism, function, base.method, options_of_rows)
-    if method is not None or differentiating.recursive(wanted) is None:
+    if method is not None or differentiation.recursive(wanted) is None:
         return of_rows
     with suppress(OutOfReach):
         of_recursion = _by_recursion(mechanism, function, recursion, options)
@@ -352,12 +351,12 @@ def _by_recursion(
     """Take a derivative out of the function that has it among its results."""
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
-    whole = differentiating.recursive(wanted)
+    whole = differentiation.recursive(wanted)
     if whole is None:
         raise RequestError(
             f"method '{method}' does not compute {wanted.name}; write it without a method"
         )
-    return differentiating.out_of(build_program(mechanism, whole, method, options), wanted)
+    return differentiation.out_of(build_program(mechanism, whole, method, options), wanted)
 
 
 @cached("program")
@@ -366,9 +365,9 @@ def _of_rows(mechanism: Mechanism, function: str, method: str, options: ProgramO
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
     compose = methods.composition(method, wanted.of)
-    if compose is not None and wanted.mode == "jacobian" and differentiating.of_steps(wanted):
+    if compose is not None and wanted.mode == "jacobian" and differentiation.of_steps(wanted):
         try:
-            return chain_rule.jacobian(
+            return differentiation.by_chain_rule(
                 mechanism, wanted, method, compose, options, _called(mechanism, options)
             )
         except TooManyRows:
@@ -379,12 +378,12 @@ def _of_rows(mechanism: Mechanism, function: str, method: str, options: ProgramO
     solved = FUNCTIONS[wanted.of].solves
     if solved is None or _redundant(mechanism, wanted.of, options):
         base = build_program(mechanism, wanted.of, method, replace(options, series=True))
-        return differentiating.differentiate(base, wanted)
+        return differentiation.differentiate(base, wanted)
     series = replace(options, series=True) if solved.solution == wanted.of else options
     base = build_program(mechanism, solved.solution, method, series)
     # the same in every real type, as what is kept is
     equation = build_program(mechanism, solved.equation, None, replace(options, real=DOUBLE.name))
-    return differentiating.differentiate(base, wanted, equation)
+    return differentiation.differentiate(base, wanted, equation)
 
 
 def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> bool:

@@ -59,7 +59,7 @@ which is half of its derivative along v. So c needs no sweep of its own:
     ∂a/∂q = −M⁻¹ ∂τ/∂q at a = M⁻¹ (τ − c),    ∂a/∂v = −M⁻¹ ∂τ/∂v                                                           (D14)
 """
 
-from symgen.methods.derivative_recursion.derivatives import (
+from symgen.methods.derivative_recursion.recursion import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )

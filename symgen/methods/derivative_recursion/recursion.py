@@ -1,14 +1,16 @@
-"""The recursion: four wrenches of every degree of freedom, carried inward to all that carry it, (D6)-(D12).
+"""Inverse dynamics differentiated, and forward dynamics by it: ∂FD = −M⁻¹ ∂ID at the acceleration that the forces cause.
 
+The recursion has four wrenches of every degree of freedom, carried inward to all that carry it, (D6)-(D12).
 `symgen.methods.derivative_recursion` derives them. Each is made once for a joint, of its composite body; what crosses the joints
 between it and the base is the same wrench, turned and moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from symgen.derivation import constants
 from symgen.derivation.gravity_compensation import bears, slopes
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
@@ -33,6 +35,8 @@ from symgen.methods.derivative_recursion.motion import (
     twice,
 )
 from symgen.methods.shared.composite import composite_inertias
+from symgen.methods.shared.elimination import Eliminated, full
+from symgen.methods.shared.factor import less_the_bias
 from symgen.methods.shared.motion import force_and_moment
 from symgen.methods.shared.outward import outward_sweep
 
@@ -171,3 +175,62 @@ def _added(rows: Square, diagonal: Sequence[Scalar]) -> Square:
 
 def _square(linkage: Linkage) -> Square:
     return [[linkage.zero for _ in linkage.dofs] for _ in linkage.dofs]
+
+
+def inverse_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """∂τ/∂q, ∂τ/∂v and M at (q, v, a)."""
+    found = Recursion(linkage)
+    return _flat(found.by_q(linkage.inputs["a"])), _flat(found.by_rates), full(linkage, found.mass)
+
+
+def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """∂a/∂q, ∂a/∂v and M⁻¹ at (q, v, tau), a solve a column: (D14)."""
+    found = Recursion(linkage)
+    apart = Eliminated(linkage, found.mass)
+    c = linkage.coupling.felt(bias_force(linkage, found))
+    a = apart.solve(less_the_bias(linkage, c))
+    for index, ai in enumerate(a):
+        linkage.home.name(f"a_{index + 1}", ai)
+    slopes = [
+        linkage.coupling.felt_both(one)
+        for one in (found.by_q(linkage.coupling.followed(a)), found.by_rates)
+    ]
+    solved = [
+        _columns([apart.solve([-x for x in column]) for column in _columns(one)]) for one in slopes
+    ]
+    return _flat(solved[0]), _flat(solved[1]), apart.inverse()
+
+
+def bias_force(linkage: Linkage, found: Recursion) -> list[Scalar]:
+    """c = ½ ∂τ/∂v v + g − Jᵀ wrench: what of it is due to v is quadratic in v, (D13)."""
+    v, half = linkage.inputs["v"], linkage.scalar(constants.rational(1) / 2)
+    linkage.home.step("bias force, (D13)")
+    moved = [linkage.dot(row, v) * half for row in found.by_v]
+    pull: list[Vector] = []
+    loads: list[Wrench] = list(linkage.loads)
+    for i in reversed(range(len(linkage))):
+        for c in linkage.links[i].children:
+            loads[i] = added(
+                loads[i],
+                wrench_to_parent(linkage.links[c].rotation, linkage.links[c].arm, *loads[c]),
+            )
+    for i, link in enumerate(linkage.links):
+        linkage.step(i, "gravity on the composite body, and loads")
+        pull.append(
+            linkage.against_gravity(i)
+            if link.parent < 0
+            else link.rotation.to_child(pull[link.parent])
+        )
+        n, f = found.composite[i].momentum(linkage.zeros, pull[i])
+        for dof in link.dofs:
+            moved[dof.index] = moved[dof.index] + dof.project(n - loads[i][0], f - loads[i][1])
+            linkage.name("c", dof.index, moved[dof.index])
+    return moved
+
+
+def _flat(rows: Iterable[Sequence[Scalar]]) -> list[Scalar]:
+    return [x for row in rows for x in row]
+
+
+def _columns(rows: Square) -> Square:
+    return [list(column) for column in zip(*rows, strict=True)]

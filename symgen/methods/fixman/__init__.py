@@ -3,7 +3,7 @@
 In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
 WC's chain of rigid bodies, and a tree of them, with joints of any sort (`fixman:spatial`). `fixman` itself is the planar
 form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one
-(`fixman.partition`), and in a plane the slope of ln det M besides (`fixman.gradient`).
+(`fixman.partition`), and in a plane the slope of ln det M besides (`fixman.factor`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every link freed and then held by its hard coordinates: what applies M⁻¹ of LC (12), in a plane and in space."""
+"""Every link freed and then held by its hard coordinates: what applies M⁻¹ of LC (12), in a plane and in space, and ∂ ln det M/∂q."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.methods.fixman.applicability import in_a_plane
-from symgen.methods.fixman.gradient import gradient
-from symgen.methods.fixman.partition import Partition, eliminate, soft_inverse, soft_rates
+from symgen.methods.fixman.partition import (
+    Block,
+    Partition,
+    Pivot,
+    eliminate,
+    product,
+    soft_inverse,
+    soft_rates,
+    turned_over,
+)
 from symgen.methods.fixman.planar import absolute_forces, joint_rates, planar, rates_in_turn
 from symgen.methods.fixman.spatial import spatial
 from symgen.methods.shared.factor import Factor, Results
@@ -97,3 +105,56 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> Results:
     """d ln det M / dq of a planar chain."""
     held = in_plane(linkage)
     return (gradient(linkage, held.partition, held.hard),)
+
+
+def gradient(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:
+    """∂ ln det M/∂q out of Fixman's theorem: Σ tr(Z_ji ∂H^bb_ij/∂q_k) with Z = (H^bb)⁻¹, since no angle enters det G (LC (8)).
+
+    A block beside the diagonal counts twice, of one on it the half is given. ∂H^bb/∂q_k has a block or two, so the inverse is
+    needed only where the block tridiagonal H^bb of a chain has blocks itself.
+    """
+    inverse = selected_inverse(linkage, pivots)
+    found = [linkage.zero] * len(linkage.dofs)
+    for k in range(len(linkage)):
+        linkage.step(k, "slope of ln det M, LC (8)")
+        half = linkage.zero
+        for place, bend in partition.bend.get(k, {}).items():
+            for row, other in zip(inverse[place], bend, strict=True):
+                half = half + linkage.dot(row, other)
+        (own,) = partition.dofs[k]
+        found[own] = half + half
+        linkage.name("slope", k, found[own])
+    return found
+
+
+def selected_inverse(linkage: Linkage, pivots: list[Pivot]) -> dict[tuple[int, int], Block]:
+    """The blocks (i, i) and (i, i − 1) of Z = (H^bb)⁻¹ of a chain, from its elimination, base → tip, one from the one before.
+
+    Over a pivot S_i = L Δ Lᵀ, with the g = (L Δ)⁻¹ H^bb_ij, j = i − 1, of `eliminate`:
+
+        Z_ij = L⁻ᵀ U,   U = −g Z_jj,   Z_ii = L⁻ᵀ (Δ⁻¹ − U gᵀ) L⁻¹.
+    """
+    found: dict[tuple[int, int], Block] = {}
+    for i, pivot in enumerate(pivots):
+        linkage.step(i, "inverse of the hard block, LC (8)")
+        size = range(len(pivot.delta))
+        core = [[pivot.inverse[r] if r == c else linkage.zero for c in size] for r in size]
+        for j, gain in pivot.gain.items():
+            U = [[-x for x in row] for row in product(linkage, gain, found[j, j])]
+            found[i, j] = _backward(pivot.lower, U)
+            core = [
+                [x - linkage.dot(U[r], gain[c]) for c, x in enumerate(row)]
+                for r, row in enumerate(core)
+            ]
+        whole = _backward(pivot.lower, turned_over(_backward(pivot.lower, core)))
+        found[i, i] = [[whole[min(r, c)][max(r, c)] for c in size] for r in size]
+    return found
+
+
+def _backward(lower: Block, block: Block) -> Block:
+    """L⁻ᵀ block."""
+    out = [list(row) for row in block]
+    for r in reversed(range(len(out))):
+        for s in range(r + 1, len(out)):
+            out[r] = [x - lower[s][r] * y for x, y in zip(out[r], out[s], strict=True)]
+    return out

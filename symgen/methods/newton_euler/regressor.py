@@ -11,7 +11,7 @@ as w·moment + u·force:
     m: u·a,    h: a × w + Uᵀ u,    J_kl: w·n_kl,                                                                          (2)
 
 n_kl the moment for a unit of J_kl. Twists go outward link by link, by φᵀ of RK (2.16). Row j is nothing for a link that j does
-not carry. Where the axes of three joints or more go through one point (`meeting`) and the origin is away from it by p, u = w × p:
+not carry. Where the axes of three joints or more go through one point (`meetings`) and the origin is away from it by p, u = w × p:
 
     m: w·(p × a),    h_k: w·(e_k × a + p × U e_k).                                                                        (3)
 
@@ -30,8 +30,7 @@ from symgen.derivation.closed_forms import feels
 from symgen.derivation.constants import Mat3, Vec3
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import Vector, times, transposed, twist_to_child
-from symgen.methods.newton_euler.spherical_wrist import Point, meetings
+from symgen.derivation.spatial import SplitShift, Vector, times, transposed, twist_to_child
 from symgen.methods.shared.motion import Motion, acceleration_field
 from symgen.methods.shared.outward import outward_sweep
 
@@ -228,3 +227,69 @@ def _both(a: Vec3, b: Vec3) -> Mat3:
     """a bᵀ + b aᵀ."""
     one, other = _outer(a, b), _outer(b, a)
     return (k.add(one[0], other[0]), k.add(one[1], other[1]), k.add(one[2], other[2]))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point on the axes of `joints` (degrees of freedom, from the base on); a link's origin is `away` from it, in its axes."""
+
+    joints: tuple[int, ...]
+    away: Vector
+
+
+def meetings(linkage: Linkage) -> list[dict[int, Point]]:
+    """Return for every link {degree of freedom that carries it and turns about one axis: its point}.
+
+    Joints that follow each other and turn about axes through one point, as those of a shoulder do, do not move that point.
+    """
+    found: list[dict[int, Point]] = []
+    for b, link in enumerate(linkage.links):
+        linkage.step(b, "its origin, from points that axes go through")
+        moved = {
+            point.joints: _to_child(linkage, b, point)
+            for point in (found[link.parent] if link.parent >= 0 else {}).values()
+        }
+        if feels(linkage.model.links[b].kind) == "turn":
+            last = _through(linkage, b, moved)
+            joints = last.joints if last else ()
+            own = Point((*joints, link.dof.index), last.away if last else linkage.zeros)
+            moved = {name: point for name, point in moved.items() if name != joints} | {
+                own.joints: own
+            }
+        found.append({j: point for point in moved.values() for j in point.joints})
+    return found
+
+
+def _to_child(linkage: Linkage, b: int, point: Point) -> Point:
+    """As it is seen from link b, not from its parent."""
+    link = linkage.links[b]
+    inner, outer = (
+        (link.shift.inner, link.shift.outer)
+        if isinstance(link.shift, SplitShift)
+        else (linkage.zeros, link.shift)
+    )
+    return Point(point.joints, link.rotation.to_child(point.away + outer) + inner)
+
+
+def _through(linkage: Linkage, b: int, moved: dict[tuple[int, ...], Point]) -> Point | None:
+    """The point of the joint before joint b, seen from link b, where the axis of b goes through it too.
+
+    That of one joint alone may be anywhere on its axis.
+    """
+    link = linkage.links[b]
+    if link.parent < 0 or feels(linkage.model.links[link.parent].kind) != "turn":
+        return None
+    last = next(
+        point
+        for point in moved.values()
+        if point.joints[-1] == linkage.links[link.parent].dof.index
+    )
+    if _on_axis(last.away):
+        return last
+    if len(last.joints) == 1 and _on_axis(link.shift):
+        return Point(last.joints, linkage.zeros)
+    return None
+
+
+def _on_axis(v: Vector) -> bool:
+    return v[0].is_zero and v[1].is_zero and v[2].is_constant
