@@ -227,9 +227,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
             ),
             "newton_euler": (),
             "riccati": (),
-            "derivative_recursion": (
-                "tests/test_dynamics_derivatives.py -k 'planted or payload or small'",
-            ),
             "constraint_force": (
                 "tests/test_constraint_force.py",
                 "tests/test_cut_joints_of_several.py",
@@ -243,6 +240,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "udut": ("tests/test_udut_matrices.py",),
         }.items()
     },
+    "methods/derivative_recursion": (
+        f"{FORTY} and derivative_recursion'",
+        "tests/test_dynamics_derivatives.py -k 'planted or payload or small'",
+    ),
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
     **dict.fromkeys(
         (

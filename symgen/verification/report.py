@@ -11,7 +11,6 @@ from typing import Any
 from symgen.support.tables import html_table
 from symgen.verification.refusals import said_once
 
-KINDS = ("algebra", "text", "floating", "identities", "blocks", "device", "files")
 FUNCTIONS = ("algebra", "text", "floating")
 """The kinds that judge one function each."""
 _BESIDE_FUNCTIONS = ("blocks", "device", "files")

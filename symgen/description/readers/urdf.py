@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -454,7 +454,6 @@ OF_TRANSMISSIONS = (
 )
 """(element, what it is called, the number that says nothing)."""
 _KINDS = {"damping": "damping", "friction": "friction"}
-Named = Sequence[tuple[str, Fraction]]
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,6 @@ MOTION = ("alpha", "beyond")
 """What it hands on outward in the end: α, and f as it was given, six numbers each."""
 WIDTHS = {"end": 63, "mark": 90, "axes": 6, "tip": 6}
 """Arguments of a link of the short chain: Z, Ω and a₀ at the last one; at the first what marks a result, and the axes; and f."""
-BEHIND = slice(90 - 63, 90)
 
 Rows = list[list[Scalar]]
 
