@@ -244,6 +244,20 @@ ROOMS: dict[str, tuple[str, ...]] = {
         f"{FORTY} and derivative_recursion'",
         "tests/test_dynamics_derivatives.py -k 'planted or payload or small'",
     ),
+    **dict.fromkeys(
+        ("methods/shared/constrained", "methods/shared/contacts"), ("tests/test_contacts.py",)
+    ),
+    **dict.fromkeys(
+        (
+            "methods/shared/closures",
+            "methods/shared/independent_coordinates",
+            "methods/shared/loops",
+        ),
+        ("tests/test_loops.py", "tests/test_over_determined.py"),
+    ),
+    "methods/shared/drives": ("tests/test_drives.py",),
+    "methods/shared/mimic": ("tests/test_mimic.py",),
+    "methods/shared/task": ("tests/test_task_rows.py",),
     "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
     **dict.fromkeys(
         (
