@@ -64,6 +64,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/test_recognition.py tests/test_regularity.py",
         "tests/test_round_off.py",
     ),
+    "certificate/intervals": ("tests/test_difference.py", "tests/test_round_off.py"),
     "mechanism/closures": ("tests/test_loops.py",),
     "cli/commands": (
         "tests/test_cli.py",
