@@ -288,6 +288,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/test_wrench.py tests/test_several_wrenches.py",
     ),
     "reference/integrate": ("tests/test_difference.py tests/test_integrate.py",),
+    "reference/singularity": (
+        "tests/test_regularity.py tests/test_regularity_alone.py",
+        "tests/test_mimic.py",
+        "tests/test_reference.py",
+    ),
     "reference/contacts": ("tests/test_contacts.py",),
     **dict.fromkeys(
         (
