@@ -9,7 +9,8 @@ names, numbers and operators and no square bracket, so every access to an array 
 statement.
 
 **Statements.** `Function`, `Declare` (of a local, and of a parameter where it stands in `Function.parameters`), `Assign`, `Call`,
-`For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`, `Blank`, `Pragma`.
+`For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`, `Blank`, `Pragma`. `body(a, b, c)` builds
+a body whose parts may be several statements, or None.
 
 **Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of `arrays`: declarations get a
 last dimension, elements get the index `lane`, and each run of statements that depend on a lane gets a loop over lanes. Such a
@@ -235,6 +236,22 @@ def expression(pattern: str, *values: Value) -> Value:
     for value, text in zip(values, texts[1:], strict=True):
         parts += [value, text]
     return tuple(part for part in parts if part != "")
+
+
+def body(*parts: Statement | Iterable[Statement] | None) -> tuple[Statement, ...]:
+    """Return the statements of a body: each of `parts` is one, several, or None where a body does without it."""
+    statements: list[Statement] = []
+    for part in parts:
+        if isinstance(part, Statement):
+            statements.append(part)
+        elif part is not None:
+            statements += part
+    return tuple(statements)
+
+
+def integers(*names: str) -> Iterator[Declare]:
+    """Give the declarations of integers, which loops count with."""
+    return (Declare("int", name) for name in names)
 
 
 def copy(index: str, count: int, target: str, source: str) -> For:

@@ -28,7 +28,7 @@ from symgen.emission.statements import (
     Value,
     in_lanes,
 )
-from symgen.ir.loops import BEFORE, LoopProgram, as_function
+from symgen.ir.loops import BEFORE, CONSTANTS, LoopProgram, as_function
 from symgen.ir.program import Port, Program
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
@@ -125,6 +125,11 @@ class Chain:
     def pointer(self, name: str, value: Value, pointer: str = FIXED) -> Declare:
         """Return a pointer to real numbers."""
         return Declare(self.form.real, name, value, pointer=pointer)
+
+    def first_row(self, step: Program) -> Declare | None:
+        """Return the number of a group's first row in the table of link constants, for a step that takes them."""
+        takes = size_of(step.inputs, CONSTANTS) > 0
+        return Declare("const int", "first", f"{self.rows}*group") if takes else None
 
     def buffers(self, ports: Iterable[str]) -> Iterator[Declare]:
         """Give the buffers for a row of arguments and results."""

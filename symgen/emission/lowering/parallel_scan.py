@@ -8,7 +8,7 @@ what is known of a row when the map comes to it. The runs of whole parts are com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count, pairwise
 from typing import NamedTuple
 
 from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, Chain, Table, row_of
@@ -28,8 +28,10 @@ from symgen.emission.statements import (
     Statement,
     Value,
     While,
+    body,
     copy,
     expression,
+    integers,
 )
 from symgen.ir.loops import (
     BEFORE,
@@ -118,8 +120,7 @@ class Lowering:
     def __init__(self, form: LoopProgram, chain: Chain) -> None:
         self.form, self.chain, self.layout = form, chain, Layout(form)
         self.steps = [
-            chain.step_in_lanes(stage.steps[0], f"{s}", "of a place")
-            for s, stage in enumerate(form.maps, 1)
+            chain.step_in_lanes(step, f"{s}", "of a place") for s, step in enumerate(form.maps, 1)
         ]
         self.scans = [self._steps(t) for t in range(len(form.scans))]
         rows = _level_rows(chain.rows)
@@ -159,93 +160,84 @@ class Lowering:
 
     def functions(self) -> Iterator[Function]:
         """Give the functions of each scan, of each map and of the sums, and the one that runs all stages."""
-        yield self._count_levels(
-            "last",
-            expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0)),
-            "how many levels a row is the last one of, or the first one: so many are put together when it is there",
-        )
-        yield self._count_levels("first", "((row % 2) == 0)")
+        chain, stages = self.chain, body(integers(GROUP))
+        last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
+        comment = "how many levels a row is the last one of, or the first one: so many are put together when it is there"
+        yield self._count_levels("last", last, comment)
+        yield self._count_levels("first", "((row % 2) == 0)", "")
         for scan in self.scans:
             yield self._pair(scan, up=True)
             yield self._pair(scan, up=False)
             yield self._over_parts(scan)
-        body: list[Statement] = [Declare("int", GROUP)]
-        for s in range(len(self.steps)):
-            function = self._map(s)
+        for s, (before, behind) in enumerate(pairwise((None, *self.scans, None))):
+            function = self._map(s, before, behind)
             yield function
-            body += self.chain.over_groups([function.name])
-            body += (
-                Call(f"{self.chain.symbol}_over_all_{scan.number}", (NUMBERS,))
-                for scan in self.scans[s : s + 1]
-            )
+            stages += (*chain.over_groups([function.name]),)
+            if behind:
+                stages += (Call(f"{chain.symbol}_over_all_{behind.number}", (NUMBERS,)),)
         sums = self._sums()
         yield sums
-        yield self.chain.function((*body, *self.chain.over_groups([sums.name])))
+        yield chain.function((*stages, *chain.over_groups([sums.name])))
 
-    def _count_levels(self, end: str, holds: Value, comment: str = "") -> Function:
+    def _count_levels(self, end: str, holds: Value, comment: str) -> Function:
         """Return the function that counts the levels of which a row is the last one, or the first one."""
-        body = (
-            Declare("int", "level", "0"),
-            While(
-                expression("(level < {}) && {}", self.top, holds),
-                (Assign(ROW, "2", "/="), Assign("level", "1", "+=")),
-            ),
-            Return("level"),
+        up = (Assign(ROW, "2", "/="), Assign("level", "1", "+="))
+        count = While(expression("(level < {}) && {}", self.top, holds), up)
+        return Function(
+            f"{self.chain.symbol}_{end}_of",
+            (*integers(ROW),),
+            (Declare("int", "level", "0"), count, Return("level")),
+            "int",
+            static=True,
+            comment=comment,
         )
-        name = f"{self.chain.symbol}_{end}_of"
-        return Function(name, (Declare("int", ROW),), body, "int", static=True, comment=comment)
 
     # -- scans -----------------------------------------------------------------------------------------------------------------
 
     def _pair(self, scan: _Scan, up: bool) -> Function:
         """Return the function that combines a pair of rows of a group, or makes of what is known of both what is known of each."""
-        chain, places = self.chain, scan.places
-        array, first, size = (
-            ("runs", places.runs, scan.tree.up_size)
-            if up
-            else ("known", places.known, len(scan.tree.initial))
-        )
+        chain, places, tree = self.chain, scan.places, scan.tree
+        if up:
+            name, array, first, size = "raised", "runs", places.runs, tree.up_size
+            step, copied = scan.up, ("both", "front")
+            comment = "up: two in one of that level, in a group of segments; what has no fellow is handed on"
+        else:
+            name, array, first, size = "lowered", "known", places.known, len(tree.initial)
+            step, copied = scan.down, ("front", "both")
+            comment = "down: what is known of both becomes known of each"
         group = f"({chain.group_size}*group) + {chain.lanes}*"
-        pairs_below = Element(self.levels, "level - 1", 1)
-        saved = (
+        rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
+        saved = expression(
+            f"{{}}\n    + ({tree.saved_size}*({{}} + pair))",
             Address(NUMBERS, f"{group}{places.saved}"),
-            f"\n    + ({scan.tree.saved_size}*(",
             pairs_below,
-            " + pair))",
         )
         pair = (
             chain.pointer("behind", f"front + {size}"),
             chain.pointer("kept", saved),
-            chain.call(scan.up if up else scan.down, _PAIR),
+            chain.call(step, _PAIR),
         )
-        copied = ("both", "front") if up else ("front", "both")
-        alone = (Declare("int", "k"), Declare("int", LANE), copy("k", size, *copied))
-        body = (
+        single = body(integers("k", LANE), copy("k", size, *copied))
+        statements = (
             chain.pointer(array, Address(NUMBERS, f"{group}{first}")),
             chain.pointer("front", f"{array} + ({size}*2*(level - 1))"),
             chain.pointer("both", f"{array} + ({size}*((2*level) + ((row >> level) % 2)))"),
             Declare("const int", "pair", "row >> level"),
-            If(expression("(2*pair) + 1 < {}", Element(self.levels, "level - 1", 0)), pair, alone),
+            If(expression("(2*pair) + 1 < {}", rows_below), pair, single),
         )
-        name, comment = (
-            (
-                "raised",
-                "up: two in one of that level, in a group of segments; what has no fellow is handed on",
-            )
-            if up
-            else ("lowered", "down: what is known of both becomes known of each")
+        parameters = (chain.parameter, *integers(*_PAIR_INDICES))
+        return chain.in_lanes(
+            chain.static(f"{name}_{scan.number}", parameters, statements, comment)
         )
-        parameters = (chain.parameter, *(Declare("int", index) for index in _PAIR_INDICES))
-        return chain.in_lanes(chain.static(f"{name}_{scan.number}", parameters, body, comment))
 
     def _over_parts(self, scan: _Scan) -> Function:
         """Return the function that scans over the parts, each of which is one row."""
-        chain, tree, places = self.chain, scan.tree, scan.places
-        run, known = tree.up_size, len(tree.initial)
+        chain, tree = self.chain, scan.tree
         levels = _levels_over_parts(tree, self.form.part_count)
-        top_known = places.over + levels[-1][0] + run
-        saved = f"both + {run + known}"
-        pair: dict[str, Value] = {
+        run, row_size = tree.up_size, levels[0][2]
+        top_known = scan.places.over + levels[-1][0] + run
+        saved = f"both + {row_size}"
+        pair = {
             UPSWEEP: "both",
             DOWNSWEEP: f"both + {run}",
             SAVED: saved,
@@ -253,12 +245,12 @@ class Lowering:
         }
         up = pair | {LEFT: "front", RIGHT: "behind"}
         down = pair | {LEFT: f"front + {run}", RIGHT: f"behind + {run}"}
-        body: tuple[Statement, ...] = (
-            chain.pointer("tree", Address(NUMBERS, places.over)),
-            *(Declare("int", index) for index in ("level", "segment", "pair", "k")),
+        statements = body(
+            chain.pointer("tree", Address(NUMBERS, scan.places.over)),
+            integers("level", "segment", "pair", "k"),
             self._roots(scan, up=True),
             self._over_levels(scan, chain.call(scan.up_alone, up), 1, len(levels)),
-            *(
+            (
                 Assign(Element(NUMBERS, f"{top_known} + {k}"), chain.literal(value))
                 for k, value in enumerate(tree.initial)
             ),
@@ -266,114 +258,98 @@ class Lowering:
             self._roots(scan, up=False),
         )
         comment = "the same over the segments, of which each is one row by now"
-        return chain.static(f"over_all_{scan.number}", (chain.parameter,), body, comment)
+        return chain.static(f"over_all_{scan.number}", (chain.parameter,), statements, comment)
 
     def _roots(self, scan: _Scan, up: bool) -> For:
         """Return the loop that copies the run of each part to the levels over the parts, or what is known of it back."""
-        lanes, tree, places = self.chain.lanes, scan.tree, scan.places
-        run, known = tree.up_size, len(tree.initial)
-        size, first = (run, places.runs) if up else (known, places.known)
-        group = f"({self.chain.group_size}*(segment / {lanes}))"
+        lanes, run, known = self.chain.lanes, scan.tree.up_size, len(scan.tree.initial)
+        first, size = (scan.places.runs, run) if up else (scan.places.known, known)
+        part = f"({self.chain.group_size}*(segment / {lanes}))"
         top = f"({lanes}*{first + 2 * self.top * size})"
-        root, row = Element("root", f"{lanes}*k"), f"({run + known}*segment) + "
-        part = (
-            Declare(
-                f"const {self.form.real}" if up else self.form.real,
-                "root",
-                Address(NUMBERS, f"{group} + {top} + (segment % {lanes})"),
-                pointer=FIXED,
-            ),
-            For(
-                "k",
-                0,
-                size,
-                (
-                    Assign(Element("tree", f"{row}k"), root)
-                    if up
-                    else Assign(root, Element("tree", f"{row}{run} + k")),
-                ),
-            ),
+        address = Address(NUMBERS, f"{part} + {top} + (segment % {lanes})")
+        row = Element("tree", f"({run + known}*segment) + {'' if up else f'{run} + '}k")
+        root = Element("root", f"{lanes}*k")
+        kind = f"const {self.form.real}" if up else self.form.real
+        statements = (
+            Declare(kind, "root", address, pointer=FIXED),
+            For("k", 0, size, (Assign(row, root) if up else Assign(root, row),)),
         )
-        return For("segment", 0, self.form.part_count, part)
+        return For("segment", 0, self.form.part_count, statements)
 
     def _over_levels(self, scan: _Scan, call: Call, first: int, last: int) -> For:
         """Return the loop over levels over the parts, and over the pairs of a level."""
-        chain = self.chain
-        below, size_below = Element("below", 0), Element("below", 2)
+        pointer = self.chain.pointer
+        (below, size_below), (own, pairs, size) = (
+            [Element(array, k) for k in columns]
+            for array, columns in (("below", (0, 2)), ("own", (0, 1, 2)))
+        )
         pair = (
-            chain.pointer("front", expression("tree + {} + ({}*2*pair)", below, size_below)),
-            chain.pointer("behind", expression("front + {}", size_below)),
-            chain.pointer(
-                "both", expression("tree + {} + ({}*pair)", Element("own", 0), Element("own", 2))
-            ),
+            pointer("front", expression("tree + {} + ({}*2*pair)", below, size_below)),
+            pointer("behind", expression("front + {}", size_below)),
+            pointer("both", expression("tree + {} + ({}*pair)", own, size)),
             call,
         )
         level = (
             Declare("const int", "below", Row(self._over(scan), "level - 1"), pointer=FIXED),
             Declare("const int", "own", Row(self._over(scan), "level"), pointer=FIXED),
-            For("pair", 0, Element("own", 1), pair),
+            For("pair", 0, pairs, pair),
         )
         return For("level", first, last, level, 1 if first <= last else -1)
 
     # -- maps ------------------------------------------------------------------------------------------------------------------
 
-    def _map(self, s: int) -> Function:
+    def _map(self, s: int, before: _Scan | None, behind: _Scan | None) -> Function:
         """Return the function that takes a step for each element of a group, with the scans before and behind it."""
         chain, step, inward = self.chain, self.steps[s], s % 2 == 1
-        before = self.scans[s - 1] if s else None
-        behind = self.scans[s] if s < len(self.scans) else None
         places = self._places(s)
         loads = [port.name for port in step.inputs if port.name not in places]
-        body: list[Statement] = [
-            chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group"))
-        ]
-        if before:
-            body.append(chain.pointer("known", f"work + {before.places.known}"))
-        if behind:
-            body.append(chain.pointer("runs", f"work + {behind.places.runs}"))
-        if CONSTANTS in (port.name for port in step.inputs):
-            body.append(Declare("const int", "first", f"{chain.rows}*group"))
-        body += chain.buffers(loads)
-        body += (Declare("int", name) for name in (ROW, "level", *[LANE] * bool(loads)))
-        body += chain.unused([name.removesuffix(BEFORE) for name in loads])
-        row: list[Statement] = []
-        if before:
-            row.append(chain.pointer("told", f"known + ({len(before.tree.initial)}*(row % 2))"))
-        if behind:
-            row.append(chain.pointer("run", f"runs + ({behind.tree.up_size}*(row % 2))"))
-        row += self._loads(loads)
-        row += self._downsweep(before, "last" if inward else "first") if before else ()
-        row.append(chain.call(step, places))
-        row += self._upsweep(behind, "first" if inward else "last") if behind else ()
-        body.append(chain.over_rows(inward, row))
+        start, end = ("last", "first") if inward else ("first", "last")
+        row = body(
+            chain.pointer("told", f"known + ({len(before.tree.initial)}*(row % 2))")
+            if before
+            else None,
+            chain.pointer("run", f"runs + ({behind.tree.up_size}*(row % 2))") if behind else None,
+            self._loads(loads),
+            self._downsweep(before, start) if before else None,
+            chain.call(step, places),
+            self._upsweep(behind, end) if behind else None,
+        )
+        statements = body(
+            chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
+            chain.pointer("known", f"work + {before.places.known}") if before else None,
+            chain.pointer("runs", f"work + {behind.places.runs}") if behind else None,
+            chain.first_row(step),
+            chain.buffers(loads),
+            integers(ROW, "level"),
+            integers(LANE) if loads else None,
+            chain.unused([name.removesuffix(BEFORE) for name in loads]),
+            chain.over_rows(inward, row),
+        )
         way = "inward from the last rows" if inward else "outward from the first rows"
         comment = f"every place for itself, in a group of segments, {way}"
-        return chain.group_function(f"placed_{s + 1}", body, comment)
+        return chain.group_function(f"placed_{s + 1}", statements, comment)
 
     def _places(self, s: int) -> dict[str, Value]:
         """Return the place of each port of a map that is no argument."""
-        row, work = self.layout.row_size, self.form.work
+        results = (name for port in self.form.outputs for name in (port.name, port.name + BEFORE))
         saved = {SAVED: 0, RESULT_NAMES[SAVED]: self.form.maps[s].saved_at[0]}
-        results = [name for port in self.form.outputs for name in (port.name, port.name + BEFORE)]
-        saved |= {name: work + k for k, name in enumerate(results)}
-        places: dict[str, Value] = {
-            name: Address("work", row_of(row, first)) for name, first in saved.items()
+        saved |= {name: self.form.work + k for k, name in enumerate(results)}
+        rows: dict[str, Value] = {
+            name: Address("work", row_of(self.layout.row_size, first))
+            for name, first in saved.items()
         }
-        return places | {
-            CONSTANTS: Row(f"{self.chain.symbol}_table", "first + row"),
-            DOWNSWEEP: "told",
-            UPSWEEP: "run",
-        }
+        table = Row(f"{self.chain.symbol}_table", "first + row")
+        return rows | {CONSTANTS: table, DOWNSWEEP: "told", UPSWEEP: "run"}
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
         """Give the loads of arguments of a row: those of each element's joint, and of the joint before; zero where there is none."""
-        rows, lanes, count = self.chain.rows, self.chain.lanes, len(self.form)
+        rows, lanes, joints = self.chain.rows, self.chain.lanes, len(self.form)
         if ports:
             yield Declare("const int", "place", f"({rows}*(({lanes}*group) + lane)) + row")
         for port in ports:
-            exists, joint = f"(place < {count})", "place"
+            exists, joint = f"(place < {joints})", "place"
             if port.endswith(BEFORE):
-                exists, joint = f"((place > 0) && (place <= {count}))", "place - 1"
+                exists, joint = f"((place > 0) && (place <= {joints}))", "place - 1"
             argument = Element(port.removesuffix(BEFORE), joint)
             value = (f"{exists} ? ", argument, f" : {self.chain.zero}")
             yield Assign(Element(f"own_{port}", 0), value)
@@ -396,51 +372,43 @@ class Lowering:
         self, tree: ParallelScan, array: str, first: int, size: int
     ) -> Iterator[Statement]:
         """Give the statement that clears the numbers of the last element from `first` on, where they belong to a joint."""
-        if tree.valid == tree.up_size:
-            return
-        part, row = divmod(len(self.form), self.chain.rows)
-        group, lane = divmod(part, self.chain.lanes)
-        clear = Assign(Element(array, "k", lane), self.chain.zero)
-        yield If(
-            f"(group == {group}) && (row == {row})",
-            (Declare("int", "k"), For("k", first, size, (clear,))),
-            comment="the last place has no joint",
-        )
+        if tree.valid < tree.up_size:
+            part, row = divmod(len(self.form), self.chain.rows)
+            group, lane = divmod(part, self.chain.lanes)
+            clear = For("k", first, size, (Assign(Element(array, "k", lane), self.chain.zero),))
+            yield If(
+                f"(group == {group}) && (row == {row})",
+                body(integers("k"), clear),
+                comment="the last place has no joint",
+            )
 
     def _sums(self) -> Function:
         """Return the function that adds the two values of each result: of the joint's element, and of the element behind."""
-        chain, row, last = self.chain, self.layout.row_size, self.chain.rows - 1
-        lanes, next_part = chain.lanes, "(segment + 1)"
+        chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.lanes
         stores = []
-        for k, port in enumerate(self.form.outputs):
-            first = self.form.work + 2 * k
-            behind = f"({lanes}*{first + 1})"
-            in_next_part = (
-                f"({chain.group_size}*({next_part} / {lanes})) + {behind} + ({next_part} % {lanes})"
-            )
+        for first, port in zip(count(self.form.work, 2), self.form.outputs, strict=False):
+            part = f"({chain.group_size}*((segment + 1) / {lanes}))"
             value = expression(
-                f"{{}}\n    + ((row < {last}) ? {{}}\n        : {{}})",
-                Element("work", f"({row}*row) + {first}"),
-                Element("work", f"({row}*(row + 1)) + {first + 1}"),
-                Element(NUMBERS, in_next_part),
+                f"{{}}\n    + ((row < {chain.rows - 1}) ? {{}}\n        : {{}})",
+                Element("work", f"({row_size}*row) + {first}"),
+                Element("work", f"({row_size}*(row + 1)) + {first + 1}"),
+                Element(NUMBERS, f"{part} + ({lanes}*{first + 1}) + ((segment + 1) % {lanes})"),
             )
             stores.append(Assign(Element(port.name, "place"), value))
         work = Address(NUMBERS, f"{chain.group_size}*group")
-        element = (
+        row = (
             Declare("const int", "segment", f"({lanes}*group) + lane"),
             Declare("const int", "place", f"({chain.rows}*segment) + row"),
             If(f"place < {len(self.form)}", tuple(stores)),
         )
-        body: tuple[Statement, ...] = (
+        statements = body(
             Declare(f"const {self.form.real}", "work", work, pointer=FIXED),
-            Declare("int", ROW),
-            Declare("int", LANE),
-            *chain.unused(),
-            chain.over_rows(False, element),
+            integers(ROW, LANE),
+            chain.unused(),
+            chain.over_rows(False, row),
         )
-        return chain.group_function(
-            "met", body, "of every joint the sum of what its two places give"
-        )
+        comment = "of every joint the sum of what its two places give"
+        return chain.group_function("met", statements, comment)
 
 
 _PAIR_INDICES = (GROUP, "level", ROW)

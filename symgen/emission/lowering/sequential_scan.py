@@ -6,11 +6,11 @@ the shorter ones are idle there, and keep their carry. A scan makes of the final
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from symgen.emission.lowering.chain import GROUP, NUMBERS, Chain, Table, row_of, size_of
+from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, Chain, Table, row_of, size_of
 from symgen.emission.statements import (
     FIXED,
     LANE,
@@ -28,8 +28,10 @@ from symgen.emission.statements import (
     Row,
     Statement,
     Value,
+    body,
     copy,
     expression,
+    integers,
 )
 from symgen.ir.loops import (
     CARRY,
@@ -93,68 +95,61 @@ class Lowering:
 
     def functions(self) -> Iterator[Function]:
         """Give a function for each sweep, and the one that runs all stages."""
-        body: list[Statement] = [Declare("int", name) for name in (GROUP, "segment", "k")]
+        stages: list[Statement] = [*integers(GROUP, "segment", "k")]
         for _, together in groupby(enumerate(self.form.stages), lambda stage: type(stage[1])):
-            body.append(Blank())
+            stages.append(Blank())
             names = []
             for s, stage in together:
                 if isinstance(stage, SequentialScan):
-                    body += self._scan(s, stage)
+                    stages += self._scan(s, stage)
                 elif isinstance(stage, Sweep):
                     function = self._sweep(s, stage)
                     names.append(function.name)
                     yield function
-            body += self.chain.over_groups(names) if names else ()
-        yield self.chain.function(body)
+            stages += self.chain.over_groups(names) if names else ()
+        yield self.chain.function(stages)
 
     # -- sweeps ----------------------------------------------------------------------------------------------------------------
 
     def _sweep(self, s: int, sweep: Sweep) -> Function:
         """Return the function of a sweep along the parts of one group."""
-        chain, idle = self.chain, self.idle
+        chain, idle, carry = self.chain, self.idle, self.layout.carries[s]
         kind = "inward" if sweep.inward else "outward"
         step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
         loads = [port.name for port in step.inputs if port.name in chain.arrays]
         stores = [port.name for port in step.outputs if port.name in chain.arrays]
         buffers = [name for name in chain.arrays if name in (*loads, *stores)]
         initial = () if s in self.scanned else sweep.initial
-        body: list[Statement] = [*self._pointers(self.layout.carries[s])]
-        body += [self._numbers_of_parts("places")] if buffers else []
-        if size_of(step.inputs, CONSTANTS):
-            body.append(Declare("const int", "first", f"{chain.rows}*group"))
-        body += chain.buffers(buffers)
-        body += [Declare("int", LANE)] if buffers or idle or initial else []
-        body.append(Declare("int", "row"))
-        body += [Declare("int", "k"), self._numbers_of_parts("idle")] if idle else []
-        body += chain.unused(buffers)
-        body += (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial))
         link = expression("{} + row", Element("places", LANE))
-        load = [Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads]
-        store: list[Statement] = [
-            Assign(Element(name, link), Element(f"own_{name}", 0)) for name in stores
-        ]
-        if idle and store:
-            store = [If(expression("row >= {}", Element("idle", LANE)), tuple(store))]
-        row = (
+        row = body(
             chain.pointer("handed", "behind"),
-            *load,
+            (Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads),
             chain.call(step, self._places(sweep)),
-            *(self._carry_of_idle_parts(sweep) if idle else ()),
-            *store,
+            self._carry_of_idle_parts(sweep) if idle else None,
+            self._stores(stores, link) if stores else None,
             Assign("behind", "before"),
             Assign("before", "handed"),
         )
-        body.append(chain.over_rows(sweep.inward, row))
+        group = body(
+            chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
+            chain.pointer("before", Address(NUMBERS, self._of_group(carry)), POINTER),
+            chain.pointer("behind", f"before + {carry.size}", POINTER),
+            self._numbers_of_parts("places") if buffers else None,
+            chain.first_row(step),
+            chain.buffers(buffers),
+            integers(LANE) if buffers or idle or initial else None,
+            integers(ROW),
+            body(*integers("k"), self._numbers_of_parts("idle")) if idle else None,
+            chain.unused(buffers),
+            (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial)),
+            chain.over_rows(sweep.inward, row),
+        )
         ends = "inward, from the segments' last" if sweep.inward else "outward, from their first"
-        return chain.group_function(f"swept_{s + 1}", body, f"{ends} links: one group of segments")
+        return chain.group_function(f"swept_{s + 1}", group, f"{ends} links: one group of segments")
 
-    def _pointers(self, carry: Carry) -> Iterator[Declare]:
-        """Give the pointers to the saved values of a group, and to its carry before and behind a link."""
-        chain = self.chain
-        before = Address(NUMBERS, f"{carry.first} + {2 * carry.size * chain.lanes}*group")
-        yield chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group"))
-        yield chain.pointer("before", before, POINTER)
-        yield chain.pointer("behind", f"before + {carry.size}", POINTER)
+    def _of_group(self, carry: Carry) -> str:
+        """Return the index of the first carry of a group in the caller's array."""
+        return f"{carry.first} + {2 * carry.size * self.chain.lanes}*group"
 
     def _numbers_of_parts(self, table: str) -> Declare:
         """Return the pointer to the numbers of the parts of a group in a table."""
@@ -171,62 +166,73 @@ class Lowering:
             RESULT_NAMES[CARRY]: "behind",
         }
 
-    def _carry_of_idle_parts(self, sweep: Sweep) -> Iterator[Statement]:
-        """Give the statement by which idle parts keep their carry."""
+    def _carry_of_idle_parts(self, sweep: Sweep) -> If:
+        """Return the statement by which idle parts keep their carry."""
         before, behind = Element("before", "k"), Element("behind", "k")
         carry = expression("(row < {}) ? {} : {}", Element("idle", LANE), before, behind)
-        over_carry = For("k", 0, len(sweep.initial), (Assign(behind, carry),))
-        yield If(f"row < {self.idle}", (over_carry,))
+        return If(
+            f"row < {self.idle}", (For("k", 0, len(sweep.initial), (Assign(behind, carry),)),)
+        )
+
+    def _stores(self, results: Sequence[str], link: Value) -> tuple[Statement, ...]:
+        """Return the stores of a row of results, without those of idle parts."""
+        stores = tuple(Assign(Element(name, link), Element(f"own_{name}", 0)) for name in results)
+        return (
+            (If(expression("row >= {}", Element("idle", LANE)), stores),) if self.idle else stores
+        )
 
     # -- scans -----------------------------------------------------------------------------------------------------------------
 
-    def _scan(self, s: int, scan: SequentialScan) -> Iterator[Statement]:
-        """Give the loop over the parts."""
-        chain, real = self.chain, self.form.real
-        opening, step = (
-            chain.step_alone(program, f"{s + 1}_{name}")
-            for name, program in (("first", scan.opening), ("other", scan.step))
+    def _scan(self, s: int, scan: SequentialScan) -> tuple[Statement, ...]:
+        """Return the loop over the parts."""
+        chain, real, lanes, carries = (
+            self.chain,
+            self.form.real,
+            self.chain.lanes,
+            self.layout.carries,
         )
-        first, last, by = (
-            (self.form.part_count - 1, 0, -1) if scan.inward else (0, self.form.part_count, 1)
+        opening = chain.step_alone(scan.opening, f"{s + 1}_first")
+        step = chain.step_alone(scan.step, f"{s + 1}_other")
+        carried = size_of(scan.step.outputs, CARRY)
+        taken, given = (
+            carries[scan.takes],
+            carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None,
         )
-        taken, given = self.layout.carries[scan.takes], size_of(scan.step.outputs, INITIAL)
-        carried, final = size_of(scan.step.outputs, CARRY), chain.rows % 2 * taken.size
-        comment = "which the first one does not take"
-        arrays = [
-            Declare(real, "ended", size=(taken.size,)),
-            Declare(real, "carried", "{0.0}", (carried,), comment=comment),
-            Declare(real, "handed", size=(carried,)),
-        ]
-        part: list[Statement] = [Declare("const int", LANE, f"segment % {chain.lanes}")]
-        if self.layout.saved[s]:
-            part.append(chain.pointer("held", Address(NUMBERS, self.layout.saved[s])))
-        ended = Assign(Element("ended", "k"), self._carry(taken, f"({final} + k)"))
-        part += (
-            Assign(GROUP, f"segment / {chain.lanes}"),
-            For("k", 0, taken.size, (ended,)),
+        final = f"({chain.rows % 2 * taken.size} + k)"
+        parts = self.form.part_count
+        first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
+        part = body(
+            Declare("const int", LANE, f"segment % {lanes}"),
+            chain.pointer("held", Address(NUMBERS, saved))
+            if (saved := self.layout.saved[s])
+            else None,
+            Assign(GROUP, f"segment / {lanes}"),
+            For("k", 0, taken.size, (Assign(Element("ended", "k"), self._carry(taken, final)),)),
             If(
                 f"segment == {first}",
                 (chain.call(opening, _SCANNED),),
                 (chain.call(step, _SCANNED),),
             ),
             copy("k", carried, "carried", "handed"),
+            For("k", 0, given.size, (Assign(self._carry(given, "k"), Element("start", "k")),))
+            if given
+            else None,
         )
-        if given:
-            arrays.append(Declare(real, "start", size=(given,)))
-            initial = Assign(
-                self._carry(self.layout.carries[scan.gives], "k"), Element("start", "k")
-            )
-            part.append(For("k", 0, given, (initial,)))
-        over_parts = For("segment", first, last, tuple(part), by, inclusive=scan.inward)
-        yield Comment(f"across the segments, {'inward' if scan.inward else 'outward'}")
-        yield Block((*arrays, over_parts))
+        comment = "which the first one does not take"
+        across = body(
+            Declare(real, "ended", size=(taken.size,)),
+            Declare(real, "carried", "{0.0}", (carried,), comment=comment),
+            Declare(real, "handed", size=(carried,)),
+            Declare(real, "start", size=(given.size,)) if given else None,
+            For("segment", first, last, part, by, inclusive=scan.inward),
+        )
+        return Comment(f"across the segments, {'inward' if scan.inward else 'outward'}"), Block(
+            across
+        )
 
     def _carry(self, carry: Carry, k: str) -> Element:
         """Return element k of the carry of the current part."""
-        lanes = self.chain.lanes
-        group = f"{carry.first} + {2 * carry.size * lanes}*group"
-        return Element(NUMBERS, f"{group} + {lanes}*{k} + lane")
+        return Element(NUMBERS, f"{self._of_group(carry)} + {self.chain.lanes}*{k} + lane")
 
 
 _SCANNED: dict[str, Value] = {
