@@ -35,7 +35,7 @@ class Source(Protocol):
 
 
 class Definition(Protocol):
-    """What the template of a function's definition is told of one; `floors` are those of `Source`."""
+    """The facts of a function that `lowering.straight_line` takes; `floors` are those of `Source`."""
 
     def __call__(
         self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None

@@ -275,6 +275,7 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
         "before": blocks[0],
         "groups": blocks[-1],
         "parts": [],
+        "first_part_count": 0,
         "stores": printed.stores(writer.text),
     }
     text: Mapping[int, str] = writer.text
@@ -353,12 +354,10 @@ def _in_parts(
         for number, part in enumerate(cut.parts, 1)
     ]
     places = {name: C.at(work, place) for name, place in cut.places.items()}
-    calls_of_parts = [part["call"] for part in parts]
     return {
         "parts": parts,
         "work": array,
-        "first_calls": calls_of_parts[: cut.ends[1]],
-        "calls": calls_of_parts[cut.ends[1] :],
+        "first_part_count": cut.ends[1],
         "before": [],
         "groups": [],
         "stores": [
@@ -390,5 +389,4 @@ def _part(
         "takes": [{"name": name, "place": C.at(work, place)} for name, place in part.takes],
         "puts": [{"name": name, "place": C.at(work, place)} for place, name in part.puts],
         "stores": part.stores,
-        "call": f"{symbol}({', '.join(parameter['name'] for parameter in taken)})",
     }

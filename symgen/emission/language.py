@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symgen.vocabulary.reals import Real
@@ -21,7 +21,7 @@ class Language:
     binds; what binds alike is grouped from the left. (around, inside) in `apart`: an operation that stands in parentheses inside
     another one though the grammar asks for none. `declaration` is the line of a local: {kind}, {name}, {value}. `element` is that
     of an array: {array}, {index}, which counts from `first`. A line stays within `width` columns, and an expression of more than
-    `inline` becomes a local of its own.
+    `inline` becomes a local of its own. `storage` stands before the type of a function: a public one, a static one, and a part of one.
     """
 
     reserved: frozenset[str]
@@ -35,6 +35,9 @@ class Language:
     apart: frozenset[tuple[int, int]] = frozenset()
     width: int = 110
     inline: int = 80
+    storage: Mapping[str, str] = field(
+        default_factory=lambda: {"public": "", "static": "static ", "part": "static "}
+    )
 
     def local(self, name: str, taken: Container[str]) -> str:
         """A name for a local near `name` that is not reserved and not in `taken`."""

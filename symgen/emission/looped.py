@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
-from typing import Any
 
 from symgen.emission import definition, render
 from symgen.emission.c_text import WIDTH, C
 from symgen.emission.loop_work import may_alias, prototype, work
+from symgen.emission.lowering import straight_line
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
 from symgen.emission.lowering.loop_tables import Table
@@ -74,8 +74,7 @@ def _step_text(loops: LoopFunction, step: Program) -> str:
     if turn and turn.lanes:
         turn = turn._replace(lanes=loops.angle_count)
     printed = definition.PrintedFunction(step, plain, turn=turn)
-    facts: dict[str, Any] = plain.context | definition.function(printed)
-    return render("c99", "definition.j2", of_parts="static", of_all="static ", **facts)
+    return straight_line.text(definition.function(printed), plain.name, C)
 
 
 def step_heads(loops: LoopFunction) -> list[str]:

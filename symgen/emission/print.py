@@ -126,8 +126,11 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
             if statement.comment:
                 yield f"{margin}/* {statement.comment} */"
             parameters = ", ".join(map(declarator, statement.parameters)) or "void"
-            static = "static " if statement.static else ""
-            yield f"{margin}{static}{statement.returns} {statement.name}({parameters})"
+            if statement.attribute:
+                yield f"{margin}{statement.attribute}"
+            kind = "part" if statement.part else "static" if statement.static else "public"
+            storage = language.storage[kind]
+            yield f"{margin}{storage}{statement.returns} {statement.name}({parameters})"
             yield f"{margin}{{"
             yield from body(statement.body)
             yield f"{margin}}}"

@@ -198,14 +198,19 @@ class Pragma:
 
 @dataclass(frozen=True)
 class Function:
-    """A function; a `static` one is called from its own file alone. `comment` stands above it."""
+    """A function; a `static` one is called from its own file alone, and so is a `part` of a long function.
+
+    `comment` and `attribute` stand above it.
+    """
 
     name: str
     parameters: tuple[Declare, ...]
     body: tuple[Statement, ...]
     returns: str = "void"
     static: bool = False
+    part: bool = False
     comment: str = ""
+    attribute: str = ""
 
 
 Statement = (

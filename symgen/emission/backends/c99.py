@@ -31,6 +31,7 @@ from symgen.emission.backend import Printer
 from symgen.emission.c_text import C
 from symgen.emission.definition import PrintedFunction, calls, parameters, turns
 from symgen.emission.legend import legend
+from symgen.emission.lowering import straight_line
 from symgen.emission.writer import Turn
 from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import counted, counts_bodies, several, single_real
@@ -59,13 +60,14 @@ def source(
     turn = _definition.turn_of(program, target)
     printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
     function = _definition.function(printed)
-    return render(NAME, "function.c.j2", **target.context, **function)
+    text = straight_line.text(function, target.name, C, static=False)
+    return render(NAME, "function.c.j2", **target.context, **function, definition=text)
 
 
 def definition(
     program: Program, target: Target, floors: Mapping[int, Bound] | None = None
 ) -> dict[str, Any]:
-    """What `c99/definition.j2` is told of one function by a language with C's statements that brings its own sines: those of an
+    """The facts of one function in a language with C's statements that brings its own sines: those of an
     angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `floors` as `source` has them.
     """
     turn = (

@@ -15,11 +15,13 @@ its mathematical functions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from symgen.emission import printer, render, sincos
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C
+from symgen.emission.lowering import straight_line
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import RequestError
@@ -27,6 +29,14 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
 NAME = "cuda"
+LANGUAGE = replace(
+    C,
+    storage={
+        "static": "static __device__ inline ",
+        "part": "static __device__ __noinline__ ",
+    },
+)
+"""The statements of C, in functions of a thread of the GPU."""
 THREADS = 128
 """Of a block, unless told: so few may have all 255 registers each that there are."""
 TAKEN = frozenset(
@@ -100,8 +110,9 @@ def _function(program: Program, target: Target, floors: Mapping[int, Bound]) -> 
     for name in ("count", "i", "k", "step", "found", "status", "stream", "launch", "blocks"):
         own[name] = C.local(name, taken)
         taken.add(own[name])
-    symbol = target.symbol(program.function)
-    return told | {"function": symbol, "symbol": f"{symbol}_device", "arrays": arrays, "own": own}
+    function = target.symbol(program.function)
+    told |= {"function": function, "symbol": f"{function}_device", "arrays": arrays, "own": own}
+    return told | {"definition": straight_line.text(told, target.name, LANGUAGE)}
 
 
 BACKEND = Wrapper(name=NAME, files=files)

@@ -11,10 +11,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from symgen.emission import definition, render
+from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import C
 from symgen.emission.lane_steps import braced, lane_step
+from symgen.emission.lowering import straight_line
 from symgen.emission.statements import (
     FIXED,
     PARALLEL,
@@ -110,8 +111,8 @@ class Chain:
         """Return a step as a straight-line function of the file."""
         function = as_function(step, f"{self.form.function}_{name}")
         facts = definition.function(definition.PrintedFunction(function, self.target))
-        facts |= {"of_parts": "static", "of_all": "static "} | self.target.context
-        self.functions.append((facts["symbol"], render("c99", "definition.j2", **facts)))
+        text = straight_line.text(facts, self.target.name, C)
+        self.functions.append((facts["symbol"], text))
         return function
 
     def call(self, step: Program, places: Mapping[str, Value]) -> Call:
