@@ -152,7 +152,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         (
-            "pipeline/loops/levelling",
+            "pipeline/loops/constraint_force_scan",
             "emission/lowering/parallel_scan",
             "methods/constraint_force/levels",
         ),
@@ -160,7 +160,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         (
-            "pipeline/loops/segmenting",
+            "pipeline/loops/riccati_segments",
             "emission/lowering/chain",
             "emission/lowering/sequential_scan",
             "emission/parted",

@@ -19,8 +19,8 @@ from typing import Any
 from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.levelling import levelled
-from symgen.pipeline.loops.segmenting import segmented
+from symgen.pipeline.loops.constraint_force_scan import build_scan as levelled
+from symgen.pipeline.loops.riccati_segments import build_parts as segmented
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target

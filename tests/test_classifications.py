@@ -14,7 +14,7 @@ NAMES = {*FUNCTIONS, *OF_LOOPS, *EQUATIONS, *PREPARING}
 TABLE = "symgen/vocabulary/functions.py"
 EXPERIMENTS = "symgen/pages/reproduce/"
 """A page names the functions that it measures."""
-BUILDS = {"symgen/pipeline/loops/levelling.py"}
+BUILDS = {"symgen/pipeline/loops/constraint_force_scan.py"}
 """A file that builds these functions, one by one."""
 
 

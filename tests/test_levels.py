@@ -23,7 +23,8 @@ from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.levelling import in_turn, levelled
+from symgen.pipeline.loops.chains import in_turn
+from symgen.pipeline.loops.constraint_force_scan import build_scan as levelled
 from symgen.readback import segmented as segmented_text
 from symgen.support.errors import OutOfReach, ProgramError, RequestError
 from tests.c_programs import DOUBLES

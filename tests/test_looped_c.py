@@ -18,7 +18,7 @@ from symgen.emission import loop_work
 from symgen.emission.backends import c99
 from symgen.ir.loops import FinalCarry, LoopProgram, evaluate
 from symgen.ir.program import Port
-from symgen.pipeline.loops import recursing
+from symgen.pipeline.loops import build
 from symgen.readback.looped import compare
 from symgen.verification.compiled import preprocessed
 from symgen.verification.text import Source, check_text
@@ -365,7 +365,7 @@ def test_what_the_head_says_of_memory() -> None:
 
 def test_the_head_names_the_numbers_of_a_row() -> None:
     """As many as there are, of each kind of link; m is where masses stand."""
-    one = recursing.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
+    one = build.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
     head = " ".join(c99.source(one, target(one)).split("*/")[0].replace("\n *", " ").split())
     for kind in one.link_classes:
         names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
@@ -405,7 +405,7 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
     ):  # whose positions are more than its velocities
         assert (
             loop_work.may_alias(
-                recursing.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")
+                build.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")
             )
             == alias
         )
@@ -457,7 +457,7 @@ def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
 def test_robots(tmp_path: Path, robot: str, function: str) -> None:
     """Chains of one class and of two, a tree, and a base that is free; results of links, of a frame and of all."""
     mechanism, (name, _, method) = symgen.load(robot), function.partition("=")
-    found = recursing.recursion(mechanism, name, method, tip(mechanism))
+    found = build.recursion(mechanism, name, method, tip(mechanism))
     own = c99.Target("arm", mechanism.sizes)
     headers, text = c99.headers({name: found}, own), c99.source(found, own)
     for file, content in (headers | {"function.c": text}).items():
@@ -483,7 +483,7 @@ def test_slips_in_results_of_links_and_frames_are_reported(
     function: str, old: str, new: str
 ) -> None:
     mechanism, (name, _, method) = symgen.load("panda"), function.partition("=")
-    found = recursing.recursion(mechanism, name, method, tip(mechanism))
+    found = build.recursion(mechanism, name, method, tip(mechanism))
     own = c99.Target("arm", mechanism.sizes)
     header, text = c99.headers({name: found}, own)[own.header], c99.source(found, own)
     assert compare(found, text, header) == []
@@ -493,6 +493,4 @@ def test_slips_in_results_of_links_and_frames_are_reported(
 
 def test_what_all_links_take_may_not_be_stored_over() -> None:
     """q_next goes out link by link, and every link reads dt."""
-    assert not loop_work.may_alias(
-        recursing.recursion(symgen.load("panda"), "integrate", "kinematics")
-    )
+    assert not loop_work.may_alias(build.recursion(symgen.load("panda"), "integrate", "kinematics"))

@@ -17,7 +17,7 @@ from symgen.emission.backends import c99
 from symgen.ir.loops import SAVED, LoopProgram, angle_of, evaluate
 from symgen.ir.program import Port
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.loops import recursing
+from symgen.pipeline.loops import build
 from symgen.readback.looped import compare
 from symgen.vocabulary.options import TextOptions
 from tests.c_programs import DOUBLES
@@ -43,7 +43,7 @@ def robot(name: str) -> Mechanism:
 
 @cache
 def inverse(name: str) -> LoopProgram:
-    return recursing.recursion(robot(name), "inverse_dynamics", "newton_euler")
+    return build.recursion(robot(name), "inverse_dynamics", "newton_euler")
 
 
 def texts(name: str, trig: str = "auto") -> dict[str, str]:

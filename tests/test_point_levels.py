@@ -17,8 +17,8 @@ from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Program
 from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.levelling import in_turn
-from symgen.pipeline.loops.planar_scan import levelled
+from symgen.pipeline.loops.chains import in_turn
+from symgen.pipeline.loops.planar_scan import build_scan as levelled
 from symgen.readback import segmented as segmented_text
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES

@@ -20,7 +20,7 @@ from symgen.ir.loops import evaluate as run
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.planar_segments import segmented
+from symgen.pipeline.loops.planar_segments import build_parts as segmented
 from symgen.readback import segmented as segmented_text
 from symgen.reference import planar_chain
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError

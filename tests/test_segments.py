@@ -26,7 +26,7 @@ from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.segmenting import segmented
+from symgen.pipeline.loops.riccati_segments import build_parts as segmented
 from symgen.readback import segmented as segmented_text
 from symgen.reference.mechanics import Reference
 from symgen.reference.truncated_pivots import STATES, Tails

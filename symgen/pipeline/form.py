@@ -10,19 +10,25 @@ from symgen.ir.loops import Form, LoopProgram, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.derive import ROW_BUDGET, frames, relevant
-from symgen.pipeline.loops import levelling, planar_scan, planar_segments, recursion, segmenting
+from symgen.pipeline.loops import (
+    constraint_force_scan,
+    planar_scan,
+    planar_segments,
+    recursion,
+    riccati_segments,
+)
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.vocabulary.arrays import USUAL
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
 
-CUTTING = {segmenting.METHOD: segmenting, planar_segments.METHOD: planar_segments}
+CUTTING = {riccati_segments.METHOD: riccati_segments, planar_segments.METHOD: planar_segments}
 """What cuts one chain into segments, by method: each computes one function."""
-LEVELS = {levelling.METHOD: levelling, planar_scan.METHOD: planar_scan}
+LEVELS = {constraint_force_scan.METHOD: constraint_force_scan, planar_scan.METHOD: planar_scan}
 """What goes through one chain level by level, by method: each computes a few functions."""
 ALONE = {
-    segmenting.METHOD: segmenting.FUNCTION,
+    riccati_segments.METHOD: riccati_segments.FUNCTION,
     planar_segments.METHOD: planar_segments.FUNCTION,
     planar_scan.METHOD: planar_segments.FUNCTION,
 }
@@ -78,7 +84,7 @@ def looped(
         )
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
     found: LoopProgram | str
-    if method == levelling.METHOD and function in levelling.FUNCTIONS:
+    if method == constraint_force_scan.METHOD and function in constraint_force_scan.FUNCTIONS:
         found = _levelled(mechanism, method, function, _levels_of(mechanism, options))
     else:
         found = _looped(mechanism, function, method, frame)
@@ -127,7 +133,7 @@ def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> Loo
     if (refused := methods.find(name).refusal(mechanism)) is not None:
         raise RequestError(refused)
     try:
-        found: LoopProgram = LEVELS[name].levelled(mechanism, count, function)
+        found: LoopProgram = LEVELS[name].build_scan(mechanism, count, function)
         return found
     except OutOfReach as error:
         return str(error)
@@ -137,7 +143,7 @@ def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> Loo
 def _segmented(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
     """The loop program, or why there is none."""
     try:
-        found: LoopProgram = CUTTING[name].segmented(mechanism, count)
+        found: LoopProgram = CUTTING[name].build_parts(mechanism, count)
         if methods.find(name).segments_end_free:
             found = check(replace(found, part_lengths=segment_lengths.cut(mechanism, count)[0]))
         return found

@@ -51,7 +51,7 @@ Rows = list[list[Scalar]]
 
 
 def forward_dynamics(linkage: Linkage) -> Results:
-    """None in rows: `symgen.pipeline.loops.segmenting` folds the sweeps below."""
+    """None in rows: `symgen.pipeline.loops.riccati_segments` folds the sweeps below."""
     raise MethodRefusal(
         f"riccati:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
         "rows; ask generate or symgen.compile for it, or take riccati"

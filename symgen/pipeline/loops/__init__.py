@@ -1,8 +1,10 @@
-"""Functions as sweeps along the links: a method is run on a short chain of like links, and what repeats is folded.
+"""Functions as loops over the links of a robot.
 
-Row for row, the links in the middle of the chain must come out the same; that is checked, and a method is run as it is.
+A method runs on a short sample chain of like links, and the rows of one link become the steps of the sweeps. The links in
+the middle of the chain must have the same rows, which is checked. Chains of like links also have sweeps in parts and
+parallel scans, whose steps are written one by one.
 """
 
-from symgen.pipeline.loops.recursing import recursion
+from symgen.pipeline.loops.build import recursion
 
 __all__ = ["recursion"]

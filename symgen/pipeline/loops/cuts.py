@@ -1,88 +1,91 @@
-"""The fewest values that separate what was computed before from what is computed after: Menger's theorem, by augmenting paths."""
+"""Smallest cut of a graph of operands: the fewest rows on all paths from some rows to others (Menger), by augmenting paths."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Sequence
 
-MANY = 1 << 30
+UNLIMITED = 1 << 30
 SOURCE, SINK = -1, -2
 
 
 def least_cut(
-    takes: Sequence[Sequence[int]], first: Collection[int], last: Collection[int]
+    operands: Sequence[Sequence[int]], first: Collection[int], last: Collection[int]
 ) -> list[int]:
-    """Rows, as few as can be, through one of which every way from `first` to `last` leads; of several choices those nearest to
-    `last`. Rows of `first` and `last` may be among them. `takes` are each row's operands, which stand before it.
+    """Return the fewest rows that separate `last` from `first`: every path between them leads through one.
+
+    Of several choices the rows nearest to `last` are returned; rows of `first` and `last` may be among them. The
+    operands of a row stand before it.
     """
-    ways = sorted(behind(takes, last, first))
-    room: dict[int, dict[int, int]] = {SOURCE: {}, SINK: {}}
+    rows = sorted(behind(operands, last, first))
+    capacity: dict[int, dict[int, int]] = {SOURCE: {}, SINK: {}}
 
-    def edge(a: int, b: int, much: int) -> None:
-        room.setdefault(a, {})[b] = much
-        room.setdefault(b, {}).setdefault(a, 0)
+    def add_edge(a: int, b: int, limit: int) -> None:
+        capacity.setdefault(a, {})[b] = limit
+        capacity.setdefault(b, {}).setdefault(a, 0)
 
-    for k in ways:  # a row is two nodes, 2k and 2k + 1, with a place for one way between them
-        edge(2 * k, 2 * k + 1, 1)
+    for k in rows:  # a row is two nodes, 2k and 2k + 1, with an edge for one path between them
+        add_edge(2 * k, 2 * k + 1, 1)
         if k in first:
-            edge(SOURCE, 2 * k, MANY)
+            add_edge(SOURCE, 2 * k, UNLIMITED)
         else:
-            for a in takes[k]:
-                edge(2 * a + 1, 2 * k, MANY)
+            for a in operands[k]:
+                add_edge(2 * a + 1, 2 * k, UNLIMITED)
         if k in last:
-            edge(2 * k + 1, SINK, MANY)
-    _fill(room)
-    open_ends = _reaching_the_sink(room)
-    return [k for k in ways if 2 * k + 1 in open_ends and 2 * k not in open_ends]
+            add_edge(2 * k + 1, SINK, UNLIMITED)
+    _augment(capacity)
+    to_sink = _reaching_the_sink(capacity)
+    return [k for k in rows if 2 * k + 1 in to_sink and 2 * k not in to_sink]
 
 
 def behind(
-    takes: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()
+    operands: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()
 ) -> set[int]:
-    """The rows that `last` are made of, no further back than `first`, and `last` themselves."""
-    found: set[int] = set()
+    """Return the rows that `last` are computed from, and `last` themselves, no further back than `first`."""
+    reached: set[int] = set()
     waiting = list(last)
     while waiting:
         k = waiting.pop()
-        if k not in found:
-            found.add(k)
+        if k not in reached:
+            reached.add(k)
             if k not in first:
-                waiting.extend(takes[k])
-    return found
+                waiting.extend(operands[k])
+    return reached
 
 
-def _fill(room: dict[int, dict[int, int]]) -> None:
-    """As many ways as there are, one after the other, each by the shortest (Edmonds and Karp)."""
+def _augment(capacity: dict[int, dict[int, int]]) -> None:
+    """Add paths from source to sink, each by the shortest way, until there is none (Edmonds and Karp)."""
     while True:
-        came = {SOURCE: SOURCE}
+        came_from = {SOURCE: SOURCE}
         waiting = deque([SOURCE])
-        while waiting and SINK not in came:
+        while waiting and SINK not in came_from:
             a = waiting.popleft()
-            for b, left in room[a].items():
-                if left and b not in came:
-                    came[b] = a
+            for b, left in capacity[a].items():
+                if left and b not in came_from:
+                    came_from[b] = a
                     waiting.append(b)
-        if SINK not in came:
+        if SINK not in came_from:
             return
         b = SINK
         while b != SOURCE:
-            a = came[b]
-            room[a][b] -= 1
-            room[b][a] += 1
+            a = came_from[b]
+            capacity[a][b] -= 1
+            capacity[b][a] += 1
             b = a
 
 
-def _reaching_the_sink(room: dict[int, dict[int, int]]) -> set[int]:
-    before: dict[int, list[int]] = {}
-    for a, ends in room.items():
+def _reaching_the_sink(capacity: dict[int, dict[int, int]]) -> set[int]:
+    """Return the nodes from which capacity is left all the way to the sink."""
+    sources: dict[int, list[int]] = {}
+    for a, ends in capacity.items():
         for b, left in ends.items():
             if left:
-                before.setdefault(b, []).append(a)
-    found = {SINK}
+                sources.setdefault(b, []).append(a)
+    reached = {SINK}
     waiting = deque([SINK])
     while waiting:
-        for a in before.get(waiting.popleft(), ()):
-            if a not in found:
-                found.add(a)
+        for a in sources.get(waiting.popleft(), ()):
+            if a not in reached:
+                reached.add(a)
                 waiting.append(a)
-    return found
+    return reached

@@ -1,4 +1,4 @@
-"""What is made in the end of what the sweeps carry there: to the base, sums over all links, or to the link that a frame is on."""
+"""Epilogue of folded sweeps: results that all links share, computed from final carries at the base or at a frame's link."""
 
 from __future__ import annotations
 
@@ -10,169 +10,178 @@ from symgen.derivation.table_linkage import PREPARED
 from symgen.ir.loops import FINAL_CARRY
 from symgen.ir.program import Port, Program, Row
 from symgen.pipeline.loops.interface import Interface
-from symgen.pipeline.loops.isomorphism import Folded
-from symgen.pipeline.loops.link_assignment import Group, Ref, Taken, Unlike
-from symgen.pipeline.loops.sample_chain import Chain
+from symgen.pipeline.loops.isomorphism import UniformLinks
+from symgen.pipeline.loops.link_assignment import LinkRows, NotUniform, Operand, Ref
+from symgen.pipeline.loops.sample_chain import SampleChain
 
 
-class Finish(NamedTuple):
-    """What makes the results that are one for all, of elements of what each sweep carries to its end: there are the base or the
-    frame's link.
-    """
+class Epilogue(NamedTuple):
+    """Program that computes shared results, and the elements of each sweep's final carry that it reads."""
 
     elements: dict[int, tuple[int, ...]]
     program: Program
 
 
-def finished(
-    chain: Chain,
+def build_epilogue(
+    chain: SampleChain,
     program: Program,
-    fold: Folded,
+    uniform: UniformLinks,
     middle: range,
     interface: Interface,
     names: Sequence[str],
-) -> Finish:
-    """These results. Raises Unlike where they are made of anything else."""
+) -> Epilogue:
+    """Build the epilogue of these results. Raises NotUniform if they depend on anything but final carries."""
     ports = [port for port in program.outputs if port.name in names]
     rows = {r for port in ports for r in port.rows if program.rows[r].op != "const"}
-    ghost, tip = fold.groups[0], fold.groups[-1]
     at_base = chain.frame is None
-    group = ghost if at_base else tip
-    if not rows <= {*group.rows}:
-        raise Unlike(
-            f"a result of {program.function} by {program.method} is made neither at the base nor at the frame"
+    link = uniform.links[0] if at_base else uniform.links[-1]
+    if not rows <= {*link.rows}:
+        raise NotUniform(
+            f"a result of {program.function} by {program.method} is computed neither at the base nor at the frame"
         )
-    cut = _handed_in(fold, interface) if at_base else _met(chain, program, fold, middle, interface)
-    return _Finishing(chain, program, group, cut, at_base).made(ports)
+    source = (
+        _from_links(uniform, interface)
+        if at_base
+        else _as_passed_on(chain, program, uniform, middle, interface)
+    )
+    return _EpilogueWriter(chain, program, link, source, at_base).write(ports)
 
 
-Cut = Callable[[int | Ref], tuple[int, int, int] | None]
-"""Of a row of the group, or of one that it takes from further out, the level and the element that it comes by, and its sign."""
+class Element(NamedTuple):
+    """An element of the final carry of a sweep, with the opposite sign if `negated`."""
+
+    sweep: int
+    element: int
+    negated: bool
 
 
-def _handed_in(fold: Folded, interface: Interface) -> Cut:
-    ghost = fold.groups[0]
-    at = {
-        ref: level
-        for takes, level in zip(ghost.takes, ghost.level, strict=True)
-        for ref in takes
-        if isinstance(ref, Ref) and ref.side > 0
+Source = Callable[[int | Ref], Element | None]
+"""Returns the element of a final carry that a row, or a row of the next link, is; None for any other row."""
+
+
+def _from_links(uniform: UniformLinks, interface: Interface) -> Source:
+    """Return the source of an epilogue at the base: the values that links pass inward."""
+    base = uniform.links[0]
+    sweep_of = {
+        ref: sweep for k, sweep in enumerate(base.sweeps) for ref in base.refs(k) if ref.side > 0
     }
 
-    def cut(row: int | Ref) -> tuple[int, int, int] | None:
-        return (
-            (at[row], interface.to_the_ghost(at[row])[row.row], 0) if isinstance(row, Ref) else None
-        )
+    def source(row: int | Ref) -> Element | None:
+        if not isinstance(row, Ref):
+            return None
+        sweep = sweep_of[row]
+        return Element(sweep, interface.elements_into_base(sweep)[row.row], False)
 
-    return cut
+    return source
 
 
-def _met(chain: Chain, program: Program, fold: Folded, middle: range, interface: Interface) -> Cut:
-    """What the last link would hand on, were there another one: rows that are made as those that such a link hands on, or have
-    their names: nothing comes to it from further out.
+def _as_passed_on(
+    chain: SampleChain,
+    program: Program,
+    uniform: UniformLinks,
+    middle: range,
+    interface: Interface,
+) -> Source:
+    """Return the source of an epilogue at the last link: the values that it would pass outward to another link.
+
+    These are rows that are computed as, or have the names of, the rows that a link of that class passes on.
     """
-    own, like = chain.classes[-1], middle[-1]  # which is of that class, as are some before it
-    last = fold.groups[-1]
-    called = {
-        name: row for row in range(len(last.rows)) for name in interface.names(last.link, row)
-    }
-    pairs = _Pairs(program, fold.groups, chain.classes, middle)
-    found: dict[int, tuple[int, int, int]] = {}
-    for level in interface.elements:
-        if level % 2:
+    label, example = (
+        chain.classes[-1],
+        middle[-1],
+    )  # a link of the same class, as are some before it
+    last = uniform.links[-1]
+    rows = range(len(last.rows))
+    named = {name: row for row in rows for name in interface.names(last.link, row)}
+    pairs = _EqualRows(program, uniform.links, chain.classes, middle)
+    elements: dict[int | Ref, Element] = {}
+    for sweep in interface.elements:
+        if sweep % 2:
             continue
-        for element, row in enumerate(interface.rows(level, own)):
+        for number, row in enumerate(interface.rows(sweep, label)):
             if row is None:
                 continue
-            there = [at for at in range(len(last.rows)) if pairs.alike(like, row, last.link, at)]
-            for at in [
-                *there,
-                *(called[name] for name in interface.names(like, row) if name in called),
-            ]:
-                found.setdefault(at, (level, element, int((own, row) in fold.turned)))
-
-    def cut(row: int | Ref) -> tuple[int, int, int] | None:
-        return None if isinstance(row, Ref) else found.get(row)
-
-    return cut
+            equal = [at for at in rows if pairs.equal(example, row, last.link, at)]
+            equal += [named[name] for name in interface.names(example, row) if name in named]
+            for at in equal:
+                elements.setdefault(at, Element(sweep, number, (label, row) in uniform.negated))
+    return elements.get
 
 
-class _Pairs:
-    """Rows of two links that are made in the same way, of what their neighbours make in the same way."""
+class _EqualRows:
+    """Comparison of rows of two links by their operations, back through neighbours."""
 
     def __init__(
-        self, program: Program, groups: Sequence[Group], classes: Sequence[int], middle: range
+        self, program: Program, links: Sequence[LinkRows], classes: Sequence[int], middle: range
     ) -> None:
-        self.program, self.groups, self.classes, self.middle = program, groups, classes, middle
+        self.program, self.links, self.classes, self.middle = program, links, classes, middle
         self.known: dict[tuple[int, int, int, int], bool] = {}
 
-    def alike(self, i: int, row: int, j: int, other: int) -> bool:
-        """Links between the ends that are of one class have like rows in the same places."""
-        if i in self.middle and j in self.middle:
+    def equal(self, i: int, row: int, j: int, other: int) -> bool:
+        """True if row number `row` of link i is computed as row number `other` of link j."""
+        if i in self.middle and j in self.middle:  # uniform links of a class have equal rows
             return self.classes[i] == self.classes[j] and row == other
         key = i, row, j, other
         if key not in self.known:
-            one, two = self.groups[i], self.groups[j]
-            mine, its = one.takes[row], two.takes[other]
-            a, b = self.program.rows[one.rows[row]].op, self.program.rows[two.rows[other]].op
+            a, b = self.links[i], self.links[j]
+            operands = zip(a.operands[row], b.operands[other], strict=False)
             self.known[key] = (
-                a == b
-                and len(mine) == len(its)
-                and all(self._taken(i, x, j, y) for x, y in zip(mine, its, strict=True))
+                self.program.rows[a.rows[row]].op == self.program.rows[b.rows[other]].op
+                and len(a.operands[row]) == len(b.operands[other])
+                and all(self._equal_operands(i, x, j, y) for x, y in operands)
             )
         return self.known[key]
 
-    def _taken(self, i: int, x: Taken, j: int, y: Taken) -> bool:
+    def _equal_operands(self, i: int, x: Operand, j: int, y: Operand) -> bool:
         if isinstance(x, Ref) and isinstance(y, Ref):
-            return x.side == y.side and self.alike(i + x.side, x.row, j + y.side, y.row)
+            return x.side == y.side and self.equal(i + x.side, x.row, j + y.side, y.row)
         return x == y
 
 
-class _Finishing:
-    """The rows behind what is carried to the end."""
+class _EpilogueWriter:
+    """Rows of an epilogue: those of a link, down to the final carries."""
 
     def __init__(
-        self, chain: Chain, source: Program, group: Group, cut: Cut, at_base: bool
+        self, chain: SampleChain, program: Program, link: LinkRows, source: Source, at_base: bool
     ) -> None:
-        self.chain, self.source, self.group, self.cut, self.at_base = (
-            chain,
-            source,
-            group,
-            cut,
-            at_base,
-        )
-        self.given = chain.at_rest() if at_base else {}
+        self.chain, self.program, self.link = chain, program, link
+        self.source, self.at_base = source, at_base
+        self.arguments = chain.at_rest() if at_base else {}
         self.rows: list[Row] = []
-        self.at: dict[int | Ref, int] = {}
-        self.ended: dict[tuple[int, int], int] = {}
+        self.written: dict[int | Ref, int] = {}
+        self.inputs: dict[tuple[int, int], int] = {}
+        """Argument of each element of a final carry, in the order in which they were met."""
         self.constants: dict[Fraction, int] = {}
 
-    def made(self, ports: Sequence[Port]) -> Finish:
-        place = {r: row for row, r in enumerate(self.group.rows)}
-        outputs = [
-            Port(
-                port.name,
-                port.shape,
-                tuple(
-                    self._constant(self.source.rows[r].value)
-                    if self.source.rows[r].op == "const"
-                    else self._row(place[r])
-                    for r in port.rows
-                ),
-            )
-            for port in ports
-        ]
-        order = {there: place for place, there in enumerate(sorted(self.ended))}
-        places = {place: order[there] for there, place in self.ended.items()}
+    def write(self, ports: Sequence[Port]) -> Epilogue:
+        """Write the rows of all results."""
+        number_of = {r: k for k, r in enumerate(self.link.rows)}
+        outputs = []
+        for port in ports:
+            values = [
+                self._constant(self.program.rows[r].value)
+                if self.program.rows[r].op == "const"
+                else self._row(number_of[r])
+                for r in port.rows
+            ]
+            outputs.append(Port(port.name, port.shape, tuple(values)))
+        elements = sorted(self.inputs)
+        places = {self.inputs[element]: place for place, element in enumerate(elements)}
         rows = [
             row._replace(value=(0, places[row.value[1]])) if row.op == "input" else row
             for row in self.rows
         ]
-        source, taken = self.source, (Port(FINAL_CARRY, (len(order),)),)
-        program = Program(source.function, source.method, taken, tuple(outputs), tuple(rows), ())
-        return Finish(
-            {level: tuple(e for own, e in order if own == level) for level, _ in order}, program
+        program = Program(
+            self.program.function,
+            self.program.method,
+            (Port(FINAL_CARRY, (len(elements),)),),
+            tuple(outputs),
+            tuple(rows),
         )
+        by_sweep: dict[int, tuple[int, ...]] = {}
+        for sweep, element in elements:
+            by_sweep[sweep] = (*by_sweep.get(sweep, ()), element)
+        return Epilogue(by_sweep, program)
 
     def _put(self, row: Row) -> int:
         self.rows.append(row)
@@ -184,42 +193,40 @@ class _Finishing:
         return self.constants[value]
 
     def _row(self, row: int | Ref) -> int:
-        if row not in self.at:
-            self.at[row] = self._made(row)
-        return self.at[row]
+        """Write a row, unless it is written already."""
+        if row not in self.written:
+            self.written[row] = self._write(row)
+        return self.written[row]
 
-    def _made(self, row: int | Ref) -> int:
-        cut = self.cut(row)
-        if cut is not None:
-            *what, turned = cut
-            found = self._put(
-                Row("input", (), (0, self.ended.setdefault((what[0], what[1]), len(self.ended))))
-            )
-            return self._put(Row("neg", (found,))) if turned else found
+    def _write(self, row: int | Ref) -> int:
+        if (element := self.source(row)) is not None:
+            place = self.inputs.setdefault(element[:2], len(self.inputs))
+            value = self._put(Row("input", (), (0, place)))
+            return self._put(Row("neg", (value,))) if element.negated else value
         if isinstance(row, Ref):
-            raise Unlike(
-                f"a result of {self.source.function} by {self.source.method} is made of what its neighbours are"
-            )
-        source = self.source.rows[self.group.rows[row]]
+            raise NotUniform(f"a result of {self._title} depends on values of its neighbours")
+        source = self.program.rows[self.link.rows[row]]
         if source.op == "input":
-            return self._constant(self._known(*source.value))
-        args = [self._taken(ref) for ref in self.group.takes[row]]
-        return self._put(source._replace(args=tuple(args), name="", step=-1))
+            return self._constant(self._argument(*source.value))
+        args = tuple(self._operand(operand) for operand in self.link.operands[row])
+        return self._put(source._replace(args=args, name="", step=-1))
 
-    def _taken(self, ref: Taken) -> int:
-        if isinstance(ref, Ref):
-            return self._row(ref if ref.side else ref.row)
-        return self._constant(
-            ref if isinstance(ref, Fraction) else self._known(ref.port, ref.element)
-        )
+    def _operand(self, operand: Operand) -> int:
+        if isinstance(operand, Ref):
+            return self._row(operand if operand.side else operand.row)
+        if isinstance(operand, Fraction):
+            return self._constant(operand)
+        return self._constant(self._argument(operand.port, operand.element))
 
-    def _known(self, port: int, element: int) -> Fraction:
-        """An argument there: what the base is, and of the ghost at rest all that it is given."""
-        name = self.source.inputs[port].name
+    def _argument(self, port: int, element: int) -> Fraction:
+        """Return the value of an argument: a number of the base, or of the virtual base at rest."""
+        name = self.program.inputs[port].name
         if name == PREPARED and element >= self.chain.first[-1] and not self.at_base:
             return self.chain.of_the_base(element)
         if not self.at_base or self.chain.widths.get(name) == 0:
-            raise Unlike(
-                f"a result of {self.source.function} by {self.source.method} is made of '{name}' itself"
-            )
-        return self.given.get(name, {}).get(element, Fraction(0))
+            raise NotUniform(f"a result of {self._title} depends on '{name}' itself")
+        return self.arguments.get(name, {}).get(element, Fraction(0))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.program.function} by {self.program.method}"

@@ -1,4 +1,4 @@
-"""What links hand on to their neighbours in each sweep."""
+"""Interface of neighbouring links: the elements of the carry of each sweep, as rows of every class of links."""
 
 from __future__ import annotations
 
@@ -6,185 +6,163 @@ from collections.abc import Mapping, Sequence
 
 from symgen.ir.program import Program
 from symgen.pipeline.loops.cuts import behind
-from symgen.pipeline.loops.isomorphism import Folded
-from symgen.pipeline.loops.link_assignment import Ref, Unlike
+from symgen.pipeline.loops.isomorphism import UniformLinks
+from symgen.pipeline.loops.link_assignment import NotUniform, Ref
+
+Passed = tuple[int, int]
+"""A row that a link passes on, with the label of the link."""
 
 
 class Interface:
-    """What links of all classes hand on in each sweep: elements, each a row of every class.
+    """Elements of the carry of each sweep: each is one row of every class.
 
-    Links of two classes hand on the same where one row of a third takes it of either. Those at the ends of the chain, which are
-    not like the others, are classes of their own: -1 the ghost, -2 the link behind it. `still`: the ghost is the base, of which
-    all arguments are nothing.
+    Rows of two classes are the same element if one row of a third class reads either of them. Links at the ends of the
+    sample chain, which are not uniform, have labels of their own: -1 the virtual base, -2 the link behind it.
+    `at_rest`: the virtual base stands for the base itself, and all its arguments are zero.
     """
 
     def __init__(
         self,
         chain: Program,
-        called: Mapping[int, Sequence[str]],
-        fold: Folded,
+        names: Mapping[int, Sequence[str]],
+        uniform: UniformLinks,
         classes: Sequence[int],
         middle: Sequence[int],
-        still: bool,
+        at_rest: bool,
     ) -> None:
-        self._up: dict[tuple[int, int], tuple[int, int]] = {}
-        self._chain, self._called, self._fold, self._middle, self._still = (
-            chain,
-            called,
-            fold,
-            middle,
-            still,
-        )
+        self._chain, self._names, self._links = chain, names, uniform.links
+        self._examples, self._middle, self._at_rest = uniform.examples, middle, at_rest
+        self._up: dict[Passed, Passed] = {}
         self.labels = [own if i in middle else -1 - i for i, own in enumerate(classes)]
-        taken: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
-        used: dict[tuple[int, int], set[int]] = {}
+        """Label of each link: its class, or a negative number at the ends."""
+        reads: dict[tuple[int, int, int], list[Passed]] = {}
+        sweeps: dict[Passed, set[int]] = {}
         for i in middle:
-            for k, takes in enumerate(fold.groups[i].takes):
-                for place, ref in enumerate(reversed(takes) if k in fold.swapped[i] else takes):
-                    if isinstance(ref, Ref) and ref.side:
-                        handed = (self.labels[i + ref.side], ref.row)
-                        taken.setdefault((classes[i], k, place), []).append(handed)
-                        used.setdefault(handed, set()).add(fold.groups[i].level[k])
-        for several in taken.values():
-            for one in several[1:]:
-                self._join(several[0], one)
-        self.elements: dict[int, list[tuple[int, int]]] = {}
-        """By sweep: of each element the row that stands for it."""
-        for handed, levels in used.items():
-            for level in levels:
-                elements = self.elements.setdefault(level, [])
-                if self.root(handed) not in elements:
-                    elements.append(self.root(handed))
+            link = self._links[i]
+            for k in range(len(link.rows)):
+                operands = link.operands[k][:: -1 if k in uniform.swapped[i] else 1]
+                for place, operand in enumerate(operands):
+                    if isinstance(operand, Ref) and operand.side:
+                        passed = self.labels[i + operand.side], operand.row
+                        reads.setdefault((classes[i], k, place), []).append(passed)
+                        sweeps.setdefault(passed, set()).add(link.sweeps[k])
+        for first, *others in reads.values():
+            for passed in others:
+                self._join(first, passed)
+        self.elements: dict[int, list[Passed]] = {}
+        """Row that stands for each element, by sweep."""
+        for passed, numbers in sweeps.items():
+            for sweep in numbers:
+                elements = self.elements.setdefault(sweep, [])
+                if self.root(passed) not in elements:
+                    elements.append(self.root(passed))
         for elements in self.elements.values():
             elements.sort()
 
-    def root(self, handed: tuple[int, int]) -> tuple[int, int]:
-        while handed in self._up:
-            handed = self._up[handed]
-        return handed
+    def root(self, passed: Passed) -> Passed:
+        """Return the row that stands for the element of a row."""
+        while passed in self._up:
+            passed = self._up[passed]
+        return passed
 
-    def _join(self, one: tuple[int, int], other: tuple[int, int]) -> None:
-        one, other = sorted((self.root(one), self.root(other)))
-        if one != other:
-            self._up[other] = one
+    def _join(self, passed: Passed, same: Passed) -> None:
+        root, joined = sorted((self.root(passed), self.root(same)))
+        if root != joined:
+            self._up[joined] = root
 
-    def rows(self, level: int, label: int) -> list[int | None]:
-        """Of a class, the row that hands on each element of a sweep; None where it is nothing."""
-        found: dict[tuple[int, int], int] = {}
-        link = self._fold.standing[label] if label >= 0 else -1 - label
-        for row in range(len(self._fold.groups[link].rows)):
-            found.setdefault(self.root((label, row)), row)
-        return [found.get(element) for element in self.elements.get(level, [])]
+    def rows(self, sweep: int, label: int) -> list[int | None]:
+        """Return the rows of a class that it passes on in a sweep, None for an element that is zero."""
+        by_element: dict[Passed, int] = {}
+        link = self._examples[label] if label >= 0 else -1 - label
+        for row in range(len(self._links[link].rows)):
+            by_element.setdefault(self.root((label, row)), row)
+        return [by_element.get(element) for element in self.elements.get(sweep, [])]
 
-    def of_the_ghost(self, level: int) -> list[int | None]:
-        """Likewise of the ghost: what links alike are given by the one before them. Where that is another, the names that the
-        derivation has for both tell it.
+    def rows_of_base(self, sweep: int) -> list[int | None]:
+        """Return the rows of the virtual base that it passes on in an outward sweep.
+
+        If its child is not uniform, the names of the derivation tell which rows of the virtual base these are.
         """
         last = self._middle[0] - 1
         if last == 0:
-            return self.rows(level, self.labels[0])
-        found: list[int | None] = []
-        names = {
-            name: row
-            for row in range(len(self._fold.groups[0].rows))
-            for name in self.names(0, row)
+            return self.rows(sweep, self.labels[0])
+        of_base = {
+            name: row for row in range(len(self._links[0].rows)) for name in self.names(0, row)
         }
-        for row in self.rows(level, self.labels[last]):
-            own = [] if row is None else self.names(last, row)
-            if row is not None and not own and not self._nothing(row, last):
-                raise Unlike(
-                    f"what the base hands on in {self._chain.function} by {self._chain.method} has no name"
-                )
-            found.append(next((names[name] for name in own if name in names), None))
-        behind_it = {
-            ref.row
-            for takes, at in zip(
-                self._fold.groups[1].takes, self._fold.groups[1].level, strict=True
-            )
-            for ref in takes
-            if isinstance(ref, Ref) and ref.side < 0 and at == level
-        }
-        if (
-            behind_it - set(found) and not self._still
-        ):  # what the base at rest gives besides is nothing, or does nothing
-            raise Unlike(
-                f"what the base hands on in {self._chain.function} by {self._chain.method} is not what links do"
-            )
-        return found
+        rows: list[int | None] = []
+        for row in self.rows(sweep, self.labels[last]):
+            names = [] if row is None else self.names(last, row)
+            if row is not None and not names and not self._is_zero(row, last):
+                raise NotUniform(f"a value that the base passes on in {self._title} has no name")
+            rows.append(next((of_base[name] for name in names if name in of_base), None))
+        # further values of a base at rest are zero, or have no effect
+        if self._links[1].rows_from(-1, sweep) - {*rows} and not self._at_rest:
+            raise NotUniform(f"the base passes on other values in {self._title} than links do")
+        return rows
 
-    def to_the_ghost(self, level: int) -> dict[int, int]:
-        """Of rows of the link behind the ghost, which elements they hand on to it: in their order those that others hand on, or
-        by their names.
+    def elements_into_base(self, sweep: int) -> dict[int, int]:
+        """Return the elements that the link behind the virtual base passes inward, by its rows.
+
+        These are the elements that other links pass on, in their order, or by their names.
         """
-        into = self._taken_from_behind(0, level)
+        into_base = sorted(self._links[0].rows_from(1, sweep))
         parent = self._middle[0]
-        rows = self._taken_from_behind(parent, level)
-        if len(into) != len(rows):  # it takes less: what that is has a name
-            called = {name: row for row in rows for name in self.names(parent + 1, row)}
+        rows = sorted(self._links[parent].rows_from(1, sweep))
+        if len(into_base) != len(rows):  # the base reads fewer: their names tell which
+            named = {name: row for row in rows for name in self.names(parent + 1, row)}
             rows = [
-                called[name] for row in into for name in self.names(1, row)[:1] if name in called
+                named[name] for row in into_base for name in self.names(1, row)[:1] if name in named
             ]
-        if len(into) != len(rows):
-            raise Unlike(
-                f"what the base is given in {self._chain.function} by {self._chain.method} is not what links are"
-            )
-        others = [
-            self.elements[level].index(self.root((self.labels[parent + 1], row))) for row in rows
-        ]
-        return dict(zip(into, others, strict=True))
+        if len(into_base) != len(rows):
+            raise NotUniform(f"the base reads other values in {self._title} than links do")
+        label = self.labels[parent + 1]
+        elements = [self.elements[sweep].index(self.root((label, row))) for row in rows]
+        return dict(zip(into_base, elements, strict=True))
 
-    def ending(self, row: int, pivots: bool) -> tuple[int, int]:
-        """Of a row of the ghost that sums or multiplies what all links have, the sweep and the element that it comes by. What the
-        ghost adds of its own hangs on no other link, unless it is its `pivots` of the mass matrix, which the robot has not.
+    def final_element(self, row: int, pivots: bool) -> tuple[int, int]:
+        """Return the sweep and the element that deliver a total over all links to the virtual base.
+
+        `row` is the row of the virtual base that sums or multiplies. What the virtual base adds depends on no other
+        link, unless these are its `pivots` of the mass matrix, which the robot does not have.
         """
-        group, at = self._fold.groups[0], row
+        base, at = self._links[0], row
         while True:
-            takes = [ref for ref in group.takes[at] if isinstance(ref, Ref)]
-            handed = [ref for ref in takes if ref.side > 0]
-            same = [ref for ref in takes if not ref.side and self._op(ref.row) == self._op(row)]
-            ways = (handed or same[:1]) if pivots else [*handed, *same]
+            refs = base.refs(at)
+            passed = [ref for ref in refs if ref.side > 0]
+            same = [ref for ref in refs if not ref.side and self._op(ref.row) == self._op(row)]
+            ways = (passed or same[:1]) if pivots else [*passed, *same]
             if len(ways) != 1 or (
-                not pivots and self._handed([ref.row for ref in takes if ref not in ways])
+                not pivots and self._reads_links([ref.row for ref in refs if ref not in ways])
             ):
-                raise Unlike(
-                    f"a result of {self._chain.function} by {self._chain.method} is no sum and no product of the links'"
-                )
+                raise NotUniform(f"a result of {self._title} is no sum and no product over links")
             if ways[0].side:
-                level = group.level[at]
-                return level, self.to_the_ghost(level)[ways[0].row]
+                sweep = base.sweeps[at]
+                return sweep, self.elements_into_base(sweep)[ways[0].row]
             at = ways[0].row
 
-    def _handed(self, rows: Sequence[int]) -> bool:
-        """Whether any of these rows of the ghost hangs on another link."""
-        takes = self._fold.groups[0].takes
-        own = [[ref.row for ref in one if isinstance(ref, Ref) and not ref.side] for one in takes]
+    def _reads_links(self, rows: Sequence[int]) -> bool:
+        """True if one of these rows of the virtual base depends on another link."""
+        base = self._links[0]
         return any(
-            isinstance(ref, Ref) and ref.side > 0 for row in behind(own, rows) for ref in takes[row]
+            ref.side > 0 for row in behind(base.local_operands(), rows) for ref in base.refs(row)
         )
 
-    def _nothing(self, row: int, link: int) -> bool:
-        """Whether it is an argument, where the base has none."""
-        return self._still and self._op(row, link) == "input"
+    def _is_zero(self, row: int, link: int) -> bool:
+        """True if a row is an argument, which is zero at the base."""
+        return self._at_rest and self._op(row, link) == "input"
 
     def _op(self, row: int, link: int = 0) -> str:
-        return self._chain.rows[self._fold.groups[link].rows[row]].op
-
-    def _taken_from_behind(self, link: int, level: int) -> list[int]:
-        group = self._fold.groups[link]
-        return sorted(
-            {
-                ref.row
-                for takes, at in zip(group.takes, group.level, strict=True)
-                for ref in takes
-                if isinstance(ref, Ref) and ref.side > 0 and at == level
-            }
-        )
+        return self._chain.rows[self._links[link].rows[row]].op
 
     def names(self, link: int, row: int) -> list[str]:
-        """What a row was called, without the number of the link."""
-        found = []
-        for name in self._called.get(self._fold.groups[link].rows[row], ()):
+        """Return the names of a row in the derivation, without the number of the link."""
+        names = []
+        for name in self._names.get(self._links[link].rows[row], ()):
             symbol, *parts = name.split("_")
             if parts and parts[0] == str(link + 1):
-                found.append("_".join([symbol, *parts[1:]]))
-        return found
+                names.append("_".join([symbol, *parts[1:]]))
+        return names
+
+    @property
+    def _title(self) -> str:
+        return f"{self._chain.function} by {self._chain.method}"

@@ -1,4 +1,7 @@
-"""Whether the links in the middle of a chain are the same, row for row but for signs, which ride with atoms from link to link."""
+"""Comparison of the links in the middle of a sample chain: they have the same rows, apart from signs.
+
+A sign travels with a value from link to link.
+"""
 
 from __future__ import annotations
 
@@ -6,81 +9,79 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from symgen.ir.program import Program
-from symgen.pipeline.loops.link_assignment import Group, Ref, Taken, Unlike
+from symgen.pipeline.loops.link_assignment import LinkRows, NotUniform, Operand, Ref
 
 
-class Folded(NamedTuple):
-    """The links of a chain, of each class the link that stands for it, and how many levels there are.
+class UniformLinks(NamedTuple):
+    """The links of a sample chain of which those in the middle are the same."""
 
-    `turned` are rows that are handed on with the opposite sign, by class, `swapped` those of links that take the other operand
-    first.
-    """
-
-    groups: list[Group]
-    standing: dict[int, int]
-    levels: int
-    turned: set[tuple[int, int]]
+    links: list[LinkRows]
+    examples: dict[int, int]
+    """One link in the middle for each class."""
+    sweeps: int
+    """How many sweeps there are, those without rows included."""
+    negated: set[tuple[int, int]]
+    """Rows, by class, that are passed on with the opposite sign."""
     swapped: dict[int, set[int]]
+    """Rows, by link, that have their operands in the other order."""
 
 
-def folded(
-    chain: Program, groups: list[Group], classes: Sequence[int], middle: Sequence[int]
-) -> Folded:
-    """The links of `middle` by class, which must be the same but for signs; `classes` are those of all links.
+def compare_links(
+    chain: Program, links: list[LinkRows], classes: Sequence[int], middle: Sequence[int]
+) -> UniformLinks:
+    """Compare the links of `middle` with the first one of their class. Raises NotUniform.
 
-    A sign is a sum modulo 2: of bit 0, of a bit for all that each link is given, which may be the opposite of what the link that
-    stands for it is given, and of a bit for all that the links of a class hand on. What a link is given is what its neighbour
-    has, which may itself be the opposite, and what such links hand on.
+    A sign is a sum modulo 2: bit 0, a bit for every value that a link reads from a neighbour, which may have the
+    opposite sign of what the example reads, and a bit for every value that the links of a class pass on. The value that
+    a link reads is the value that its neighbour has, times the sign with which such links pass it on.
     """
-    standing: dict[int, int] = {}
-    bits = Bits()
-    likeness: dict[int, Likeness] = {}
+    examples: dict[int, int] = {}
+    signs = Signs()
+    matches: dict[int, Match] = {}
     results = {r for port in chain.outputs for r in port.rows}
     for i in middle:
-        first = standing.setdefault(classes[i], i)
-        likeness[i] = _alike(
-            chain, groups[first], groups[i], f"links {first + 1} and {i + 1}", bits
-        )
-        bits.equations += [
-            sign for sign, r in zip(likeness[i].signs, groups[i].rows, strict=True) if r in results
+        example = examples.setdefault(classes[i], i)
+        matches[i] = _matched(chain, links[example], links[i], signs)
+        signs.equations += [
+            sign for sign, r in zip(matches[i].signs, links[i].rows, strict=True) if r in results
         ]
-    for i, found in likeness.items():
-        for (side, row), bit in found.given.items():
-            there = i + side
-            if i == standing[classes[i]]:
-                bits.equations.append(bit)
-            if there in likeness:
-                bits.equations.append(
-                    bit ^ likeness[there].signs[row] ^ bits.of(classes[there], row)
-                )
-    known = bits.solved()
+    for i, match in matches.items():
+        for (side, row), bit in match.read.items():
+            neighbour = i + side
+            if i == examples[classes[i]]:
+                signs.equations.append(bit)
+            if neighbour in matches:
+                passed_on = signs.bit(classes[neighbour], row)
+                signs.equations.append(bit ^ matches[neighbour].signs[row] ^ passed_on)
+    known = signs.solve()
     if known is None:
-        raise Unlike(
-            f"links of {chain.function} by {chain.method} differ by signs that do not go together"
+        raise NotUniform(
+            f"links of {chain.function} by {chain.method} differ by contradicting signs"
         )
-    levels = 1 + max((level for i in standing.values() for level in groups[i].level), default=0)
-    turned = {
-        (own, row)
-        for own, i in standing.items()
-        for row in range(len(groups[i].rows))
-        if _value(bits.of(own, row), known)
+    negated = {
+        (number, row)
+        for number, i in examples.items()
+        for row in range(len(links[i].rows))
+        if _value(signs.bit(number, row), known)
     }
-    return Folded(groups, standing, levels, turned, {i: likeness[i].swapped for i in middle})
+    sweeps = 1 + max((sweep for i in examples.values() for sweep in links[i].sweeps), default=0)
+    swapped = {i: match.swapped for i, match in matches.items()}
+    return UniformLinks(links, examples, sweeps, negated, swapped)
 
 
-class Bits:
-    """Unknown signs, and sums of them that are 0."""
+class Signs:
+    """Unknown bits, and sums of them that are 0."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[int, ...], int] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
         self.equations: list[int] = []
 
-    def of(self, *what: int) -> int:
-        """The bit of something."""
-        return 2 << self._places.setdefault(what, len(self._places))
+    def bit(self, *key: int) -> int:
+        """Return the bit of a key."""
+        return 2 << self._numbers.setdefault(key, len(self._numbers))
 
-    def solved(self) -> dict[int, int] | None:
-        """Each bit by place; those that may be either are 0. None where the sums do not go together."""
+    def solve(self) -> dict[int, int] | None:
+        """Return each bit by its number, 0 where both values are possible; None if the sums contradict each other."""
         rows: dict[int, int] = {}
         for equation in self.equations:
             while equation > 1:
@@ -101,98 +102,96 @@ def _value(x: int, known: Mapping[int, int]) -> int:
     return (x & 1) ^ sum(known.get(bit, 0) for bit in range(1, x.bit_length()) if x >> bit & 1) % 2
 
 
-class Likeness(NamedTuple):
-    """How a link is like another: the sign of each row and of what it is given, by side and row, and which rows take the other
-    operand first."""
+class Match(NamedTuple):
+    """Signs of one link relative to the example of its class.
+
+    `signs` are those of each row, `read` those of values from neighbours, by side and row; `swapped` are rows with
+    their operands in the other order.
+    """
 
     signs: list[int]
-    given: dict[tuple[int, int], int]
+    read: dict[tuple[int, int], int]
     swapped: set[int]
 
 
-def _alike(chain: Program, one: Group, other: Group, where: str, bits: Bits) -> Likeness:
-    """`other` row by row as `one`, but for signs. Raises Unlike."""
+def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> Match:
+    """Compare a link row by row with the example of its class. Raises NotUniform."""
 
-    def unlike(why: str) -> Unlike:
-        return Unlike(f"{where} of {chain.function} by {chain.method} differ: {why}")
+    def different(why: str) -> NotUniform:
+        return NotUniform(
+            f"links {example.link + 1} and {link.link + 1} of {chain.function} by {chain.method} differ: {why}"
+        )
 
-    if len(one.rows) != len(other.rows):
-        raise unlike(f"{len(one.rows)} and {len(other.rows)} rows")
-    given: dict[tuple[int, int], int] = {}
-    signs: list[int] = []
-    swapped: set[int] = set()
-    met: dict[tuple[int, int], int] = {}
+    if len(example.rows) != len(link.rows):
+        raise different(f"{len(example.rows)} and {len(link.rows)} rows")
+    match = Match([], {}, set())
+    partners: dict[tuple[int, int], int] = {}
+    """Row of a neighbour of the example for each row of a neighbour of the link."""
 
-    def sign(x: Taken) -> int:
-        if not isinstance(x, Ref):
+    def sign(operand: Operand) -> int:
+        if not isinstance(operand, Ref):
             return 0
-        return (
-            signs[x.row]
-            if not x.side
-            else given.setdefault((x.side, x.row), bits.of(other.link, x.side, x.row))
-        )
+        if not operand.side:
+            return match.signs[operand.row]
+        return match.read.setdefault(operand, bits.bit(link.link, *operand))
 
-    for k, (mine, its) in enumerate(zip(one.takes, other.takes, strict=True)):
-        a, b = chain.rows[one.rows[k]].op, chain.rows[other.rows[k]].op
-        minus, less = int(a == "sub"), int(b == "sub")
+    for k, (wanted, operands) in enumerate(zip(example.operands, link.operands, strict=True)):
+        a, b = chain.rows[example.rows[k]].op, chain.rows[link.rows[k]].op
         sums = {a, b} <= {"add", "sub"}
-        if (a != b and not sums) or one.level[k] != other.level[k]:
-            raise unlike(f"row {k} is {a} and {b}")
-        order = (
-            _order(mine, its, met) if len(its) == 2 and a != "div" else int(not _same(mine, its))
-        )
-        if order is None or (order and (len(its) != 2 or a == "div")):
-            raise unlike(f"row {k} ({a}) takes {mine} and {its}")
+        if (a != b and not sums) or example.sweeps[k] != link.sweeps[k]:
+            raise different(f"row {k} is {a} and {b}")
+        order = _order(wanted, operands, partners, a != "div")
+        if order is None:
+            raise different(f"row {k} ({a}) takes {wanted} and {operands}")
         if order:
-            its = (its[1], its[0])
-            swapped.add(k)
-        both = [
-            (x, y)
-            for x, y in zip(mine, its, strict=True)
-            if isinstance(x, Ref) and isinstance(y, Ref)
-        ]
-        met |= {(y.side, y.row): x.row for x, y in both if y.side}
-        if sums:  # where its second operand stands first, it is that one that it subtracts
-            first, second = (
-                sign(its[0]) ^ (less if order else 0),
-                sign(its[1]) ^ minus ^ (0 if order else less),
-            )
-            bits.equations.append(first ^ second)
-            signs.append(first)
+            operands = (operands[1], operands[0])
+            match.swapped.add(k)
+        for x, y in zip(wanted, operands, strict=True):
+            if isinstance(x, Ref) and isinstance(y, Ref) and y.side:
+                partners[y] = x.row
+        even = a in ("cos", "input")
+        signs = [] if even else [sign(operand) for operand in operands]
+        if sums:  # a difference whose operands change places subtracts the first one
+            signs[1 - order] ^= int(b == "sub")
+            signs[1] ^= int(a == "sub")
+            bits.equations.append(signs[0] ^ signs[1])
+            match.signs.append(signs[0])
         elif a in ("mul", "div"):
-            signs.append(sign(its[0]) ^ sign(its[1]))
+            match.signs.append(signs[0] ^ signs[1])
         elif a in ("neg", "sin"):
-            signs.append(sign(its[0]))
+            match.signs.append(signs[0])
         else:
-            if a not in ("cos", "input"):
-                bits.equations += [sign(x) for x in its]
-            signs.append(0)
-    return Likeness(signs, given, swapped)
+            bits.equations += signs
+            match.signs.append(0)
+    return match
 
 
 def _order(
-    mine: Sequence[Taken], its: Sequence[Taken], met: Mapping[tuple[int, int], int]
+    wanted: Sequence[Operand],
+    operands: Sequence[Operand],
+    partners: Mapping[tuple[int, int], int],
+    commutes: bool,
 ) -> int | None:
-    """0 where two operands stand as those of the other, 1 where they are the other way round; None for neither. Of two that a
-    neighbour hands on both may be, and `met` tells what each was taken for before.
+    """Return 0 if the operands agree in their order, 1 if they agree in the other one, None if they do not agree.
+
+    Where both orders agree, because a neighbour passes on both, `partners` of earlier rows decide.
     """
-    turned = (its[1], its[0])
-
-    def known(operands: Sequence[Taken]) -> bool:
-        return all(
-            not isinstance(y, Ref)
-            or not isinstance(x, Ref)
-            or met.get((y.side, y.row), x.row) == x.row
-            for x, y in zip(mine, operands, strict=True)
-        )
-
-    if _same(mine, its) and (known(its) or not _same(mine, turned)):
+    if len(operands) != 2 or not commutes:
+        return 0 if _agree(wanted, operands) else None
+    swapped = (operands[1], operands[0])
+    as_before = all(
+        partners.get(y, x.row) == x.row
+        for x, y in zip(wanted, operands, strict=True)
+        if isinstance(x, Ref) and isinstance(y, Ref)
+    )
+    if _agree(wanted, operands) and (as_before or not _agree(wanted, swapped)):
         return 0
-    return 1 if _same(mine, turned) else None
+    return 1 if _agree(wanted, swapped) else None
 
 
-def _same(mine: Sequence[Taken], its: Sequence[Taken]) -> bool:
+def _agree(wanted: Sequence[Operand], operands: Sequence[Operand]) -> bool:
+    """True if operands are equal, or are values of the same neighbour."""
     return all(
         x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
-        for x, y in zip(mine, its, strict=True)
+        for x, y in zip(wanted, operands, strict=True)
     )

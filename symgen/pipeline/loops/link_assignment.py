@@ -1,9 +1,9 @@
-"""Which link every row of a chain belongs to, and in which sweep it stands.
+"""Assignment of every row of a sample chain to a link and to a sweep.
 
-A row belongs to the link that its step is about, or to that link's child where it is made of what the child has alone. A row that
-takes something of its parent's is part of an outward sweep, one that takes something of its child's of an inward one, and what
-takes of what such a sweep gave stands in it or in a later one. Sines and cosines of what a link has by itself stand before all
-else, in a sweep that carries nothing: those of many links can be taken together.
+A row belongs to the link that its comment names, or to that link's child if it is computed from values of the child
+alone. A row that reads a value of the parent stands in an outward sweep, a row that reads a value of the child in an
+inward one, and a row that reads results of a sweep in that sweep or a later one. Sines and cosines that depend on one
+link alone stand in a first sweep without a carry: a compiler computes those of many links together.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from symgen.ir.program import Program
+from symgen.pipeline.loops.cuts import behind
 from symgen.support.errors import SymgenError
 
 SINES = 0
-"""The level of the sines and cosines that stand before all else."""
+"""Sweep of the sines and cosines that depend on one link alone."""
 
 
-class Unlike(SymgenError):
-    """The links of a chain do not come out the same, row for row."""
+class NotUniform(SymgenError):
+    """The links of a sample chain do not have the same rows."""
 
 
 class Ref(NamedTuple):
-    """A row of a link: of the link itself (`side` 0), of its parent (-1) or its child (1), by its number among that link's."""
+    """A row of a link by its number there: of the link itself (`side` 0), of its parent (-1) or of its child (1)."""
 
     side: int
     row: int
@@ -33,7 +34,7 @@ class Ref(NamedTuple):
 
 @dataclass(frozen=True)
 class Shared:
-    """An element of an argument that is the same for all links."""
+    """An element of an argument that all links share."""
 
     port: int
     element: int
@@ -41,179 +42,216 @@ class Shared:
 
 @dataclass(frozen=True)
 class Own:
-    """An element of an argument that is the link's, by its number among those of the link."""
+    """An element of an argument of one link, by its number among those of the link."""
 
     port: int
     element: int
 
 
-Taken = Ref | Fraction | Shared | Own
-"""What a row takes; one that is an argument takes that."""
+Operand = Ref | Fraction | Shared | Own
+"""An operand of a row; of a row that is an argument, that argument."""
 
 
 @dataclass
-class Group:
-    """The rows of one link: `rows` of the chain in their order, what each takes, and the level of the sweep that it stands in,
-    even for outward ones."""
+class LinkRows:
+    """The rows of one link, in their order."""
 
     link: int
     rows: list[int] = field(default_factory=list)
-    takes: list[tuple[Taken, ...]] = field(default_factory=list)
-    level: list[int] = field(default_factory=list)
+    """Rows of the sample chain."""
+    operands: list[tuple[Operand, ...]] = field(default_factory=list)
+    sweeps: list[int] = field(default_factory=list)
+    """Sweep of each row; even ones go outward, odd ones inward."""
+
+    def refs(self, row: int) -> list[Ref]:
+        """Return the operands of a row that are rows."""
+        return [operand for operand in self.operands[row] if isinstance(operand, Ref)]
+
+    def local_operands(self) -> list[list[int]]:
+        """Return for each row the operands that are rows of the same link."""
+        return [[ref.row for ref in self.refs(k) if not ref.side] for k in range(len(self.rows))]
+
+    def local_rows(self) -> list[bool]:
+        """Return which rows depend only on constants and arguments of the link."""
+        local: list[bool] = []
+        for k in range(len(self.rows)):
+            local.append(all(not ref.side and local[ref.row] for ref in self.refs(k)))
+        return local
+
+    def rows_from(self, side: int, sweep: int) -> set[int]:
+        """Return the rows of a neighbour that rows of a sweep read."""
+        return {
+            ref.row
+            for k, number in enumerate(self.sweeps)
+            if number == sweep
+            for ref in self.refs(k)
+            if ref.side == side
+        }
 
 
-def grouped(
+def assign_links(
     chain: Program,
     parents: Sequence[int],
-    link_of_step: Mapping[int, int],
+    link_of_comment: Mapping[int, int],
     link_of_input: Mapping[tuple[int, int], int],
-) -> list[Group]:
-    """Every live row under the link that it belongs to; what `link_of_input` does not know is the same for all. Raises Unlike
-    where a row takes of links that are no neighbours.
+) -> list[LinkRows]:
+    """Assign every row that a result needs to a link and a sweep.
+
+    Elements of arguments that `link_of_input` does not name are shared by all links. Raises NotUniform if a row reads
+    values of links that are no neighbours.
     """
-    live = _live(chain)
-    owner: dict[int, int] = {}
-    inward = _inward(chain.steps, link_of_step)
-    groups = [Group(i) for i in range(len(parents))]
-    local: dict[int, int] = {}
-    alike: dict[int, Taken] = {}
-    first: dict[tuple[int, int], int] = {}
-    for (port, element), link in link_of_input.items():
-        first[port, link] = min(element, first.get((port, link), element))
-    for r, row in enumerate(chain.rows):
-        if r not in live:
-            continue
-        if row.op == "const" or (row.op == "input" and row.value not in link_of_input):
-            alike[r] = row.value if row.op == "const" else Shared(*row.value)
-            continue
-        of = {owner[a] for a in row.args if a not in alike}
-        own = (
-            link_of_input[row.value]
-            if row.op == "input"
-            else _owner(of, link_of_step.get(row.step), inward.get(row.step, False), parents)
+    links = _Assignment(chain, parents, link_of_comment, link_of_input).links
+    _postpone(links, parents)
+    for link in links:
+        local = link.local_rows()
+        link.sweeps = [
+            SINES if local[k] and chain.rows[r].op in ("sin", "cos") else SINES + 2 + sweep
+            for k, (r, sweep) in enumerate(zip(link.rows, link.sweeps, strict=True))
+        ]
+    return links
+
+
+class _Assignment:
+    """The rows of a sample chain under their links, each in the first sweep that its operands allow."""
+
+    def __init__(
+        self,
+        chain: Program,
+        parents: Sequence[int],
+        link_of_comment: Mapping[int, int],
+        link_of_input: Mapping[tuple[int, int], int],
+    ) -> None:
+        self.chain, self.parents = chain, parents
+        self.link_of_comment, self.link_of_input = link_of_comment, link_of_input
+        self.inward = _inward_comments(chain.steps, link_of_comment)
+        self.links = [LinkRows(i) for i in range(len(parents))]
+        self.owner: dict[int, int] = {}
+        """Link of each row."""
+        self.number: dict[int, int] = {}
+        """Number of each row among those of its link."""
+        self.shared: dict[int, Operand] = {}
+        """Constants, and arguments that all links share."""
+        self.first: dict[tuple[int, int], int] = {}
+        """First element of each argument and link."""
+        for (port, element), link in link_of_input.items():
+            self.first[port, link] = min(element, self.first.get((port, link), element))
+        live = behind(
+            [row.args for row in chain.rows], {r for port in chain.outputs for r in port.rows}
         )
-        if own is None and not of:
-            own = 0  # what is the same for all is made where they stand
-        if own is None:
-            raise Unlike(f"{_where(chain, r)} takes of links that are no neighbours")
-        owner[r], local[r] = own, len(groups[own].rows)
-        takes: list[Taken] = (
-            [Own(row.value[0], row.value[1] - first[row.value[0], own])]
-            if row.op == "input"
-            else []
-        )
-        least, sides = 0, set()
+        for r in sorted(live):
+            self._assign(r)
+
+    def _assign(self, r: int) -> None:
+        """Put a row under its link, with its operands and its sweep."""
+        row = self.chain.rows[r]
+        if row.op == "const" or (row.op == "input" and row.value not in self.link_of_input):
+            self.shared[r] = row.value if row.op == "const" else Shared(*row.value)
+            return
+        link = self._link_of(r)
+        operands: list[Operand] = []
+        sweep, sides = 0, set()
+        if row.op == "input":
+            port, element = row.value
+            operands.append(Own(port, element - self.first[port, link]))
         for a in row.args:
-            if a in alike:
-                takes.append(alike[a])
+            if a in self.shared:
+                operands.append(self.shared[a])
                 continue
-            side = (
-                0
-                if owner[a] == own
-                else -1
-                if owner[a] == parents[own]
-                else 1
-                if parents[owner[a]] == own
-                else None
-            )
-            if side is None:
-                raise Unlike(f"{_where(chain, r)} takes of links that are no neighbours")
-            takes.append(Ref(side, local[a]))
-            least = max(least, groups[owner[a]].level[local[a]])
+            side = self._side(r, self.owner[a], link)
+            operands.append(Ref(side, self.number[a]))
+            sweep = max(sweep, self.links[self.owner[a]].sweeps[self.number[a]])
             sides.add(side)
         if {-1, 1} <= sides:
-            raise Unlike(f"{_where(chain, r)} takes of the parent and of a child at once")
-        odd = 1 if 1 in sides else 0
-        if sides & {-1, 1} and least % 2 != odd:
-            least += 1
-        groups[own].rows.append(r)
-        groups[own].takes.append(tuple(takes))
-        groups[own].level.append(least)
-    _put_off(groups, parents)
-    for group in groups:
-        alone = _alone(group)
-        group.level = [
-            SINES if alone[k] and chain.rows[r].op in ("sin", "cos") else SINES + 2 + level
-            for k, (r, level) in enumerate(zip(group.rows, group.level, strict=True))
-        ]
-    return groups
+            raise NotUniform(f"{self._where(r)} reads values of the parent and of a child")
+        if sides & {-1, 1} and sweep % 2 != int(1 in sides):
+            sweep += 1
+        rows = self.links[link]
+        self.owner[r], self.number[r] = link, len(rows.rows)
+        rows.rows.append(r)
+        rows.operands.append(tuple(operands))
+        rows.sweeps.append(sweep)
+
+    def _link_of(self, r: int) -> int:
+        """Return the link that a row belongs to."""
+        row = self.chain.rows[r]
+        if row.op == "input":
+            return self.link_of_input[row.value]
+        owners = {self.owner[a] for a in row.args if a not in self.shared}
+        named, inward = self.link_of_comment.get(row.step), self.inward.get(row.step, False)
+        link = _owner(owners, named, inward, self.parents)
+        if link is None and not owners:
+            return 0  # rows that all links share stand on the virtual base
+        if link is None:
+            raise NotUniform(f"{self._where(r)} reads values of links that are no neighbours")
+        return link
+
+    def _side(self, r: int, owner: int, link: int) -> int:
+        """Return the side on which the link of an operand stands."""
+        if owner == link:
+            return 0
+        if owner == self.parents[link]:
+            return -1
+        if self.parents[owner] == link:
+            return 1
+        raise NotUniform(f"{self._where(r)} reads values of links that are no neighbours")
+
+    def _where(self, r: int) -> str:
+        chain = self.chain
+        return f"a row of the step '{chain.steps[chain.rows[r].step]}' of {chain.function} by {chain.method}"
 
 
-def _put_off(groups: Sequence[Group], parents: Sequence[int]) -> None:
-    """What a link's table and arguments give alone stands in the first sweep that asks for it."""
-    asked: list[dict[int, int]] = [{} for _ in groups]
-    for i in reversed(
-        range(len(groups))
-    ):  # what a child asks for is known before; what a parent asks for is added here
-        for k, takes in enumerate(groups[i].takes):
-            for ref in takes:
-                if isinstance(ref, Ref) and ref.side < 0:
-                    _sooner(asked[parents[i]], ref.row, groups[i].level[k])
+def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:
+    """Move rows that depend only on constants and arguments of their link to the first sweep that reads them."""
+    readers: list[dict[int, int]] = [{} for _ in links]
+    """First sweep that reads each row, by link."""
     children: dict[int, int] = {parents[i]: i for i in reversed(range(len(parents)))}
-    for i, group in enumerate(groups):
-        for k, takes in enumerate(group.takes):
-            for ref in takes:
-                if isinstance(ref, Ref) and ref.side > 0:
-                    _sooner(asked[children[i]], ref.row, group.level[k])
-    for group, first in zip(groups, asked, strict=True):
-        plain = _alone(group)
-        for k in reversed(range(len(group.rows))):
-            if plain[k] and k in first:
-                group.level[k] = first[k]
-            for ref in group.takes[k]:
-                if isinstance(ref, Ref) and not ref.side:
-                    _sooner(first, ref.row, group.level[k])
+
+    def read_in(link: int, row: int, sweep: int) -> None:
+        readers[link][row] = min(readers[link].get(row, sweep), sweep)
+
+    for i, link in enumerate(links):
+        for k, sweep in enumerate(link.sweeps):
+            for ref in link.refs(k):
+                if ref.side:
+                    read_in(parents[i] if ref.side < 0 else children[i], ref.row, sweep)
+    for i, link in enumerate(links):
+        local = link.local_rows()
+        for k in reversed(range(len(link.rows))):
+            if local[k] and k in readers[i]:
+                link.sweeps[k] = readers[i][k]
+            for ref in link.refs(k):
+                if not ref.side:
+                    read_in(i, ref.row, link.sweeps[k])
 
 
-def _alone(group: Group) -> list[bool]:
-    """Which rows are made of the link's table and arguments alone."""
-    found: list[bool] = []
-    for takes in group.takes:
-        found.append(
-            all(not isinstance(ref, Ref) or (not ref.side and found[ref.row]) for ref in takes)
-        )
-    return found
+def _owner(owners: set[int], named: int | None, inward: bool, parents: Sequence[int]) -> int | None:
+    """Return the link of a row whose operands belong to `owners`, None if these are no neighbours.
 
-
-def _sooner(first: dict[int, int], row: int, level: int) -> None:
-    first[row] = min(first.get(row, level), level)
-
-
-def _live(chain: Program) -> set[int]:
-    wanted = {r for port in chain.outputs for r in port.rows}
-    for r in range(len(chain.rows) - 1, -1, -1):
-        if r in wanted:
-            wanted.update(chain.rows[r].args)
-    return wanted
-
-
-def _owner(of: set[int], label: int | None, inward: bool, parents: Sequence[int]) -> int | None:
-    """Of two neighbours that a row is made of the one that the sweep comes to later: the parent where it goes inward, the child
-    where it goes outward, unless the step is about the parent. What is made of one alone is that one's, but for what an outward
-    step makes of its link's parent. None where the links are no neighbours.
+    Of two neighbours it is the one that the sweep visits later: the parent in an inward sweep, the child in an outward
+    one, unless the comment names the parent. A row with operands of one link belongs to that link, or to the child
+    that an outward comment names.
     """
-    if len(of) > 1:
-        near, *far = sorted(of)
+    if len(owners) > 1:
+        near, *far = sorted(owners)
         if len(far) > 1 or parents[far[0]] != near:
             return None
-        return near if inward or near == label else far[0]
-    if not of:
-        return label
-    (only,) = of
-    return label if label is not None and not inward and parents[label] == only else only
+        return near if inward or near == named else far[0]
+    if not owners:
+        return named
+    (only,) = owners
+    return named if named is not None and not inward and parents[named] == only else only
 
 
-def _inward(steps: Sequence[str], link_of: Mapping[int, int]) -> dict[int, bool]:
-    """Whether the sweep that a step is part of goes from child to parent: its link and that of the next step with the same words,
-    or of the one before, tell."""
-    found: dict[int, bool] = {}
-    for step, link in link_of.items():
-        for other, sign in ((step + 1, 1), (step - 1, -1)):
-            if other in link_of and steps[other] == steps[step] and link_of[other] != link:
-                found[step] = (link_of[other] - link) * sign < 0
+def _inward_comments(comments: Sequence[str], link_of: Mapping[int, int]) -> dict[int, bool]:
+    """Return for each comment if its sweep goes from child to parent, as the links of equal comments beside it show."""
+    inward: dict[int, bool] = {}
+    for comment, link in link_of.items():
+        for neighbour, sign in ((comment + 1, 1), (comment - 1, -1)):
+            if (
+                neighbour in link_of
+                and comments[neighbour] == comments[comment]
+                and link_of[neighbour] != link
+            ):
+                inward[comment] = (link_of[neighbour] - link) * sign < 0
                 break
-    return found
-
-
-def _where(chain: Program, r: int) -> str:
-    return f"a row of the step '{chain.steps[chain.rows[r].step]}' of {chain.function} by {chain.method}"
+    return inward

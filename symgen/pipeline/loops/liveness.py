@@ -1,6 +1,6 @@
-"""What a later sweep needs of an earlier one is kept, link by link: as few numbers as separate the two.
+"""Values that a link saves for later sweeps: as few numbers as separate the sweeps.
 
-Whatever a table and the arguments give by sums and products is worked out again.
+Sums and products of constants and arguments are computed again instead of being saved.
 """
 
 from __future__ import annotations
@@ -11,65 +11,63 @@ from itertools import count
 
 from symgen.ir.program import Program
 from symgen.pipeline.loops.cuts import behind, least_cut
-from symgen.pipeline.loops.link_assignment import Group, Ref
+from symgen.pipeline.loops.link_assignment import LinkRows
 
-DEAR = ("sin", "cos", "sqrt", "log", "atan2", "div")
-"""What is not worked out again where it can be kept."""
+EXPENSIVE = ("sin", "cos", "sqrt", "log", "atan2", "div")
+"""Operations that are not computed again if their value can be saved."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Of one class: by level the rows that its step ends in, and those that have been kept before it."""
+class SavedRows:
+    """Rows of one class that each sweep computes, and rows whose values were saved before it."""
 
-    ends: list[list[int]]
-    kept: list[list[int]]
+    computed: list[list[int]]
+    saved: list[list[int]]
 
 
-def planned(
+def plan_saved(
     chain: Program,
-    group: Group,
-    levels: int,
-    handed: Mapping[int, Sequence[int | None]],
+    link: LinkRows,
+    sweeps: int,
+    carries: Mapping[int, Sequence[int | None]],
     results: Iterable[tuple[int, int]],
-) -> Plan:
-    """What each level's step has to know and what it leaves: as few numbers as can be. `results` are rows and the levels that
-    give them.
+) -> SavedRows:
+    """Choose the rows that each sweep saves: as few as possible.
+
+    `carries` are the rows that each sweep passes on; `results` are rows and the sweeps that give them.
     """
-    dear = [chain.rows[r].op in DEAR for r in group.rows]
-    around = [any(isinstance(ref, Ref) and ref.side for ref in takes) for takes in group.takes]
-    own = own_of(group)
-    ends: list[list[int]] = []
-    for level in range(levels):
-        wanted = [k for k in range(len(own)) if around[k] and group.level[k] == level]
-        wanted += [row for row in handed.get(level, ()) if row is not None]
-        wanted += [row for row, due in results if due == level]
-        ends.append(list(dict.fromkeys(wanted)))
-    kept: list[list[int]] = [[] for _ in range(levels + 1)]
-    for level in range(levels - 1, 0, -1):
-        earlier = {k for k in range(len(own)) if group.level[k] < level}
-        needed = behind(own, {*ends[level], *kept[level + 1]}, earlier) & earlier
-        kept[level] = least_cut(own, {k for k in earlier if around[k] or dear[k]}, needed)
-    return Plan(ends, kept[:levels])
+    expensive = [chain.rows[r].op in EXPENSIVE for r in link.rows]
+    from_neighbours = [any(ref.side for ref in link.refs(k)) for k in range(len(link.rows))]
+    operands = link.local_operands()
+    computed: list[list[int]] = []
+    for sweep in range(sweeps):
+        rows = [k for k, number in enumerate(link.sweeps) if from_neighbours[k] and number == sweep]
+        rows += [row for row in carries.get(sweep, ()) if row is not None]
+        rows += [row for row, given_in in results if given_in == sweep]
+        computed.append(list(dict.fromkeys(rows)))
+    saved: list[list[int]] = [[] for _ in range(sweeps + 1)]
+    for sweep in range(sweeps - 1, 0, -1):
+        earlier = {k for k, number in enumerate(link.sweeps) if number < sweep}
+        needed = behind(operands, {*computed[sweep], *saved[sweep + 1]}, earlier) & earlier
+        candidates = {k for k in earlier if from_neighbours[k] or expensive[k]}
+        saved[sweep] = least_cut(operands, candidates, needed)
+    return SavedRows(computed, saved[:sweeps])
 
 
-def own_of(group: Group) -> list[list[int]]:
-    """What each row takes of its own link."""
-    return [
-        [ref.row for ref in takes if isinstance(ref, Ref) and not ref.side] for takes in group.takes
-    ]
+def place_saved(plan: SavedRows) -> dict[int, int]:
+    """Return the place of each saved row in the link's row of the workspace.
 
-
-def slotted(plan: Plan) -> dict[int, int]:
-    """Of each row that is kept its place in the link's row of work: what is needed longest comes first, and what a step keeps
-    stands behind what it takes, so that in C neither may be where the other one is.
+    Values that are needed longest come first. The values that a step saves stand behind those that it reads, so that
+    in C no argument overlaps a result.
     """
-    last = {row: level for level, rows in enumerate(plan.kept) for row in rows}
-    slots: dict[int, int] = {}
-    for level in range(1, len(plan.kept)):
+    last = {row: sweep for sweep, rows in enumerate(plan.saved) for row in rows}
+    places: dict[int, int] = {}
+    for sweep in range(1, len(plan.saved)):
         new = sorted(
-            (row for row in plan.kept[level] if row not in slots), key=lambda row: (-last[row], row)
+            (row for row in plan.saved[sweep] if row not in places),
+            key=lambda row: (-last[row], row),
         )
-        taken = {slots[row] for row in slots if last[row] >= level - 1}
-        first = next(place for place in count() if not taken & {*range(place, place + len(new))})
-        slots |= {row: first + place for place, row in enumerate(new)}
-    return slots
+        taken = {place for row, place in places.items() if last[row] >= sweep - 1}
+        first = next(first for first in count() if not taken & {*range(first, first + len(new))})
+        places |= {row: first + k for k, row in enumerate(new)}
+    return places

@@ -1,6 +1,6 @@
-"""M⁻¹ b of a chain of point masses in a plane as a `LoopProgram`: the steps of `symgen.methods.fixman.segments`, put together.
+"""M⁻¹ b of a chain of point masses in a plane in parts: the steps of `symgen.methods.fixman.segments`, put together.
 
-Their numbers are those of a link and of the one before it, and so nothing is to be folded.
+Their numbers are those of a link and of the link before it, so that no rows need to be folded.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from symgen.derivation import constants as k
@@ -28,23 +29,24 @@ from symgen.ir.loops import (
     check,
     even_lengths,
 )
-from symgen.ir.program import Port, Program
+from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods import find
 from symgen.methods.fixman import segments as points
 from symgen.methods.fixman.applicability import link_ends
-from symgen.pipeline.loops.segmenting import LEAST
+from symgen.pipeline.loops.chains import ChainSteps, Results, chain_program, derived_step
+from symgen.pipeline.loops.riccati_segments import LEAST
 from symgen.support.errors import OutOfReach, RequestError
 
 FUNCTION, METHOD = "mass_matrix_solve", "fixman:segments"
 RESULT = "x"
-Made = Mapping[str, Sequence[Scalar]]
-"""What a step gives, by port."""
+step_of = partial(derived_step, FUNCTION, METHOD)
 
 
-def segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
-    """M⁻¹ b of a chain in so many segments. Raises OutOfReach, in one sentence, where it is too short, and RequestError where it
-    is no such chain.
+def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
+    """Build M⁻¹ b of a chain in so many parts.
+
+    Raises OutOfReach, in one sentence, if the chain is too short, and RequestError if the robot is no such chain.
     """
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
@@ -53,113 +55,111 @@ def segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
             f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has fewer than "
             f"{LEAST * segments} links; take --method fixman:planar"
         )
-    return k.sharpened(lambda: _segmented(mechanism, segments))
+    return k.sharpened(lambda: _build_parts(mechanism, segments))
 
 
-def _segmented(mechanism: Mechanism, segments: int) -> LoopProgram:
+def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
     model = reframe(mechanism)
     numbers = numbers_of(model)
     columns = Columns.of(numbers)
-    tables = tuple(tuple(k.to_fraction(x) for x in columns.row(row)) for row in numbers)
     sweeps = _Sweeps(columns)
-    ways = [
-        sweeps.sweep(True, ["q", "b"], 1, sweeps.turned),
-        sweeps.sweep(True, ["b"], len(points.Inward._fields), sweeps.eliminated),
-        sweeps.sweep(False, [], len(points.Outward._fields), sweeps.forces),
-        sweeps.sweep(True, [], 1, sweeps.directions),
-        sweeps.sweep(False, [], 1, sweeps.joints),
-    ]
-    turned, inward, outward, whole, joints = map(sweeps.whole, ways)
+    turned, inward, outward, directions, joints = sweeps.all()
     elements, forces = len(inward.initial), len(outward.initial)
     stages = (
         turned,
-        SequentialScan(True, *_both(_given_next, 1, 1), 0, 2),
+        SequentialScan(True, *_scan_steps(_first_of_next, 1, 1), 0, 2),
         inward,
-        SequentialScan(True, *_both(_across_inward, elements, 3), 2, -1),
-        SequentialScan(False, *_both(_across_outward, elements, 2, len(points.Ends._fields)), 2, 5),
+        SequentialScan(True, *_scan_steps(_across_inward, elements, 3), 2, -1),
+        SequentialScan(
+            False, *_scan_steps(_across_outward, elements, 2, len(points.Ends._fields)), 2, 5
+        ),
         outward,
-        SequentialScan(True, *_both(_added, forces, 1), 5, 8),
-        SequentialScan(False, *_both(_rates, forces, 1, 1), 5, 9),
-        whole,
+        SequentialScan(True, *_scan_steps(_added, forces, 1), 5, 8),
+        SequentialScan(False, *_scan_steps(_rates, forces, 1, 1), 5, 9),
+        directions,
         joints,
     )
-    ports = {name: Port(name, (len(tables),)) for name in ("q", "b", RESULT)}
-    kind = LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names)
-    return check(
-        LoopProgram(
-            FUNCTION,
-            METHOD,
-            (ports["q"], ports["b"]),
-            (ports[RESULT],),
-            (kind,),
-            tuple(range(-1, len(tables) - 1)),
-            (0,) * len(tables),
-            tables,
-            stages,
-            sweeps.work,
-            part_lengths=even_lengths(len(tables), segments),
-        )
+    chain = ChainSteps(
+        LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names),
+        [columns.row(row) for row in numbers],
+        stages,
+        sweeps.work,
+        even_lengths(len(numbers), segments),
     )
+    return check(chain_program(FUNCTION, METHOD, ("q", "b"), RESULT, len(numbers), chain))
 
 
 def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
-    """Of every link those that `symgen.methods.fixman.segments.TABLE` names. What the first one would know of one before it is
-    its own where nothing hangs on it.
+    """Return the numbers of every link that `symgen.methods.fixman.segments.TABLE` names.
+
+    The first link has no predecessor; its own values are used where no result depends on them.
     """
-    found: list[dict[str, k.Constant]] = []
+    rows: list[dict[str, k.Constant]] = []
     ahead: k.Vec3 = (k.ONE, k.ZERO, k.ZERO)
-    for i, (link, end) in enumerate(zip(model.links, link_ends(model), strict=True)):
+    for link, end in zip(model.links, link_ends(model), strict=True):
         length = k.square_root(k.settle(end[0] * end[0] + end[1] * end[1]))
         before, ahead = ahead, k.scale(1 / length, end)
         turned = k.apply(link.rotation, ahead)
-        cosine, sine = (
-            k.dot(before, turned),
-            k.settle(before[0] * turned[1] - before[1] * turned[0]),
-        )
-        own = {
-            "offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine),
-            "u": k.settle(1 / length),
-            "w": k.settle(1 / link.inertia.m),
-        }
-        found.append(
-            own
-            | {
-                "u_before": found[-1]["u"] if i else own["u"],
-                "w_before": found[-1]["w"] if i else k.ZERO,
+        cosine = k.dot(before, turned)
+        sine = k.settle(before[0] * turned[1] - before[1] * turned[0])
+        u = k.settle(1 / length)
+        rows.append(
+            {
+                "offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine),
+                "u": u,
+                "w": k.settle(1 / link.inertia.m),
+                "u_before": rows[-1]["u"] if rows else u,
+                "w_before": rows[-1]["w"] if rows else k.ZERO,
             }
         )
-    found[0]["offset"] = found[min(1, len(found) - 1)]["offset"]
-    return [{name: own[name] for name in points.TABLE} for own in found]
+    rows[0]["offset"] = rows[min(1, len(rows) - 1)]["offset"]
+    return [{name: row[name] for name in points.TABLE} for row in rows]
 
 
 class _Sweeps:
-    """Steps of a link, and where each number that is kept stands in its row of work: those that are equal but for a sign have one
-    place, and what all links have in common has none. `names` are those of what the last step keeps.
+    """Sweeps along the links of a part, and the place of each number that a link saves.
+
+    Numbers that are equal up to a sign have one place; numbers that all links share have none.
     """
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.places: dict[str, tuple[int, int]] = {}
+        """Place and sign of each saved number."""
         self.constants: dict[str, Any] = {}
         self.names: list[str] = []
+        """Names of the numbers that the last step saves."""
         self.work = 0
 
-    def sweep(
-        self, inward: bool, ports: Sequence[str], carried: int, made: Callable[[Derivation], Made]
-    ) -> Sweep:
-        """One way along the links; what it starts with is given by a way across the segments, or is zero."""
-        first, self.names = self.work, []
-        step = step_of(
-            made,
-            dict.fromkeys(ports, 1) | {CONSTANTS: self.columns.width, SAVED: first, CARRY: carried},
-        )
-        return Sweep(inward, (self._once(step),), (Fraction(0),) * carried, (), (first,))
+    def all(self) -> list[Sweep]:
+        """Derive all sweeps; their steps read the whole row of the workspace."""
+        sweeps = [
+            self._sweep(True, ["q", "b"], 1, self._turned),
+            self._sweep(True, ["b"], len(points.Inward._fields), self._eliminated),
+            self._sweep(False, [], len(points.Outward._fields), self._forces),
+            self._sweep(True, [], 1, self._directions),
+            self._sweep(False, [], 1, self._joints),
+        ]
+        return [sweep.by(self._with_workspace) for sweep in sweeps]
 
-    def _once(self, step: Program) -> Program:
-        """The same where numbers that are equal but for a sign are kept once."""
-        kept = next((port.rows for port in step.outputs if port.name == SAVED), ())
+    def _sweep(
+        self,
+        inward: bool,
+        ports: Sequence[str],
+        carried: int,
+        build: Callable[[Derivation], Results],
+    ) -> Sweep:
+        """Derive a sweep; its initial carry is zero unless a scan across the parts gives it."""
+        saved_at, self.names = self.work, []
+        sizes = {CONSTANTS: self.columns.width, SAVED: saved_at, CARRY: carried}
+        step = self._without_equal_saved(step_of(build, dict.fromkeys(ports, 1) | sizes))
+        return Sweep(inward, (step,), (Fraction(0),) * carried, (), (saved_at,))
+
+    def _without_equal_saved(self, step: Program) -> Program:
+        """Return a step that saves numbers that are equal up to a sign once."""
+        saved = next((port.rows for port in step.outputs if port.name == SAVED), ())
         places: dict[int, int] = {}
-        for name, r in zip(self.names, kept, strict=True):
+        for name, r in zip(self.names, saved, strict=True):
             row, sign = (step.rows[r].args[0], -1) if step.rows[r].op == "neg" else (r, 1)
             self.places[name] = self.work + places.setdefault(row, len(places)), sign
         self.work += len(places)
@@ -167,138 +167,113 @@ class _Sweeps:
             port._replace(shape=(len(places),), rows=tuple(places)) if port.name == SAVED else port
             for port in step.outputs
         )
-        return passes.run(replace(step, outputs=outputs))  # which takes away what is kept no more
+        return passes.run(replace(step, outputs=outputs))  # removes rows that are not saved now
 
-    def whole(self, sweep: Sweep) -> Sweep:
-        """The same that takes all of a link's row of work, of which there is more now than when it was made."""
-        (step,) = sweep.steps
+    def _with_workspace(self, step: Program) -> Program:
+        """Return a step that reads all of a link's row of the workspace, which has grown since it was derived."""
         inputs = tuple(
             port._replace(shape=(self.work,)) if port.name == SAVED else port
             for port in step.inputs
         )
-        return replace(sweep, steps=(replace(step, inputs=inputs),))
+        return replace(step, inputs=inputs)
 
-    def turned(self, home: Derivation) -> Made:
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _turned(self, home: Derivation) -> Results:
         (b,) = home.inputs["b"]
-        return {
-            CARRY: [b],
-            SAVED: self._kept(points.turned(home, home.inputs["q"][0], self._own(home))),
-        }
+        saved = points.turned(home, home.inputs["q"][0], self._numbers(home))
+        return {CARRY: [b], SAVED: self._saved(saved)}
 
-    def eliminated(self, home: Derivation) -> Made:
-        handed, kept = points.eliminated(
-            home, home.inputs["b"][0], self._own(home), points.Inward(*home.inputs[CARRY])
+    def _eliminated(self, home: Derivation) -> Results:
+        carry, saved = points.eliminated(
+            home, home.inputs["b"][0], self._numbers(home), points.Inward(*home.inputs[CARRY])
         )
-        return {CARRY: handed, SAVED: self._kept(kept)}
+        return {CARRY: carry, SAVED: self._saved(saved)}
 
-    def forces(self, home: Derivation) -> Made:
-        handed, kept = points.forces(home, self._own(home), points.Outward(*home.inputs[CARRY]))
-        return {CARRY: handed, SAVED: self._kept(kept)}
+    def _forces(self, home: Derivation) -> Results:
+        before = points.Outward(*home.inputs[CARRY])
+        carry, saved = points.forces(home, self._numbers(home), before)
+        return {CARRY: carry, SAVED: self._saved(saved)}
 
-    def directions(self, home: Derivation) -> Made:
-        own = self._own(home)
-        phi = points.directions(home, own, home.inputs[CARRY][0])
-        return {CARRY: [own["added"]], SAVED: self._kept({"phi": phi})}
+    def _directions(self, home: Derivation) -> Results:
+        numbers = self._numbers(home)
+        phi = points.directions(home, numbers, home.inputs[CARRY][0])
+        return {CARRY: [numbers["added"]], SAVED: self._saved({"phi": phi})}
 
-    def joints(self, home: Derivation) -> Made:
-        own = self._own(home)
-        return {CARRY: [own["phi"]], RESULT: [points.joints(home, own, home.inputs[CARRY][0])]}
+    def _joints(self, home: Derivation) -> Results:
+        numbers = self._numbers(home)
+        joint = points.joints(home, numbers, home.inputs[CARRY][0])
+        return {CARRY: [numbers["phi"]], RESULT: [joint]}
 
-    def _own(self, home: Derivation) -> dict[str, Scalar]:
-        """What a step knows of its link."""
-        found = {
-            name: home.constant(value)
-            for name, value in (*self.columns.common.items(), *self.constants.items())
-        }
-        found |= {
+    def _numbers(self, home: Derivation) -> dict[str, Scalar]:
+        """Return the numbers of a link by name: constants and saved values."""
+        shared = {**self.columns.common, **self.constants}
+        numbers = {name: home.constant(value) for name, value in shared.items()}
+        numbers |= {
             name: home.inputs[CONSTANTS][place] for name, place in self.columns.column.items()
         }
-        kept = home.inputs.get(SAVED, [])
-        return found | {
-            name: kept[place] if sign > 0 else -kept[place]
+        saved = home.inputs.get(SAVED, [])
+        return numbers | {
+            name: saved[place] if sign > 0 else -saved[place]
             for name, (place, sign) in self.places.items()
         }
 
-    def _kept(self, numbers: Mapping[str, Scalar]) -> list[Scalar]:
-        """Those that are to be kept, but for constants."""
+    def _saved(self, numbers: Mapping[str, Scalar]) -> list[Scalar]:
+        """Return the numbers that a link must save: all that are no constants."""
         self.constants |= {name: number.value for name, number in numbers.items() if number.row < 0}
         self.names = [name for name, number in numbers.items() if number.row >= 0]
         return [numbers[name] for name in self.names]
 
 
-# -- over the segments -----------------------------------------------------------------------------------------------------------
+# -- across the parts ----------------------------------------------------------------------------
+
+Before = Sequence[Scalar] | None
+"""Carry of the part before, None for the first part."""
 
 
-def _given_next(home: Derivation, before: Sequence[Scalar] | None) -> Made:
-    """b of the next segment's first link, and what an elimination starts with."""
+def _first_of_next(home: Derivation, before: Before) -> Results:
+    """Pass on b of the part's first link, and give the initial carry of an elimination."""
     (b,) = home.inputs[FINAL_CARRY]
     zero, one = home.zero, home.one
-    start = points.Inward(
+    initial = points.Inward(
         before[0] if before else zero, zero, zero, zero, one, zero, zero, zero, one, zero
     )
-    return {CARRY: [b], INITIAL: start}
+    return {CARRY: [b], INITIAL: initial}
 
 
-def _across_inward(home: Derivation, before: Sequence[Scalar] | None) -> Made:
-    row, ends = points.across_inward(
-        home, points.Inward(*home.inputs[FINAL_CARRY]), points.Row(*before) if before else None
-    )
+def _across_inward(home: Derivation, before: Before) -> Results:
+    final = points.Inward(*home.inputs[FINAL_CARRY])
+    row, ends = points.across_inward(home, final, points.Row(*before) if before else None)
     return {CARRY: row, SAVED: ends}
 
 
-def _across_outward(home: Derivation, before: Sequence[Scalar] | None) -> Made:
+def _across_outward(home: Derivation, before: Before) -> Results:
     moment, force = before or (home.zero, home.zero)
-    ended, ends = points.Inward(*home.inputs[FINAL_CARRY]), points.Ends(*home.inputs[SAVED])
-    last, start = points.across_outward(home, ended, ends, (moment, force))
-    return {CARRY: last, INITIAL: start}
+    final, ends = points.Inward(*home.inputs[FINAL_CARRY]), points.Ends(*home.inputs[SAVED])
+    last, initial = points.across_outward(home, final, ends, (moment, force))
+    return {CARRY: last, INITIAL: initial}
 
 
-def _added(home: Derivation, before: Sequence[Scalar] | None) -> Made:
-    """What the next segment's first link adds to the rate of this one's last."""
-    given = before[0] if before else home.zero
-    return {
-        CARRY: [points.Outward(*home.inputs[FINAL_CARRY]).first],
-        SAVED: [given],
-        INITIAL: [given],
-    }
+def _added(home: Derivation, before: Before) -> Results:
+    """Give what the next part's first link adds to the rate of this part's last link."""
+    added = before[0] if before else home.zero
+    first = points.Outward(*home.inputs[FINAL_CARRY]).first
+    return {CARRY: [first], SAVED: [added], INITIAL: [added]}
 
 
-def _rates(home: Derivation, before: Sequence[Scalar] | None) -> Made:
-    """The rate of the link before the segment's first one."""
-    own = points.directions(
-        home, {"rate": points.Outward(*home.inputs[FINAL_CARRY]).rate}, home.inputs[SAVED][0]
-    )
-    return {CARRY: [own], INITIAL: [before[0] if before else home.zero]}
+def _rates(home: Derivation, before: Before) -> Results:
+    """Give the rate of the link before the part's first one."""
+    final = points.Outward(*home.inputs[FINAL_CARRY])
+    rate = points.directions(home, {"rate": final.rate}, home.inputs[SAVED][0])
+    return {CARRY: [rate], INITIAL: [before[0] if before else home.zero]}
 
 
-def _both(
-    made: Callable[[Derivation, Sequence[Scalar] | None], Made],
-    ended: int,
-    carried: int,
-    kept: int = 0,
+def _scan_steps(
+    build: Callable[[Derivation, Before], Results], final: int, carried: int, saved: int = 0
 ) -> tuple[Program, Program]:
-    """The step of the first segment on the way, and that of the others."""
-    taken = {FINAL_CARRY: ended} | ({SAVED: kept} if kept else {})
+    """Derive the step of the first part of a scan, and that of the others."""
+    sizes = {FINAL_CARRY: final, SAVED: saved}
     return (
-        step_of(lambda home: made(home, None), taken),
-        step_of(lambda home: made(home, home.inputs[CARRY]), taken | {CARRY: carried}),
+        step_of(lambda home: build(home, None), sizes),
+        step_of(lambda home: build(home, home.inputs[CARRY]), sizes | {CARRY: carried}),
     )
-
-
-def step_of(
-    made: Callable[[Derivation], Made], inputs: Mapping[str, int], method: str = METHOD
-) -> Program:
-    """A step of these arguments, without those that nothing is taken of."""
-    home = Derivation({name: size for name, size in inputs.items() if size})
-    results = [(name, (len(atoms),), [*atoms]) for name, atoms in made(home).items() if atoms]
-    step = passes.run(
-        home.freeze(
-            FUNCTION, method, results, {name: (size,) for name, size in inputs.items() if size}
-        )
-    )
-    used = sorted({row.value[0] for row in step.rows if row.op == "input"})
-    rows = tuple(
-        row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row
-        for row in step.rows
-    )
-    return replace(step, inputs=tuple(step.inputs[place] for place in used), rows=rows)

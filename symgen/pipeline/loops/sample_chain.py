@@ -1,6 +1,6 @@
-"""A short chain of like links, whose rows are folded: the ghost that it stands on, then every class of links behind every other.
+"""Sample chain: a short chain on a virtual base, with links of every class behind links of every class.
 
-The ghost moves freely, so that nothing is zero for want of a parent. At rest, under gravity, it is what the base is.
+The virtual base moves freely, so that no row vanishes for lack of a parent. At rest, under gravity, it is the base.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
@@ -33,19 +34,19 @@ from symgen.ir.program import POSITIONS, Port, Program
 from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE
-from symgen.pipeline.loops.link_assignment import Unlike
+from symgen.pipeline.loops.link_assignment import NotUniform
 from symgen.vocabulary.functions import FUNCTIONS, Q
 
-GHOST = "free"
-"""The joint of the body that a chain stands on."""
-BEFORE, BEHIND = 3, 4
-"""Links at the ends of a chain that may differ from those between them."""
-LIKE = 6
-"""Links of a class that follow each other, at least."""
+VIRTUAL_BASE = "free"
+"""Joint of the virtual base."""
+FIRST_LINKS, LAST_LINKS = 3, 4
+"""Links at the two ends that may differ from the links between them."""
+REPEATED = 6
+"""Links of one class in a row."""
 
 
 class _Unseen:
-    """A number of a link that stands in the table, and that a method may not look at by itself."""
+    """A number that differs from link to link, which a method must not read."""
 
     def __iter__(self) -> Any:
         return self._seen()
@@ -67,7 +68,7 @@ class _Unseen:
         return 0
 
     def _seen(self) -> Any:
-        raise Unlike("a step is chosen by numbers of a link, which is not one step for all")
+        raise NotUniform("a step depends on numbers of one link")
 
 
 UNSEEN: Any = _Unseen()
@@ -75,49 +76,48 @@ NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Link 0 is the ghost, and `classes` number it last; `columns` are those of each class."""
+class SampleChain:
+    """Links of a sample chain; link 0 is the virtual base, whose class is the last one."""
 
     model: Model
     classes: tuple[int, ...]
     columns: tuple[Columns, ...]
+    """Constants of each class."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """Arguments and results that are no numbers of joints, and how many elements of each a link has: 0 of what is one for all."""
+    """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share."""
     given: tuple[str, ...] = ()
-    """Those of the arguments that the function itself has not."""
+    """Arguments that the function itself does not have."""
     frame: Frame | None = None
-    """The frame that is meant, on the last link."""
+    """Frame of the function, on the last link."""
     on: int = -1
-    """The link of the robot's that it is on."""
+    """Link of the robot that carries the frame."""
     rooted: bool = False
-    """Whether what is one for all is the ghost's to give, which is the robot's only root."""
+    """True if the virtual base, as the only root of the robot, gives the results that all links share."""
     robot: Model | None = None
-    """The robot's own links."""
+    """Links of the robot itself."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
-    """What there is to know of the base (`symgen.derivation.table_linkage.OF_BASE`)."""
+    """Numbers of the base (`symgen.derivation.table_linkage.OF_BASE`)."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Results with a column a degree of freedom, and how many rows each has."""
+    """Number of rows of results that have a column for each degree of freedom."""
 
     @property
-    def ghost(self) -> int:
-        """Its class."""
+    def base_class(self) -> int:
+        """Class of the virtual base."""
         return len(self.columns) - 1
 
     @property
     def parents(self) -> tuple[int, ...]:
+        """Parent of each link."""
         return tuple(range(-1, len(self.classes) - 1))
 
     @property
     def first(self) -> list[int]:
-        """Where each link's constants begin in PREPARED; behind them stands what there is to know of the base."""
-        found, at = [], 0
-        for own in self.classes:
-            found.append(at)
-            at += self.columns[own].width
-        return [*found, at]
+        """First constant of each link in PREPARED; the numbers of the base follow."""
+        widths = (self.columns[number].width for number in self.classes)
+        return [*accumulate(widths, initial=0)]
 
     def own(self, name: str, link: Link) -> slice:
-        """Which elements of an argument or a result are a link's."""
+        """Return the elements of an argument or a result that belong to a link."""
         if name in self.widths:
             if not self.widths[name]:
                 return slice(None)
@@ -126,10 +126,11 @@ class Chain:
         return link.q if name in POSITIONS else link.v
 
     def link_of_input(self, program: Program) -> dict[tuple[int, int], int]:
-        """Whose each element of an argument is; what the base has for its own is the ghost's, and what is one for all is
-        nobody's.
+        """Return the link of each element of an argument, without elements that all links share.
+
+        Numbers of the base belong to the virtual base.
         """
-        found: dict[tuple[int, int], int] = {}
+        links: dict[tuple[int, int], int] = {}
         for p, port in enumerate(program.inputs):
             if self.widths.get(port.name) == 0:
                 continue
@@ -139,13 +140,13 @@ class Chain:
                     if port.name == PREPARED
                     else self.own(port.name, link)
                 )
-                found |= {(p, e): i for e in range(own.start, own.stop)}
+                links |= {(p, e): i for e in range(own.start, own.stop)}
             if port.name == PREPARED:
-                found |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
-        return found
+                links |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
+        return links
 
     def results(self, program: Program, link: int) -> list[tuple[str, int]]:
-        """Those that are a link's own, in their order: the name of the port, and the row."""
+        """Return port and row of each result that belongs to a link, in their order."""
         own = self.model.links[link]
         return [
             (port.name, r)
@@ -156,19 +157,19 @@ class Chain:
         ]
 
     def _by_row(self, port: Port) -> list[tuple[int, ...]]:
-        """The rows of the chain that a result is made of, in as many parts as it has rows of columns."""
+        """Return the rows of the Program that give a result, one tuple for each row of its columns."""
         across = len(port.rows) // self.rows.get(port.name, 1)
         return [port.rows[first : first + across] for first in range(0, len(port.rows), across)]
 
     def of_the_base(self, element: int) -> Fraction:
-        """A number of PREPARED that stands behind those of all links."""
+        """Return the number of the base at an element of PREPARED."""
         return k.to_fraction(
             [x for name in OF_BASE for x in self.base[name]][element - self.first[-1]]
         )
 
     def at_rest(self) -> dict[str, dict[int, Fraction]]:
-        """Elements of arguments, of which all others are zero: the ghost stands still in the axes of the base."""
-        own = self.columns[self.ghost]
+        """Return the arguments with which the virtual base is at rest in the axes of the base; all others are zero."""
+        own = self.columns[self.base_class]
         numbers = {own.column[name]: Fraction(1) for name in own.column if name.startswith("cos_")}
         gravity, axes = self.base["gravity"], self.base["axes"]
         rows = [gravity, axes[:3], axes[3:6], axes[6:]]
@@ -176,7 +177,7 @@ class Chain:
             ("beta", 2),
             ("alpha", 0),
             ("gamma", 2),
-        ):  # what its pose turns is turned back
+        ):  # the inverse of its constant rotations
             if f"cos_{angle}" in own.common:
                 turn = k.turn(
                     k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"]
@@ -188,11 +189,11 @@ class Chain:
         return {
             PREPARED: numbers,
             "q": {3 + 3: Fraction(1)},
-        }  # the quaternion of no turn, x y z w behind the place
+        }  # the unit quaternion x y z w, behind the position
 
 
-def unlike(model: Model) -> str:
-    """Why a robot is no single chain of joints of one kind with one degree of freedom; "" where it is one."""
+def chain_fault(model: Model) -> str:
+    """Return why a robot is no single chain of joints of one kind with one degree of freedom; "" if it is one."""
     kinds = {link.kind for link in model.links}
     if len(kinds) != 1 or any(
         (joint_type(kind).nq, joint_type(kind).nv) != (1, 1) for kind in kinds
@@ -203,63 +204,32 @@ def unlike(model: Model) -> str:
     return ""
 
 
-def chained(
+def sample_chain(
     model: Model,
     kinds: Sequence[str],
     columns: Sequence[Columns],
-    trunks: Sequence[Link],
+    trunk: Sequence[Link],
     widths: Mapping[str, int] = NONE,
     frame: Frame | None = None,
-) -> Chain:
-    """The chain of these classes of a robot, with `widths` and a `frame` as a Chain has them. The ghost is one of its `trunks`,
-    which stand on the base and move freely; where there are none it is at home in the axes of the base.
+) -> SampleChain:
+    """Return the sample chain of a robot's classes, with `widths` and `frame` as a SampleChain has them.
+
+    The virtual base is one of the links of `trunk`, which stand on the base and move freely; without them it stands at
+    the origin of the base.
     """
-    # Links that turn stand at both ends: before and behind links that slide some things are zero, and others nobody asks for.
-    order = sorted(range(len(kinds)), key=lambda c: feels(kinds[c]) == "slide")
-    walk = order[:1] * LIKE
-    for a in order:
-        for b in order:
-            walk += [a, b, b]
-    classes = (len(kinds), *walk, *order[:1] * (BEHIND if frame is None else 2 * BEHIND))
-    links: list[Link] = []
-    q = v = 0
-    for i, own in enumerate(classes):
-        kind = [*kinds, GHOST][own]
-        joint = joint_type(kind)
-        like = next((link for link in model.links if link.kind == kind), model.links[0])
-        rotation, rest = (UNSEEN, UNSEEN) if i else (k.IDENTITY, k.ORIGIN)
-        links.append(
-            replace(
-                like,
-                name=f"link{i}",
-                kind=kind,
-                q=slice(q, q + joint.nq),
-                v=slice(v, v + joint.nv),
-                parent=i - 1,
-                rotation=rotation,
-                shift=rest,
-                inertia=NOTHING if not i else UNSEEN,
-                center=rest,
-                placement=UNSEEN,
-                gravity=UNSEEN,
-                base_rotation=k.IDENTITY,
-                base_shift=UNSEEN,
-            )
-        )
-        q, v = q + joint.nq, v + joint.nv
-    if not trunks:
+    classes = _walk(kinds, frame is not None)
+    links = _links(model, [*kinds, VIRTUAL_BASE], classes)
+    if not trunk:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
     placed = any(widths.values())
-    if placed and not trunks:
+    if placed and not trunk:
         links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
     centre = [
         name
         for name in CENTRE
         if any(name in own.column or not k.is_zero(own.common[name]) for own in columns)
     ]
-    ghost = Columns.of(
-        [constants_of(link, placed) for link in trunks or links[:1]], (*TEN, *centre)
-    )
+    constants = [constants_of(link, placed) for link in trunk or links[:1]]
     root = next(link for link in model.links if link.parent == BASE)
     base = {
         "gravity": root.gravity,
@@ -269,68 +239,111 @@ def chained(
         "pull": model.gravity,
         "nothing": (k.ZERO,),
     }
-    return Chain(
+    return SampleChain(
         Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed),
         classes,
-        (*columns, ghost),
+        (*columns, Columns.of(constants, (*TEN, *centre))),
         widths,
-        (),
-        frame and replace(frame, link=len(links) - 1),
+        frame=frame and replace(frame, link=len(links) - 1),
         robot=model,
         base=base,
     )
 
 
-Called = Mapping[int, Sequence[str]]
-"""Names of rows."""
+def _walk(kinds: Sequence[str], framed: bool) -> tuple[int, ...]:
+    """Return the class of each link: every class behind every other, between links that turn.
+
+    Links that turn stand at both ends, since beside links that slide some rows are zero or unused.
+    """
+    order = sorted(range(len(kinds)), key=lambda c: feels(kinds[c]) == "slide")
+    walk = order[:1] * REPEATED
+    for a in order:
+        for b in order:
+            walk += [a, b, b]
+    return (len(kinds), *walk, *order[:1] * (LAST_LINKS * (1 + framed)))
 
 
-class Run(NamedTuple):
-    """The rows of a method on a chain, the links of its steps, all that it called its rows, and what the frame hands inward, by
-    name.
+def _links(model: Model, kinds: Sequence[str], classes: Sequence[int]) -> list[Link]:
+    """Return the links of a sample chain, whose numbers a method must not read, but for those of the virtual base."""
+    links: list[Link] = []
+    q = v = 0
+    for i, number in enumerate(classes):
+        kind, joint = kinds[number], joint_type(kinds[number])
+        example = next((link for link in model.links if link.kind == kind), model.links[0])
+        rotation, rest = (UNSEEN, UNSEEN) if i else (k.IDENTITY, k.ORIGIN)
+        links.append(
+            replace(
+                example,
+                name=f"link{i}",
+                kind=kind,
+                q=slice(q, q + joint.nq),
+                v=slice(v, v + joint.nv),
+                parent=i - 1,
+                rotation=rotation,
+                shift=rest,
+                inertia=UNSEEN if i else NOTHING,
+                center=rest,
+                placement=UNSEEN,
+                gravity=UNSEEN,
+                base_rotation=k.IDENTITY,
+                base_shift=UNSEEN,
+            )
+        )
+        q, v = q + joint.nq, v + joint.nv
+    return links
+
+
+class ChainRun(NamedTuple):
+    """Rows of a method on a sample chain, with the links of its comments and all names that the derivation gave a row.
+
+    `seeds` are the values that a frame passes inward, by name.
     """
 
     program: Program
     link_of: Mapping[int, int]
-    called: Called
+    names: Mapping[int, Sequence[str]]
     seeds: Mapping[str, Fraction]
 
 
 Build = Callable[[Linkage], tuple[list[Scalar], ...]]
-"""What makes the results of a function out of a linkage."""
+"""Derives the results of a function."""
 
 
-def run(
-    chain: Chain, function: str, method: str, build: Build | None = None, names: Sequence[str] = ()
-) -> Run:
-    """A method on the chain. `build` stands in for the method's function; `names` are those of its results."""
+def run_on_chain(
+    chain: SampleChain,
+    function: str,
+    method: str,
+    build: Build | None = None,
+    names: Sequence[str] = (),
+) -> ChainRun:
+    """Run a method on a sample chain; `build` replaces the derivation of the method, `names` the names of its results."""
     what, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
+    shapes: dict[str, tuple[int, ...]] = {}
     arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
-    shapes: dict[str, tuple[int, ...]] = {
-        a.name: (nq if a.name in POSITIONS else nv,)
-        for a in arguments
-        if a.name not in chain.widths
-    }
-    shapes |= {
-        a.name: tuple(size for size in a.shape if isinstance(size, int))
-        for a in arguments
-        if a.name in chain.widths
-    }
-    shapes |= {PREPARED: (chain.first[-1] + sum(OF_BASE.values()),)}
+    for a in arguments:
+        if a.name not in chain.widths:
+            shapes[a.name] = (nq if a.name in POSITIONS else nv,)
+    for a in arguments:
+        if a.name in chain.widths:
+            shapes[a.name] = tuple(size for size in a.shape if isinstance(size, int))
+    shapes[PREPARED] = (chain.first[-1] + sum(OF_BASE.values()),)
     shapes |= {name: (chain.widths[name] * len(links),) for name in chain.given}
     home = Naming({name: prod(shape) for name, shape in shapes.items()})
     linkage = Tabled(
         chain.model,
         home,
-        [chain.columns[own] for own in chain.classes],
+        [chain.columns[number] for number in chain.classes],
         chain.first,
         chain.frame,
         chain.robot,
     )
-    given = (build or methods.derivation(method, function))(linkage)
-    called = names or [array.name for array in what.results]
-    results = [(name, (len(atoms),), atoms) for name, atoms in zip(called, given, strict=True)]
-    return Run(
-        home.freeze(function, method, results, shapes), linkage.link_of, home.called, linkage.seeds
-    )
+    derived = (build or methods.derivation(method, function))(linkage)
+    results = [
+        (name, (len(atoms),), atoms)
+        for name, atoms in zip(
+            names or [array.name for array in what.results], derived, strict=True
+        )
+    ]
+    program = home.freeze(function, method, results, shapes)
+    return ChainRun(program, linkage.link_of, home.called, linkage.seeds)

@@ -1,8 +1,9 @@
-"""One link's share of a sweep as a Program: its rows, what it takes and what it leaves."""
+"""Step of one link class in one sweep, as a Program: its rows, the values that it reads, and the values that it gives."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.derivation.table_linkage import PREPARED
@@ -10,112 +11,127 @@ from symgen.ir.loops import CARRY, CONSTANTS, SAVED
 from symgen.ir.program import Port, Program, Row
 from symgen.pipeline.loops.cuts import behind
 from symgen.pipeline.loops.interface import Interface
-from symgen.pipeline.loops.link_assignment import Group, Own, Ref, Shared, Unlike
-from symgen.pipeline.loops.liveness import Plan, own_of
-from symgen.pipeline.loops.sample_chain import Chain
+from symgen.pipeline.loops.link_assignment import LinkRows, NotUniform, Own, Ref, Shared
+from symgen.pipeline.loops.liveness import SavedRows
+from symgen.pipeline.loops.sample_chain import SampleChain
+
+Carry = Sequence[tuple[int | None, bool]]
+"""Row of a link that gives each element of a carry, None for zero, and if it has the opposite sign."""
 
 
-def results_of(chain: Chain, program: Program, group: Group) -> dict[str, tuple[list[int], int]]:
-    """Of each result that is a link's own the rows of the chain, and the level that gives them, which is that of the last of
-    them; -1 where none is the link's.
-    """
-    level = dict(zip(group.rows, group.level, strict=True))
-    found: dict[str, list[int]] = {}
-    for name, r in chain.results(program, group.link):
-        found.setdefault(name, []).append(r)
+def results_of(
+    chain: SampleChain, program: Program, link: LinkRows
+) -> dict[str, tuple[list[int], int]]:
+    """Return the rows of each result of a link, and the sweep of the last of them; -1 if none is a row of the link."""
+    sweep = dict(zip(link.rows, link.sweeps, strict=True))
+    rows_of: dict[str, list[int]] = {}
+    for name, r in chain.results(program, link.link):
+        rows_of.setdefault(name, []).append(r)
     return {
-        name: (rows, max((level[r] for r in rows if r in level), default=-1))
-        for name, rows in found.items()
+        name: (rows, max((sweep[r] for r in rows if r in sweep), default=-1))
+        for name, rows in rows_of.items()
     }
 
 
-class Step:
-    """What a link of a class does in one sweep, as a Program, and the first place that it keeps something in."""
+@dataclass(frozen=True)
+class ClassPlan:
+    """What the steps of one class share: the rows of its example, and the places of the values that it saves."""
 
-    def __init__(
-        self,
-        chain: Chain,
-        program: Program,
-        group: Group,
-        plan: Plan,
-        level: int,
-        slots: Mapping[int, int],
-        work: int,
-        interface: Interface,
-        handed: Sequence[tuple[int | None, int]],
-        last: bool,
-    ) -> None:
-        self.chain, self.source, self.group, self.level, self.interface = (
-            chain,
-            program,
-            group,
-            level,
-            interface,
-        )
-        self.link = chain.model.links[group.link]
-        self.labels = {side: interface.labels[group.link + side] for side in (-1, 1)}
-        before = set(plan.kept[level])
-        after = plan.kept[level + 1] if level + 1 < len(plan.kept) else []
-        new = sorted((row for row in after if row not in before), key=slots.__getitem__)
-        self.first = slots[new[0]] if new else 0
-        self.slots = {row: slots[row] for row in before}
-        self.elements = interface.elements.get(level, [])
-        at = {r: row for row, r in enumerate(group.rows)}
-        # What is the same in all states comes with the last.
-        given = {
-            name: rows
-            for name, (rows, due) in results_of(chain, program, group).items()
-            if level == due or (last and due < 0)
-        }
-        results = [at[r] for rows in given.values() for r in rows if r in at]
+    chain: SampleChain
+    program: Program
+    """Rows of the sample chain."""
+    interface: Interface
+    link: LinkRows
+    saved: SavedRows
+    places: Mapping[int, int]
+    work: int
+    """Numbers that a link of any class saves."""
+
+
+class Step:
+    """Step of a class in one sweep: `program`, and the first place where it saves a value."""
+
+    def __init__(self, plan: ClassPlan, sweep: int, carry: Carry, last: bool) -> None:
+        self.plan, self.sweep = plan, sweep
+        self.chain, self.source, self.interface = plan.chain, plan.program, plan.interface
+        self.link_rows, self.link = plan.link, plan.chain.model.links[plan.link.link]
+        read, new = self._saved()
+        self.saved_at = plan.places[new[0]] if new else 0
+        self.places = {row: plan.places[row] for row in read}
+        self.elements = plan.interface.elements.get(sweep, [])
         self.rows: list[Row] = []
         self.ports: dict[str, int] = {}
-        self.at: dict[int, int] = {}
+        self.written: dict[int, int] = {}
         self.carried: dict[int, int] = {}
-        self.alike: dict[Shared | Own, int] = {}
+        self.shared: dict[Shared | Own, int] = {}
         self.constants: dict[Fraction, int] = {}
-        self.steps: list[str] = []
+        self.comments: list[str] = []
         self.names: set[str] = set()
-        takes = own_of(group)
-        for row in sorted(
-            behind(takes, {*(h for h, _ in handed if h is not None), *new, *results}, before)
-        ):
-            self._add(row)
-        outputs = []
-        if self.elements:
-            carried = [
-                self._zero()
-                if h is None
-                else self._put(Row("neg", (self.at[h],)))
-                if sign
-                else self.at[h]
-                for h, sign in handed
-            ]
-            outputs.append(Port(CARRY, (len(carried),), tuple(carried)))
+        number_of = {r: k for k, r in enumerate(plan.link.rows)}
+        # Results that are equal in all states come with the last sweep.
+        results = {
+            name: rows
+            for name, (rows, given_in) in results_of(self.chain, self.source, plan.link).items()
+            if sweep == given_in or (last and given_in < 0)
+        }
+        wanted = {row for row, _ in carry if row is not None} | {*new}
+        wanted |= {number_of[r] for rows in results.values() for r in rows if r in number_of}
+        for row in sorted(behind(plan.link.local_operands(), wanted, read)):
+            self._write(row)
+        outputs = self._carry_port(carry)
         if new:
-            outputs.append(Port(SAVED, (len(new),), tuple(self.at[row] for row in new)))
-        for name, rows in given.items():
-            found = [self.at[at[r]] if r in at else self._same(r) for r in rows]
-            outputs.append(Port(name, (len(found),), tuple(found)))
+            outputs.append(Port(SAVED, (len(new),), tuple(self.written[row] for row in new)))
+        for name, rows in results.items():
+            values = [self.written[number_of[r]] if r in number_of else self._same(r) for r in rows]
+            outputs.append(Port(name, (len(values),), tuple(values)))
+        self.program = Program(
+            self.source.function,
+            self.source.method,
+            self._inputs(),
+            tuple(outputs),
+            tuple(self.rows),
+            tuple(self.comments),
+        )
+
+    def _saved(self) -> tuple[set[int], list[int]]:
+        """Return the rows that the step reads as saved values, and those that it saves, in the order of their places."""
+        saved, places = self.plan.saved.saved, self.plan.places
+        read = set(saved[self.sweep])
+        after = saved[self.sweep + 1] if self.sweep + 1 < len(saved) else []
+        return read, sorted((row for row in after if row not in read), key=places.__getitem__)
+
+    # -- ports -----------------------------------------------------------------------------------
+
+    def _carry_port(self, carry: Carry) -> list[Port]:
+        """Return the port of the carry; none for a sweep without a carry."""
+        if not self.elements:
+            return []
+        rows = [
+            self._constant(Fraction(0))
+            if row is None
+            else self._put(Row("neg", (self.written[row],)))
+            if negated
+            else self.written[row]
+            for row, negated in carry
+        ]
+        return [Port(CARRY, (len(rows),), tuple(rows))]
+
+    def _inputs(self) -> tuple[Port, ...]:
+        """Return the ports that the rows read."""
+        plan = self.plan
         sizes = {
-            CONSTANTS: chain.columns[chain.classes[group.link]].width,
-            SAVED: work,
+            CONSTANTS: self.chain.columns[self.chain.classes[plan.link.link]].width,
+            SAVED: plan.work,
             CARRY: len(self.elements),
         }
         sizes |= {
-            port.name: port.size for port in program.inputs if chain.widths.get(port.name) == 0
+            port.name: port.size
+            for port in self.source.inputs
+            if self.chain.widths.get(port.name) == 0
         }
-        inputs = [
+        return tuple(
             Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,))
             for name in self.ports
-        ]
-        self.program = Program(
-            program.function,
-            program.method,
-            tuple(inputs),
-            tuple(outputs),
-            tuple(self.rows),
-            tuple(self.steps),
         )
 
     def _own(self, name: str) -> slice:
@@ -124,101 +140,99 @@ class Step:
     def _port(self, name: str) -> int:
         return self.ports.setdefault(name, len(self.ports))
 
+    # -- rows ------------------------------------------------------------------------------------
+
     def _put(self, row: Row) -> int:
         self.rows.append(row)
         return len(self.rows) - 1
 
-    def _same(self, r: int) -> int:
-        """A result that is the same in all states. Raises Unlike where it is another link's."""
-        row = self.source.rows[r]
-        if row.op != "const":
-            raise Unlike(
-                f"a result of a link in {self.source.function} by {self.source.method} is another's"
-            )
-        return self._constant(row.value)
-
-    def _zero(self) -> int:
-        return self._constant(Fraction(0))
+    def _input(self, name: str, element: int) -> int:
+        return self._put(Row("input", (), (self._port(name), element)))
 
     def _constant(self, value: Fraction) -> int:
         if value not in self.constants:
             self.constants[value] = self._put(Row("const", (), value))
         return self.constants[value]
 
-    def _add(self, row: int) -> None:
-        """Row number `row` of the link."""
-        if row in self.slots:
-            self.at[row] = self._put(Row("input", (), (self._port(SAVED), self.slots[row])))
-            return
-        source = self.source.rows[self.group.rows[row]]
-        if source.op == "input" and (known := self._of_the_base(*source.value)) is not None:
-            self.at[row] = self._constant(known)
-            return
-        if source.op == "input":
-            self.at[row] = self._put(Row("input", (), self._input(*source.value)))
-            return
-        args = []
-        for ref in self.group.takes[row]:
-            if isinstance(ref, Fraction):
-                args.append(self._constant(ref))
-            elif not isinstance(ref, Ref):
-                args.append(self._shared(ref))
-            elif ref.side:
-                args.append(self._carried(ref))
-            else:
-                args.append(self.at[ref.row])
-        self.at[row] = self._put(
-            source._replace(
-                args=tuple(args), name=self._name(source.name), step=self._step(source.step)
-            )
-        )
+    def _same(self, r: int) -> int:
+        """Write a result that is equal in all states. Raises NotUniform if it belongs to another link."""
+        row = self.source.rows[r]
+        if row.op != "const":
+            raise NotUniform(f"a result of a link in {self._title} belongs to another link")
+        return self._constant(row.value)
 
-    def _of_the_base(self, port: int, element: int) -> Fraction | None:
-        """What there is to know of the base, of which there is one; None of anything else."""
+    def _write(self, row: int) -> None:
+        """Write a row of the link."""
+        if row in self.places:
+            self.written[row] = self._input(SAVED, self.places[row])
+            return
+        source = self.source.rows[self.link_rows.rows[row]]
+        if source.op == "input":
+            self.written[row] = self._argument(*source.value)
+            return
+        args = tuple(
+            self._constant(operand)
+            if isinstance(operand, Fraction)
+            else self._shared(operand)
+            if not isinstance(operand, Ref)
+            else self._carried(operand)
+            if operand.side
+            else self.written[operand.row]
+            for operand in self.link_rows.operands[row]
+        )
+        name, comment = self._name(source.name), self._comment(source.step)
+        self.written[row] = self._put(source._replace(args=args, name=name, step=comment))
+
+    def _number_of_base(self, port: int, element: int) -> Fraction | None:
+        """Return a number of the base, None for any other argument."""
         if self.source.inputs[port].name != PREPARED or element < self.chain.first[-1]:
             return None
         return self.chain.of_the_base(element)
 
-    def _shared(self, ref: Shared | Own) -> int:
-        if (known := self._of_the_base(ref.port, ref.element)) is not None:
-            return self._constant(known)
-        if ref not in self.alike:
-            self.alike[ref] = self._put(
-                Row("input", (), (self._port(self.source.inputs[ref.port].name), ref.element))
-            )
-        return self.alike[ref]
-
-    def _input(self, port: int, element: int) -> tuple[int, int]:
+    def _argument(self, port: int, element: int) -> int:
+        """Write an argument of the link."""
+        if (number := self._number_of_base(port, element)) is not None:
+            return self._constant(number)
         name = self.source.inputs[port].name
         if name == PREPARED:
-            return self._port(CONSTANTS), element - self.chain.first[self.group.link]
-        return self._port(name), element - self._own(name).start
+            return self._input(CONSTANTS, element - self.chain.first[self.link_rows.link])
+        return self._input(name, element - self._own(name).start)
+
+    def _shared(self, operand: Shared | Own) -> int:
+        """Write an argument that all links share."""
+        if (number := self._number_of_base(operand.port, operand.element)) is not None:
+            return self._constant(number)
+        if operand not in self.shared:
+            name = self.source.inputs[operand.port].name
+            self.shared[operand] = self._input(name, operand.element)
+        return self.shared[operand]
 
     def _carried(self, ref: Ref) -> int:
-        handed = (self.labels[ref.side], ref.row)
-        if handed[0] == -2 and ref.side > 0:
-            element = self.interface.to_the_ghost(self.level)[ref.row]
-        elif self.interface.root(handed) in self.elements:
-            element = self.elements.index(self.interface.root(handed))
+        """Write an element of the carry."""
+        passed = self.interface.labels[self.link_rows.link + ref.side], ref.row
+        if passed[0] == -2 and ref.side > 0:
+            element = self.interface.elements_into_base(self.sweep)[ref.row]
+        elif self.interface.root(passed) in self.elements:
+            element = self.elements.index(self.interface.root(passed))
         else:
-            raise Unlike(
-                f"a link in {self.source.function} by {self.source.method} takes what others do not hand on"
-            )
+            raise NotUniform(f"a link in {self._title} reads values that others do not pass on")
         if element not in self.carried:
-            self.carried[element] = self._put(Row("input", (), (self._port(CARRY), element)))
+            self.carried[element] = self._input(CARRY, element)
         return self.carried[element]
 
-    def _step(self, step: int) -> int:
+    def _comment(self, step: int) -> int:
+        """Return the number of a comment among those of the step."""
         if step < 0:
             return -1
         text = self.source.steps[step]
-        if not self.steps or self.steps[-1] != text:
-            self.steps.append(text)
-        return len(self.steps) - 1
+        if not self.comments or self.comments[-1] != text:
+            self.comments.append(text)
+        return len(self.comments) - 1
 
     def _name(self, name: str) -> str:
-        """Without the number of the link, or of its degree of freedom where it has one."""
-        numbers = {self.group.link + 1, *range(self.link.v.start + 1, self.link.v.stop + 1)}
+        """Return a name without the number of the link, or of its degree of freedom."""
+        link = self.link
+        numbers = {self.link_rows.link + 1, *range(link.v.start + 1, link.v.stop + 1)}
         symbol, *parts = name.removeprefix("neg_").split("_")
         if not parts or not parts[0].isdigit() or int(parts[0]) not in numbers:
             return ""
@@ -227,3 +241,7 @@ class Step:
             return ""
         self.names.add(short)
         return short
+
+    @property
+    def _title(self) -> str:
+        return f"{self.source.function} by {self.source.method}"

@@ -1,0 +1,261 @@
+"""A function as sweeps along the links: a method runs on a sample chain, its rows are folded, the links bring their constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+
+from symgen import methods
+from symgen.derivation import constants as k
+from symgen.derivation.model import Frame, Link, Model, reframe, regroup
+from symgen.derivation.model.links import place
+from symgen.derivation.scalars import DivisionByZero
+from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
+from symgen.ir import passes
+from symgen.ir.loops import LinkClass, LoopProgram, check, without_unused_constants
+from symgen.ir.program import Port
+from symgen.mechanism.joints import joint_type
+from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.pipeline.loops.fold import FoldedSweeps, fold_sweeps
+from symgen.pipeline.loops.link_assignment import NotUniform
+from symgen.pipeline.loops.numeric_check import check_numbers
+from symgen.pipeline.loops.sample_chain import VIRTUAL_BASE, run_on_chain, sample_chain
+from symgen.support.cache import LOG
+from symgen.support.errors import MethodRefusal, OutOfReach
+from symgen.vocabulary.arrays import Array
+from symgen.vocabulary.functions import FUNCTIONS
+
+
+def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> LoopProgram:
+    """Build a function by a method as sweeps along the links; of the frame of that name if it is about one.
+
+    Raises OutOfReach, in one sentence, if the links do not have the same rows.
+    """
+    return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
+
+
+def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> LoopProgram:
+    ports = _ports(mechanism, function, False), _ports(mechanism, function, True)
+    regrouped = FUNCTIONS[function].sums_forces and methods.find(method).regroups
+    model, constants = _placed_links(
+        mechanism, regrouped, any(_widths(function).values()), k.digits()
+    )
+    frame_of_link = model.frame(mechanism, frame) if FUNCTIONS[function].needs_frame else None
+    request = _Request(mechanism, function, method, *ports, model, constants, frame_of_link)
+    free = [link for link in model.links if link.kind == VIRTUAL_BASE]
+    if any(link.parent != BASE for link in free):
+        raise request.refused("a link behind others moves freely")
+    several = bool(free) and sum(link.parent == BASE for link in model.links) > 1
+    trunks: list[list[Link]] = [] if several and len(free) == len(model.links) else [free]
+    if several:  # a free root beside other roots may also be a link like any other
+        trunks.append([])
+    refused: OutOfReach | None = None
+    for trunk in trunks:
+        try:
+            return _with_trunk(request, trunk)
+        except OutOfReach as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A function of a robot by a method, with the links of the robot and their constants."""
+
+    mechanism: Mechanism
+    function: str
+    method: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    model: Model
+    constants: Sequence[Mapping[str, k.Constant]]
+    frame: Frame | None
+
+    def refused(self, why: str) -> OutOfReach:
+        """Return the refusal of a looped form."""
+        return OutOfReach(
+            f"{self.function} of '{self.mechanism.name}' has no looped form, since {why}; take --form unrolled"
+        )
+
+
+def _with_trunk(request: _Request, trunk: Sequence[Link]) -> LoopProgram:
+    """Build the function with the links of `trunk` as its base: all links that move freely, or none."""
+    model, frame = request.model, request.frame
+    kinds = [link.kind for link in model.links if not trunk or link.kind != VIRTUAL_BASE]
+    kinds = [*dict.fromkeys(kinds)]
+    if not kinds:
+        raise request.refused("nothing stands on what moves freely")
+    class_of = [
+        kinds.index(link.kind) if link.kind in kinds else len(kinds) for link in model.links
+    ]
+    if frame is not None and (frame.link < 0 or class_of[frame.link] == len(kinds)):
+        raise request.refused(
+            f"frame '{frame.name}' stands on no link with a joint behind the base's"
+        )
+    why = ""
+    for columns in _columns(request, kinds, class_of):
+        try:
+            folded = _fold(request, kinds, columns, trunk)
+            form = _loop_program(request, kinds, class_of, folded)
+            check_numbers(form, model, frame)
+            return form
+        except (NotUniform, MethodRefusal, DivisionByZero) as error:
+            why = str(error)
+    remedy = "--form unrolled, or another method"
+    raise unlike_links(request.mechanism, request.function, request.method, why, remedy)
+
+
+def _columns(
+    request: _Request, kinds: Sequence[str], class_of: Sequence[int]
+) -> Iterator[list[Columns]]:
+    """Yield the constants of each class, more and more of them in the table.
+
+    A number that all links share is written into the steps, unless it is zero or one for some neighbours alone.
+    """
+    by_class = [
+        [row for row, number in zip(request.constants, class_of, strict=True) if number == c]
+        for c in range(len(kinds))
+    ]
+    nonzero = [
+        [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)] for rows in by_class
+    ]
+    count = len(kinds)
+    for tabled in ([()] * count, [("m",)] * count, nonzero, [GEOMETRY + TEN] * count):
+        # A pitch is in the table even where all links have the same: times a child's value, it would be the child's.
+        yield [
+            Columns.of(
+                rows, (*names, *[parameter.name for parameter in joint_type(kind).parameters])
+            )
+            for rows, names, kind in zip(by_class, tabled, kinds, strict=True)
+        ]
+
+
+def _fold(
+    request: _Request, kinds: Sequence[str], columns: Sequence[Columns], trunk: Sequence[Link]
+) -> FoldedSweeps:
+    """Run the method on a sample chain of these classes, and fold its rows."""
+    model, frame = request.model, request.frame
+    roots = sum(link.parent == BASE for link in model.links)
+    chain = replace(
+        sample_chain(model, kinds, columns, trunk, _widths(request.function), frame),
+        rows=_rows(request.function),
+        rooted=len(trunk) == roots == 1 and frame is None,
+        on=frame.link if frame else -1,
+    )
+    run = run_on_chain(chain, request.function, request.method)
+    return fold_sweeps(chain, bool(trunk), run)
+
+
+def _loop_program(
+    request: _Request, kinds: Sequence[str], class_of: Sequence[int], folded: FoldedSweeps
+) -> LoopProgram:
+    """Return the folded sweeps with the links of the robot, after the passes."""
+    names = [*kinds, VIRTUAL_BASE] if len(kinds) in class_of else kinds
+    form = LoopProgram(
+        request.function,
+        request.method,
+        request.inputs,
+        request.outputs,
+        tuple(
+            LinkClass(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
+            for name, own in zip(names, folded.columns, strict=False)
+        ),
+        tuple(link.parent for link in request.model.links),
+        tuple(class_of),
+        tuple(
+            tuple(k.to_fraction(x) for x in folded.columns[number].row(row))
+            for row, number in zip(request.constants, class_of, strict=True)
+        ),
+        folded.sweeps,
+        folded.work,
+        final_carries=folded.final_carries,
+        epilogue=folded.epilogue,
+        per_link=tuple(_widths(request.function).items()),
+        columns=tuple(_rows(request.function).items()),
+        quaternions=request.mechanism.quaternions,
+    ).by(passes.run)
+    if request.frame is not None:
+        form = form.along_path_to(request.frame.link)
+    return check(without_unused_constants(form))
+
+
+def unlike_links(
+    mechanism: Mechanism, function: str, method: str, detail: str, remedy: str
+) -> OutOfReach:
+    """Return the refusal of a looped form whose links differ; `detail`, which speaks of rows of a sample chain, goes to the log."""
+    LOG.info("%s by %s does not repeat link for link: %s", function, method, detail)
+    return OutOfReach(
+        f"{function} by {method} has no looped form for '{mechanism.name}', since its steps are not the same for "
+        f"every link; take {remedy}"
+    )
+
+
+@lru_cache(maxsize=4)
+def _placed_links(
+    mechanism: Mechanism, regrouped: bool, placed: bool, digits: int
+) -> tuple[Model, list[dict[str, k.Constant]]]:
+    """Return the links and their constants, of their declared frames too if `placed`.
+
+    `digits` is the working precision.
+    """
+    model = placed_links(mechanism, regrouped)
+    return model, [constants_of(link, placed) for link in model.links]
+
+
+def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
+    """Return the links in frames that need few multiplications, all roots on one base.
+
+    If `regrouped`, inertia that a joint does not move against is part of the parent.
+    """
+    model = reframe(mechanism)
+    if sum(link.parent == BASE for link in model.links) > 1:
+        model = place(
+            mechanism, [link.placement for link in model.links], [None] * len(model.links)
+        )
+    return regroup(model) if regrouped else model
+
+
+# -- arguments and results -----------------------------------------------------------------------
+
+
+def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
+    """Return the arguments or the results of a function. Raises OutOfReach for any that loops do not have."""
+    what = FUNCTIONS[function]
+    arrays = what.results if results else what.arguments
+    if any(_width(array) is None for array in arrays if array.name not in _rows(function)):
+        raise OutOfReach(
+            f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
+            "links; take --form unrolled"
+        )
+    return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
+
+
+def _width(array: Array) -> int | None:
+    """Return how many elements of an array a link has: -1 for numbers of joints, 0 if all links share it, else None."""
+    if array.shape in (("NV",), ("NQ",)):
+        return -1
+    first, *rest = array.shape or ("",)
+    sizes = [size for size in (rest if first == "NB" else array.shape) if isinstance(size, int)]
+    if len(sizes) != len(array.shape) - (first == "NB"):
+        return None
+    return prod(sizes) if first == "NB" else 0
+
+
+def _widths(function: str) -> dict[str, int]:
+    """Return the elements of a link in arguments and results that are no numbers of joints."""
+    what = FUNCTIONS[function]
+    widths = {array.name: _width(array) for array in (*what.arguments, *what.results)}
+    return {name: width for name, width in widths.items() if width is not None and width >= 0}
+
+
+def _rows(function: str) -> dict[str, int]:
+    """Return how many rows each result with a column for each degree of freedom has."""
+    return {
+        array.name: rows
+        for array in FUNCTIONS[function].results
+        for rows, across in [array.shape if len(array.shape) == 2 else (0, "")]
+        if isinstance(rows, int) and across == "NV"
+    }
