@@ -1,4 +1,4 @@
-"""The form that a function is made in: a Program with rows for every link, or a LoopProgram, whose text does not grow with them."""
+"""Choice of the form of a function: a Program with rows for every link, or a LoopProgram, whose text does not grow with the robot."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
 
-CUTTING = {riccati_segments.METHOD: riccati_segments, planar_segments.METHOD: planar_segments}
-"""What cuts one chain into segments, by method: each computes one function."""
-LEVELS = {constraint_force_scan.METHOD: constraint_force_scan, planar_scan.METHOD: planar_scan}
-"""What goes through one chain level by level, by method: each computes a few functions."""
+IN_PARTS = {riccati_segments.METHOD: riccati_segments, planar_segments.METHOD: planar_segments}
+"""Builders of sweeps along the parts of one chain, by method: each computes one function."""
+SCANS = {constraint_force_scan.METHOD: constraint_force_scan, planar_scan.METHOD: planar_scan}
+"""Builders of parallel scans of one chain, by method: each computes a few functions."""
 ALONE = {
     riccati_segments.METHOD: riccati_segments.FUNCTION,
     planar_segments.METHOD: planar_segments.FUNCTION,
     planar_scan.METHOD: planar_segments.FUNCTION,
 }
-"""The methods that are loops alone, and have no rows: each computes one function."""
+"""Methods that exist only as loops, and their functions."""
 SHARE = 256
-"""Links of a group of segments that have levels: a thread's share, at least."""
+"""Fewest links of a group of parts that are scanned: the share of a thread."""
 SHORT = 60
-"""Joints of a robot of which no function that could be looped is too long."""
+"""Joints up to which no function that could be looped is too long as rows."""
 
 
 def loops_instead(
@@ -69,14 +69,14 @@ def has_rows_alone(mechanism: Mechanism, options: ProgramOptions) -> bool:
 
 
 def instead_of_rows(form: Form) -> bool:
-    """Whether it is loops by a method that has rows too, unless they are too many."""
+    """True if a form is loops by a method that has rows too, unless they are too many."""
     return form.looped and form.method not in ALONE
 
 
 def looped(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> LoopProgram:
-    """The function as loops over links: by that method, or by the one with the fewest operations. Raises OutOfReach."""
+    """Build a function as loops over links, by a method or by the one with the fewest operations. Raises OutOfReach."""
     why = _not_looped(mechanism, function, options)
     if why is not None:
         raise OutOfReach(
@@ -85,7 +85,7 @@ def looped(
     (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
     found: LoopProgram | str
     if method == constraint_force_scan.METHOD and function in constraint_force_scan.FUNCTIONS:
-        found = _levelled(mechanism, method, function, _levels_of(mechanism, options))
+        found = _by_scans(mechanism, method, function, _scanned_parts(mechanism, options))
     else:
         found = _looped(mechanism, function, method, frame)
     if isinstance(found, str):
@@ -96,8 +96,10 @@ def looped(
 def by_loops_alone(
     mechanism: Mechanism, function: str, name: str, options: ProgramOptions
 ) -> LoopProgram:
-    """A function of one chain by one of ALONE: in segments, which are as many as lanes of a vector, or some times as many, groups
-    of which are swept at the same time; or level by level in such segments. Raises OutOfReach where the robot is no such chain.
+    """Build a function of one chain by one of ALONE: by sweeps along parts, or by scans over parts.
+
+    There are as many parts as a vector has lanes, or a multiple of that for several threads. Raises OutOfReach if the
+    robot is no such chain.
     """
     if function != ALONE[name]:
         raise ArgumentError(
@@ -112,38 +114,38 @@ def by_loops_alone(
     if why is not None:
         raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
     found = (
-        _levelled(mechanism, name, function, _levels_of(mechanism, options))
-        if name in LEVELS
-        else _segmented(mechanism, name, segment_lengths.segments(mechanism, options.real))
+        _by_scans(mechanism, name, function, _scanned_parts(mechanism, options))
+        if name in SCANS
+        else _in_parts(mechanism, name, segment_lengths.segments(mechanism, options.real))
     )
     if isinstance(found, str):
         raise OutOfReach(found)
     return found.in_real(options.real)
 
 
-def _levels_of(mechanism: Mechanism, options: ProgramOptions) -> int:
-    """How many segments have levels of their own: a power of two."""
+def _scanned_parts(mechanism: Mechanism, options: ProgramOptions) -> int:
+    """Return the number of parts that are scanned at the same time: a power of two."""
     groups = max(1, min(segment_lengths.MOST, mechanism.nv // SHARE))
     return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
 
 
 @lru_cache(maxsize=16)
-def _levelled(mechanism: Mechanism, name: str, function: str, count: int) -> LoopProgram | str:
-    """The loop program, or why there is none."""
+def _by_scans(mechanism: Mechanism, name: str, function: str, count: int) -> LoopProgram | str:
+    """Build the loop program, or return why there is none."""
     if (refused := methods.find(name).refusal(mechanism)) is not None:
         raise RequestError(refused)
     try:
-        found: LoopProgram = LEVELS[name].build_scan(mechanism, count, function)
+        found: LoopProgram = SCANS[name].build_scan(mechanism, count, function)
         return found
     except OutOfReach as error:
         return str(error)
 
 
 @lru_cache(maxsize=16)
-def _segmented(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
-    """The loop program, or why there is none."""
+def _in_parts(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
+    """Build the loop program, or return why there is none."""
     try:
-        found: LoopProgram = CUTTING[name].build_parts(mechanism, count)
+        found: LoopProgram = IN_PARTS[name].build_parts(mechanism, count)
         if methods.find(name).segments_end_free:
             found = check(replace(found, part_lengths=segment_lengths.cut(mechanism, count)[0]))
         return found
@@ -152,7 +154,7 @@ def _segmented(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str
 
 
 def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
-    """Why, behind "has no looped form"."""
+    """Return why a function has no looped form, as the end of that sentence; None if it may have one."""
     asked = relevant(mechanism, function, options)
     for option, given in (
         ("parameter", asked.parameters),
@@ -183,7 +185,7 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
 def _looped(
     mechanism: Mechanism, function: str, method: str | None, frame: str
 ) -> LoopProgram | str:
-    """The loop program, or why there is none. Both are worked out once."""
+    """Build the loop program by the method with the fewest operations, or return why there is none."""
     if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
         raise RequestError(refused)
     found: list[LoopProgram] = []
