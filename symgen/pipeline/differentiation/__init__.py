@@ -1,10 +1,9 @@
-"""Derivatives of Programs, as Programs: of what solves an equation by the equation, of what is composed by the chain rule, of
-all else row by row.
+"""Derivatives of Programs, as Programs: by the equation that a Program solves, by the chain rule, or row by row.
 
 One mode a file, over the rows as they stand: `forward` goes on from the arguments and `reverse` back from the results; `jacobian`
 is as many sweeps of either, `hessian` one over the other. `implicit` differentiates what solves an equation, `chain_rule` what
-calls other functions. Partial derivatives of the operations stand in `_partials`, and how positions are moved in `_draft`.
-`series` takes apart the functions of a turn.
+calls other functions. `shortest` takes the shortest of several ways. Partial derivatives of the operations stand in `_partials`,
+and how positions are moved in `_draft`. `series` takes apart the functions of a turn.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.joints import joint_type
 from symgen.pipeline.derive import ROW_BUDGET, moves_positions
-from symgen.pipeline.differentiation import forward, hessian, implicit, jacobian, reverse
 from symgen.pipeline.differentiation.chain_rule import jacobian as by_chain_rule
 from symgen.pipeline.differentiation.implicit import Equation
 from symgen.pipeline.differentiation.length import lengths
-from symgen.pipeline.differentiation.series import expanded
+from symgen.pipeline.differentiation.shortest import differentiated
 from symgen.support.errors import ArgumentError, TooLong
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
@@ -45,20 +43,6 @@ __all__ = [
 RECURSION = "derivative_recursion"
 LEFT = 4
 """Times as many rows are recorded as the passes leave, at most."""
-WAYS: dict[str, tuple[Callable[..., Program], ...]] = {
-    "jvp": (forward.jvp,),
-    "vjp": (reverse.vjp,),
-    "jacobian": (jacobian.by_columns, jacobian.by_rows),
-    "hvp": (hessian.hvp,),
-}
-IMPLICIT: dict[str, tuple[Callable[..., Program], ...]] = {
-    "jvp": (implicit.jvp,),
-    "vjp": (implicit.vjp,),
-    "jacobian": (implicit.by_columns, implicit.by_rows),
-    "hvp": (implicit.hvp,),
-}
-MUCH = 3
-"""A way that is so many times as long as another before the passes is not shorter behind them."""
 
 
 class Origin(NamedTuple):
@@ -136,37 +120,10 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     )
     if min(long) > LEFT * ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
-    found = _shortest(program, wanted._replace(by=by), wanted.name, solves)
+    found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
     if len(found.rows) > ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, str(len(found.rows))))
     return found
-
-
-def _shortest(
-    program: Program, wanted: Derivative, name: str, equation: Equation | None = None
-) -> Program:
-    """The derivative of a Program by `wanted.by`, after all passes and called `name`: of several ways the shortest.
-
-    Its arguments are those of the Program and, before those at run time, changes dx or weights y_bar; its results are what
-    `symgen.vocabulary.functions.derived` says. `equation` is what the Program solves, if that is known: then that is shorter.
-    """
-    if equation is not None:
-        solved = [
-            passes.run(
-                implicit.without(way(program, equation, wanted.by, name), equation.idle(wanted.by))
-            )
-            for way in IMPLICIT[wanted.mode]
-        ]
-        return min(solved, key=lambda one: one.cost)
-    long = lengths(program, wanted.mode, wanted.by)
-    ways = [
-        way for way, rows in zip(WAYS[wanted.mode], long, strict=True) if rows <= MUCH * min(long)
-    ]
-    # A turn that is told from a quaternion keeps |q|, so that e·de is −w dw: but where nothing turns, only the first is exact.
-    run = passes.as_recorded if "atan2" in program.operations else passes.run
-    return min(
-        [run(expanded(way(program, wanted.by, name))) for way in ways], key=lambda one: one.cost
-    )
 
 
 def _equation(equation: Program, function: str) -> Equation:
