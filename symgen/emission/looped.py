@@ -58,7 +58,7 @@ def source(form: LoopProgram, target: Target) -> str:
 def tables_and_loops(loops: LoopFunction) -> tuple[list[Table], str]:
     """Return the tables of a loop function, and the text of its loops."""
     function = lower(loops)
-    tables = list(loops.tables.tables.values())
+    tables = list(loops.link_tables.tables.values())
     name = loops.target.name
     known: dict[str, tuple[int | str, ...]] = {table.name: table.size for table in tables}
     known |= dict.fromkeys(map(loops.symbol, loops.functions), ())

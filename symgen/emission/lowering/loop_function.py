@@ -43,8 +43,8 @@ BLOCK, TURN = "block", "turn"
 class LoopFunction:
     """A loop form as a function in C, of one state or of a block of `lanes` states.
 
-    `steps` are functions by sweep and class; a step without results is left out. `tables` are those that the statements lowered
-    so far read. `sine_blocks` are the sweeps that take sines of many links at once; in lanes there are none, since sines are
+    `steps` are functions by sweep and class; a step without results is left out. `link_tables` are those that the statements
+    lowered so far read. `sine_blocks` are the sweeps that take sines of many links at once; in lanes there are none, since sines are
     taken of the lanes of one link. The text's own loop over sines takes `angle_count` angles. A checked function of one state
     compares the size of its workspace with `needed_size`, and holds each result at `result_places` of the workspace until all
     results are finite; elsewhere these are 0 and empty.
@@ -75,7 +75,7 @@ class LoopFunction:
         read = {
             c for (_, c), step in self.steps.items() for p in step.inputs if p.name == CONSTANTS
         }
-        self.tables = LoopTables(form, target.symbol(self.function), read)
+        self.link_tables = LoopTables(form, target.symbol(self.function), read)
         turning = [step for step in self.steps.values() if definition.turns(step, target)]
         most = max((len(definition.together(step)) for step in turning), default=0)
         own_loop = sincos.lanes(most, form.real) if target.text.trig == "auto" else 0
@@ -140,10 +140,10 @@ def plus(index: Value, number: int) -> Value:
 
 def current_link(loops: LoopFunction, s: int) -> Value:
     """Return the number of the link that a sweep is at; a table has it for a path to one link of a tree."""
-    form, tip = loops.form, loops.form.sweeps[s].only_path_to
-    if tip < 0 or form.serial:
+    form, sweep = loops.form, loops.form.sweeps[s]
+    if sweep.only_path_to < 0 or form.serial:
         return LINK
-    return Element(loops.tables.integers("way", form.path_to(tip)), LINK)
+    return Element(loops.link_tables.integers("way", form.path_to(sweep.only_path_to)), LINK)
 
 
 def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
@@ -152,7 +152,7 @@ def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[c].nq if is_position else kinds[c].nv, link)
     firsts = [place[0 if is_position else 1] for place in loops.form.offsets]
-    return Element(loops.tables.integers("q" if is_position else "v", firsts), link)
+    return Element(loops.link_tables.integers("q" if is_position else "v", firsts), link)
 
 
 def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
@@ -176,17 +176,17 @@ def step_call(loops: LoopFunction, s: int, c: int) -> Call:
 
 def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     """Return the array that a step gets for one of its ports."""
-    form, link = loops.form, current_link(loops, s)
+    form, sweep, link = loops.form, loops.form.sweeps[s], current_link(loops, s)
     taken, given = step_carries(loops, s)
     per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)
     local = {CARRY: taken, RESULT_NAMES[CARRY]: given, CHECKED: CHECKED, **columns}
     if port in local:
         return local[port]
     if port == CONSTANTS:
-        row = Element(loops.tables.rows(), link) if len(form.link_classes) > 1 else link
-        return Row(loops.tables.constants(c), row)
+        row = Element(loops.link_tables.rows(), link) if len(form.link_classes) > 1 else link
+        return Row(loops.link_tables.constants(c), row)
     if port in (SAVED, RESULT_NAMES[SAVED]):
-        first = 0 if port == SAVED else form.sweeps[s].saved_at[c]
+        first = 0 if port == SAVED else sweep.saved_at[c]
         return Address(WORK, plus(times(form.work, link), first))
     if port == ANGLE:
         return Address(ANGLE, f"{LINK} - {BLOCK}")

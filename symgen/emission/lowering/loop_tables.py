@@ -39,7 +39,7 @@ class LoopTables:
     """
 
     def __init__(self, form: LoopProgram, symbol: str, read_classes: Collection[int]) -> None:
-        self._form, self._symbol = form, symbol
+        self.form, self.symbol = form, symbol
         self.tables: dict[str, Table] = {}
         for c in sorted(read_classes):
             rows = [row for row, of in zip(form.constants, form.class_of, strict=True) if of == c]
@@ -49,42 +49,43 @@ class LoopTables:
 
     def constants(self, c: int) -> str:
         """Return the name of the table of the constants of one class."""
-        return f"{self._symbol}_{CONSTANTS}" + (
-            f"_{c + 1}" if len(self._form.link_classes) > 1 else ""
+        return f"{self.symbol}_{CONSTANTS}" + (
+            f"_{c + 1}" if len(self.form.link_classes) > 1 else ""
         )
 
     def rows(self) -> str:
         """Return the name of the table that has the row of each link in the constants of its class."""
         counts, rows = Counter[int](), []
-        for c in self._form.class_of:
+        for c in self.form.class_of:
             rows.append(counts[c])
             counts[c] += 1
         return self.integers("rows", rows)
 
     def latest_children(self) -> str:
         """Return the name of the table of the child with the highest number, of the base and of each link; -1 for a leaf."""
-        latest = {parent: link for link, parent in enumerate(self._form.parents)}
-        links = range(-1, len(self._form))
+        latest = {parent: link for link, parent in enumerate(self.form.parents)}
+        links = range(-1, len(self.form))
         return self.integers("latest", [latest.get(link, -1) for link in links])
 
     def initial_carry(self, s: int) -> str:
         """Return the name of the table of the initial carry of a sweep."""
-        values = self._literals(self._form.sweeps[s].initial)
-        name = f"{self._symbol}_start_{s + 1}"
-        return self._add(self._form.real, name, (len(values),), (_listed(values, 4),))
+        sweep = self.form.sweeps[s]
+        values = self._literals(sweep.initial)
+        name = f"{self.symbol}_start_{s + 1}"
+        return self._add(self.form.real, name, (len(values),), (_listed(values, 4),))
 
     def integers(self, suffix: str, values: Sequence[int]) -> str:
         """Return the name of a table of integers."""
         kind = "short" if max(map(abs, values)) < SHORT_LIMIT else "int"
         text = _listed(map(str, values), 4)
-        return self._add(kind, f"{self._symbol}_{suffix}", (len(values),), (text,))
+        return self._add(kind, f"{self.symbol}_{suffix}", (len(values),), (text,))
 
     def _add(self, kind: str, name: str, size: tuple[int, ...], rows: tuple[str, ...]) -> str:
         self.tables[name] = Table(kind, name, size, rows)
         return name
 
     def _literals(self, numbers: Iterable[Fraction]) -> list[str]:
-        return [C.literal(number, REALS[self._form.real]) for number in numbers]
+        return [C.literal(number, REALS[self.form.real]) for number in numbers]
 
 
 def _listed(numbers: Iterable[str], indent: int) -> str:

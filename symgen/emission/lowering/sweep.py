@@ -85,19 +85,8 @@ def lower(loops: LoopFunction) -> Function:
         returns = "int" if target.checked else "void"
         return Function(symbol, tuple(parameters), (*body, *returned), returns)
     arrays = [*loops.ports.values(), WORK]
-    carries = [loops.carry(s) for s in range(len(form.sweeps))]
-    vectors = {
-        *arrays,
-        *carries,
-        CARRIES,
-        OWN,
-        BEFORE,
-        BEHIND,
-        JOINED,
-        FINAL_CARRY,
-        COLUMN,
-        CHECKED,
-    }
+    vectors = {CARRIES, OWN, BEFORE, BEHIND, JOINED, FINAL_CARRY, COLUMN, CHECKED}
+    vectors |= {*arrays, *(loops.carry(s) for s in range(len(form.sweeps)))}
     parameters = [Declare(form.real, name, size=("", lanes)) for name in arrays]
     if target.checked:
         parameters.append(Declare("int", STATUS, size=(lanes,)))
@@ -197,12 +186,12 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
         for k, number in enumerate(sweep.initial)
     ]
     final: Body = ()
-    for end in _ends(loops, s):
-        stores = _store_carry(loops, end, taken, 0)
-        if max(end.link, 0) == form.visited(sweep)[-1]:
+    for final_carry in _final_carries(loops, s):
+        stores, link = _store_carry(loops, final_carry, taken, 0), max(final_carry.link, 0)
+        if link == form.visited(sweep)[-1]:
             final += stores
         else:
-            body += (If(f"{LINK} == {max(end.link, 0)}", stores),)
+            body += (If(f"{LINK} == {link}", stores),)
     links = _each_link(loops, s, body)
     return [*halves, *initial, *_zero_columns(loops, s), links, *_while_ok(loops, final)]
 
@@ -213,42 +202,43 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     Outward, a link takes the row of its parent. Inward, a link takes its own row, where its children have joined their carries;
     the child with the highest number comes first and overwrites the row.
     """
-    form, sweep, size = loops.form, loops.form.sweeps[s], len(loops.form.sweeps[s].initial)
+    form, sweep = loops.form, loops.form.sweeps[s]
+    size, final_carries = len(sweep.initial), _final_carries(loops, s)
     _, given = step_carries(loops, s)
     body = _steps(loops, s)
-    parent = (Element(loops.tables.integers("parents", form.parents), LINK), " + 1")
-    start = loops.tables.initial_carry(s)
+    parent = (Element(loops.link_tables.integers("parents", form.parents), LINK), " + 1")
+    initial = loops.link_tables.initial_carry(s)
     own_row, row_before = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
     kind = form.real if sweep.inward or loops.lanes else f"const {form.real}"
     rows = (
         Declare(form.real, OWN, own_row, pointer=FIXED),
         Declare(kind, BEFORE, row_before, pointer=FIXED),
     )
-    opening: Body = (replace(copy(ELEMENT, size, CARRIES, start), condition=loops.is_ok),)
+    opening: Body = (replace(copy(ELEMENT, size, CARRIES, initial), condition=loops.is_ok),)
     if sweep.inward:
-        latest = loops.tables.latest_children()
+        latest = loops.link_tables.latest_children()
         is_leaf = (Element(latest, (LINK, " + 1")), " < 0")
         is_first_child = (Element(latest, parent), f" == {LINK}")
         body = (
-            If(is_leaf, (copy(ELEMENT, size, OWN, start),)),
+            If(is_leaf, (copy(ELEMENT, size, OWN, initial),)),
             *body,
             If(is_first_child, (copy(ELEMENT, size, BEFORE, given),), _joins(loops, s)),
         )
         opening = (_array(loops, JOINED, size), Blank()) if loops.lanes else ()
-        if loops.lanes and any(end.link >= 0 for end in _ends(loops, s)):
+        if loops.lanes and any(final_carry.link >= 0 for final_carry in final_carries):
             body += (copy(ELEMENT, size, OWN, given),)
     final: Body = ()
-    for end in _ends(loops, s):
-        final += _store_carry(loops, end, CARRIES, size * (end.link + 1))
+    for final_carry in final_carries:
+        final += _store_carry(loops, final_carry, CARRIES, size * (final_carry.link + 1))
     return [*opening, _each_link(loops, s, (*rows, *body)), *_while_ok(loops, final)]
 
 
 def _joins(loops: LoopFunction, s: int) -> Body:
     """Add the carry of a further child to that of the children before it, or multiply the two."""
-    _, given = step_carries(loops, s)
+    sweep, (_, given) = loops.form.sweeps[s], step_carries(loops, s)
     joined, first = Element(BEFORE, ELEMENT), 0
     joins: Body = ()
-    for join, run in itertools.groupby(loops.form.sweeps[s].combine):
+    for join, run in itertools.groupby(sweep.combine):
         end, sign = first + len([*run]), " + " if join == "add" else "*"
         assign = Assign(joined, (joined, sign, Element(given, ELEMENT)))
         joins += (For(ELEMENT, first, end, (assign,)),)
@@ -270,10 +260,13 @@ def _sines(loops: LoopFunction, s: int) -> list[Statement]:
 
 def _store_sines(loops: LoopFunction, s: int, c: int) -> Body:
     """Store the sine and the cosine of a link of class `c` with its saved values."""
-    row, first = times(loops.form.work, current_link(loops, s)), loops.form.sweeps[s].saved_at[c]
+    sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
-        Assign(Element(WORK, plus(row, first + k)), Element(sources[op], f"{LINK} - {BLOCK}"))
+        Assign(
+            Element(WORK, plus(row, sweep.saved_at[c] + k)),
+            Element(sources[op], f"{LINK} - {BLOCK}"),
+        )
         for k, op in enumerate(loops.sine_blocks[s].angles[c].kept)
     )
 
@@ -322,7 +315,7 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
     for c in classes:
         condition: Value = ""
         if not has_all or c != classes[-1]:
-            kinds = loops.tables.integers("kinds", form.class_of)
+            kinds = loops.link_tables.integers("kinds", form.class_of)
             condition = (Element(kinds, current_link(loops, s)), f" == {c}")
         branches.append((condition, lower_class(c)))
     chosen: Body | If = ()
@@ -385,21 +378,21 @@ def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
     ]
 
 
-def _ends(loops: LoopFunction, s: int) -> list[FinalCarry]:
-    """Return the results and final carries that a sweep leaves."""
-    return [end for end in loops.form.final_carries if end.sweep == s]
+def _final_carries(loops: LoopFunction, s: int) -> list[FinalCarry]:
+    """Return the final carries of a sweep: results, and what the epilogue takes."""
+    form = loops.form
+    return [final_carry for final_carry in form.final_carries if final_carry.sweep == s]
 
 
-def _store_carry(loops: LoopFunction, end: FinalCarry, array: str, first: int) -> Body:
+def _store_carry(loops: LoopFunction, final_carry: FinalCarry, array: str, first: int) -> Body:
     """Store elements of a carry, which begins at `first` of an array, as a result or for the epilogue."""
-    ends = loops.form.final_carries
-    before = [len(other.elements) for other in ends[: ends.index(end)] if other.name == FINAL_CARRY]
+    form, name = loops.form, final_carry.name
+    before = form.final_carries[: form.final_carries.index(final_carry)]
+    place = sum(len(earlier.elements) for earlier in before if earlier.name == FINAL_CARRY)
     return tuple(
         Assign(
-            Element(FINAL_CARRY, sum(before) + k)
-            if end.name == FINAL_CARRY
-            else loops.element(end.name, str(k)),
+            Element(FINAL_CARRY, place + k) if name == FINAL_CARRY else loops.element(name, str(k)),
             Element(array, first + element),
         )
-        for k, element in enumerate(end.elements)
+        for k, element in enumerate(final_carry.elements)
     )
