@@ -120,7 +120,8 @@ class Lowering:
     def __init__(self, form: LoopProgram, chain: Chain) -> None:
         self.form, self.chain, self.layout = form, chain, Layout(form)
         self.steps = [
-            chain.step_in_lanes(step, f"{s}", "of a place") for s, step in enumerate(form.maps, 1)
+            chain.step_in_lanes(stage.steps[0], f"{s}", "of a place")
+            for s, stage in enumerate(form.maps, 1)
         ]
         self.scans = [self._steps(t) for t in range(len(form.scans))]
         rows = _level_rows(chain.rows)
