@@ -121,13 +121,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lanes",
             "machine/arrays",
             "machine/batch",
-            "readback/lanes",
+            "readback/batches",
             "verification/blocks",
         ),
         ("tests/test_many_states.py",),
     ),
     **dict.fromkeys(
-        ("emission/looped_lanes", "readback/looped_lanes"),
+        ("emission/looped_lanes",),
         ("tests/test_looped_batch.py -k 'not folder'",),
     ),
     **dict.fromkeys(
@@ -138,8 +138,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/loop_function",
             "emission/lowering/loop_tables",
             "emission/lowering/sweep",
-            "readback/looped",
-            "readback/term_walk",
+            "readback/loops",
+            "readback/c_machine",
         ),
         (
             "tests/test_looped_c.py -k 'not silent and not misra'",
@@ -147,7 +147,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ),
     ),
     **dict.fromkeys(
-        ("emission/lowering/loop_checks", "readback/loop_checks", "ir/loops/steps"),
+        ("emission/lowering/loop_checks", "readback/comparisons", "ir/loops/steps"),
         ("tests/test_looped_checked.py -k 'not generate'",),
     ),
     **dict.fromkeys(
@@ -164,7 +164,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/chain",
             "emission/lowering/sequential_scan",
             "emission/parted",
-            "readback/segmented",
             "methods/riccati/segments",
             "pipeline/segment_lengths",
             "reference/truncated_pivots",

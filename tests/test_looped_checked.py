@@ -18,7 +18,7 @@ from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram, evaluate, has_unchecked_sines
 from symgen.ir.program import Port
 from symgen.pipeline.loops import recursion
-from symgen.readback.looped import compare
+from symgen.readback.loops import compare
 from symgen.readback.required_checks import STATUSES
 from symgen.support.errors import RequestError, StateError
 from symgen.vocabulary.options import TextOptions

@@ -22,9 +22,8 @@ from symgen.machine import batch, building, kernels
 from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
-from symgen.readback.lanes import lanes
-from symgen.readback.rows import compare
-from symgen.support.errors import ArgumentError, ProgramError, StateError
+from symgen.readback.batches import BatchText, compare
+from symgen.support.errors import ArgumentError, StateError
 from symgen.verification.blocks import BlockFiles, Drawn, check_blocks
 from symgen.verification.compiled import compiled_runners, texts
 from symgen.verification.truth import Truth
@@ -74,15 +73,10 @@ def target_of(robot: str, text: TextOptions) -> Target:
     return Target(robot, mechanism_of(robot).sizes, text)
 
 
-def read_back(program: Program, text: str, target: Target) -> list[str]:
-    names = printer().parameters(program, target)
-    found = lanes(
-        text,
-        target.name,
-        target.symbol(program.function),
-        [names[port.name] for port in program.outputs],
-    )
-    return compare(program, found.text)
+def read_back(program: Program, files: Mapping[str, str], target: Target) -> list[str]:
+    text = files[target.file_of_many(program.function)]
+    read = BatchText(text, files[target.lanes], files[target.batch])
+    return compare(program, read, target.name, target.checked, {})
 
 
 def drawn_from(truth: Truth) -> Drawn:
@@ -118,7 +112,7 @@ def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
     target, programs = target_of(robot, WAYS[way]), programs_of(robot, real)
     files = printer().batches(programs, target)
     for function, program in programs.items():
-        assert read_back(program, files[target.file_of_many(function)], target) == [], function
+        assert read_back(program, files, target) == [], function
 
 
 @pytest.mark.parametrize(
@@ -153,8 +147,8 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
             )
             > 1
         )
-        for function, program in programs.items():
-            assert read_back(program, files[target.file_of_many(function)], target) == []
+        for program in programs.values():
+            assert read_back(program, files, target) == []
         assert checked_blocks("scara", programs, WAYS[way]) == []
 
 
@@ -167,15 +161,18 @@ def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.Monk
         symgen.program("ur5", "forward_dynamics"),
         Target("ur5", symgen.load("ur5").sizes, WAYS["auto"]),
     )
-    text = printer().batches({made.function: made}, target)[target.file_of_many(made.function)]
+    files = printer().batches({made.function: made}, target)
+    file = target.file_of_many(made.function)
+    text = files[file]
     loops = text.split("for (lane = 0;")
     readers = [loop for loop in loops if "turn.cosine[" in loop]
     assert len(readers) > 1
-    assert read_back(made, text, target) == []
+    assert read_back(made, files, target) == []
     place = re.search(r"turn\.cosine\[(\d+) \+ lane\]", readers[-1])
     assert place is not None
     wrong = readers[-1].replace(place[0], "turn.cosine[lane]")
-    assert read_back(made, text.replace(readers[-1], wrong), target) != []
+    slipped = files | {file: text.replace(readers[-1], wrong)}
+    assert read_back(made, slipped, target) != []
 
 
 def test_long_functions_are_compiled_by_fewer_passes(
@@ -277,9 +274,17 @@ def test_other_bits_are_seen() -> None:
     assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
 
 
-def test_what_is_no_lane_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ProgramError, match="there is no function arm_x_block"):
-        lanes("void arm_x(void)\n{\n}\n", "arm", "arm_x", ["a"])
+def test_a_text_without_a_block_is_refused_in_a_sentence() -> None:
+    program, target = (
+        programs_of("scara", "double")["forward_dynamics"],
+        target_of("scara", WAYS["auto"]),
+    )
+    files = printer().batches({"forward_dynamics": program}, target)
+    file = target.file_of_many("forward_dynamics")
+    slipped = files | {file: files[file].replace("_block(", "_blocks(")}
+    assert read_back(program, slipped, target) == [
+        "there is no function scara_forward_dynamics_block"
+    ]
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------

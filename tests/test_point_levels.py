@@ -19,7 +19,7 @@ from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.chains import in_turn
 from symgen.pipeline.loops.planar_scan import build_scan as levelled
-from symgen.readback import segmented as segmented_text
+from symgen.readback import loops
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES
 from tests.robots_for_tests import planar_rods, point_mass_arm, random_mechanism
@@ -148,8 +148,8 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
         )
     assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
     text = file.read_text()
-    assert segmented_text.compare(one, text, text, "arm") == []
-    assert len(segmented_text.compare(one.by(_slipped), text, text, "arm")) >= 5
+    assert loops.compare(one, text) == []
+    assert len(loops.compare(one.by(_slipped), text)) >= 5
 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

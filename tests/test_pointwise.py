@@ -21,7 +21,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.planar_segments import build_parts as segmented
-from symgen.readback import segmented as segmented_text
+from symgen.readback import loops
 from symgen.reference import planar_chain
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.c_programs import DOUBLES
@@ -212,9 +212,9 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
         )
     assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
     text = file.read_text()
-    assert segmented_text.compare(one, text, text, "arm") == []
+    assert loops.compare(one, text) == []
     adding = [step for step in one.programs if _slipped(step) != step]
-    assert len(segmented_text.compare(one.by(_slipped), text, text, "arm")) >= len({*adding}) >= 5
+    assert len(loops.compare(one.by(_slipped), text)) >= len({*adding}) >= 5
 
 
 def in_two_groups(folder: Path, method: str) -> None:

@@ -71,7 +71,7 @@ class Units(NamedTuple):
 def units(text: str, seen: str = "") -> Units:
     """What `parse` is told, taken apart; ProgramError where the last declaration is not the one function of external linkage."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
-    plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
+    plain = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
     alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
     held, before = _preprocessed_file(seen) if seen else (_own(plain), [])
     plainly = [unit for unit in held if not _static(unit)]
@@ -92,7 +92,7 @@ def _own(plain: str) -> list[Any]:
     prepared parameters.
     """
     types = re.findall(
-        r"^ +const (\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
+        r"^ +(?:const )?(\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
     )
     declared = "".join(f"typedef int {turn or struct};" for turn, struct in sorted(set(types)))
     return _parsed(declared + plain)[declared.count(";") :]
@@ -128,10 +128,17 @@ def _of_header(text: str) -> list[Any]:
     return _parsed(text)
 
 
-def _parsed(text: str) -> list[Any]:
+def parse_declarations(plain: str, file: str = "") -> list[Any]:
+    """Return the declarations of a text without directives, of which `file` is the name."""
+    types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
+    declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *types))
+    return _parsed(declared + plain, file)[declared.count(";") :]
+
+
+def _parsed(text: str, file: str = "") -> list[Any]:
     """The declarations of a text; ProgramError where it is no C."""
     try:
-        return list(c_parser.CParser().parse(text).ext)
+        return list(c_parser.CParser().parse(text, file).ext)
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
     except RecursionError:

@@ -52,12 +52,110 @@ _OUTSIDE = re.compile(r"""/\*|\*/|//|%:|<:|:>|<%|%>|["']|_Pragma""")
 _QUOTED = re.compile(r'^(?:[ \t]*#[ \t]*include[ \t]+"[\w.]+"[ \t]*|extern "C" \{)$', re.MULTILINE)
 
 
+_PART = """\
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(NAME_NO_CLONES)
+#define SYMBOL_PART __attribute__((noinline, flatten, target_clones("avx512f", "avx2", "default")))
+#elif defined(__GNUC__)
+#define SYMBOL_PART __attribute__((noinline, flatten))
+#else
+#define SYMBOL_PART
+#endif
+#if defined(__GNUC__)
+#define SYMBOL_LINE __attribute__((aligned(64)))
+#else
+#define SYMBOL_LINE
+#endif
+"""
+"""Directives of a text of steps over lanes: how their functions are compiled, and where arrays begin."""
+_OPENMP = """\
+#if defined(_OPENMP)
+#pragma omp parallel for schedule(static, 1)
+#endif
+"""
+_ATTRIBUTE = r"\b(?:SYMBOL_PART|SYMBOL_LINE)\b"
+"""Words that a compiler may know attributes by, which do not change what is computed."""
+
+
+class Lines:
+    """A text of loops without attributes and the directives that define them, line by line.
+
+    `raw` has all its directives but those, and `text` the pragmas of loops that may run in parallel besides.
+    """
+
+    def __init__(self, raw: str, name: str, symbol: str, batch: bool = False) -> None:
+        def block(lines: str) -> list[str]:
+            return lines.replace("NAME", name).replace("SYMBOL", symbol).splitlines()
+
+        lines = raw.splitlines()
+        without = [" ".join(line.split()) for line in without_comments(raw).splitlines()]
+        part, parallel = block(_PART), block(_OPENMP)
+        pragmas = dict.fromkeys(range(len(lines)), "")
+        blanked = list(lines)
+        for at in range(len(lines)):
+            if without[at : at + len(part)] == part and blanked[at] == lines[at]:
+                blanked[at : at + len(part)] = [""] * len(part)
+                part = ["no second one"]
+            elif without[at : at + len(parallel)] == parallel:
+                blanked[at : at + len(parallel)] = [""] * len(parallel)
+                pragmas[at + 1] = parallel[1]
+        self.raw = "\n".join(blanked) + "\n"
+        plain = re.sub(_ATTRIBUTE.replace("SYMBOL", symbol), " ", self.raw)
+        self.text = "".join(
+            f"{pragmas[at] or line}\n" for at, line in enumerate(plain.splitlines())
+        )
+        self.differences = directives(self.raw, name, symbol, batch)
+
+
+_LANES = """\
+#ifndef NAME_LANES_H
+#define NAME_LANES_H
+#include <stddef.h>
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(NAME_NO_CLONES)
+#define NAME_CLONES __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
+#elif defined(__GNUC__)
+#define NAME_CLONES __attribute__((flatten))
+#else
+#define NAME_CLONES
+#endif
+#if defined(__GNUC__)
+#define NAME_PART __attribute__((noinline)) NAME_CLONES
+#else
+#define NAME_PART
+#endif
+#define NAME_RESTRICT restrict
+#endif
+"""
+"""All directives of NAME_lanes.h."""
+
+
+class BatchLines:
+    """A text for many states and its NAME_lanes.h, without directives and attributes."""
+
+    def __init__(self, source: str, lanes: str, name: str, symbol: str) -> None:
+        own = Lines(source, name, symbol, batch=True)
+        header = [
+            " ".join(line.split())
+            for line in without_comments(lanes).splitlines()
+            if line.lstrip().startswith("#")
+        ]
+        self.differences = own.differences + disguises(lanes.replace(CLONES, "", 1))
+        if header != _LANES.replace("NAME", name).splitlines():
+            self.differences.append(f"{name}_lanes.h has other directives than generated headers")
+        self.source, self.lanes = (self._plain(text, name) for text in (own.text, lanes))
+
+    @staticmethod
+    def _plain(text: str, name: str) -> str:
+        plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
+        plain = re.sub(rf"\b{name}_(?:PART|CLONES)\b", " ", plain)
+        return re.sub(rf"\b{name}_RESTRICT\b", "restrict", plain)
+
+
 def refusal(checked: bool) -> str:
     """What stands in every function's text of the robot NAME."""
     return _REFUSALS[checked]
 
 
-def directives(text: str, name: str, symbol: str) -> list[str]:
+def directives(text: str, name: str, symbol: str, batch: bool = False) -> list[str]:
     """Every preprocessor line but the includes, the own name of an own sine, the number of angles that it takes at once and the
     refusal of compilers that change sums: a macro could change what the text means.
     """
@@ -69,7 +167,10 @@ def directives(text: str, name: str, symbol: str) -> list[str]:
         for line in without_comments(text).splitlines()
         if line.lstrip().startswith("#")
     ]
-    own = f"#define {name}_sincos {symbol}_sincos"
+    own = [f"#define {name}_sincos {symbol}{'_batch' * batch}_sincos"]
+    if batch:
+        own += [f'#include "{name}_{header}.h"' for header in ("batch", "lanes")]
+        own += [f"#define {name}_{word} {symbol}_{word}" for word in ("load", "store", "count")]
     counted = [line for line in lines if re.fullmatch(_COUNTED.replace("NAME", name), line)]
     found = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
     found += [
@@ -80,7 +181,7 @@ def directives(text: str, name: str, symbol: str) -> list[str]:
             "#include <math.h>",
             f'#include "{name}.h"',
             f'#include "{name}_sincos.h"',
-            own,
+            *own,
             *counted,
         )
     ]

@@ -1,4 +1,4 @@
-"""(e) The functions for many states: a lane is read back as a Program, and its bits are those of the function of one state.
+"""(e) The functions for many states: their C is interpreted lane by lane, and the bits are those of the function of one state.
 
 The latter is judged by the other checks. So the texts of one state and those of many are compiled apart, the second with the
 optimisation that makes vectors of their loops, and called at the same states: a number of them that no block divides, one after
@@ -11,17 +11,17 @@ import ctypes
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from symgen.emission import printer
-from symgen.ir.loops import Form, LoopProgram
-from symgen.ir.program import Program
+from symgen.ir.loops import Form
+from symgen.ir.program import Bound
 from symgen.reference.precision import Array
-from symgen.support.errors import BuildError, ProgramError
+from symgen.support.errors import BuildError
 from symgen.verification import compiled
 from symgen.verification.compiled import run_compiler
 from symgen.verification.evaluating import Runner
@@ -48,6 +48,8 @@ class BlockFiles:
     printed: Mapping[str, str]
     headers: Mapping[str, str]
     target: Target
+    floors: Mapping[str, Mapping[int, Bound]] = field(default_factory=dict)
+    """The certified bounds of divisors, by function and row."""
 
 
 def check_blocks(
@@ -95,43 +97,19 @@ def check_blocks(
 
 
 def _read_back(program: Form, files: BlockFiles) -> list[str]:
-    """What keeps the text from being the Program, lane by lane, within the frame that is printed now."""
-    from symgen.readback import looped_lanes
-    from symgen.readback.lanes import lanes
-    from symgen.readback.preprocessor import disguises
-    from symgen.readback.rows import compare
+    """What keeps the text from being the Program, or the loops over links, for many states."""
+    from symgen.readback import batches
 
     texts, printed, target = files.texts, files.printed, files.target
-    file, symbol = target.file_of_many(program.function), target.symbol(program.function)
-    names = printer().parameters(program, target)
-    results = [names[port.name] for port in program.outputs]
+    file = target.file_of_many(program.function)
     if file not in texts:
         return [f"{file} is not there"]
-    for header in (target.batch, target.lanes):
-        if other_lines(
-            _as_much(texts.get(header, ""), printed[header]), printed[header], _PROTOTYPE
-        ):
-            return [f"{header} is not what symgen prints"]
-    if isinstance(program, LoopProgram):
-        return looped_lanes.compare(
-            program,
-            texts[file],
-            printed[file],
-            target.name,
-            target.checked,
-            target.text.trig == "inline",
-        )
-    assert isinstance(program, Program)
-    try:
-        own, now = (lanes(one[file], target.name, symbol, results) for one in (texts, printed))
-    except ProgramError as error:
-        return [str(error)]
-    found = compare(program, own.text) + disguises(texts[file])
-    return (
-        found
-        if own.frame == now.frame
-        else [*found, f"{file} is not what symgen prints around the lanes"]
-    )
+    header = texts.get(target.batch, "")
+    if other_lines(_as_much(header, printed[target.batch]), printed[target.batch], _PROTOTYPE):
+        return [f"{target.batch} is not what symgen prints"]
+    text = batches.BatchText(texts[file], texts.get(target.lanes, ""), header)
+    floors = files.floors.get(program.function, {})
+    return batches.compare(program, text, target.name, target.checked, floors)
 
 
 def _as_much(given: str, printed: str) -> str:

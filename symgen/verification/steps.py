@@ -126,7 +126,8 @@ def _blocks(run: Run) -> Iterator[Check]:
         return
     run.tell("many states")
     printed = printer().batches(run.programs, run.target, run.floors)
-    files = BlockFiles(run.subject.files.blocks or printed, printed, run.headers, run.target)
+    blocks = run.subject.files.blocks or printed
+    files = BlockFiles(blocks, printed, run.headers, run.target, run.floors)
     uncompiled = "the function of one state does not compile" if run.broken else UNCOMPILED
     runners = run.runners if run.compiled else {}
     yield from check_blocks(run.programs, files, run.arguments, runners, uncompiled)

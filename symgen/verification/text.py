@@ -41,22 +41,20 @@ def check_text(
     target: Target,
     checked: Mapping[int, Bound] | None = None,
 ) -> Check:
-    """Count the differences that `symgen.readback.rows.compare`, or that of `looped`, finds; the first one is the detail.
+    """Count the differences that `symgen.readback.rows.compare`, or that of `loops`, finds; the first one is the detail.
 
     `checked` are the bounds that divisors are compared with, as `symgen.readback.rows.compare` has them. NAME_sincos.h is no
     Program: its words must be those that are printed now.
     """
-    from symgen.readback import looped, segmented
+    from symgen.readback import loops
     from symgen.readback.preprocessor import disguises, without_comments
     from symgen.readback.rows import compare
 
-    if isinstance(program, LoopProgram) and not program.part_count:
-        differences = looped.compare(
-            program, source.text, source.header, source.preprocessed, target.checked
-        )
-    elif isinstance(program, LoopProgram):
-        differences = segmented.compare(
-            program, source.text, printer().source(program, target), target.name, source.header
+    if isinstance(program, LoopProgram):
+        # Attributes of functions over lanes are no C99, which is what is parsed.
+        preprocessed = "" if program.part_count else source.preprocessed
+        differences = loops.compare(
+            program, source.text, source.header, preprocessed, target.checked
         )
     else:
         assert isinstance(program, Program)

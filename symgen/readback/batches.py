@@ -1,0 +1,524 @@
+"""The C of functions for many states, interpreted: the block of lanes, and what reads states into lanes and writes them back.
+
+In a block each lane has elements of its own, and does what the function of one state does: the rows of a Program, or a loop
+program. The functions around it are run for several numbers of states in several layouts, where a block is one operation of
+the elements of each lane's state: so each state is read whole, the last one fills the lanes behind it, and each result is stored
+where it belongs, if its state is not refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count as numbers_from
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.ir.loops import Form, LoopProgram, with_checked_rows
+from symgen.ir.program import Bound, Port, Program
+from symgen.readback import loops, preprocessor
+from symgen.readback.c_machine import Machine, Memory, Pointer, Term, Terms, array
+from symgen.readback.comparisons import (
+    Comparisons,
+    Group,
+    GuardedStep,
+    LaneComparisons,
+    compared,
+    failing_runs,
+    number_compared,
+    of_arguments,
+    of_rows,
+    of_steps,
+)
+from symgen.readback.parsing import parse_declarations
+from symgen.readback.required_checks import STATUSES
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS
+
+
+class BatchText(NamedTuple):
+    """The text of a function for many states, NAME_lanes.h, and NAME_batch.h."""
+
+    source: str
+    lanes: str
+    header: str
+
+
+def compare(
+    form: Form, text: BatchText, name: str, checked: bool, floors: Mapping[int, Bound]
+) -> list[str]:
+    """List what keeps a text from being the form for many states, `checked` or not; empty when it is.
+
+    `floors` are the certified bounds of divisors, by row.
+    """
+    try:
+        return _Reader(form, text, name, checked, floors).differences()
+    except ProgramError as error:
+        return [str(error)]
+
+
+class _Reader:
+    """One text of a function for many states."""
+
+    def __init__(
+        self,
+        form: Form,
+        text: BatchText,
+        name: str,
+        checked: bool,
+        floors: Mapping[int, Bound],
+    ) -> None:
+        self.name, self.checked, self.floors = name, checked, floors
+        called = "_".join(re.findall(r"\w+", form.function))  # of a derivative, f:jacobian(q,v)
+        self.symbol = f"{name}_{called}"
+        lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol)
+        self.lines = lines
+        together = preprocessor.together(text.source, name)
+        self.sines = f'#include "{name}_sincos.h"' in text.source and not together
+        if checked and isinstance(form, LoopProgram):
+            form = with_checked_rows(form, compared, self.sines)
+        self.form = form
+        units = [
+            *parse_declarations(lines.lanes, f"{name}_lanes.h"),
+            *parse_declarations(lines.source),
+        ]
+        self.tables = [unit for unit in units if not isinstance(unit, c_ast.FuncDef)]
+        functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
+        if len(functions) + len(self.tables) != len(units):
+            raise ProgramError("a function stands there twice")
+        for unit in units:
+            own = getattr(unit, "decl", unit)
+            shared = own.name in (f"{self.symbol}_strided", f"{self.symbol}_batch")
+            if (own.storage == ["static"]) == shared:
+                raise ProgramError(f"line {own.coord.line}: {own.name} has another linkage")
+        integers = {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
+        self.reading = loops.Reading(name, self.symbol, functions, together, integers)
+        stated = re.search(rf"^#define {name}_BATCH_WORK (\d+)\b", text.header, re.MULTILINE)
+        self.work = int(stated[1]) if stated and isinstance(form, LoopProgram) else 0
+
+    def differences(self) -> list[str]:
+        """List the differences of the text."""
+        differences = [*self.lines.differences]
+        for needed in ("block", "strided", "batch"):
+            if f"{self.symbol}_{needed}" not in self.reading.functions:
+                return [*differences, f"there is no function {self.symbol}_{needed}"]
+        if differences:
+            return differences
+        block = self._block()
+        return list(_driver_differences(self, block))
+
+    def _block(self) -> Block:
+        """Return the block, which does in each lane what the form does."""
+        if isinstance(self.form, LoopProgram):
+            return _read_loops(self, self.form)
+        return _read_rows(self, self.form)
+
+    @property
+    def block_function(self) -> Any:
+        """The function of a block."""
+        return self.reading.functions[f"{self.symbol}_block"]
+
+    @property
+    def block_symbol(self) -> str:
+        """The name of that function."""
+        return f"{self.symbol}_block"
+
+
+# -- blocks -------------------------------------------------------------------------------------------------------------------
+
+
+def _read_rows(reader: _Reader, program: Program) -> Block:
+    """Return the block of a Program; ProgramError where a lane does not do its rows."""
+    function = reader.block_function
+    more = int(reader.checked)
+
+    def run(failing: Mapping[int, int]) -> tuple[loops.RowRun, Comparisons, Memory]:
+        machine = reader.reading.machine(terms)
+        parameters = loops.parameters_of(machine, function, program, more)
+        rows = loops.RowRun(machine, function, program, parameters)
+        lanes = []
+        for lane in range(rows.lanes if reader.checked else 0):
+            arguments = loops.argument_terms(program, terms, lane)
+            groups = of_rows(program, rows.rows[lane], arguments, reader.floors, reader.sines)
+            lanes.append(LaneComparisons(groups))
+        comparisons = Comparisons(lanes, failing)
+        machine.compare = comparisons if reader.checked else None
+        status = Memory("status", [None] * rows.lanes, integers=True)
+        terms.sealed = not reader.checked
+        rows.call(*([array(status)] if reader.checked else []))
+        return rows, comparisons, status
+
+    terms = Terms(REALS[program.real])
+    rows, made, status = run({})
+    rows.require_rows()
+    if not reader.checked:
+        rows.require_operations()
+    if not all(parameter.lanes and parameter.restrict for parameter in rows.parameters):
+        raise ProgramError(f"{reader.block_symbol} has an array without lanes, or not restrict")
+    _require_statuses(reader, made, status, lambda failing: run(failing)[2])
+    return Block(program.inputs, program.outputs, rows.lanes, 0, reader.checked)
+
+
+def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: Any) -> None:
+    """Raise ProgramError where a block does not give the statuses of its lanes."""
+    if not reader.checked:
+        return
+    if not made.complete:
+        raise ProgramError(f"{reader.block_symbol} does not make all comparisons that it owes")
+    if set(status.cells) != {0}:
+        raise ProgramError(f"{reader.block_symbol} gives another status where all holds")
+
+    def statuses(failing: Mapping[int, int]) -> tuple[list[int], bool]:
+        return run(failing).cells, False
+
+    for sentence in failing_runs(made, statuses, reader.block_symbol, reader.name):
+        raise ProgramError(sentence)
+
+
+def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
+    """Return the block of a loop program; ProgramError where a lane does something else."""
+    function, symbol = reader.block_function, reader.block_symbol
+    steps = {
+        text.symbol: loops.read_step(text, reader.reading)
+        for text in loops.steps_by_symbol(form, f"{reader.symbol}_lanes")
+        if text.symbol in reader.reading.functions
+    }
+    lanes = max((step.lanes for step in steps.values()), default=1)
+    terms = Terms(REALS[form.real])
+    wanted = [loops.expected_results(form, terms, lane) for lane in range(lanes)]
+    owed = of_steps(form)
+    names = [node.name for node in function.decl.type.args.params]
+    ports = (*form.inputs, *form.outputs)
+    if len(names) != len(ports) + 1 + reader.checked:
+        raise ProgramError(f"{symbol} has {len(names)} parameters")
+
+    def run(failing: Mapping[int, int]) -> tuple[list[Memory], Comparisons, Memory, Memory]:
+        terms.line = 0
+        comparisons = Comparisons(
+            [_loop_comparisons(form, terms, wanted[lane], lane) for lane in range(lanes)]
+            if reader.checked
+            else [],
+            failing,
+        )
+        own: Mapping[str, Any] = steps
+        if reader.checked:
+            own = {
+                known: GuardedStep(step, comparisons, owed, loops.results_of)
+                for known, step in steps.items()
+            }
+        machine = reader.reading.machine(terms, steps=own)
+        machine.compare = comparisons if reader.checked else None
+        loops.add_tables(machine, reader.tables)
+        machine.patience = 100_000 + 100 * len(terms.terms)
+        memories = []
+        for port, parameter in zip(ports, names, strict=False):
+            if parameter.rstrip("_") != port.name:
+                raise ProgramError(f"{parameter} of {symbol} is not {port.name}")
+            cells: list[Any] = [None] * (port.size * lanes)
+            if port in form.inputs:
+                cells = [
+                    terms.of("argument", port.name, k, lane)
+                    for k in range(port.size)
+                    for lane in range(lanes)
+                ]
+            memories.append(Memory(parameter, cells, port in form.inputs))
+        work = Memory(names[len(ports)], [None] * reader.work)
+        status = Memory("status", [None] * lanes, integers=True)
+        pointers = [array(memory, lanes) for memory in (*memories, work)]
+        machine.call(symbol, [*pointers, *([array(status)] if reader.checked else [])])
+        return memories[len(form.inputs) :], comparisons, status, work
+
+    results, made, status, work = run({})
+    for port, memory in zip(form.outputs, results, strict=True):
+        for at, cell in enumerate(memory.cells):
+            k, lane = divmod(at, lanes)
+            if cell is not wanted[lane][port.name][k]:
+                raise ProgramError(f"lane {lane}: {loops.told(memory.name, k, cell)}")
+    _require_statuses(reader, made, status, lambda failing: run(failing)[2])
+    used = max((at + 1 for at, cell in enumerate(work.cells) if cell is not None), default=0)
+    return Block(form.inputs, form.outputs, lanes, used, reader.checked, has_work=True)
+
+
+def _loop_comparisons(
+    form: LoopProgram, terms: Terms, wanted: Mapping[str, Sequence[Term]], lane: int
+) -> LaneComparisons:
+    """Return the comparisons of one lane of a loop program."""
+    results = frozenset(x for values in wanted.values() for x in values)
+    return LaneComparisons(
+        of_arguments(form, loops.argument_terms(form, terms, lane), terms),
+        Group("RESULT_NOT_FINITE", finite=results),
+    )
+
+
+@dataclass
+class Block:
+    """The block where the functions around it call it: one operation of the elements of a lane."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    lanes: int
+    used: int
+    """Numbers of the caller's array that it stores to."""
+    checked: bool
+    has_work: bool = False
+    statuses: Mapping[Term, int] | None = None
+    """The status of each state, by the operation of its elements."""
+
+    def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
+        """Apply the block to memory."""
+        ports = (*self.inputs, *self.outputs)
+        if len(arguments) != len(ports) + self.has_work + self.checked:
+            raise machine.refuse(node, f"a block is given {len(arguments)} arguments")
+        rooms = [port.size * self.lanes for port in ports] + [self.used] * self.has_work
+        arrays = arguments[: len(rooms)]
+        for pointer, room in zip(arrays, rooms, strict=True):
+            outside = pointer.at < pointer.low or pointer.at + room > pointer.high
+            if pointer.shape != (self.lanes,) or pointer.memory.integers or outside:
+                raise machine.refuse(node, f"{pointer.memory.name} has no room for a block")
+        self._require_apart(machine, arrays, rooms, node)
+        for lane in range(self.lanes):
+            operands = [
+                machine.load(pointer.memory, pointer.at + k * self.lanes + lane, node)
+                for pointer, port in zip(arrays, self.inputs, strict=False)
+                for k in range(port.size)
+            ]
+            call = machine.terms.of("block", *operands)
+            if self.statuses is not None and call not in self.statuses:
+                raise machine.refuse(node, f"lane {lane} is not one state")
+            for place, port in enumerate(self.outputs):
+                pointer = arrays[len(self.inputs) + place]
+                for k in range(port.size):
+                    term = machine.terms.of("result", call, place, k)
+                    machine.store(pointer.memory, pointer.at + k * self.lanes + lane, term, node)
+            if self.checked and self.statuses is not None:
+                status = arguments[-1]
+                if not status.memory.integers or status.at + self.lanes > status.high:
+                    raise machine.refuse(node, "the statuses of a block have no room")
+                machine.store(status.memory, status.at + lane, self.statuses[call], node)
+        if self.has_work:
+            work = arrays[-1]
+            work.memory.cells[work.at : work.at + self.used] = [None] * self.used
+
+    @staticmethod
+    def _require_apart(
+        machine: Machine, arrays: Sequence[Pointer], rooms: Sequence[int], node: Any
+    ) -> None:
+        """Raise ProgramError where two arrays of a block overlap."""
+        spans = sorted(
+            (id(pointer.memory), pointer.at, pointer.at + room)
+            for pointer, room in zip(arrays, rooms, strict=True)
+        )
+        for (first, _, end), (second, start, _) in pairwise(spans):
+            if first == second and start < end:
+                raise machine.refuse(node, "two arrays of a block overlap")
+
+
+# -- the functions around a block ---------------------------------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """Where the elements of states stand: element k of state i at `base + i*state + k*element`."""
+
+    state: int
+    element: int
+    base: int
+    room: int
+
+
+def _layouts(size: int, count: int) -> dict[str, Layout]:
+    """The layouts that are tried."""
+    most = max(count, 1)
+    return {
+        "state by state": Layout(size, 1, 0, size * most),
+        "element by element": Layout(1, most + 3, 0, size * (most + 3)),
+        "apart": Layout(2 * size + 3, 2, 1, (2 * size + 3) * most + 1),
+        "backward": Layout(-size, 1, size * (most - 1), size * most),
+        "elements backward": Layout(size, -1, size - 1, size * most),
+        "far elements": Layout(size * size + 1, size, 0, (size * size + 1) * most),
+        "one number": Layout(1, 0, 0, most),
+        "shared": Layout(0, 1, 0, size),
+    }
+
+
+_ORDER = (
+    "state by state",
+    "element by element",
+    "apart",
+    "backward",
+    "elements backward",
+    "far elements",
+)
+"""Layouts that arguments and results may have."""
+
+
+class Case(NamedTuple):
+    """How the functions around a block are called: states, a layout for each port, and what else varies."""
+
+    states: int
+    layouts: tuple[str, ...]
+    statuses: bool = True
+    """True if statuses are asked for."""
+    in_place: bool = False
+    """True if results lie over arguments."""
+    batch: bool = False
+    """True if NAME_batch is called, not NAME_strided."""
+
+
+def _cases(block: Block) -> Iterator[Case]:
+    """The calls that are tried."""
+    ports, lanes = len(block.inputs) + len(block.outputs), block.lanes
+    results = ("state by state",) * len(block.outputs)
+    plain, blocked = (("state by state",) * ports, ("element by element",) * ports)
+    for states in (-1, 0, lanes, 2 * lanes + 1):
+        yield Case(states, plain)
+    for states in range(1, lanes + 1):
+        yield Case(states, blocked)
+    for turn in range(len(_ORDER)):
+        mixed = (_ORDER[(turn + place) % len(_ORDER)] for place in range(ports))
+        yield Case(lanes + 1, tuple(mixed), statuses=turn % 2 == 0)
+    for name in ("shared", "one number"):
+        yield Case(lanes + 1, (plain[0], *(name,) * (len(block.inputs) - 1), *results))
+        yield Case(lanes, (blocked[0], *(name,) * (len(block.inputs) - 1), *results))
+    yield Case(lanes + 1, plain, in_place=True)
+    yield Case(lanes + 2, plain, batch=True)
+    yield Case(0, plain, batch=True, statuses=False)
+
+
+def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
+    """The first difference of the functions around a block."""
+    strided = reader.reading.functions[f"{reader.symbol}_strided"]
+    rooms = [reader.work]
+    if block.has_work and block.checked:
+        names = [node.name for node in strided.decl.type.args.params]
+        rooms = [number_compared(strided.body, names[-2])]
+        if rooms[0] > reader.work:
+            yield f"the header's array for work has fewer than {rooms[0]} numbers"
+            return
+        rooms += [rooms[0] - 1, 0]
+    for case in _cases(block):
+        for room in rooms:
+            sentence = _Call(reader, block, case, rooms[0], room).difference()
+            if sentence:
+                yield sentence
+                return
+
+
+class _Call:
+    """One call of a function around a block, which is told that the caller's array has `told` numbers of the `room` needed."""
+
+    def __init__(self, reader: _Reader, block: Block, case: Case, room: int, told: int) -> None:
+        self.reader, self.block, self.case, self.told = reader, block, case, told
+        self.count = max(case.states, 0)
+        self.terms = Terms(REALS[reader.form.real])
+        self.ports = (*block.inputs, *block.outputs)
+        self.layouts = [
+            _layouts(port.size, self.count)[name]
+            for port, name in zip(self.ports, case.layouts, strict=True)
+        ]
+        self.memories: list[Memory] = []
+        for place, (port, layout) in enumerate(zip(self.ports, self.layouts, strict=True)):
+            memory = Memory(port.name, [None] * layout.room, place < len(block.inputs))
+            if place < len(block.inputs):
+                for i in range(self.count):
+                    for k in range(port.size):
+                        at = layout.base + i * layout.state + k * layout.element
+                        memory.cells[at] = self.element(port, layout, i, k)
+            self.memories.append(memory)
+        if case.in_place:
+            self._lay_results_over_arguments()
+        self.work = Memory("work", [None] * room)
+        self.refused = told < room
+        self.status = Memory("status", [None] * self.count, integers=True)
+
+    def element(self, port: Port, layout: Layout, state: int, k: int) -> Term:
+        """Return the term of an element of an argument."""
+        return self.terms.of(
+            "argument", port.name, k if layout.element else 0, state if layout.state else 0
+        )
+
+    def _lay_results_over_arguments(self) -> None:
+        free = list(range(len(self.block.inputs)))
+        for place in range(len(self.block.inputs), len(self.ports)):
+            same = [k for k in free if self.ports[k].size == self.ports[place].size]
+            if same:
+                free.remove(same[0])
+                self.memories[same[0]].constant = False
+                self.memories[place] = self.memories[same[0]]
+
+    def difference(self) -> str:
+        """Return a sentence for what the call does wrong; empty where it does nothing wrong."""
+        calls = [
+            self.terms.of(
+                "block",
+                *(
+                    self.element(port, layout, i, k)
+                    for port, layout in zip(self.block.inputs, self.layouts, strict=False)
+                    for k in range(port.size)
+                ),
+            )
+            for i in range(self.count)
+        ]
+        statuses = {
+            call: (0, 3, 0, 0, 1)[k % 5] if self.block.checked else 0
+            for k, call in zip(numbers_from(), dict.fromkeys(calls), strict=False)
+        }
+        expected = self._expected(calls, statuses)
+        returned = self._run(statuses)
+        called = "batch" if self.case.batch else "strided"
+        where = f"{self.reader.symbol}_{called} of {self.case.states} states"
+        for memory, cells in zip(self.memories, expected, strict=True):
+            for at, (cell, wanted) in enumerate(zip(memory.cells, cells, strict=True)):
+                if cell is not wanted:
+                    layout = self.case.layouts[self.memories.index(memory)]
+                    return f"{where}, {layout}: {memory.name}[{at}] is not what it should be"
+        if self.refused and any(cell is not None for cell in self.work.cells):
+            return f"{where}: an array that is too small is stored to"
+        if not self.block.checked:
+            return "" if returned is None else f"{where} returns {returned}"
+        none = 5 if self.refused else None
+        wanted_statuses = [statuses[call] if none is None else none for call in calls]
+        if returned != sum(status != 0 for status in wanted_statuses):
+            return f"{where} returns {returned}"
+        if self.status.cells != (wanted_statuses if self.case.statuses else [None] * self.count):
+            return f"{where}: the statuses are not those of the states"
+        return ""
+
+    def _expected(self, calls: Sequence[Term], statuses: Mapping[Term, int]) -> list[list[Any]]:
+        """Return what stands in each array behind the call."""
+        expected = {id(memory): [*memory.cells] for memory in self.memories}
+        first = len(self.block.inputs)
+        for place, port in enumerate(self.block.outputs):
+            layout, cells = self.layouts[first + place], expected[id(self.memories[first + place])]
+            for i, call in enumerate(calls):
+                if statuses[call] == 0 and not self.refused:
+                    for k in range(port.size):
+                        at = layout.base + i * layout.state + k * layout.element
+                        cells[at] = self.terms.of("result", call, place, k)
+        return [expected[id(memory)] for memory in self.memories]
+
+    def _run(self, statuses: Mapping[Term, int]) -> Any:
+        """Call the function."""
+        self.block.statuses = statuses
+        machine = self.reader.reading.machine(
+            self.terms, steps={self.reader.block_symbol: self.block}
+        )
+        loops.add_tables(machine, self.reader.tables)
+        elements = sum(port.size for port in self.ports) * (self.count + 2 * self.block.lanes)
+        machine.patience = 20 * elements + 10_000
+        words: list[Any] = [self.case.states]
+        for memory, layout in zip(self.memories, self.layouts, strict=True):
+            words.append(array(memory)._replace(at=layout.base))
+            if not self.case.batch:
+                words += [layout.state, layout.element]
+        if self.block.has_work:
+            words += [array(self.work), *([self.told] if self.block.checked else [])]
+        if self.block.checked:
+            words.append(array(self.status) if self.case.statuses else 0)
+        called = "batch" if self.case.batch else "strided"
+        try:
+            return machine.call(f"{self.reader.symbol}_{called}", words)
+        except ProgramError as error:
+            raise ProgramError(f"{self.reader.symbol}_{called}: {error}") from None

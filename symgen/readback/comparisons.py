@@ -1,0 +1,314 @@
+"""Comparisons of checked functions: what a function compares follows from its rows (`symgen.readback.required_checks`).
+
+A checked function is run once where all comparisons hold, and again where one of them does not: then it says so and stores no
+result. A function over lanes makes the comparisons of each lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.ir.loops import CHECKED, LoopProgram
+from symgen.ir.program import POSITIONS, Bound, Element, Program
+from symgen.readback.c_machine import Machine, Pointer, Term, Terms
+from symgen.readback.parsing import name_of
+from symgen.readback.required_checks import (
+    FARTHEST,
+    STATUSES,
+    Owed,
+    bounds,
+    computed,
+    finite,
+    length,
+    turned,
+)
+from symgen.support.errors import ProgramError
+
+Condition = tuple[str, Term, Term]
+"""The comparison, and what is compared."""
+
+
+class Group(NamedTuple):
+    """Conditions, numbers that must be finite, and the status where one of them does not hold."""
+
+    status: str
+    conditions: AbstractSet[Condition] = frozenset()
+    finite: AbstractSet[Term] = frozenset()
+
+
+def compared(step: Program) -> list[int]:
+    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of."""
+    return sorted(bounds(step, computed(step), {}))
+
+
+# -- what is owed -------------------------------------------------------------------------------------------------------------
+
+
+def of_arguments(
+    form: LoopProgram | Program, arguments: Mapping[str, Sequence[Term]], terms: Terms
+) -> list[Group]:
+    """Return the comparisons of arguments: all are finite, and quaternions have unit length."""
+    everything = frozenset(x for values in arguments.values() for x in values)
+    one, bound = terms.constant(Fraction(1)), terms.constant(length(form.real))
+    units = set()
+    for name, values in arguments.items():
+        for first in form.quaternions if name in POSITIONS else ():
+            total, *squares = [terms.of("mul", x, x) for x in values[first : first + 4]]
+            for square in squares:
+                total = terms.of("add", total, square)
+            units.add(("<=", terms.of("fabs", terms.of("sub", total, one)), bound))
+    groups = [Group("NOT_FINITE", finite=everything)]
+    return [*groups, Group("NOT_UNIT", frozenset(units))] if units else groups
+
+
+def of_steps(form: LoopProgram) -> dict[int, list[Owed | None]]:
+    """Return the bound of each number that a step gives to be compared; None for an angle of the text's own sine."""
+    owed: dict[int, list[Owed | None]] = {}
+    for step in form.programs:
+        for port in step.outputs:
+            if port.name == CHECKED:
+                rows = form.epilogue if step is form.epilogue_check and form.epilogue else step
+                least = bounds(rows, computed(rows), {})
+                owed[id(step)] = [least.get(row) for row in port.rows]
+    return owed
+
+
+def of_a_call(values: Sequence[Term], owed: Sequence[Owed | None], terms: Terms) -> Group:
+    """Return the comparisons behind a call of a step that gives certain numbers."""
+    if None in owed:
+        return Group("OUT_OF_RANGE", frozenset(_in_range(value, terms) for value in values))
+    conditions = {
+        _bounded(value, bound, bound.least, terms)
+        for value, bound in zip(values, owed, strict=True)
+        if bound is not None
+    }
+    return Group("DIVISOR", frozenset(conditions), frozenset(values))
+
+
+def of_rows(
+    program: Program,
+    rows: Mapping[int, Term],
+    arguments: Mapping[str, Sequence[Term]],
+    floors: Mapping[int, Bound],
+    sines: bool,
+) -> list[Group]:
+    """Return the comparisons of a Program, in order; `sines`: angles must stay in the range of the text's own sines."""
+    terms = next(iter(rows.values())).terms
+    elements = list(arguments.values())
+    computed_rows = computed(program)
+    divisors = set()
+    for row, bound in bounds(program, computed_rows, floors).items():
+        least = bound.least
+        limit = elements[least.port][least.place] if isinstance(least, Element) else least
+        divisors.add(_bounded(rows[row], bound, limit, terms))
+    angles = turned(program, computed_rows) if sines else set()
+    groups = [
+        *of_arguments(program, arguments, terms),
+        Group("OUT_OF_RANGE", frozenset(_in_range(rows[row], terms) for row in angles)),
+        Group("DIVISOR", frozenset(divisors)),
+        Group(
+            "RESULT_NOT_FINITE",
+            finite=frozenset(rows[row] for row in finite(program, computed_rows)),
+        ),
+    ]
+    return [group for group in groups if group.conditions or group.finite]
+
+
+def _in_range(angle: Term, terms: Terms) -> Condition:
+    return "<=", terms.of("fabs", angle), terms.constant(FARTHEST)
+
+
+def _bounded(value: Term, owed: Owed, least: Any, terms: Terms) -> Condition:
+    limit = least if isinstance(least, Term) else terms.constant(least)
+    return ">=", terms.of("fabs", value) if owed.magnitude else value, limit
+
+
+def _times_zero(total: Term) -> set[Term] | None:
+    """Return the numbers x of a sum of products 0·x; None for another sum."""
+    zero = total.terms.constant(Fraction(0))
+    values, open_ = set(), [total]
+    while open_:
+        term = open_.pop()
+        if term.operation == "add":
+            open_ += term.operands
+        elif term.operation == "mul" and term.operands[0] is zero:
+            values.add(term.operands[1])
+        elif term is not zero:
+            return None
+    return values
+
+
+# -- what is made -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class LaneComparisons:
+    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when all else is done."""
+
+    due: list[Group]
+    ending: Group | None = None
+    pending: list[Group] = field(default_factory=list)
+    """Comparisons behind calls of steps."""
+    status: str = ""
+    """The status of the comparisons that are being made."""
+    conditions: set[Condition] = field(default_factory=set)
+    finite: set[Term] = field(default_factory=set)
+    failed: bool = False
+    made: list[tuple[str, Any]] = field(default_factory=list)
+    """The status and the place in the text of each comparison that was made."""
+
+    def take(self, condition: Condition) -> bool:
+        """Return True if a comparison is owed now; it is then made."""
+        if self.failed:
+            return False
+        group = self._next()
+        if condition in group.conditions:
+            self._begin(group)
+            self.conditions.remove(condition)
+            return True
+        operator, left, right = condition
+        zero = right is left.terms.constant(Fraction(0))
+        values = _times_zero(left) if operator == ">=" and zero else None
+        if values and values <= group.finite:
+            self._begin(group)
+            self.finite -= values
+            return True
+        return False
+
+    def _next(self) -> Group:
+        """Return what is owed now."""
+        if self.conditions or self.finite:
+            return Group(self.status, self.conditions, self.finite)
+        return next(iter([*self.pending, *self.due, *self._last]), Group(""))
+
+    @property
+    def _last(self) -> list[Group]:
+        return [] if self.ending is None else [self.ending]
+
+    def _begin(self, group: Group) -> None:
+        """Begin with a group of comparisons, if it is not begun."""
+        if self.conditions or self.finite:
+            return
+        if self.pending:
+            self.pending.pop(0)
+        elif self.due:
+            self.due.pop(0)
+        else:
+            self.ending = None
+        self.status = group.status
+        self.conditions, self.finite = set(group.conditions), set(group.finite)
+
+    def samples(self) -> list[int]:
+        """The first and the last comparison of each place in the text, by number from 1."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for number, (_, node) in enumerate(self.made, 1):
+            first.setdefault(id(node), number)
+            last[id(node)] = number
+        return sorted({*first.values(), *last.values()})
+
+    @property
+    def settled(self) -> bool:
+        """True if all comparisons were made that are owed before a step is called."""
+        return not (self.conditions or self.finite or self.pending or self.due)
+
+
+@dataclass
+class Comparisons:
+    """The comparisons of one run. `failing`: which comparison of a lane does not hold, by number from 1."""
+
+    lanes: list[LaneComparisons]
+    failing: Mapping[int, int] = field(default_factory=dict)
+
+    def __call__(self, operator: str, left: Term, right: Term, node: Any) -> bool:
+        """Decide a comparison; ProgramError where it is not one that is owed here."""
+        condition = (operator, left, right)
+        for number, lane in enumerate(self.lanes):
+            if lane.take(condition):
+                lane.made.append((lane.status, node))
+                lane.failed = len(lane.made) == self.failing.get(number, 0)
+                return not lane.failed
+        raise ProgramError(
+            f"line {node.coord.line}: this comparison is not the one that is owed here, or comes too late"
+        )
+
+    @property
+    def settled(self) -> bool:
+        """True if all comparisons were made that are owed before a step is called."""
+        return all(lane.settled or lane.failed for lane in self.lanes)
+
+    @property
+    def complete(self) -> bool:
+        """True if all comparisons were made that are owed at all."""
+        return all((lane.settled and lane.ending is None) or lane.failed for lane in self.lanes)
+
+
+@dataclass
+class GuardedStep:
+    """A step of a checked function, which is called when all is compared that is owed before."""
+
+    step: Any
+    comparisons: Comparisons
+    owed: Mapping[int, Sequence[Owed | None]]
+    results_of: Callable[[Program, Term, Terms], Mapping[int, Sequence[Term]]]
+
+    def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
+        """Apply the step to memory, and note what is owed behind it."""
+        if not self.comparisons.settled:
+            raise machine.refuse(node, "not everything has been compared by here")
+        step = self.step.text.step
+        calls = self.step(machine, arguments, node)
+        if id(step) in self.owed:
+            place = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
+            for lane, call in zip(self.comparisons.lanes, calls, strict=True):
+                values = self.results_of(step, call, machine.terms)[place]
+                lane.pending.append(of_a_call(values, self.owed[id(step)], machine.terms))
+
+
+def number_compared(body: Any, name: str) -> int:
+    """Return the one number that a function compares a parameter with; ProgramError where there is none or another."""
+    numbers: set[int] = set()
+    nodes = [body]
+    while nodes:
+        node = nodes.pop()
+        nodes += [child for _, child in node.children()]
+        if isinstance(node, c_ast.BinaryOp) and name_of(node.left) == name:
+            value = getattr(node.right, "value", "")
+            numbers.add(int(value) if value.isdigit() else -1)
+    if len(numbers) != 1 or min(numbers) < 0:
+        raise ProgramError(f"{name} is not compared with one number")
+    return numbers.pop()
+
+
+Failing = Callable[[Mapping[int, int]], tuple[Sequence[int], bool]]
+"""A run in which comparisons do not hold: the status of each lane, and True if a result was stored."""
+
+
+def failing_runs(made: Comparisons, run: Failing, symbol: str, name: str) -> list[str]:
+    """List what is wrong where comparisons do not hold: the status of the lane says so, and nothing is stored.
+
+    In one run each lane but one has a comparison of its own that does not hold.
+    """
+    lanes, samples = len(made.lanes), made.lanes[0].samples()
+    if any(lane.samples() != samples for lane in made.lanes):
+        return [f"the lanes of {symbol} make other comparisons"]
+    at_once = max(1, lanes - 1)
+    for begin in range(0, len(samples), at_once):
+        numbers = samples[begin : begin + at_once]
+        failing = {(k + begin) % lanes: number for k, number in enumerate(numbers)}
+        statuses, stored = run(failing)
+        for lane, status in enumerate(statuses):
+            number = failing.get(lane, 0)
+            expected, node = made.lanes[lane].made[number - 1] if number else ("OK", None)
+            if stored or status != STATUSES.index(expected):
+                line = f"line {node.coord.line}: " if node is not None else ""
+                return [
+                    f"{line}where this does not hold {symbol} stores something, or its status is not {name}_{expected}"
+                ]
+    return []

@@ -1,0 +1,700 @@
+"""The C of a loop program, interpreted: each result is the term that `evaluate` gives.
+
+Each step is read by itself, on elements of its own: it does the rows of its Program, lane by lane. Where it is called it is one
+operation of what it reads. All else, the loops, places in memory, tables and what runs at the same time, is run on terms
+(`symgen.readback.c_machine`). How the loops are written is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.ir.loops import (
+    ANGLE,
+    CHECKED,
+    EPILOGUE,
+    WORK,
+    LoopProgram,
+    SequentialScan,
+    Sweep,
+    angle_of,
+    as_function,
+    evaluate,
+    with_checked_rows,
+)
+from symgen.ir.program import Numbers, Port, Program
+from symgen.readback import preprocessor, prototypes
+from symgen.readback.c_machine import (
+    Machine,
+    Memory,
+    Pointer,
+    Term,
+    Terms,
+    array,
+    first_difference,
+)
+from symgen.readback.comparisons import (
+    Comparisons,
+    Group,
+    GuardedStep,
+    LaneComparisons,
+    compared,
+    failing_runs,
+    number_compared,
+    of_arguments,
+    of_steps,
+)
+from symgen.readback.parsing import INDEX, Units, units
+from symgen.readback.required_checks import STATUSES, computed, shapes
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS
+
+
+class StepText(NamedTuple):
+    """A step, the function of its own that its text is, and the name of that in the C."""
+
+    symbol: str
+    step: Program
+    alone: Program
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the functions of one text share: the robot's name, functions by name, and names of the sines that stand in it."""
+
+    name: str
+    symbol: str
+    functions: Mapping[str, Any]
+    angles: int
+    integers: Mapping[str, int]
+
+    def machine(self, terms: Terms, **more: Any) -> Machine:
+        """Return a machine for the text."""
+        return Machine(
+            terms,
+            self.functions,
+            sines=(f"{self.name}_sincos", f"{self.symbol}_sincos"),
+            macros={f"{self.name}_SIN": "sin", f"{self.name}_COS": "cos"},
+            angles=self.angles,
+            integers=self.integers,
+            **more,
+        )
+
+
+# -- steps --------------------------------------------------------------------------------------------------------------------
+
+
+class StepParameter(NamedTuple):
+    """A parameter of a step's function: elements, lanes (0: one for all of them), and whether it is declared `restrict`."""
+
+    name: str
+    size: int
+    lanes: int
+    restrict: bool
+
+
+@dataclass
+class StepFunction:
+    """The function of a step, which does the rows of its Program; `lanes` of it at once."""
+
+    text: StepText
+    parameters: list[StepParameter]
+    lanes: int
+    gives_angle: bool
+
+    @cached_property
+    def reads(self) -> list[tuple[int, int]]:
+        """Elements of arguments on which a result depends."""
+        return elements_read(self.text.alone)
+
+    @cached_property
+    def results(self) -> list[tuple[int, int]]:
+        """The place of each result that has elements among the step's outputs, and its parameter."""
+        places = [place for place, port in enumerate(self.text.step.outputs) if port.size]
+        first = len(self.text.alone.inputs)
+        return [(place, first + k) for k, place in enumerate(places)]
+
+    def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> list[Term]:
+        """Apply the step to memory; return the term of the call for each lane."""
+        self._validate(machine, arguments, node)
+        terms, step = machine.terms, self.text.step
+        calls = []
+        for lane in range(self.lanes or 1):
+            operands = []
+            for port, k in self.reads:
+                pointer, lanes = arguments[port], self.parameters[port].lanes
+                at = pointer.at + (k * lanes + lane if lanes else k)
+                operands.append(machine.load(pointer.memory, at, node))
+            calls.append(call_of(step, operands, terms))
+        for lane, call in enumerate(calls):
+            results = (
+                {0: [terms.of("angle", call)]}
+                if self.gives_angle
+                else results_of(step, call, terms)
+            )
+            for place, parameter in self.results:
+                pointer, lanes = arguments[parameter], self.parameters[parameter].lanes
+                for k, term in enumerate(results[place]):
+                    at = pointer.at + (k * lanes + lane if lanes else k)
+                    machine.store(pointer.memory, at, term, node)
+        return calls
+
+    def _validate(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
+        """Validate that each array has room, and that no result lies over what may not be stored to."""
+        if len(arguments) != len(self.parameters):
+            raise machine.refuse(node, f"{self.text.symbol} is given {len(arguments)} arguments")
+        for pointer, parameter in zip(arguments, self.parameters, strict=True):
+            shape = (parameter.lanes,) if parameter.lanes else ()
+            room = parameter.size * (parameter.lanes or 1)
+            if (
+                pointer.shape != shape
+                or pointer.at < pointer.low
+                or pointer.at + room > pointer.high
+                or pointer.memory.integers
+            ):
+                raise machine.refuse(
+                    node,
+                    f"{pointer.memory.name}[{pointer.at}] and what follows is no {parameter.name} of {self.text.symbol}",
+                )
+        for _, result in self.results:
+            for k, parameter in enumerate(self.parameters):
+                if k != result and self._overlap(arguments, result, k):
+                    raise machine.refuse(
+                        node,
+                        f"{self.text.symbol} stores {self.parameters[result].name} over {parameter.name}",
+                    )
+
+    def _overlap(self, arguments: Sequence[Pointer], result: int, parameter: int) -> bool:
+        """True if the elements of a result lie over those of another one, or over those that are read and may not be."""
+        first, second = arguments[result], arguments[parameter]
+        if first.memory is not second.memory:
+            return False
+        stored, used = self.parameters[result], self.parameters[parameter]
+        argument = parameter < len(self.text.alone.inputs)
+        if argument and not stored.restrict:
+            return False  # all is read before anything is stored
+        shift = first.at - second.at
+        apart = shift >= used.size * (used.lanes or 1) or -shift >= stored.size * (
+            stored.lanes or 1
+        )
+        if apart:
+            return False
+        lanes = self.lanes or 1
+        if shift % lanes or stored.lanes != used.lanes:
+            return True
+        read = {k for port, k in self.reads if port == parameter} if argument else range(used.size)
+        return any(k - shift // lanes in range(stored.size) for k in read)
+
+
+def elements_read(program: Program) -> list[tuple[int, int]]:
+    """Elements of arguments on which a result depends, in order."""
+    rows = program.rows
+    return sorted({rows[i].value for i in computed(program) if rows[i].op == "input"})
+
+
+def call_of(step: Program, operands: Sequence[Term], terms: Terms) -> Term:
+    """Return the term of a step that is given certain terms."""
+    return terms.of(("step", id(step)), *operands)
+
+
+def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]:
+    """Return the results of a step that was given certain terms, by the place of the output. A step that keeps the sine and the
+    cosine of one angle gives the angle: so it does not matter where they are taken.
+    """
+    angle = angle_of(step)
+    if angle is not None:
+        return {0: [terms.of(op, terms.of("angle", call)) for op in angle.kept]}
+    return {
+        place: [terms.of("result", call, place, k) for k in range(port.size)]
+        for place, port in enumerate(step.outputs)
+    }
+
+
+def read_step(text: StepText, reading: Reading) -> StepFunction:
+    """Return the function of a step; ProgramError where it does not do the rows of its Program."""
+    function = reading.functions[text.symbol]
+    names = [parameter.name for parameter in function.decl.type.args.params]
+    angle = angle_of(text.step)
+    gives_angle = angle is not None and names[-1].rstrip("_") == ANGLE
+    alone = text.alone
+    if angle is not None and gives_angle:
+        alone = as_function(angle.program, text.alone.function)
+    machine = reading.machine(Terms(REALS[alone.real]))
+    parameters = parameters_of(machine, function, alone)
+    run = RowRun(machine, function, alone, parameters)
+    machine.terms.sealed = True
+    run.call()
+    run.require_rows()
+    run.require_operations()
+    return StepFunction(text._replace(alone=alone), parameters, run.lanes, gives_angle)
+
+
+def parameters_of(
+    machine: Machine, function: Any, program: Program, more: int = 0
+) -> list[StepParameter]:
+    """Return the parameters of a function that takes and gives the ports of a Program, then `more`."""
+    symbol, ports = function.decl.name, (*program.inputs, *program.outputs)
+    declared = function.decl.type.args.params
+    if len(declared) != len(ports) + more:
+        raise machine.refuse(
+            function.decl, f"{symbol} has {len(declared)} parameters, not {len(ports) + more}"
+        )
+    parameters = []
+    for node, port in zip(declared, ports, strict=False):
+        kind = machine.kind(node.type)
+        restrict = "restrict" in (getattr(node.type, "dim_quals", None) or ())
+        size, *lanes = [known or 0 for known in kind.sizes] or [0]
+        if (
+            kind.form != "array"
+            or kind.base != program.real
+            or len(lanes) > 1
+            or node.name.rstrip("_") != port.name
+            or size != port.size
+        ):
+            raise machine.refuse(node, f"{node.name} of {symbol} is not {port.name}[{port.size}]")
+        parameters.append(StepParameter(node.name, port.size, lanes[0] if lanes else 0, restrict))
+    if len({parameter.lanes for parameter in parameters} - {0}) > 1:
+        raise machine.refuse(function.decl, f"the arrays of {symbol} have several numbers of lanes")
+    return parameters
+
+
+class RowRun:
+    """A run of a function on elements of its own, which does the rows of a Program, lane by lane."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        function: Any,
+        program: Program,
+        parameters: Sequence[StepParameter],
+    ) -> None:
+        self.machine, self.program, self.parameters = machine, program, parameters
+        self.symbol = function.decl.name
+        self.lanes = max((parameter.lanes for parameter in parameters), default=0)
+        terms = machine.terms
+        terms.line = 0
+        self.memories = []
+        for port, parameter in zip((*program.inputs, *program.outputs), parameters, strict=True):
+            room = port.size * (parameter.lanes or 1)
+            memory = Memory(parameter.name, [None] * room, role="result")
+            if port in program.inputs:
+                memory.constant, memory.role = True, "argument"
+                memory.cells = [
+                    terms.of("argument", port.name, k, lane)
+                    for k in range(port.size)
+                    for lane in range(parameter.lanes or 1)
+                ]
+            self.memories.append(memory)
+        self.rows = [
+            terms_of_rows(program, self.memories, parameters, lane, terms)
+            for lane in range(self.lanes or 1)
+        ]
+        alone = all(parameter.restrict for parameter in parameters)
+        machine.aliased = "" if alone else "anyhow"
+        machine.patience = 100 * len(terms.terms) + 1000
+
+    def call(self, *more: Any) -> None:
+        """Run the function."""
+        pointers = [
+            array(memory, *((parameter.lanes,) if parameter.lanes else ()))
+            for memory, parameter in zip(self.memories, self.parameters, strict=True)
+        ]
+        try:
+            self.machine.call(self.symbol, [*pointers, *more])
+        except ProgramError as error:
+            raise ProgramError(f"{self.symbol}: {error}") from None
+
+    def require_rows(self) -> None:
+        """Raise ProgramError where a result is not its row."""
+        first = len(self.program.inputs)
+        for port, memory, parameter in zip(
+            self.program.outputs, self.memories[first:], self.parameters[first:], strict=True
+        ):
+            for k, row in enumerate(port.rows):
+                for lane, rows in enumerate(self.rows):
+                    cell = memory.cells[k * parameter.lanes + lane if parameter.lanes else k]
+                    if cell is not rows[row]:
+                        stored = "never stored" if cell is None else "another row"
+                        place = f"[{lane}]" if parameter.lanes else ""
+                        raise ProgramError(
+                            f"{self.symbol}: {memory.name}[{k}]{place} is {stored}, not row {row} of the Program"
+                        )
+
+    def require_operations(self) -> None:
+        """Raise ProgramError where there are other operations than those of the rows."""
+        done = self.machine.terms.operations
+        owed = (self.lanes or 1) * operations_of(self.program)
+        if done != owed:
+            raise ProgramError(
+                f"{self.symbol} does {done} operations where the Program does {owed}"
+            )
+
+
+def terms_of_rows(
+    program: Program,
+    memories: Sequence[Memory],
+    parameters: Sequence[StepParameter],
+    lane: int,
+    terms: Terms,
+) -> dict[int, Term]:
+    """Return the term of each computed row, for one lane."""
+    rows: dict[int, Term] = {}
+    for i in computed(program):
+        op, args, value, _, _ = program.rows[i]
+        if op == "input":
+            place, k = value
+            lanes = parameters[place].lanes
+            rows[i] = memories[place].cells[k * lanes + lane if lanes else k]
+        else:
+            rows[i] = terms.row(op, value, [rows[a] for a in args])
+    return rows
+
+
+def operations_of(program: Program) -> int:
+    """Operations that C counts: all rows but constants, arguments, sines and cosines, and signs of constants."""
+    count = 0
+    constants: set[int] = set()
+    for i in computed(program):
+        op, args = program.rows[i].op, program.rows[i].args
+        if op == "const" or (op == "neg" and args[0] in constants):
+            constants.add(i)
+        elif op not in ("input", "sin", "cos"):
+            count += 1
+    return count
+
+
+# -- the loop program ---------------------------------------------------------------------------------------------------------
+
+
+def argument_terms(
+    form: LoopProgram | Program, terms: Terms, lane: int = 0
+) -> dict[str, list[Term]]:
+    """Return the term of each argument's elements, in one lane."""
+    return {
+        port.name: [terms.of("argument", port.name, k, lane) for k in range(port.size)]
+        for port in form.inputs
+    }
+
+
+def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str, list[Term]]:
+    """Return the term of each result, in one lane."""
+
+    def run(step: Program, given: Mapping[str, Sequence[Any]], _: Numbers) -> dict[str, list[Any]]:
+        if id(step) not in reads:
+            reads[id(step)] = elements_read(step)
+        operands = [given[step.inputs[port].name][k] for port, k in reads[id(step)]]
+        call = call_of(step, operands, terms)
+        results = results_of(step, call, terms)
+        return {port.name: results[place] for place, port in enumerate(step.outputs)}
+
+    def refuse(*_: Any) -> Any:
+        raise ProgramError("a step is run by itself")
+
+    reads: dict[int, list[tuple[int, int]]] = {}
+    numbers = Numbers(terms.constant, refuse, refuse, refuse, refuse)
+    arguments = argument_terms(form, terms, lane)
+    return evaluate(form, arguments, numbers, run)
+
+
+def steps_by_symbol(form: LoopProgram, symbol: str) -> Iterator[StepText]:
+    """The steps of a loop program with the names of their functions in the C."""
+    for number, step in _numbered_steps(form):
+        yield StepText(f"{symbol}_{number}", step, as_function(step, f"{form.function}_{number}"))
+
+
+def _numbered_steps(form: LoopProgram) -> Iterator[tuple[str, Program]]:
+    """The steps with the endings of their names."""
+    if form.maps:
+        for s, own_map in enumerate(form.maps, 1):
+            yield f"{s}", own_map.steps[0]
+        for t, scan in enumerate(form.scans, 1):
+            for way, step in (("up", scan.up), ("down", scan.down)):
+                yield f"{way}_{t}", step
+                yield f"{way}_{t}_alone", step
+        return
+    several = len(form.link_classes) > 1
+    for s, stage in enumerate(form.stages, 1):
+        if isinstance(stage, SequentialScan):
+            yield f"{s}_first", stage.opening
+            yield f"{s}_other", stage.step
+        elif isinstance(stage, Sweep):
+            for c, step in enumerate(stage.steps, 1):
+                yield (f"{s}_{c}" if several else f"{s}"), step
+    if form.epilogue:
+        yield EPILOGUE, form.epilogue
+    if form.epilogue_check:
+        yield f"{EPILOGUE}_{CHECKED}", form.epilogue_check
+
+
+def compare(
+    form: LoopProgram, text: str, header: str = "", seen: str = "", checked: bool = False
+) -> list[str]:
+    """List what keeps the C from being the loop program, `checked` or not; empty when it is.
+
+    `text`, `header` and `seen` are those of `symgen.readback.rows.compare`.
+    """
+    symbols = re.findall(r"^(?:void|int) (\w+)\(", text, re.MULTILINE)
+    if not symbols:
+        return ["the C holds no function"]
+    symbol = symbols[-1]
+    name = symbol.removesuffix(f"_{form.function}")
+    lines = preprocessor.Lines(text, name, symbol)
+    differences = [*lines.differences]
+    if name == symbol:
+        differences.append(
+            f"the function is called {symbol}, which does not end in _{form.function}"
+        )
+    if header:
+        differences += preprocessor.macros(form, header, name, checked)
+    try:
+        held = units(lines.text, seen)
+        if held.function.decl.name != symbol:
+            return [*differences, f"{symbol} is not the function of external linkage"]
+        reader = _Reader(form, held, lines, name, header, checked)
+        differences += reader.signature()
+        return differences or reader.differences()
+    except ProgramError as error:
+        return [*differences, str(error)]
+
+
+class _Reader:
+    """One text of a loop program."""
+
+    def __init__(
+        self,
+        form: LoopProgram,
+        held: Units,
+        lines: preprocessor.Lines,
+        name: str,
+        header: str,
+        checked: bool,
+    ) -> None:
+        self.held, self.name, self.header, self.checked = held, name, header, checked
+        self.function = held.function
+        self.symbol = str(held.function.decl.name)
+        self.parameters = prototypes.parameters(held.function.decl)
+        together = preprocessor.together(lines.raw, name)
+        if checked:
+            sines = f'#include "{name}_sincos.h"' in lines.raw and not together
+            form = with_checked_rows(form, compared, sines)
+        self.form = form
+        integers = sizes_by_name(form, name) | {f"{name}_ANGLES": together}
+        integers[f"{name}_{WORK.upper()}"] = 0  # a parameter's size; the caller's array has its own
+        if checked:
+            integers |= {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
+        functions = {unit.decl.name: unit for unit in held.held if isinstance(unit, c_ast.FuncDef)}
+        self.reading = Reading(name, self.symbol, functions, together, integers)
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Arguments, then results."""
+        return (*self.form.inputs, *self.form.outputs)
+
+    def signature(self) -> list[str]:
+        """List the differences of the parameters and of the prototype."""
+        differences = []
+        if self.held.declared is not None:
+            differences += prototypes.differences(
+                self.held.declared, self.symbol, self.parameters, self.checked
+            )
+        returned = getattr(self.function.decl.type.type, "type", None)
+        if getattr(returned, "names", []) != ["int" if self.checked else "void"]:
+            status = "a status" if self.checked else "nothing"
+            differences.append(f"{self.symbol} does not return {status}")
+        count = len(self.ports) + 1 + self.checked
+        if len(self.parameters) != count:
+            return [
+                *differences,
+                f"{self.symbol} has {len(self.parameters)} parameters, not {count}",
+            ]
+        for k, (port, shape) in enumerate(zip(self.ports, shapes(self.form), strict=True)):
+            const, real, parameter, size = self.parameters[k]
+            sizes = {
+                str(port.size),
+                "*".join(map(str, port.shape)),
+                "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape),
+            }
+            expected = (k < len(self.form.inputs), self.form.real, port.name)
+            if (const, real, parameter.rstrip("_")) != expected or size not in sizes:
+                differences.append(
+                    f"parameter {k} is {'const ' * const}{real} {parameter}[{size}], not {port.name}"
+                )
+        const, real, parameter, size = self.parameters[len(self.ports)]
+        macro = f"{self.name}_{WORK.upper()}"
+        if const or real != self.form.real or not (size == macro or INDEX.fullmatch(size)):
+            differences.append(
+                f"the array for its work is {'const ' * const}{real} {parameter}[{size}], not [{macro}]"
+            )
+        stated = preprocessor.work(self.header, self.name) or 0
+        if self.header and INDEX.fullmatch(size) and stated < int(size):
+            differences.append(
+                f"the header's array for the function's work has fewer than {size} numbers"
+            )
+        if self.checked and self.parameters[-1][1:2] + self.parameters[-1][3:] != ("int", ""):
+            differences.append(
+                "the last parameter of a checked loop is not an int, how many numbers the array before it has"
+            )
+        return differences
+
+    def differences(self) -> list[str]:
+        """Run the function, and list the differences of its steps and results."""
+        steps, differences = {}, []
+        for text in steps_by_symbol(self.form, self.symbol):
+            if text.symbol in self.reading.functions:
+                try:
+                    steps[text.symbol] = read_step(text, self.reading)
+                except ProgramError as error:
+                    differences.append(str(error))
+        if differences:
+            return differences
+        terms = Terms(REALS[self.form.real])
+        wanted = expected_results(self.form, terms)
+        if self.checked:
+            return self._checked_differences(terms, wanted, steps)
+        run = Run(self, terms, steps, self._work_size())
+        run.call()
+        return run.differences(wanted)
+
+    def _checked_differences(
+        self, terms: Terms, wanted: Mapping[str, Sequence[Term]], steps: Mapping[str, StepFunction]
+    ) -> list[str]:
+        """Run a checked function where all holds, where its array is too small, and where a comparison does not hold."""
+        form = self.form
+        owed = of_steps(form)
+        arguments = argument_terms(form, terms)
+        results = frozenset(x for values in wanted.values() for x in values)
+
+        def checked_run(room: int, failing: Mapping[int, int]) -> tuple[int, Run, Comparisons]:
+            terms.line = 0
+            lane = LaneComparisons(
+                of_arguments(form, arguments, terms), Group("RESULT_NOT_FINITE", finite=results)
+            )
+            comparisons = Comparisons([lane], failing)
+            guarded_steps = {
+                symbol: GuardedStep(step, comparisons, owed, results_of)
+                for symbol, step in steps.items()
+            }
+            run = Run(self, terms, guarded_steps, room, compare=comparisons)
+            return run.call(room), run, comparisons
+
+        room = number_compared(self.function.body, self.parameters[-1][2])
+        returned, run, made = checked_run(room, {})
+        differences = run.differences(wanted)
+        stated = preprocessor.work(self.header, self.name)
+        if stated is not None and stated < room:
+            differences.append(
+                f"the header's array for the function's work has fewer than {room} numbers"
+            )
+        if differences:
+            return differences
+        if returned != 0:
+            return [f"{self.symbol} returns {returned} where all holds"]
+        if not made.complete:
+            return ["the function does not make all comparisons that it owes"]
+        for less in {0, room - 1}:
+            returned, run, _ = checked_run(less, {})
+            written = any(cell is not None for cell in run.work.cells)
+            if returned != STATUSES.index("NO_WORK") or run.stored or written:
+                return [f"{self.symbol} does not refuse an array of {less} numbers"]
+
+        def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
+            returned, run, _ = checked_run(room, failing)
+            return [returned], run.stored
+
+        return failing_runs(made, statuses, self.symbol, self.name)
+
+    def _work_size(self) -> int:
+        """Numbers of the caller's array; as many as may be needed where that is not known."""
+        size = self.parameters[len(self.ports)][3]
+        if INDEX.fullmatch(size):
+            return int(size)
+        stated = preprocessor.work(self.header, self.name)
+        if stated is not None:
+            return stated
+        widest = max((len(sweep.initial) for sweep in self.form.sweeps), default=0)
+        return (len(self.form) + 1) * (self.form.work + widest)
+
+
+class Run:
+    """One run of a function on terms; of a checked one `room` is what it is told of the caller's array."""
+
+    def __init__(
+        self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], room: int, **more: Any
+    ) -> None:
+        self.reader, self.terms = reader, terms
+        terms.line = 0
+        self.machine = reader.reading.machine(terms, steps=steps, **more)
+        add_tables(self.machine, [u for u in reader.held.held if not isinstance(u, c_ast.FuncDef)])
+        self.results: dict[str, Memory] = {}
+        self.arguments = []
+        for port, (const, _, name, _) in zip(reader.ports, reader.parameters, strict=False):
+            cells: list[Any] = [None] * port.size
+            if const:
+                cells = argument_terms(reader.form, terms)[port.name]
+            memory = Memory(name, cells, const, role="argument" if const else "result")
+            self.arguments.append(array(memory))
+            if not const:
+                self.results[port.name] = memory
+        name = reader.parameters[len(reader.ports)][2]
+        self.work = Memory(name, [None] * room, role="workspace")
+        self.arguments.append(array(self.work))
+        self.machine.aliased = "aligned" if reader.form.part_count else ""
+        self.machine.patience = 100_000 + 100 * len(terms.terms)
+
+    def call(self, *more: Any) -> Any:
+        """Run the function; return what it returns."""
+        return self.machine.call(self.reader.symbol, [*self.arguments, *more])
+
+    @property
+    def stored(self) -> bool:
+        """True if a result was stored."""
+        return any(cell is not None for memory in self.results.values() for cell in memory.cells)
+
+    def differences(self, wanted: Mapping[str, Sequence[Term]]) -> list[str]:
+        """A sentence for the first result that is not the loop program's."""
+        for port in self.reader.form.outputs:
+            memory = self.results[port.name]
+            for k, (cell, term) in enumerate(zip(memory.cells, wanted[port.name], strict=True)):
+                if cell is not term:
+                    return [told(memory.name, k, cell)]
+        return []
+
+
+def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
+    """Read the constant tables of a text."""
+    for unit in declarations:
+        kind = machine.kind(unit.type)
+        if kind.form != "array" or unit.init is None or unit.name in machine.tables:
+            raise machine.refuse(unit, f"{unit.name} is no table, or stands there twice")
+        table = machine.new_array(unit, kind)
+        if not table.memory.constant or len(unit.init.exprs) != kind.sizes[0]:
+            raise machine.refuse(unit, f"{unit.name} is not constant, or has other rows")
+        machine.tables[unit.name] = table
+
+
+def told(name: str, k: int, cell: Term | None) -> str:
+    """A sentence for a result that is not the loop program's."""
+    if cell is None:
+        return f"the result {name}[{k}] is never stored"
+    first = first_difference(cell)
+    if first.known:
+        return f"{name}[{k}] is another number of the loop program"
+    where = f"{first.note} is given other numbers" if first.note else "another number is computed"
+    return f"{name}[{k}] is not what the loop program gives: line {first.line}: {where}"
+
+
+def sizes_by_name(form: LoopProgram, name: str) -> dict[str, int]:
+    """Return the sizes of arguments and results that have names in the C."""
+    ports = (*form.inputs, *form.outputs)
+    return {
+        f"{name}_{symbol}": size
+        for port, shape in zip(ports, shapes(form), strict=True)
+        for size, symbol in zip(port.shape, shape, strict=True)
+        if isinstance(symbol, str)
+    }
