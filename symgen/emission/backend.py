@@ -34,6 +34,21 @@ class Source(Protocol):
     ) -> str: ...
 
 
+class Texts(Protocol):
+    """Every file of functions by name, headers first.
+
+    `replacements` are texts of functions that are not printed, `floors` those of `Source`; both are by function.
+    """
+
+    def __call__(
+        self,
+        programs: Mapping[str, Form],
+        target: Target,
+        replacements: Mapping[str, str] | None = None,
+        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    ) -> dict[str, str]: ...
+
+
 class Definition(Protocol):
     """The facts of a function that `lowering.straight_line` takes; `floors` are those of `Source`."""
 
@@ -57,22 +72,23 @@ class Batches(Protocol):
 class Printer:
     """A language that functions are printed in.
 
-    `name` is also that of its folder of templates. `headers` are the files that the functions include, by name; `sincos` is the
-    text of that with a sine and cosine of one's own. `parameters` gives the parameter of each argument and result of a Program,
-    `calls` the names of the functions that it may call, `definition` what a language with the same statements prints of a
-    function, `parts` into how many it is cut, where it is long, and how many numbers these share on the stack. `batches` are
-    the files of the functions for many states, by name, `is_cut` whether one of them is in parts, `driver` what a caller of one
-    is told about it, `lanes` of how many states a block is, in a real type, `work` of how many numbers the array is that the
-    caller of a loop over links provides, `apart` whether a function's results may not lie over its arguments, and `unscheduled`
-    whether gcc's first scheduling makes it slower. `adjustable` gives the files that set the numbers which may change at run
-    time, by name; `assembling` those that close loops, where the functions that they call are there, header first, and
-    `assembly` what a caller is told of them. `ulps` says by `TextOptions.trig` how many units in the last place sines and
-    cosines are taken to be off; `farthest` is the largest angle (rad) that one's own are proved for; `statuses` are what a
-    checked function returns, from 0 on, with their meaning.
+    `name` is also that of its folder of templates. `texts` are all files of functions, `source` is that of one. `headers` are
+    the files that the functions include, by name; `sincos` is the text of that with a sine and cosine of one's own.
+    `parameters` gives the parameter of each argument and result of a Program, `calls` the names of the functions that it may
+    call, `definition` what a language with the same statements prints of a function, `parts` into how many it is cut, where it
+    is long, and how many numbers these share on the stack. `batches` are the files of the functions for many states, by name,
+    `is_cut` whether one of them is in parts, `driver` what a caller of one is told about it, `lanes` of how many states a block
+    is, in a real type, `work` of how many numbers the array is that the caller of a loop over links provides, `apart` whether a
+    function's results may not lie over its arguments, and `unscheduled` whether gcc's first scheduling makes it slower.
+    `adjustable` gives the files that set the numbers which may change at run time, by name; `assembling` those that close
+    loops, where the functions that they call are there, header first, and `assembly` what a caller is told of them. `ulps` says
+    by `TextOptions.trig` how many units in the last place sines and cosines are taken to be off; `farthest` is the largest
+    angle (rad) that one's own are proved for; `statuses` are what a checked function returns, from 0 on, with their meaning.
     """
 
     name: str
     language: Language
+    texts: Texts
     source: Source
     headers: Callable[[Mapping[str, Form], Target], dict[str, str]]
     sincos: Callable[[str, Target], str]
@@ -93,23 +109,6 @@ class Printer:
     ulps: Mapping[str, int]
     farthest: int
     statuses: Mapping[str, str]
-
-    def texts(
-        self,
-        programs: Mapping[str, Form],
-        target: Target,
-        given: Mapping[str, str] | None = None,
-        floors: Mapping[str, Mapping[int, Bound]] | None = None,
-    ) -> dict[str, str]:
-        """Every file of the functions by name, headers first; `given` replaces functions, `floors` are by function."""
-        files = self.headers(programs, target)
-        for function, program in programs.items():
-            text = (given or {}).get(function)
-            files[target.file(function)] = text or self.source(
-                program, target, (floors or {}).get(function)
-            )
-        files |= self.assembling(programs, target)
-        return files | (self.batches(programs, target, floors) if target.text.batch else {})
 
     def literal(self, value: Fraction, real: str) -> str:
         """A number in a real type."""

@@ -249,37 +249,30 @@ class PrintedFunction:
 
 
 def function(printed: PrintedFunction) -> dict[str, Any]:
-    """Return the facts of a function that its template prints."""
-    program, target, turn = printed.program, printed.target, printed.turn
+    """Return the facts of a function that its template prints.
+
+    The angles that are checked stand first. In parts, what takes sines of arguments follows, so that the angles are not read late.
+    """
+    program, compared = printed.program, printed.comparisons
     _reject_vanishing_result(program)
-    compared = printed.comparisons
     finite_and_guarded = [*compared.finite, *(guard.row for guard in compared.guards)]
     writer = Writer(
         program,
         printed.spelling,
         forced={*compared.angles, *printed.sines, *finite_and_guarded},
-        indent=4 * (target.checked and printed.part is None),
+        indent=4 * (printed.target.checked and printed.part is None),
     )
     locals_of_checks = (
-        {name: writer.local(name) for name in ("status", "none")} if target.checked else {}
+        {name: writer.local(name) for name in ("status", "none")} if printed.target.checked else {}
     )
-    blocks = _blocks_of(printed, writer)
-    facts = prototype(program, target)
-    if printed.arrays:
-        facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
-    facts |= {
-        "real": program.real,
-        "turns": turn is not None,
-        "angles": turn.lanes if turn else 0,
-        "unread": [] if target.checked else printed.unread,
-        "before": blocks[0],
-        "groups": blocks[-1],
-        "parts": [],
-        "first_part_count": 0,
-        "stores": printed.stores(writer.text),
-    }
+    checked = writer.statements(_checked_first(printed))
+    _turn_together(printed, writer)
+    in_parts = printed.part is not None
+    sines = writer.statements(_checks.ancestors(program, printed.sines)) if in_parts else []
+    blocks = [checked, sines, writer.statements()]
+    facts = _facts_in_one_piece(printed, blocks, writer)
     text: Mapping[int, str] = writer.text
-    if printed.part is not None:
+    if in_parts:
         kept = {text[row]: 1 for row in compared.angles}
         kept |= {text[row]: len(blocks) for row in finite_and_guarded}
         cut, text = _in_parts(printed, facts, blocks, kept, writer)
@@ -292,22 +285,33 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
     }
 
 
-def _blocks_of(printed: PrintedFunction, writer: Writer) -> list[_parts.Groups]:
-    """Write all statements: those of angles that are checked, in parts those of other sines, and the rest.
+def _turn_together(printed: PrintedFunction, writer: Writer) -> None:
+    """Write the sines and cosines that are taken together, and what their angles need."""
+    if printed.turn is None or not printed.turn.lanes:
+        return
+    angles = together(printed.program)
+    rows = [row for rows in angles for row in rows]
+    writer.turned([rows[0] for rows in angles], _checks.ancestors(printed.program, rows))
 
-    In parts, what takes sines of arguments stands early, so that the angles are not read late.
-    """
-    program, turn = printed.program, printed.turn
-    checked = writer.statements(_checked_first(printed))
-    if turn and turn.lanes:
-        angles = together(program)
-        writer.turned(
-            [rows[0] for rows in angles],
-            _checks.ancestors(program, [row for rows in angles for row in rows]),
-        )
-    in_parts = printed.part is not None
-    sines = writer.statements(_checks.ancestors(program, printed.sines)) if in_parts else []
-    return [checked, sines, writer.statements()]
+
+def _facts_in_one_piece(
+    printed: PrintedFunction, blocks: Sequence[_parts.Groups], writer: Writer
+) -> dict[str, Any]:
+    """Return the facts of a function that is not cut, without those of its checks."""
+    facts, turn = prototype(printed.program, printed.target), printed.turn
+    if printed.arrays:
+        facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
+    return facts | {
+        "real": printed.program.real,
+        "turns": turn is not None,
+        "angles": turn.lanes if turn else 0,
+        "unread": [] if printed.target.checked else printed.unread,
+        "before": blocks[0],
+        "groups": blocks[-1],
+        "parts": [],
+        "first_part_count": 0,
+        "stores": printed.stores(writer.text),
+    }
 
 
 def _checked_first(printed: PrintedFunction) -> set[int]:

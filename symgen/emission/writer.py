@@ -91,7 +91,8 @@ class Writer:
 
     def statements(self, rows: Collection[int] | None = None) -> list[dict[str, Any]]:
         """Those of `rows` (None: of all) that are not written yet, in order and grouped under the comment of their step."""
-        self._rows(rows)
+        for i in self._unwritten(rows):
+            self._write(i)
         found = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
         self.steps, self.step = [], -1
         return found
@@ -99,7 +100,8 @@ class Writer:
     def turned(self, angles: Sequence[int], rows: Collection[int]) -> None:
         """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
         assert self.turn is not None
-        self._rows(rows)
+        for i in self._unwritten(rows):
+            self._write(i)
         step = next(
             (row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1
         )
@@ -114,10 +116,9 @@ class Writer:
                 op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()
             }
 
-    def _rows(self, rows: Collection[int] | None) -> None:
-        for i in self.live:
-            if i not in self.text and (rows is None or i in rows):
-                self._write(i)
+    def _unwritten(self, rows: Collection[int] | None) -> list[int]:
+        """Return those of `rows` (None: of all) that are not written yet, ascending."""
+        return [i for i in self.live if i not in self.text and (rows is None or i in rows)]
 
     def _listed(self, values: Sequence[str]) -> str:
         """The elements of an array, on a line of their own each where they are long together."""
@@ -150,6 +151,7 @@ class Writer:
         return names
 
     def _write(self, i: int) -> None:
+        """Write row i: its text where it is used, or a local of its own; long operands of a long text become locals."""
         row = self.rows[i]
         named = i in self.names
         room = (
@@ -159,14 +161,14 @@ class Writer:
             if named
             else self.language.inline
         )
-        text, rank = self._expression(i)
+        text = self._expression(i)
         while len(text) > room:
             inline = [a for a in row.args if self.rank[a] != ATOM or "(" in self.text[a]]
             if not inline:
                 break
             self._declare(max(inline, key=lambda a: len(self.text[a])), "", row.step)
-            text, rank = self._expression(i)
-        self.text[i], self.rank[i] = text, rank
+            text = self._expression(i)
+        self.text[i], self.rank[i] = text, self._rank(row.op, text)
         atom = row.op in ("const", "input")
         if named or ((self.uses[i] > 1 or i in self.forced) and not atom):
             self._declare(i, self.names.get(i, ""), row.step)
@@ -199,32 +201,39 @@ class Writer:
             self.step = step
         self.steps[-1][1].append({"kind": kind, "name": name, "value": value})
 
-    def _expression(self, i: int) -> tuple[str, int]:
+    def _rank(self, op: str, text: str) -> int:
+        """Return how tightly the text of an operation binds."""
+        if text.startswith("-") and op in ("const", "neg"):
+            return UNARY
+        return self.language.operators[op][1] if op in self.language.operators else ATOM
+
+    def _expression(self, i: int) -> str:
+        """Return row i as text of its operands."""
         op, args, value, _, _ = self.rows[i]
         if op == "const":
-            text = self.language.literal(value, self.real)
-            return text, UNARY if text.startswith("-") else ATOM
+            return self.language.literal(value, self.real)
         if op == "input":
-            return self.language.at(self.inputs[value[0]], value[1]), ATOM
+            return self.language.at(self.inputs[value[0]], value[1])
         if op in _PARTS and (pair := self._turn(args[0], self.rows[i].step)):
-            return pair[op], ATOM
+            return pair[op]
         if op in self.calls:
-            return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})", ATOM
+            return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})"
         if op == "neg":
-            return f"-{self._operand(args[0], ATOM)}", UNARY
-        if (
-            op == "div"
-            and self.rows[args[1]].op == "const"
-            and self.real.nearest(self.rows[args[1]].value) == 0
-        ):
+            return f"-{self._operand(args[0], ATOM)}"
+        if op == "div":
+            self._reject_vanishing_divisor(args[1])
+        sign, rank = self.language.operators[op]
+        # What binds alike is grouped from the left, and a sign directly behind an operator reads badly.
+        right = self._operand(args[1], ATOM if self.rank[args[1]] == UNARY else rank + 1, rank)
+        return f"{self._operand(args[0], rank, rank)}{sign}{right}"
+
+    def _reject_vanishing_divisor(self, i: int) -> None:
+        """Raise RequestError where row i is a constant that is zero in the real type."""
+        if self.rows[i].op == "const" and self.real.nearest(self.rows[i].value) == 0:
             raise RequestError(
                 f"{self.program.function} divides by a constant that is zero as a {self.program.real}; "
                 "use other units or --real double"
             )
-        sign, rank = self.language.operators[op]
-        # What binds alike is grouped from the left, and a sign directly behind an operator reads badly.
-        right = self._operand(args[1], ATOM if self.rank[args[1]] == UNARY else rank + 1, rank)
-        return f"{self._operand(args[0], rank, rank)}{sign}{right}", rank
 
     def _operand(self, i: int, rank: int, around: int = ATOM) -> str:
         """Row i as an operand that must bind as tightly as `rank`, in an operation of rank `around`."""

@@ -44,6 +44,21 @@ from symgen.vocabulary.target import Target
 NAME = "c99"
 
 
+def texts(
+    programs: Mapping[str, Form],
+    target: Target,
+    replacements: Mapping[str, str] | None = None,
+    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+) -> dict[str, str]:
+    """Return every file of the functions by name, headers first; `replacements` and `floors` are by function."""
+    files = headers(programs, target)
+    for function, program in programs.items():
+        text = (replacements or {}).get(function)
+        files[target.file(function)] = text or source(program, target, (floors or {}).get(function))
+    files |= assembling.files(programs, target)
+    return files | (batches(programs, target, floors) if target.text.batch else {})
+
+
 def source(
     program: Form,
     target: Target,
@@ -60,8 +75,8 @@ def source(
     turn = _definition.turn_of(program, target)
     printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
     function = _definition.function(printed)
-    text = straight_line.text(function, target.name, C, static=False)
-    return render(NAME, "function.c.j2", **target.context, **function, definition=text)
+    preface = render(NAME, "function.c.j2", **target.context, **function)
+    return preface + straight_line.text(function, target.name, C, static=False)
 
 
 def definition(
@@ -257,6 +272,7 @@ def sincos(real: str, target: Target) -> str:
 BACKEND = Printer(
     name=NAME,
     language=C,
+    texts=texts,
     source=source,
     headers=headers,
     sincos=sincos,
