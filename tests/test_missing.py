@@ -99,6 +99,19 @@ def test_a_folder_with_a_missing_function_is_verified_until_it_is_there(
     assert not verify(tmp_path / "arm", states=2).passed
 
 
+def test_how_long_a_derivative_is_is_found_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built, once = [], differentiating.differentiated
+    monkeypatch.setattr(
+        differentiating, "differentiated", lambda *rest: built.append(rest) or once(*rest)
+    )
+    limit(monkeypatch, 60)
+    wanted = ["-f", "mass_matrix", "-f", "forward_dynamics:jacobian", "-o", str(tmp_path / "arm")]
+    assert main(["generate", "planar_arm", *wanted]) == 1
+    assert len(built) == 1
+
+
 @pytest.mark.parametrize("strict", [True, False])
 def test_everything_is_refused_where_that_is_asked_for_or_nothing_is_left(
     strict: bool,

@@ -128,6 +128,47 @@ def test_memory_ends_with_the_request() -> None:
     assert run(JOBS, processes=2).splitlines()[1] == "None"
 
 
+DERIVATIVES = """
+import os, sys
+import symgen
+from symgen.pipeline import differentiation
+from symgen.pipeline.serialize import to_plain
+differentiation.MANY = 0
+parent = os.getpid()
+sent = differentiation._Sent.of
+def of(program):
+    if sys.argv[1] == "ends early":
+        os._exit(1)
+    return sent(program)
+differentiation._Sent.of = of
+for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_matrix:jacobian", "integrate:jacobian"):
+    print(to_plain(symgen.program("quadruped" if name.startswith("integrate") else "scara", name)))
+"""
+
+
+def test_a_derivative_whose_ways_are_built_at_the_same_time_is_the_same() -> None:
+    serial = run(DERIVATIVES, "", processes=1)
+    assert run(DERIVATIVES, "", processes=2) == serial
+    assert run(DERIVATIVES, "ends early", processes=2) == serial
+
+
+RESULTS = """
+import os
+from symgen.pipeline import parallel
+from symgen.support.errors import ArgumentError
+def job(number):
+    if number == 2:
+        raise ArgumentError("this job fails")
+    return number
+jobs = [lambda number=number: job(number) for number in range(9)]
+print(parallel.run(jobs, to_plain=str, from_plain=int) == {n: n for n in range(9) if n != 2})
+"""
+
+
+def test_results_are_returned_whichever_process_has_them() -> None:
+    assert run(RESULTS, processes=3) == "True\n"
+
+
 INTERRUPTED = """
 import os, time
 from symgen.pipeline import parallel

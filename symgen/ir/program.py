@@ -253,11 +253,20 @@ class Program:
         return replace(self, rows=tuple(rows), outputs=tuple(outputs))
 
 
+_OF_TWO = frozenset(op for op, operands in ARITY.items() if operands == 2)
+
+
 def check(program: Program) -> Program:
     """Check the rules of a Program. Returns it unchanged or raises ProgramError naming the first row that breaks one."""
     here = f"{program.function}/{program.method}"
     names: set[str] = set()
+    steps = len(program.steps)
     for i, row in enumerate(program.rows):
+        op, args, value, name, step = row
+        if len(args) == 2 and value is None and op in _OF_TWO and not name:  # as most are
+            a, b = args
+            if -1 < a < i and -1 < b < i and -2 < step < steps:
+                continue
         fault = _operand_fault(i, row) or _value_fault(row, program.inputs)
         if fault is None and row.name in names:
             fault = f"repeats the name '{row.name}'"

@@ -145,7 +145,7 @@ class Attempt:
         if methods.find(self.method).shallow:
             return passes.told(finished)
         if self._polished is None:
-            with _collector_at_rest():
+            with collector_at_rest():
                 self._polished = passes.told(passes.polish(finished))
         return self._polished
 
@@ -166,7 +166,7 @@ class Attempt:
             raise copy(self.refused)
         if self.length > longest:
             raise TooManyRows(f"the derivation outgrew {longest} rows")
-        with _collector_at_rest():
+        with collector_at_rest():
             if not self.begun and self.finished is None:
                 lengths, begun = [], []
                 with self._refusals_kept(longest):
@@ -228,7 +228,7 @@ class Attempt:
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[None]:
+def collector_at_rest() -> Iterator[None]:
     """Rest Python's collector. A derivation makes rows by the ten thousand and drops none; collecting takes a third of its
     time.
     """

@@ -16,15 +16,18 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from symgen.support import cache
 from symgen.support.errors import SymgenError
 
-Job = Callable[[], object]
+Job = Callable[[], Any]
 MOST = 8
 """Processes at most: a request rarely has more functions that take long."""
 WORTH = 0.1
 """Seconds of derivation after which the rest of a request is taken to be worth a process."""
+_PR_SET_PDEATHSIG = 1
+"""Of Linux: the signal that a process gets when its parent ends."""
 
 
 def processes() -> int:
@@ -41,12 +44,19 @@ def processes() -> int:
     return min(len(os.sched_getaffinity(0)), MOST)
 
 
-def run(jobs: Sequence[Job], announce: Callable[[int], None] | None = None) -> None:
+def run(
+    jobs: Sequence[Job],
+    announce: Callable[[int], None] | None = None,
+    to_plain: Callable[[Any], Any] | None = None,
+    from_plain: Callable[[Any], Any] = lambda plain: plain,
+) -> dict[int, Any]:
     """Run every job once, in this process or in one of several others; afterwards `cache.find` finds what any of them kept.
 
-    To be called within `cache.in_memory`. `announce` is called with the number of each job that this process is about to run, and
-    never in another process. A job that raises SymgenError leaves nothing behind: whoever asks for its result runs
-    it again and meets the error. So does a process that ends early.
+    `announce` is called with the number of each job that this process is about to run, and never in another process. Returns the
+    results by the numbers of their jobs, those of this process as they are, and those of others, where `to_plain` makes what JSON
+    takes of them, through it and `from_plain`. A job that raises SymgenError leaves nothing behind: whoever asks for its result
+    runs it again and meets the error. So does a process that ends early. To be called within `cache.in_memory` where what is
+    kept is to be found longer than the call lasts.
     """
     turns, fill = os.pipe()
     with os.fdopen(fill, "wb") as file:
@@ -58,50 +68,69 @@ def run(jobs: Sequence[Job], announce: Callable[[int], None] | None = None) -> N
                 path = Path(folder, str(number))
                 with suppress(OSError):  # no process is left: this one does the work
                     if (child := os.fork()) == 0:
-                        _work_and_exit(turns, jobs, path)
+                        _work_and_exit(turns, jobs, path, to_plain)
                     others[child] = path
-            _work(turns, jobs, announce)
+            results = _work(turns, jobs, announce)
             for child in list(others):
                 with suppress(
                     ChildProcessError
                 ):  # where the program ignores SIGCHLD, the system has collected it
                     os.waitpid(child, 0)
-                kept.update(_sent(others.pop(child)))
+                news, more = _sent(others.pop(child))
+                kept.update(news)
+                results |= {int(number): from_plain(plain) for number, plain in more.items()}
         finally:
             os.close(turns)
             for child in others:  # only after an error or Ctrl-C in this process
                 with suppress(OSError):
                     os.kill(child, signal.SIGKILL)
                     os.waitpid(child, 0)
+    return results
 
 
-def _work(turns: int, jobs: Sequence[Job], announce: Callable[[int], None] | None = None) -> None:
-    """Run the jobs whose numbers this process draws from the pipe `turns`, until none is left."""
+def _work(
+    turns: int, jobs: Sequence[Job], announce: Callable[[int], None] | None = None
+) -> dict[int, Any]:
+    """Run the jobs whose numbers this process draws from the pipe `turns`, until none is left; returns what they do."""
+    results: dict[int, Any] = {}
     while drawn := os.read(turns, 2):
         number = int.from_bytes(drawn, "little")
         if announce is not None:
             announce(number)
         with suppress(SymgenError):
-            jobs[number]()
+            results[number] = jobs[number]()
+    return results
 
 
-def _work_and_exit(turns: int, jobs: Sequence[Job], path: Path) -> None:
+def _work_and_exit(
+    turns: int, jobs: Sequence[Job], path: Path, to_plain: Callable[[Any], Any] | None
+) -> None:
     """Run jobs in a forked process, write what they kept to `path`, and end without running the parent's exit handlers."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
+        _end_with_parent()
         with cache.in_memory() as kept:
             known = set(kept)
-            _work(turns, jobs)
+            results = _work(turns, jobs)
             news = {key: facts for key, facts in kept.items() if key not in known}
-        path.write_text(json.dumps(news), encoding="utf-8")
+        plain = {} if to_plain is None else {n: to_plain(one) for n, one in results.items()}
+        path.write_text(json.dumps([news, plain]), encoding="utf-8")
     finally:
         os._exit(0)
 
 
-def _sent(path: Path) -> dict[str, str]:
-    """Facts that another process wrote to `path`; none where it ended early."""
+def _end_with_parent() -> None:
+    """Have the system end this process when the one that forked it ends, as one that is killed does not end its own."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _sent(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """Facts that another process wrote to `path`, and results by their numbers; none where it ended early."""
     try:
-        news: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        news, results = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return news
+        return {}, {}
+    return news, results

@@ -25,7 +25,7 @@ class Ways:
 
     `errors` are bounds of every row's round-off at a few states. Rows of `spare` are taken where that saves operations, never for
     their round-off: no result depends on them as it stands. `bad` are rows that compute something better than a way without
-    circle would: they have to stand apart.
+    circle would: they have to stand apart, and nothing else is sought until they do.
     """
 
     def __init__(
@@ -38,16 +38,18 @@ class Ways:
         self.quantities = quantities
         self.chosen: dict[int, int] = {}
         self.bad = set[int]()
-        self._prices = [PRICES.get(row[0], FUNCTION) for row in quantities.rows]
-        self._height = list(range(len(quantities.of)))
-        """Of each quantity, more than that of every one that it is computed from."""
-        self._below: list[tuple[int, ...]] = [()] * len(quantities.of)
+        self._reads, self._users = quantities.reads, quantities.users
+        self._place = list(range(len(quantities.of)))
+        """Of each quantity in an order in which what it is computed from stands before it."""
+        self._below = list(self._reads)
         """What each quantity is computed from now."""
-        for c in set(quantities.of).difference(quantities.constants):
-            self._below[c] = self._read(c)
-        self._users: list[list[int]] = []
-        self._uses = [0] * len(quantities.of)
+        for c in quantities.constants:
+            self._below[c] = ()
         several = {c: self._choose_first(c, errors, spare) for c in quantities.ways}
+        if self.bad:
+            return
+        self._prices = [PRICES.get(row[0], FUNCTION) for row in quantities.rows]
+        self._uses = [0] * len(quantities.of)
         for c in results:
             self._take(c)
         self._sweep(several)
@@ -71,49 +73,43 @@ class Ways:
             if not sum([self._better(c, ways) for c, ways in several.items() if self._uses[c]]):
                 break
 
-    def _read(self, row: int) -> tuple[int, ...]:
-        """The quantities that a row is computed from."""
-        of = self.quantities.of
-        return tuple([of[a] for a in self.quantities.rows[row][1]])
-
     def _turn(self, c: int, row: int) -> bool:
-        """Compute c by that row from now on, unless that is a circle."""
-        height, below = self._height, self._below
-        wanted = self._read(row)
+        """Compute c by that row from now on, unless that is a circle.
+
+        Only what stands between c and what it is to be computed from changes its place in the order (Pearce and Kelly, 2006).
+        """
+        place, below = self._place, self._below
+        wanted = self._reads[row]
         if c in wanted:
             return False
-        least = height[c]  # what is no higher does not depend on c
-        waiting = [a for a in wanted if height[a] > least]
-        seen = set(waiting)
-        while waiting:
-            for a in below[waiting.pop()]:
-                if a == c:
-                    return False
-                if height[a] > least and a not in seen:
-                    seen.add(a)
-                    waiting.append(a)
+        least = place[c]  # what stands before c does not depend on it
+        before = {a for a in wanted if place[a] > least}
+        if before:
+            most = max([place[a] for a in before])
+            waiting = list(before)
+            while waiting:
+                for a in below[waiting.pop()]:
+                    if place[a] > least:
+                        if a not in before:
+                            before.add(a)
+                            waiting.append(a)
+                    elif a == c:
+                        return False
+            users = self._users
+            behind = {c}
+            waiting = [c]
+            while waiting:
+                a = waiting.pop()
+                for user in users[a]:
+                    if place[user] < most and user not in behind and a in below[user]:
+                        behind.add(user)
+                        waiting.append(user)
+            order = sorted(before, key=place.__getitem__) + sorted(behind, key=place.__getitem__)
+            for a, free in zip(order, sorted([place[a] for a in order]), strict=True):
+                place[a] = free
         self.chosen[c] = row
         below[c] = wanted
-        waiting = [c]
-        while waiting:
-            c = waiting.pop()
-            least = 1 + max([height[a] for a in below[c]], default=-1)
-            if least > height[c]:
-                height[c] = least
-                waiting += [
-                    user for user in self._used_by(c) if height[user] <= least and c in below[user]
-                ]
         return True
-
-    def _used_by(self, c: int) -> list[int]:
-        """What c is part of, in one way or another."""
-        if not self._users:
-            of = self.quantities.of
-            self._users = [[] for _ in of]
-            for row, user in zip(self.quantities.rows, of, strict=True):
-                for a in row[1]:
-                    self._users[of[a]].append(user)
-        return self._users[c]
 
     def _better(self, c: int, ways: Sequence[int]) -> bool:
         """Whether c is computed in another way from now on, since that saves operations."""
@@ -138,8 +134,8 @@ class Ways:
 
     def _exchange(self, old: int, new: int) -> int:
         """Use what one row is computed from instead of what another is; how many operations more that takes."""
-        price = self._prices[new] + sum([self._take(a) for a in self._read(new)])
-        return price - self._prices[old] - sum([self._leave(a) for a in self._read(old)])
+        price = self._prices[new] + sum([self._take(a) for a in self._reads[new]])
+        return price - self._prices[old] - sum([self._leave(a) for a in self._reads[old]])
 
     def _sharing(self, several: Mapping[int, Sequence[int]]) -> list[dict[int, int]]:
         """Ways not taken that need something in common that nothing else does, most first: a row of each quantity."""
@@ -148,7 +144,7 @@ class Ways:
             if self._uses[c]:
                 for row in ways:
                     if row != self.chosen.get(c, c):
-                        for idle in self._idle(list(self._read(row))):
+                        for idle in self._idle(list(self._reads[row])):
                             found.setdefault(idle, {})[c] = row
         sets = {
             tuple(sorted(together.items())): together

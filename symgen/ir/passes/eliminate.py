@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from symgen.ir.passes.rewrite import Rewriter
-from symgen.ir.program import Program
+from symgen.ir.passes.rewrite import Rewriter, with_args
+from symgen.ir.program import Program, Row
+
+_new = tuple.__new__
 
 
 def eliminate(program: Program) -> Program:
@@ -21,7 +23,19 @@ def eliminate(program: Program) -> Program:
         return program
     first = alive.index(False)
     out = Rewriter(program, first)
-    keep, place = out.keep, out.place.append
-    for i in range(first, len(rows)):
-        place(keep(rows[i]) if alive[i] else -1)
+    place = out.place
+    put, placed, n = out.rows.append, place.append, first
+    for row, is_alive in zip(rows[first:], alive[first:], strict=True):
+        if not is_alive:
+            placed(-1)
+            continue
+        op, args, value, name, step = row
+        if len(args) == 2:  # as most are
+            a, b = args
+            c, d = place[a], place[b]
+            put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
+        else:
+            put(with_args(row, tuple([place[a] for a in args])) if args else row)
+        placed(n)
+        n += 1
     return out.finish()

@@ -40,11 +40,21 @@ def _with_common_factors(program: Program) -> dict[int, list[Term]]:
     sums: dict[int, list[Term]] = {}
     for i, row in enumerate(rows):
         if row[0] in SUMS and not inner[i]:
+            a, b = row[1]
+            if not (inner[a] or inner[b]) and not (
+                _is_product(rows[a], count[a]) and _is_product(rows[b], count[b])
+            ):
+                continue  # two terms, of which one is no product: as most sums are
             terms = _terms(program, count, i, inner)
             products = [factors for _, factors in terms if len(factors) > 1]
             if len(products) > 1 and _shared(terms) is not None:
                 sums[i] = terms
     return sums
+
+
+def _is_product(row: Row, used: int) -> bool:
+    """True for an unnamed product that one row alone uses."""
+    return row[0] == "mul" and used == 1 and not row[3]
 
 
 def _inner_sums(rows: Sequence[Row], count: list[int]) -> list[bool]:

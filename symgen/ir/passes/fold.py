@@ -9,6 +9,7 @@ from fractions import Fraction
 from symgen.ir.passes.rewrite import Rewriter, with_args
 from symgen.ir.program import Program, Row
 
+_new = tuple.__new__
 _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
@@ -19,7 +20,7 @@ def fold(program: Program) -> Program:
     if first == len(rows):
         return program
     out = Rewriter(program, first)
-    place, keep = out.place, out.keep
+    place, keep, put = out.place, out.keep, out.rows.append
     fixed = {i: rows[i].value for i in constants.values()}
     """The constants by where they now stand."""
 
@@ -35,7 +36,8 @@ def fold(program: Program) -> Program:
         if len(args) == 2:
             a, b = place[args[0]], place[args[1]]
             if a not in fixed and b not in fixed and (a != b or op != "sub"):  # as most are
-                place.append(keep(row))
+                place.append(len(out.rows))
+                put(row if args == (a, b) else _new(Row, (op, (a, b), row[2], row[3], row[4])))
                 continue
         elif op != "const" and op != "neg":
             place.append(keep(row))

@@ -50,7 +50,7 @@ def merge_equal(program: Program) -> Program:
         chosen = ways.chosen
         if not ways.bad:
             break
-        quantities = Quantities(program, values, PRIME, quantities.apart | ways.bad)
+        quantities.set_apart(ways.bad)
     writer = _Writer(program, quantities, chosen)
     written = writer.written()
     prove(program, written, writer.places)

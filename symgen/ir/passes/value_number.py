@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from symgen.ir.passes.rewrite import Rewriter, with_args
-from symgen.ir.program import Program
+from symgen.ir.program import Program, Row
 
+_new = tuple.__new__
 COMMUTES = frozenset({"add", "mul"})
 
 
@@ -13,21 +14,30 @@ def value_number(program: Program) -> Program:
     out = Rewriter(program)
     rows, place = out.rows, out.place
     seen: dict[object, int] = {}
+    find, put, placed, length = seen.setdefault, rows.append, place.append, 0
     for row in program.rows:
-        op, args, value, name, _ = row
+        op, args, value, name, step = row
         key: object
-        if not args:  # a const's two integers are told apart sooner than a Fraction
+        if len(args) == 2:
+            a, b = args
+            c, d = place[a], place[b]
+            key = (op, d, c) if c > d and op in COMMUTES else (op, c, d)
+            first = find(key, length)
+            if first == length:
+                put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
+                length += 1
+                placed(first)
+                continue
+        elif not args:  # a const's two integers are told apart sooner than a Fraction
             key = (op, value.numerator, value.denominator) if op == "const" else (op, value)
-        elif len(args) == 2:
-            a, b = args = (place[args[0]], place[args[1]])
-            key = (op, b, a) if a > b and op in COMMUTES else (op, a, b)
+            first = find(key, length)
         else:
             args = (place[args[0]],)
-            key = (op, args)
-        first = seen.setdefault(key, len(rows))
-        if first == len(rows):
-            rows.append(with_args(row, args))
+            first = find((op, args), length)
+        if first == length:
+            put(with_args(row, args))
+            length += 1
         elif name and args and not rows[first].name:
             rows[first] = rows[first]._replace(name=name)
-        place.append(first)
+        placed(first)
     return out.finish()

@@ -16,7 +16,7 @@ from symgen.description.arguments import validated
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.joints import joint_type
-from symgen.pipeline.derive import ROW_BUDGET, moves_positions
+from symgen.pipeline.derive import ROW_BUDGET, collector_at_rest, moves_positions
 from symgen.pipeline.differentiation.chain_rule import jacobian as by_chain_rule
 from symgen.pipeline.differentiation.implicit import Equation
 from symgen.pipeline.differentiation.length import lengths
@@ -120,7 +120,8 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     )
     if min(long) > LEFT * ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
-    found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
+    with collector_at_rest():
+        found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
     if len(found.rows) > ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, str(len(found.rows))))
     return found
