@@ -30,6 +30,7 @@ from symgen.pipeline import (
     derive,
     differentiation,
     form,
+    layout,
     loop_closure,
     noticing,
     parallel,
@@ -243,7 +244,7 @@ def _build(
     if usual is not None:
         with suppress(MethodRefusal):  # the function that it is ranked as needs less
             return build_program(mechanism, function, usual, options)
-    key = (*program_key(mechanism, function, None, options), options.real)
+    key = _choice_key(mechanism, function, options)
     choice = cache.find("choice", *key)
     if choice is None:
         try:
@@ -321,6 +322,23 @@ def _rows_by_method(
 def _called(mechanism: Mechanism, options: ProgramOptions) -> Callable[[str], Program]:
     """Return what builds the Programs that a composition calls, by name."""
     return lambda function: build_program(mechanism, function, None, options)
+
+
+def _choice_key(mechanism: Mechanism, function: str, options: ProgramOptions) -> tuple[Any, ...]:
+    """Return the key of the choice of a method; `options` are those that the function depends on."""
+    return (*program_key(mechanism, function, None, options), options.real)
+
+
+def _takes_long(
+    mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
+) -> bool:
+    """True if it is plain at once that methods of a function have to be compared, and that nothing else comes before."""
+    if method is not None or options.parameters or FUNCTIONS[function].derivative is not None:
+        return False
+    if cache.stamp() is None:  # who knows what this process has derived before
+        return False
+    key = _choice_key(mechanism, function, relevant(mechanism, function, options))
+    return layout.is_known(mechanism.uncoupled) and not cache.is_kept("choice", *key)
 
 
 def _differentiate(
@@ -515,7 +533,10 @@ def programs_and_refusals(
     start = perf_counter()
     with ExitStack() as stack:
         for position, name in enumerate(names):
-            if in_parallel and perf_counter() - start > parallel.WORTH:
+            if in_parallel and (
+                perf_counter() - start > parallel.WORTH
+                or (position == 0 and _takes_long(mechanism, name, wanted[name], options))
+            ):
                 stack.enter_context(cache.in_memory())
                 parallel.run(jobs[position:], partial(tell, position))
                 in_parallel = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import parallel
 from symgen.support import cache
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.arrays import Sizes
@@ -109,6 +110,16 @@ def layouts(mechanism: Mechanism) -> Layouts:
     return found
 
 
+def is_known(mechanism: Mechanism) -> bool:
+    """True if the layouts of a robot need no search."""
+    robot = mechanism.undriven
+    return (
+        len(robot.joints) > MOST_JOINTS
+        or robot.content in committed()
+        or cache.is_kept("layout", robot.content)
+    )
+
+
 def committed() -> dict[str, Any]:
     """What was found for the built-in robots, by `Mechanism.content`."""
     known: dict[str, Any] = json.loads(_KNOWN.read_text(encoding="utf-8"))
@@ -151,8 +162,11 @@ def _descents(mechanism: Mechanism) -> Layouts:
         plain = reframe(mechanism)
         alike = _alike(plain, regroup(plain))
         general = _descent(plain, alike)
+        jobs = [partial(_own, plain, alike, general, *measured) for measured in MEASURED]
+        known = parallel.run(jobs, to_plain=_pairs, from_plain=_layout)
         own = {
-            function: _own(plain, alike, general, function, method) for function, method in MEASURED
+            function: known[n] if n in known else jobs[n]()
+            for n, (function, _) in enumerate(MEASURED)
         }
     return Layouts(
         general, tuple((function, one) for function, one in own.items() if one != general)

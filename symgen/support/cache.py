@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from symgen.support import version
@@ -30,11 +31,15 @@ from symgen.support import version
 LOG = logging.getLogger("symgen")  # what `-v` shows
 FORMAT = b"symgen kept 1\n"
 LARGEST = 512_000_000
+LOOK_AGAIN = 0.05
+"""Seconds for which files that have not been edited are taken to stay so: keys come several at a time."""
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 """Bits of a mode by which others may write."""
 _LONGEST_ENTRY = 200_000_000
 _PACKAGE = Path(__file__).resolve().parent.parent
 
+_unedited: tuple[float, float] | None = None
+"""When this process began, and when it last saw that no file had been edited since."""
 _memory: dict[str, str] | None = None
 """Facts by their keys, both as JSON, while `in_memory` lasts."""
 
@@ -88,6 +93,14 @@ def find(kind: str, *key: Any) -> Any | None:
         return entry.get("facts")
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def is_kept(kind: str, *key: Any) -> bool:
+    """True if there is an entry under this key, whose facts need not be readable."""
+    if _memory is not None and (_in_memory(kind, key) or "") in _memory:
+        return True
+    whole = _key(kind, key)
+    return whole is not None and _place(whole).exists()
 
 
 def keep(facts: Any, kind: str, *key: Any) -> None:
@@ -197,8 +210,12 @@ def stamp() -> list[str] | None:
     """
     if os.environ.get("SYMGEN_CACHE_PROGRAMS", "").lower() in ("off", "0", "no"):
         return None
-    found = _source()
-    return None if found is None or _edited() else [version.__version__, *found]
+    global _unedited
+    found, look = _source(), (version.STARTED, monotonic() // LOOK_AGAIN)
+    if found is None or (look != _unedited and _edited()):
+        return None
+    _unedited = look
+    return [version.__version__, *found]
 
 
 @cache
