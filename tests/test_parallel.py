@@ -131,16 +131,16 @@ def test_memory_ends_with_the_request() -> None:
 DERIVATIVES = """
 import os, sys
 import symgen
-from symgen.pipeline import differentiation
+from symgen.pipeline.differentiation import shortest
 from symgen.pipeline.serialize import to_plain
-differentiation.MANY = 0
+shortest.MANY = 0
 parent = os.getpid()
-sent = differentiation._Sent.of
+sent = shortest._Sent.of
 def of(program):
     if sys.argv[1] == "ends early":
         os._exit(1)
     return sent(program)
-differentiation._Sent.of = of
+shortest._Sent.of = of
 for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_matrix:jacobian", "integrate:jacobian"):
     print(to_plain(symgen.program("quadruped" if name.startswith("integrate") else "scara", name)))
 """

@@ -39,6 +39,22 @@ class JointForm:
         )
 
     @cached_property
+    def rotation_rows(self) -> tuple[tuple[Any, ...], ...]:
+        return tuple(tuple(self.rotation[r, c] for c in range(3)) for r in range(3))
+
+    @cached_property
+    def shift_entries(self) -> tuple[Any, ...]:
+        return tuple(self.shift)
+
+    @cached_property
+    def motions(self) -> tuple[tuple[Any, ...], ...]:
+        """The columns of the motion subspace."""
+        subspace = self.motion_subspace
+        return tuple(
+            tuple(subspace[r, column] for r in range(6)) for column in range(subspace.cols)
+        )
+
+    @cached_property
     def angle(self) -> int | None:
         """Which coordinate the rotation has the sine and cosine of."""
         turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}

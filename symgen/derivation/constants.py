@@ -153,6 +153,20 @@ def told_by(value: Constant) -> tuple[Any, ...]:
     return (*value.mid().man_exp(), *value.rad().man_exp()) if value.is_finite() else (str(value),)
 
 
+_fractions: dict[tuple[Any, ...], Fraction] = {}
+MOST_FRACTIONS = 50_000
+
+
+def fraction_told_by(key: tuple[Any, ...], value: Constant) -> Fraction:
+    """`to_fraction` of a value that `key` tells from others: the same constants stand in all derivations of a robot."""
+    found = _fractions.get(key)
+    if found is None:
+        if len(_fractions) >= MOST_FRACTIONS:
+            _fractions.clear()
+        found = _fractions[key] = to_fraction(value)
+    return found
+
+
 def is_rational(value: Constant) -> bool:
     """Whether it is known exactly."""
     return isinstance(value, fmpq)

@@ -373,10 +373,10 @@ class Linkage:
         q = self.inputs["q"][link.q]
         bindings: dict[object, Scalar] = {**self.declared(i), **dict(zip(form.q, q, strict=True))}
         constant, turning = self._turns(i, form, bindings)
-        slide = Vector(lower(x, bindings, self.home) for x in form.shift)
+        slide = Vector([lower(x, bindings, self.home) for x in form.shift_entries])
         dofs = []
         for column, index in enumerate(range(link.v.start, link.v.stop)):
-            H = [lower(form.motion_subspace[r, column], bindings, self.home) for r in range(6)]
+            H = [lower(x, bindings, self.home) for x in form.motions[column]]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
         whole = self._offset(i) + constant.to_parent(slide)
         shift = self._shift(link, whole, slide) if turning.factors else whole
@@ -408,7 +408,7 @@ class Linkage:
                 bindings[symbol] = lower(expression, bindings, self.home)
                 self.name(str(symbol), i, bindings[symbol])
             outer.append(self._spun(beta))
-            return Rotation(outer), Rotation([*outer, _lowered(form.rotation, bindings, self.home)])
+            return Rotation(outer), Rotation([*outer, _lowered(form, bindings, self.home)])
         return Rotation(outer), Rotation([*outer, self._spun(beta)])
 
     def _spun(self, spin: Spin) -> Matrix:
@@ -416,7 +416,7 @@ class Linkage:
         if spin.is_constant:
             return self.matrix(_about(2, spin.constant))
         form = joint_form("revolute")
-        return _lowered(form.rotation, self._sine_cosine(form.q[0], spin), self.home)
+        return _lowered(form, self._sine_cosine(form.q[0], spin), self.home)
 
     def declared(self, i: int) -> dict[object, Scalar]:
         """What the symbols of joint i's parameters stand for, in the closed forms of its type."""
@@ -526,8 +526,8 @@ class Linkage:
         )
 
 
-def _lowered(m: object, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
-    rows = [Vector(lower(m[r, c], bindings, home) for c in range(3)) for r in range(3)]  # type: ignore[index]
+def _lowered(form: JointForm, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
+    rows = [Vector([lower(x, bindings, home) for x in row]) for row in form.rotation_rows]
     return (rows[0], rows[1], rows[2])
 
 

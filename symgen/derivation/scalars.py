@@ -22,6 +22,7 @@ from symgen.ir.program import BY_SERIES, ONES, SPARE, Port, Program, Row
 from symgen.support.errors import ProgramError, SymgenError
 
 KNOWN = (fmpq, arb)
+_new = tuple.__new__  # rows are made by the ten thousand
 
 
 class TooManyRows(SymgenError):
@@ -52,7 +53,7 @@ class Scalar:
         return self.home.sum(self, other if type(other) is Scalar else self.home.atom(other))
 
     def __sub__(self, other: Scalar | int) -> Scalar:
-        return self.home.sum(self, -self.home.atom(other))
+        return self.home.sum(self, -(other if type(other) is Scalar else self.home.atom(other)))
 
     def __truediv__(self, other: Scalar) -> Scalar:
         return self.home.divide(self, self.home.atom(other))
@@ -93,6 +94,7 @@ class Derivation:
         self._taken: set[str] = set()
         self._constants: dict[tuple[int, int], int] = {}
         self._rows: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[int, int], Scalar] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
         self._spare: dict[int, None] = {}
         """The rows that compute a second time what another does."""
@@ -108,11 +110,13 @@ class Derivation:
     # -- recording ------------------------------------------------------------------------------------------------
 
     def _record(self, op: str, a: int = -1, b: int = -1) -> int:
-        if self.budget is not None and len(self.rows) >= self.budget:
+        rows = self.rows
+        row = len(rows)
+        if self.budget is not None and row >= self.budget:
             raise TooManyRows(f"the derivation outgrew {self.budget} rows")
-        self.rows.append((op, a, b))
+        rows.append((op, a, b))
         self.step_of.append(len(self.steps) - 1)
-        return len(self.rows) - 1
+        return row
 
     def _input(self, port: int, element: int) -> Scalar:
         row = self._record("input")
@@ -132,6 +136,13 @@ class Derivation:
         value = k.settle(value)
         return Scalar(self, -1, 1, value, k.whole(value))
 
+    def number(self, numerator: int, denominator: int) -> Scalar:
+        """A rational constant atom."""
+        key = numerator, denominator
+        if key not in self._numbers:
+            self._numbers[key] = self.constant(Fraction(numerator, denominator))
+        return self._numbers[key]
+
     def atom(self, value: Any) -> Scalar:
         return value if isinstance(value, Scalar) else self.constant(value)
 
@@ -140,9 +151,10 @@ class Derivation:
         if a.row >= 0:
             return a.row
         key = k.told_by(a.value)
-        if key not in self._rows:
-            self._rows[key] = self._constant_row(k.to_fraction(a.value))
-        return self._rows[key]
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._constant_row(k.fraction_told_by(key, a.value))
+        return row
 
     def _constant_row(self, fraction: Fraction) -> int:
         key = fraction.numerator, fraction.denominator  # told apart sooner than a Fraction
@@ -196,7 +208,8 @@ class Derivation:
         total = self.zero
         for x, y in zip(a, b, strict=True):
             if x.whole != 0 and y.whole != 0:
-                total = self.sum(total, self.multiply(x, y))
+                term = self.multiply(x, y)
+                total = term if total.whole == 0 else self.sum(total, term)
         return total
 
     def divide(self, a: Scalar, b: Scalar) -> Scalar:
@@ -312,15 +325,14 @@ class Derivation:
             outputs.append(Port(name, shape, tuple(indices)))
         if spare and self._spare:
             outputs.append(Port(SPARE, (len(self._spare),), tuple(self._spare)))
+        value, named = self.values.get, self.names.get
         rows = tuple(
-            Row(
-                op,
-                (a, b) if b >= 0 else (a,) if a >= 0 else (),
-                self.values.get(i),
-                self.names.get(i, ""),
-                self.step_of[i],
-            )
-            for i, (op, a, b) in enumerate(self.rows)
+            [
+                _new(Row, (op, (a, b), None, named(i, ""), step))
+                if b >= 0
+                else _new(Row, (op, (a,) if a >= 0 else (), value(i), named(i, ""), step))
+                for i, ((op, a, b), step) in enumerate(zip(self.rows, self.step_of, strict=True))
+            ]
         )
         inputs = [Port(n, shapes[n]) for n in self.ports] + (
             [Port(ONES, (self._ones,))] if self._ones else []
@@ -333,10 +345,10 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
 
     Raises ProgramError for anything outside the closed operation set.
     """
-    if expression in bindings:
-        return bindings[expression]
+    if (bound := bindings.get(expression)) is not None:
+        return bound
     if expression.is_Rational:
-        return home.constant(Fraction(int(expression.p), int(expression.q)))
+        return home.number(int(expression.p), int(expression.q))
     if expression.is_Add or expression.is_Mul:
         parts = [lower(arg, bindings, home) for arg in expression.args]
         return reduce(operator.add if expression.is_Add else operator.mul, parts)
