@@ -71,7 +71,7 @@ def source(
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
     if isinstance(program, LoopProgram):
-        return str(_of(program).source(program, target))
+        return str(_printer_of(program).source(program, target))
     turn = _definition.turn_of(program, target)
     printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
     function = _definition.function(printed)
@@ -201,10 +201,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     """The text of NAME.h, which declares every one of `programs`."""
     real = single_real(programs.values())
     forms = programs.values()
-    declarations = [
-        (_of(form) if isinstance(form, LoopProgram) else _definition).prototype(form, target)
-        for form in forms
-    ]
+    declarations = [(_printer_of(form) or _definition).prototype(form, target) for form in forms]
     trig = calls(real, Target(target.name, target.sizes))
     return render(
         NAME,
@@ -231,7 +228,8 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 def work(form: Form, checked: bool = False) -> int:
     """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
-    return int(_of(form).work(form, checked)) if isinstance(form, LoopProgram) else 0
+    loops = _printer_of(form)
+    return int(loops.work(form, checked)) if loops else 0
 
 
 def unscheduled(form: Form) -> bool:
@@ -241,11 +239,14 @@ def unscheduled(form: Form) -> bool:
 
 def apart(form: Form) -> bool:
     """Whether its results may not lie over its arguments."""
-    return isinstance(form, LoopProgram) and not _of(form).may_alias(form)
+    loops = _printer_of(form)
+    return bool(loops) and not loops.may_alias(form)
 
 
-def _of(form: LoopProgram) -> Any:
-    """The file that prints such a form."""
+def _printer_of(form: Form) -> Any:
+    """Return the module that prints loops over links, None for rows."""
+    if not form.looped:
+        return None
     return parted if form.part_count else looped
 
 

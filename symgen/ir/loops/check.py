@@ -191,9 +191,9 @@ class _Checker:
         if elements_read(step, SAVED) & {*saved}:
             self.fail(f"map {number} saves over what it takes")
         results = [port.name + suffix for port in form.outputs for suffix in ("", BEFORE)]
-        given = [port.name for port in step.outputs if port.name != SAVED]
-        if sorted(given) != (sorted(results) if last else [UPSWEEP]):
-            self.fail(f"map {number} gives {', '.join(given)}")
+        outputs = [port.name for port in step.outputs if port.name != SAVED]
+        if sorted(outputs) != (sorted(results) if last else [UPSWEEP]):
+            self.fail(f"map {number} gives {', '.join(outputs)}")
         if not last and port_size(step.outputs, UPSWEEP) != scans[number // 2].up_size:
             self.fail(f"map {number} gives no value of the scan behind it")
 
@@ -206,8 +206,8 @@ class _Checker:
             (scan.down.inputs, {SAVED: scan.saved_size, DOWNSWEEP: down}),
             (scan.down.outputs, {LEFT: down, RIGHT: down}),
         )
-        for found, sizes in ports:
-            if {port.name: port.size for port in found} != sizes:
+        for actual, sizes in ports:
+            if {port.name: port.size for port in actual} != sizes:
                 self.fail(f"the steps of scan {number} do not take and give what they should")
         if not (
             0 < scan.valid <= up

@@ -50,18 +50,18 @@ class _DepthOfSteps:
     """Runs steps over depths. The rows of each step are translated once: to an input, or to operands and their cost."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
+        self.translated: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
 
     def __call__(
-        self, step: Program, given: Mapping[str, Sequence[_Depth]], _: Numbers
+        self, step: Program, arguments: Mapping[str, Sequence[_Depth]], _: Numbers
     ) -> dict[str, list[_Depth]]:
-        if id(step) not in self.known:
+        if id(step) not in self.translated:
             names = [port.name for port in step.inputs]
-            self.known[id(step)] = (step, [_translated(row, names) for row in step.rows])
+            self.translated[id(step)] = (step, [_translated(row, names) for row in step.rows])
         depths: list[int] = []
-        for name, first, second, cost in self.known[id(step)][1]:
+        for name, first, second, cost in self.translated[id(step)][1]:
             if name:
-                depths.append(given[name][first].operations)
+                depths.append(arguments[name][first].operations)
             elif first < 0:
                 depths.append(0)
             else:

@@ -226,11 +226,11 @@ class LoopProgram:
 
     def along_path_to(self, link: int) -> LoopProgram:
         """Return the loop program with sweeps along the path to a link alone, if no result needs other links."""
-        given = {
+        results = {
             port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs
         }
-        alone = {port.name for port in self.outputs} - {name for name, _ in self.columns}
-        if given & alone or any(
+        of_links = {port.name for port in self.outputs} - {name for name, _ in self.columns}
+        if results & of_links or any(
             sweep.inward and sweep.only_path_to != link for sweep in self.sweeps
         ):
             return self
@@ -468,12 +468,14 @@ class _Evaluation:
         """Run the step of one link and return its carry; a step without one passes on what it received."""
         form, link_class = self.form, self.form.class_of[link]
         step, saved_at = sweep.steps[link_class], sweep.saved_at[link_class]
-        given = {CONSTANTS: self.constants[link], SAVED: self.work[link], CARRY: carry}
+        arguments = {CONSTANTS: self.constants[link], SAVED: self.work[link], CARRY: carry}
         for port in step.inputs:
-            if port.name not in given:
+            if port.name not in arguments:
                 values = self.arguments[port.name]
-                given[port.name] = [values[element] for element in form.elements(port.name, link)]
-        for name, values in self.run(step, given, self.numbers).items():
+                arguments[port.name] = [
+                    values[element] for element in form.elements(port.name, link)
+                ]
+        for name, values in self.run(step, arguments, self.numbers).items():
             if name == CARRY:
                 carry = [*values]
             elif name == SAVED:
@@ -506,13 +508,13 @@ class _Evaluation:
         initial: list[Values] = [[] for _ in parts]
         carry: Values | None = None
         for part in reversed(parts) if scan.inward else parts:
-            given = {
+            arguments = {
                 FINAL_CARRY: self.final[scan.takes][part],
                 SAVED: self.saved[part],
                 CARRY: carry or [],
             }
             step = scan.opening if carry is None else scan.step
-            results = self.run(step, given, self.numbers)
+            results = self.run(step, arguments, self.numbers)
             carry = [*results[CARRY]]
             initial[part] = [*results.get(INITIAL, ())]
             if SAVED in results:
@@ -527,16 +529,16 @@ class _Evaluation:
         n, step, saved_at = len(self.form), stage.steps[0], stage.saved_at[0]
         self.upsweep = []
         for element, work in enumerate(self.work):
-            given = {
+            arguments = {
                 CONSTANTS: self.constants[min(element, n)],
                 SAVED: work,
                 DOWNSWEEP: self.downsweep[element],
             }
             for name, values in self.arguments.items():
-                given[name] = [values[element] if element < n else self.zero]
-                given[name + BEFORE] = [values[element - 1] if 0 < element <= n else self.zero]
+                arguments[name] = [values[element] if element < n else self.zero]
+                arguments[name + BEFORE] = [values[element - 1] if 0 < element <= n else self.zero]
             results = self.run(
-                step, {port.name: given[port.name] for port in step.inputs}, self.numbers
+                step, {port.name: arguments[port.name] for port in step.inputs}, self.numbers
             )
             saved = [*results.get(SAVED, ())]
             work[saved_at : saved_at + len(saved)] = saved
@@ -597,11 +599,11 @@ class _Evaluation:
                 name: [first + second for first, second in joints]
                 for name, joints in self.joint_parts.items()
             }
-        given = {FINAL_CARRY: self.ended}
+        arguments = {FINAL_CARRY: self.ended}
         if form.epilogue_check is not None:
-            self.run(form.epilogue_check, given, self.numbers)
+            self.run(form.epilogue_check, arguments, self.numbers)
         if form.epilogue is not None:
-            results = self.run(form.epilogue, given, self.numbers)
+            results = self.run(form.epilogue, arguments, self.numbers)
             self.results |= {name: [*values] for name, values in results.items()}
         return self.results
 

@@ -160,8 +160,8 @@ def _loop_program(
         request.inputs,
         request.outputs,
         tuple(
-            LinkClass(name, joint_type(name).nq, joint_type(name).nv, own.width, own.names)
-            for name, own in zip(names, folded.columns, strict=False)
+            LinkClass(name, joint_type(name).nq, joint_type(name).nv, columns.width, columns.names)
+            for name, columns in zip(names, folded.columns, strict=False)
         ),
         tuple(link.parent for link in request.model.links),
         tuple(class_of),

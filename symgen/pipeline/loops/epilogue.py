@@ -115,22 +115,22 @@ class _EqualRows:
         self, program: Program, links: Sequence[LinkRows], classes: Sequence[int], middle: range
     ) -> None:
         self.program, self.links, self.classes, self.middle = program, links, classes, middle
-        self.known: dict[tuple[int, int, int, int], bool] = {}
+        self.compared: dict[tuple[int, int, int, int], bool] = {}
 
     def equal(self, i: int, row: int, j: int, other: int) -> bool:
         """True if row number `row` of link i is computed as row number `other` of link j."""
         if i in self.middle and j in self.middle:  # uniform links of a class have equal rows
             return self.classes[i] == self.classes[j] and row == other
         key = i, row, j, other
-        if key not in self.known:
+        if key not in self.compared:
             a, b = self.links[i], self.links[j]
             operands = zip(a.operands[row], b.operands[other], strict=False)
-            self.known[key] = (
+            self.compared[key] = (
                 self.program.rows[a.rows[row]].op == self.program.rows[b.rows[other]].op
                 and len(a.operands[row]) == len(b.operands[other])
                 and all(self._equal_operands(i, x, j, y) for x, y in operands)
             )
-        return self.known[key]
+        return self.compared[key]
 
     def _equal_operands(self, i: int, x: Operand, j: int, y: Operand) -> bool:
         if isinstance(x, Ref) and isinstance(y, Ref):

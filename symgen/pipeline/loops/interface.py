@@ -33,7 +33,7 @@ class Interface:
         self._chain, self._names, self._links = chain, names, uniform.links
         self._examples, self._middle, self._at_rest = uniform.examples, middle, at_rest
         self._up: dict[Passed, Passed] = {}
-        self.labels = [own if i in middle else -1 - i for i, own in enumerate(classes)]
+        self.labels = [number if i in middle else -1 - i for i, number in enumerate(classes)]
         """Label of each link: its class, or a negative number at the ends."""
         reads: dict[tuple[int, int, int], list[Passed]] = {}
         sweeps: dict[Passed, set[int]] = {}

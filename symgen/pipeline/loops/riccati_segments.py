@@ -75,7 +75,7 @@ def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
             chain = replace(
                 sample_chain(model, [kind], [columns], []),
                 widths=widths,
-                given=tuple(blocks.WIDTHS),
+                added=tuple(blocks.WIDTHS),
             )
             turning = _folded(chain, blocks.turned, ["a"])
             dynamics = _folded(chain, blocks.swept, ["a", *PARTS])

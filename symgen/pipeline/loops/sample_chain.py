@@ -85,7 +85,7 @@ class SampleChain:
     """Constants of each class."""
     widths: Mapping[str, int] = field(default_factory=dict)
     """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share."""
-    given: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     """Arguments that the function itself does not have."""
     frame: Frame | None = None
     """Frame of the function, on the last link."""
@@ -116,7 +116,7 @@ class SampleChain:
         widths = (self.columns[number].width for number in self.classes)
         return [*accumulate(widths, initial=0)]
 
-    def own(self, name: str, link: Link) -> slice:
+    def elements_of(self, name: str, link: Link) -> slice:
         """Return the elements of an argument or a result that belong to a link."""
         if name in self.widths:
             if not self.widths[name]:
@@ -135,25 +135,24 @@ class SampleChain:
             if self.widths.get(port.name) == 0:
                 continue
             for i, link in enumerate(self.model.links):
-                own = (
+                elements = (
                     slice(self.first[i], self.first[i + 1])
                     if port.name == PREPARED
-                    else self.own(port.name, link)
+                    else self.elements_of(port.name, link)
                 )
-                links |= {(p, e): i for e in range(own.start, own.stop)}
+                links |= {(p, e): i for e in range(elements.start, elements.stop)}
             if port.name == PREPARED:
                 links |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
         return links
 
     def results(self, program: Program, link: int) -> list[tuple[str, int]]:
         """Return port and row of each result that belongs to a link, in their order."""
-        own = self.model.links[link]
         return [
             (port.name, r)
             for port in program.outputs
             if self.widths.get(port.name, 1) or (self.rooted and not link)
             for rows in self._by_row(port)
-            for r in rows[self.own(port.name, own)]
+            for r in rows[self.elements_of(port.name, self.model.links[link])]
         ]
 
     def _by_row(self, port: Port) -> list[tuple[int, ...]]:
@@ -169,8 +168,10 @@ class SampleChain:
 
     def at_rest(self) -> dict[str, dict[int, Fraction]]:
         """Return the arguments with which the virtual base is at rest in the axes of the base; all others are zero."""
-        own = self.columns[self.base_class]
-        numbers = {own.column[name]: Fraction(1) for name in own.column if name.startswith("cos_")}
+        columns = self.columns[self.base_class]
+        numbers = {
+            columns.column[name]: Fraction(1) for name in columns.column if name.startswith("cos_")
+        }
         gravity, axes = self.base["gravity"], self.base["axes"]
         rows = [gravity, axes[:3], axes[3:6], axes[6:]]
         for angle, axis in (
@@ -178,9 +179,9 @@ class SampleChain:
             ("alpha", 0),
             ("gamma", 2),
         ):  # the inverse of its constant rotations
-            if f"cos_{angle}" in own.common:
+            if f"cos_{angle}" in columns.common:
                 turn = k.turn(
-                    k.IDENTITY[axis], own.common[f"cos_{angle}"], own.common[f"sin_{angle}"]
+                    k.IDENTITY[axis], columns.common[f"cos_{angle}"], columns.common[f"sin_{angle}"]
                 )
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
         push = k.scale(-k.ONE, (rows[0][0], rows[0][1], rows[0][2]))
@@ -227,7 +228,7 @@ def sample_chain(
     centre = [
         name
         for name in CENTRE
-        if any(name in own.column or not k.is_zero(own.common[name]) for own in columns)
+        if any(name in each.column or not k.is_zero(each.common[name]) for each in columns)
     ]
     constants = [constants_of(link, placed) for link in trunk or links[:1]]
     root = next(link for link in model.links if link.parent == BASE)
@@ -328,7 +329,7 @@ def run_on_chain(
         if a.name in chain.widths:
             shapes[a.name] = tuple(size for size in a.shape if isinstance(size, int))
     shapes[PREPARED] = (chain.first[-1] + sum(OF_BASE.values()),)
-    shapes |= {name: (chain.widths[name] * len(links),) for name in chain.given}
+    shapes |= {name: (chain.widths[name] * len(links),) for name in chain.added}
     home = Naming({name: prod(shape) for name, shape in shapes.items()})
     linkage = Tabled(
         chain.model,

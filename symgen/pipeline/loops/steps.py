@@ -130,12 +130,12 @@ class Step:
             if self.chain.widths.get(port.name) == 0
         }
         return tuple(
-            Port(name, (sizes.get(name) or self._own(name).stop - self._own(name).start,))
+            Port(name, (sizes.get(name) or self._elements(name).stop - self._elements(name).start,))
             for name in self.ports
         )
 
-    def _own(self, name: str) -> slice:
-        return self.chain.own(name, self.link)
+    def _elements(self, name: str) -> slice:
+        return self.chain.elements_of(name, self.link)
 
     def _port(self, name: str) -> int:
         return self.ports.setdefault(name, len(self.ports))
@@ -196,7 +196,7 @@ class Step:
         name = self.source.inputs[port].name
         if name == PREPARED:
             return self._input(CONSTANTS, element - self.chain.first[self.link_rows.link])
-        return self._input(name, element - self._own(name).start)
+        return self._input(name, element - self._elements(name).start)
 
     def _shared(self, operand: Shared | Own) -> int:
         """Write an argument that all links share."""
