@@ -36,23 +36,29 @@ def may_alias(form: LoopProgram) -> bool:
     No sweep may read an argument after another sweep has stored a result. A sweep that reads and stores must read and store the
     same elements.
     """
-    arguments = {port.name for port in form.inputs}
-    results = {port.name for port in form.outputs}
-    steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
-    reads = [(s, p.name) for s, step in steps for p in step.inputs if p.name in arguments]
-    stores = [(s, p.name) for s, step in steps for p in step.outputs if p.name in results]
+    reads, stores = _accesses(form)
     as_many = all(kind.nq == kind.nv for kind in form.link_classes)
     no_joints = {name for name, _ in (*form.per_link, *form.columns)}
-    return all(r <= end.sweep for r, _ in reads for end in form.final_carries) and all(
-        r < s
-        or (
-            r == s
-            and not {read, store} & no_joints
-            and (as_many or (read in POSITIONS) == (store in POSITIONS))
-        )
+
+    def have_same_elements(read: str, store: str) -> bool:
+        of_joints = not {read, store} & no_joints
+        return of_joints and (as_many or (read in POSITIONS) == (store in POSITIONS))
+
+    last_read = max((s for s, _ in reads), default=0)
+    return all(last_read <= end.sweep for end in form.final_carries) and all(
+        r < s or (r == s and have_same_elements(read, store))
         for r, read in reads
         for s, store in stores
     )
+
+
+def _accesses(form: LoopProgram) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the arguments that steps read and the results that steps store, each with the sweep of the step."""
+    arguments, results = ({port.name for port in ports} for ports in (form.inputs, form.outputs))
+    steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
+    reads = [(s, port.name) for s, step in steps for port in step.inputs if port.name in arguments]
+    stores = [(s, port.name) for s, step in steps for port in step.outputs if port.name in results]
+    return reads, stores
 
 
 def prototype(form: LoopProgram, target: Target) -> dict[str, Any]:

@@ -5,10 +5,13 @@ In a function with lanes each number of an array is a vector, one lane a state (
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from symgen.emission import definition, sincos
-from symgen.emission.blocks import blocks
+from symgen.emission.blocks import Blocks, blocks
 from symgen.emission.c_text import C
 from symgen.emission.loop_work import work
 from symgen.emission.lowering.loop_tables import LoopTables
@@ -26,7 +29,7 @@ from symgen.ir.loops import (
     as_function,
 )
 from symgen.ir.program import POSITIONS, Program
-from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.reals import REALS, Real
 from symgen.vocabulary.target import Target
 
 LINK, ELEMENT, STATUS, COLUMN = "i", "k", "status", "column"
@@ -40,53 +43,49 @@ BLOCK, TURN = "block", "turn"
 # A parameter with the name of a local is refused by `statements.check`.
 
 
+@dataclass(frozen=True)
 class LoopFunction:
-    """A loop form as a function in C, of one state or of a block of `lanes` states.
+    """A loop form as a function in C, of one state or of a block of `lanes` states."""
 
-    `steps` are functions by sweep and class; a step without results is left out. `link_tables` are those that the statements
-    lowered so far read. `sine_blocks` are the sweeps that take sines of many links at once; in lanes there are none, since sines are
-    taken of the lanes of one link. The text's own loop over sines takes `angle_count` angles. A checked function of one state
-    compares the size of its workspace with `needed_size`, and holds each result at `result_places` of the workspace until all
-    results are finite; elsewhere these are 0 and empty.
-    """
+    form: LoopProgram
+    target: Target
+    lanes: int = 0
 
-    def __init__(self, form: LoopProgram, target: Target, lanes: int = 0) -> None:
-        self.form, self.target, self.lanes = form, target, lanes
-        self.real = REALS[form.real]
-        self.zero = C.literal(Fraction(0), self.real)
-        self.function = f"{form.function}{'_lanes' if lanes else ''}"
-        self.line = f"{target.symbol(form.function)}_LINE" if lanes else ""
-        self.ports = definition.parameters(form, target)
-        cut = {s: blocks(form, s, target) for s in range(0 if lanes else len(form.sweeps))}
-        self.sine_blocks = {s: sweep for s, sweep in cut.items() if sweep}
-        self.steps = {
+    @cached_property
+    def real(self) -> Real:
+        """The real type."""
+        return REALS[self.form.real]
+
+    @cached_property
+    def zero(self) -> str:
+        """The literal of zero."""
+        return C.literal(Fraction(0), self.real)
+
+    @cached_property
+    def function(self) -> str:
+        """The beginning of the names of steps and tables."""
+        return f"{self.form.function}{'_lanes' if self.lanes else ''}"
+
+    @cached_property
+    def ports(self) -> dict[str, str]:
+        """The parameter of each port."""
+        return definition.parameters(self.form, self.target)
+
+    @cached_property
+    def sine_blocks(self) -> dict[int, Blocks]:
+        """The sweeps that take sines of many links at once; none in lanes, where sines are taken of the lanes of one link."""
+        sweeps = range(0 if self.lanes else len(self.form.sweeps))
+        return {s: cut for s in sweeps if (cut := blocks(self.form, s, self.target))}
+
+    @cached_property
+    def steps(self) -> dict[tuple[int, int], Program]:
+        """The step of each sweep and class as a function; a step without results is left out."""
+        return {
             (s, c): self._step(s, c)
-            for s, sweep in enumerate(form.sweeps)
+            for s, sweep in enumerate(self.form.sweeps)
             for c, step in enumerate(sweep.steps)
-            if step.outputs and c in form.classes(sweep)
+            if step.outputs and c in self.form.classes(sweep)
         }
-        last = f"{self.function}_{EPILOGUE}"
-        self.epilogue = form.epilogue and as_function(form.epilogue, last)
-        self.epilogue_check = form.epilogue_check and as_function(
-            form.epilogue_check, f"{last}_{CHECKED}"
-        )
-        functions = (*self.steps.values(), self.epilogue_check, self.epilogue)
-        self.functions = [function for function in functions if function]
-        read = {
-            c for (_, c), step in self.steps.items() for p in step.inputs if p.name == CONSTANTS
-        }
-        self.link_tables = LoopTables(form, target.symbol(self.function), read)
-        turning = [step for step in self.steps.values() if definition.turns(step, target)]
-        most = max((len(definition.together(step)) for step in turning), default=0)
-        own_loop = sincos.lanes(most, form.real) if target.text.trig == "auto" else 0
-        self.angle_count = max([own_loop, *(sweep.lanes for sweep in self.sine_blocks.values())])
-        self.needed_size, self.result_places = 0, dict[str, int]()
-        if target.checked and not lanes:
-            self.needed_size, place = work(form, True), work(form)
-            for port in form.outputs:
-                self.result_places[port.name] = place
-                place += port.size
-        self.is_ok = f"{STATUS} == {self.status('OK')}" if self.needed_size else ""
 
     def _step(self, s: int, c: int) -> Program:
         """Return the function of a step; in a block of sines it gives the angle alone."""
@@ -94,6 +93,56 @@ class LoopFunction:
         step = in_blocks.angles[c].program if in_blocks else self.form.sweeps[s].steps[c]
         number = f"{s + 1}" if len(self.form.link_classes) == 1 else f"{s + 1}_{c + 1}"
         return as_function(step, f"{self.function}_{number}")
+
+    @cached_property
+    def epilogue(self) -> Program | None:
+        """The function that computes results from the final carries."""
+        step = self.form.epilogue
+        return step and as_function(step, f"{self.function}_{EPILOGUE}")
+
+    @cached_property
+    def epilogue_check(self) -> Program | None:
+        """The function that gives the numbers of the epilogue that are compared."""
+        step = self.form.epilogue_check
+        return step and as_function(step, f"{self.function}_{EPILOGUE}_{CHECKED}")
+
+    @cached_property
+    def functions(self) -> list[Program]:
+        """The steps and the epilogue, in the order of the text."""
+        functions = (*self.steps.values(), self.epilogue_check, self.epilogue)
+        return [function for function in functions if function]
+
+    @cached_property
+    def link_tables(self) -> LoopTables:
+        """The tables that the statements lowered so far read."""
+        steps = self.steps.items()
+        read = {c for (_, c), step in steps for port in step.inputs if port.name == CONSTANTS}
+        return LoopTables(self.form, self.target.symbol(self.function), read)
+
+    @cached_property
+    def angle_count(self) -> int:
+        """The angles that go through the text's own loop over sines, as many in all steps of the file."""
+        turning = [step for step in self.steps.values() if definition.turns(step, self.target)]
+        most = max((len(definition.together(step)) for step in turning), default=0)
+        in_steps = sincos.lanes(most, self.form.real) if self.target.text.trig == "auto" else 0
+        return max([in_steps, *(sweep.lanes for sweep in self.sine_blocks.values())])
+
+    @cached_property
+    def needed_size(self) -> int:
+        """The least size of the workspace in a checked function of one state, which compares it; 0 elsewhere."""
+        return work(self.form, True) if self.target.checked and not self.lanes else 0
+
+    @cached_property
+    def result_places(self) -> dict[str, int]:
+        """The places in the workspace where a checked function of one state holds results until all are finite; else empty."""
+        outputs = self.form.outputs if self.needed_size else ()
+        ends = itertools.accumulate((port.size for port in outputs), initial=work(self.form))
+        return {port.name: place for port, place in zip(outputs, ends, strict=False)}
+
+    @cached_property
+    def is_ok(self) -> str:
+        """The condition of a checked function of one state to go on; empty text elsewhere."""
+        return f"{STATUS} == {self.status('OK')}" if self.needed_size else ""
 
     def symbol(self, step: Program) -> str:
         """Return the C name of a function that is called."""

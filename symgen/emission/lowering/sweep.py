@@ -100,27 +100,11 @@ def lower(loops: LoopFunction) -> Function:
 
 def _declarations(loops: LoopFunction) -> list[Statement]:
     """Declare the locals that all stages share, and name the parameters that no statement reads."""
-    form, lanes, checked, real = loops.form, loops.lanes, loops.target.checked, loops.form.real
-    in_tree, in_blocks = widest(form) > 0, bool(loops.sine_blocks)
-    rows: Value = Address(WORK, form.work * len(form))
-    if loops.needed_size:
-        rows = expression(f"({SIZE} < {loops.needed_size}) ? {WORK} : {{}}", rows)
-    chains = [
-        Declare(real, loops.carry(s), size=(len(sweep.initial),))
-        for s, sweep in enumerate(form.sweeps)
-        if sweep.initial and form.straight(sweep) and not lanes
-    ]
-    final_size = loops.epilogue.inputs[0].size if loops.epilogue else 0
-    initial = f"{{{loops.zero}}}" if loops.needed_size else None
+    in_tree, in_blocks = widest(loops.form) > 0, bool(loops.sine_blocks)
+    lanes, checked, real = loops.lanes, loops.target.checked, loops.form.real
     finite = "stays zero when all arguments are finite"
-    has_lanes = lanes and (checked or any(sweep.initial for sweep in form.sweeps))
-    used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
-    unread = [port.name for port in form.inputs if port.name not in used and not checked]
-    saves = in_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
-    declared: list[tuple[object, Statement]] = [
-        (in_tree, Declare(real, CARRIES, rows, pointer=FIXED)),
-        *((True, carry) for carry in chains),
-        (final_size, _array(loops, FINAL_CARRY, final_size, value=initial)),
+    has_lanes = lanes and (checked or any(sweep.initial for sweep in loops.form.sweeps))
+    locals_where: list[tuple[object, Statement]] = [
         (in_blocks, Declare(real, ANGLE, size=(loops.angle_count,))),
         (checked and lanes, Declare(real, zeros(loops), size=(lanes,), comment=finite)),
         (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
@@ -128,15 +112,42 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
         (in_blocks, Declare("int", BLOCK)),
         (in_tree, Declare("int", ELEMENT)),
         (has_lanes, Declare("int", LANE)),
-        *((True, Unused(loops.ports[name])) for name in unread),
-        (not in_tree and not saves, Unused(WORK)),
     ]
-    return [statement for is_needed, statement in declared if is_needed]
+    declared = [declaration for is_needed, declaration in locals_where if is_needed]
+    return [*_carry_arrays(loops), *declared, *map(Unused, _unread(loops))]
+
+
+def _carry_arrays(loops: LoopFunction) -> list[Statement]:
+    """Declare the carries of trees, which the workspace holds, of one state those of chains, and the final carries."""
+    form, arrays = loops.form, list[Statement]()
+    if widest(form):
+        rows: Value = Address(WORK, form.work * len(form))
+        if loops.needed_size:
+            rows = expression(f"({SIZE} < {loops.needed_size}) ? {WORK} : {{}}", rows)
+        arrays.append(Declare(form.real, CARRIES, rows, pointer=FIXED))
+    for s, sweep in enumerate(form.sweeps):
+        if sweep.initial and form.straight(sweep) and not loops.lanes:
+            arrays.append(_array(loops, loops.carry(s), len(sweep.initial)))
+    if loops.epilogue:
+        initial = f"{{{loops.zero}}}" if loops.needed_size else None
+        size = loops.epilogue.inputs[0].size
+        arrays.append(_array(loops, FINAL_CARRY, size, value=initial))
+    return arrays
+
+
+def _unread(loops: LoopFunction) -> list[str]:
+    """Return the parameters that no statement reads."""
+    used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
+    inputs = () if loops.target.checked else loops.form.inputs
+    unread = [loops.ports[port.name] for port in inputs if port.name not in used]
+    saves = loops.sine_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
+    return unread if saves or widest(loops.form) else [*unread, WORK]
 
 
 def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None) -> Declare:
     """Declare a local array of numbers; vectors begin with a line of the cache."""
-    return Declare(loops.form.real, name, value, size=size, attribute=loops.line)
+    attribute = f"{loops.target.symbol(loops.form.function)}_LINE" if loops.lanes else ""
+    return Declare(loops.form.real, name, value, size=size, attribute=attribute)
 
 
 # -- stages ----------------------------------------------------------------------------------------------------------------------
