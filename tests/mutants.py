@@ -119,6 +119,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             "emission/lanes",
+            "emission/lowering/lane_function",
             "machine/arrays",
             "machine/batch",
             "readback/batches",

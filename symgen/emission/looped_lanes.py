@@ -16,6 +16,8 @@ from symgen.emission.blocks import blocks
 from symgen.emission.definition import calls, parameters, together
 from symgen.emission.lane_steps import angles, lane_step
 from symgen.emission.looped import step_heads, tables_and_loops
+from symgen.emission.lowering.lane_function import Vectors
+from symgen.emission.lowering.lane_function import text as lane_text
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
 from symgen.ir.loops import CONSTANTS, LoopProgram
@@ -45,7 +47,7 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
     for array in arrays:
         array["at"] = place
         place += lanes * int(array["count"])
-    called = calls(form.real, target)
+    vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return loop_work.prototype(loops.form, target) | {
         "parameters": arrays,
         "driver": names,
@@ -60,8 +62,7 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
         "own_sines": any(step["own_sines"] for step in steps),
         "own_loop": any(step["own_loop"] for step in steps),
         "angles": angle_count,
-        "sin": called["sin"],
-        "cos": called["cos"],
+        "step_functions": lane_text(vectors.steps(steps, target.symbol(form.function))),
     }
 
 

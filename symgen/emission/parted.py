@@ -19,6 +19,8 @@ from symgen.emission.definition import calls
 from symgen.emission.lane_steps import angles, braced, refuse, wrapped
 from symgen.emission.lowering import parallel_scan, sequential_scan
 from symgen.emission.lowering.chain import Chain
+from symgen.emission.lowering.lane_function import Vectors
+from symgen.emission.lowering.lane_function import text as lane_text
 from symgen.emission.print import write
 from symgen.emission.statements import check
 from symgen.ir.loops import LoopProgram, Sweep
@@ -79,7 +81,8 @@ def source(form: Form, target: Target) -> str:
     known |= {step["symbol"]: () for step in chain.steps} | {
         name: () for name, _ in chain.functions
     }
-    trig = calls(form.real, target)
+    angle_count = angles(chain.steps, lanes, form.real)
+    vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return render(
         "c99",
         "parted.c.j2",
@@ -99,9 +102,8 @@ def source(form: Form, target: Target) -> str:
         algorithm=write(check(functions, known), C),
         own_sines=any(step["own_sines"] for step in chain.steps),
         own_loop=any(step["own_loop"] for step in chain.steps),
-        angles=angles(chain.steps, lanes, form.real),
-        sin=trig["sin"],
-        cos=trig["cos"],
+        angles=angle_count,
+        step_functions=lane_text(vectors.steps(chain.steps, chain.symbol)),
     )
 
 

@@ -31,7 +31,8 @@ from symgen.emission.backend import Printer
 from symgen.emission.c_text import C
 from symgen.emission.definition import PrintedFunction, calls, parameters, turns
 from symgen.emission.legend import legend
-from symgen.emission.lowering import straight_line
+from symgen.emission.lowering import lane_function, straight_line
+from symgen.emission.lowering.lane_function import Vectors
 from symgen.emission.writer import Turn
 from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import counted, counts_bodies, several, single_real
@@ -179,7 +180,6 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
     inline = target.text.trig == "inline"  # without a branch, in the loop over the states
     turn = _definition.turn_of(program, target) if inline else None
     part = _parts.LINES_OF_MANY if is_cut(program) else None
-    called = calls(program.real, target)
     found = _definition.prototype(program, target)
     found |= lanes.function(
         PrintedFunction(program, target, floors, turn, part),
@@ -191,10 +191,12 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
         "stack": found["bytes"],
         "own_loop": loop,
         "own_sines": loop or turn is not None,
-        "sin": called["sin"],
-        "cos": called["cos"],
     }
-    return found
+    vectors = Vectors(
+        program.real, lanes.lanes(program.real), target.name, calls(program.real, target)
+    )
+    symbol = target.symbol(program.function)
+    return found | {"block": lane_function.text(vectors.block(found, symbol))}
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
