@@ -1,4 +1,4 @@
-"""The C of loop programs is interpreted: a slip anywhere in it is refused, and what only looks otherwise is not."""
+"""The C of loop programs and of functions for many states is interpreted: a slip is refused, another way to write is not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from functools import cache
 
 import pytest
 
+import symgen
+from symgen.certificate import checked_floors
+from symgen.emission import printer
 from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram
-from symgen.readback import loops
+from symgen.ir.program import Bound, Program
+from symgen.pipeline import build
+from symgen.readback import batches, loops
+from symgen.readback.batches import BatchText
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
 from tests.segments import aimed
 from tests.test_point_levels import levels
 from tests.test_pointwise import parted
@@ -149,3 +157,91 @@ def test_how_a_loop_is_written_is_not_asked(old: str, new: str) -> None:
     form, text = segments()
     assert old in text
     assert loops.compare(form, text.replace(old, new)) == []
+
+
+LANES = {
+    "a tail that is too long": ("(lane < lanes) ? lane", "(lane <= lanes) ? lane"),
+    "a tail behind the last state": ("(lanes - 1))*state", "lanes)*state"),
+    "a state too many": ("for (lane = 0; lane < lanes", "for (lane = 0; lane <= lanes"),
+    "an element too few": ("for (k = 0; k < size", "for (k = 1; k < size"),
+    "a stride that is left out": ("own[k*element] = from[k][lane]", "own[k] = from[k][lane]"),
+    "strides exchanged": ("&to[lane*state]", "&to[lane*element]"),
+    "the case of one element after the other": ("if (element == 1)", "if (element != 1)"),
+    "a lane of a result": ("= from[k][lane]", "= from[lane][k]"),
+    "a state that is refused": ("if (status[lane] == 0)", "if (status[lane] >= 0)"),
+    "a state that is not counted": ("if (found[lane] != 0)", "if (found[lane] > 1)"),
+    "a status of another lane": ("status[lane] = found[lane]", "status[lane] = found[0]"),
+}
+DRIVER = {
+    "a block too few": ("first < count; first +=", "first + 7 < count; first +="),
+    "a block of other length": ("first += 8", "first += 7"),
+    "a tail that is missed": ("(int)(count - first) : 8", "8 : 8"),
+    "a state of an argument": ("&q[first*q_state]", "&q[first*v_state]"),
+    "an element of an argument": ("q_state, q_element, 4", "q_state, v_element, 4"),
+    "an argument that is not read": (
+        "        scara_load(&v[first*v_state], v_state, v_element, 4, lanes, v_block);\n",
+        "",
+    ),
+    "arguments exchanged": ("q_block, v_block, tau_block,", "q_block, tau_block, v_block,"),
+    "a result that is not stored": (
+        "        scara_store(a_block, found, 4, lanes, &a[first*a_state], a_state, a_element);\n",
+        "",
+    ),
+    "statuses of another block": ("&status[first])", "&status[0])"),
+    "a count that is left out": ("refused += scara_count", "refused = scara_count"),
+    "an argument of the batch": ("q, 4, 1, v, 4, 1", "v, 4, 1, q, 4, 1"),
+    "a stride of the batch": ("tau, 4, 1, a, 4, 1", "tau, 4, 1, a, 1, 4"),
+}
+BLOCK = {
+    "another lane": ("v[0][lane]*v[0][lane]", "v[0][0]*v[0][lane]"),
+    "a lane too few": (
+        "lane < 8; ++lane) {\n        /* joint",
+        "lane < 7; ++lane) {\n        /* joint",
+    ),
+    "an element": ("tau[1][lane]", "tau[2][lane]"),
+    "an operation": ("D_1 = M_1_1 -", "D_1 = M_1_1 +"),
+    "a result": ("a[1][lane] = out_a_1", "a[1][lane] = out_a_0"),
+    "a status": ("scara_DIVISOR :", "scara_NOT_FINITE :"),
+    "a bound": (">= 0.30124", ">= 0.20124"),
+    "a result that is not compared": ("(0.0*a[3][lane]) +", "(0.0*a[2][lane]) +"),
+    "an argument that is not compared": ("(0.0*q[3][lane])", "(0.0*q[2][lane])"),
+    "a status of one lane": ("status[lane] =", "status[0] ="),
+    "a condition turned": ("!(none >= 0.0)", "(none >= 0.0)"),
+    "a place of work": ("work[0][lane] >=", "a[0][lane] >="),
+}
+
+
+@cache
+def batch() -> tuple[Program, BatchText, dict[int, Bound]]:
+    """Forward dynamics of an arm for many states, checked."""
+    mechanism, text = symgen.load("scara"), TextOptions("auto", checked=True, batch=True)
+    options = ProgramOptions()
+    programs = build.programs(mechanism, ["forward_dynamics"], options)
+    floors = checked_floors(mechanism, programs, options, text)
+    target = Target("scara", mechanism.sizes, text)
+    files = printer().batches(programs, target, floors)
+    source = files[target.file_of_many("forward_dynamics")]
+    read = BatchText(source, files[target.lanes], files[target.batch])
+    return programs["forward_dynamics"], read, floors["forward_dynamics"]
+
+
+def _compared(text: BatchText) -> list[str]:
+    program, _, floors = batch()
+    return batches.compare(program, text, "scara", True, floors)
+
+
+@pytest.mark.parametrize("slip", LANES)
+def test_a_slip_in_reading_and_writing_lanes_is_refused(slip: str) -> None:
+    (old, new), (_, text, _) = LANES[slip], batch()
+    assert old in text.lanes
+    (sentence,) = _compared(text._replace(lanes=text.lanes.replace(old, new, 1)))
+    assert "scara_forward_dynamics_" in sentence
+
+
+@pytest.mark.parametrize("slip", [*DRIVER, *BLOCK])
+def test_a_slip_in_a_function_for_many_states_is_refused(slip: str) -> None:
+    (old, new), (_, text, _) = (DRIVER | BLOCK)[slip], batch()
+    assert old in text.source
+    assert _compared(text) == []
+    (sentence,) = _compared(text._replace(source=text.source.replace(old, new, 1)))
+    assert len(sentence) > 20

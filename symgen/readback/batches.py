@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count as numbers_from
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -180,66 +180,82 @@ def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: A
 
 def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
     """Return the block of a loop program; ProgramError where a lane does something else."""
-    function, symbol = reader.block_function, reader.block_symbol
-    steps = {
-        text.symbol: loops.read_step(text, reader.reading)
-        for text in loops.steps_by_symbol(form, f"{reader.symbol}_lanes")
-        if text.symbol in reader.reading.functions
-    }
-    lanes = max((step.lanes for step in steps.values()), default=1)
-    terms = Terms(REALS[form.real])
-    wanted = [loops.expected_results(form, terms, lane) for lane in range(lanes)]
-    owed = of_steps(form)
-    names = [node.name for node in function.decl.type.args.params]
-    ports = (*form.inputs, *form.outputs)
-    if len(names) != len(ports) + 1 + reader.checked:
-        raise ProgramError(f"{symbol} has {len(names)} parameters")
+    block = _LoopBlock(reader, form)
+    run = block.run({})
+    run.require_results()
+    _require_statuses(
+        reader, run.comparisons, run.status, lambda failing: block.run(failing).status
+    )
+    cells = run.work.cells
+    used = max((at + 1 for at, cell in enumerate(cells) if cell is not None), default=0)
+    return Block(form.inputs, form.outputs, block.lanes, used, reader.checked, has_work=True)
 
-    def run(failing: Mapping[int, int]) -> tuple[list[Memory], Comparisons, Memory, Memory]:
+
+class _LoopBlock:
+    """The block of a loop program."""
+
+    def __init__(self, reader: _Reader, form: LoopProgram) -> None:
+        self.reader, self.form = reader, form
+        self.steps = {
+            text.symbol: loops.read_step(text, reader.reading)
+            for text in loops.steps_by_symbol(form, f"{reader.symbol}_lanes")
+            if text.symbol in reader.reading.functions
+        }
+        self.lanes = max((step.lanes for step in self.steps.values()), default=1)
+        self.terms = Terms(REALS[form.real])
+        self.wanted = [loops.expected_results(form, self.terms, lane) for lane in range(self.lanes)]
+        self.names = [node.name for node in reader.block_function.decl.type.args.params]
+        ports = [port.name for port in (*form.inputs, *form.outputs)]
+        given = [name.rstrip("_") for name in self.names[: len(ports)]]
+        if given != ports or len(self.names) != len(ports) + 1 + reader.checked:
+            raise ProgramError(f"{reader.block_symbol} has the parameters {', '.join(self.names)}")
+
+    def run(self, failing: Mapping[int, int]) -> _LoopBlockRun:
+        """Run the block."""
+        return _LoopBlockRun(self, failing)
+
+
+class _LoopBlockRun:
+    """A run of the block of a loop program."""
+
+    def __init__(self, block: _LoopBlock, failing: Mapping[int, int]) -> None:
+        self.block = block
+        reader, form, terms, lanes = block.reader, block.form, block.terms, block.lanes
         terms.line = 0
-        comparisons = Comparisons(
-            [_loop_comparisons(form, terms, wanted[lane], lane) for lane in range(lanes)]
-            if reader.checked
-            else [],
-            failing,
+        checked = range(lanes if reader.checked else 0)
+        self.comparisons = Comparisons(
+            [_loop_comparisons(form, terms, block.wanted[lane], lane) for lane in checked], failing
         )
-        own: Mapping[str, Any] = steps
+        steps: Mapping[str, Any] = block.steps
         if reader.checked:
-            own = {
-                known: GuardedStep(step, comparisons, owed, loops.results_of)
-                for known, step in steps.items()
+            owed = of_steps(form)
+            steps = {
+                symbol: GuardedStep(step, self.comparisons, owed, loops.results_of)
+                for symbol, step in steps.items()
             }
-        machine = reader.reading.machine(terms, steps=own)
-        machine.compare = comparisons if reader.checked else None
+        machine = reader.reading.machine(terms, steps=steps)
+        machine.compare = self.comparisons if reader.checked else None
         loops.add_tables(machine, reader.tables)
         machine.patience = 100_000 + 100 * len(terms.terms)
-        memories = []
-        for port, parameter in zip(ports, names, strict=False):
-            if parameter.rstrip("_") != port.name:
-                raise ProgramError(f"{parameter} of {symbol} is not {port.name}")
-            cells: list[Any] = [None] * (port.size * lanes)
-            if port in form.inputs:
-                cells = [
-                    terms.of("argument", port.name, k, lane)
-                    for k in range(port.size)
-                    for lane in range(lanes)
-                ]
-            memories.append(Memory(parameter, cells, port in form.inputs))
-        work = Memory(names[len(ports)], [None] * reader.work)
-        status = Memory("status", [None] * lanes, integers=True)
-        pointers = [array(memory, lanes) for memory in (*memories, work)]
-        machine.call(symbol, [*pointers, *([array(status)] if reader.checked else [])])
-        return memories[len(form.inputs) :], comparisons, status, work
+        arguments = [
+            Memory(port.name, loops.cells_of_lanes(port, terms, lanes), True)
+            for port in form.inputs
+        ]
+        self.results = [Memory(port.name, [None] * (port.size * lanes)) for port in form.outputs]
+        self.work = Memory(block.names[len(arguments) + len(self.results)], [None] * reader.work)
+        self.status = Memory("status", [None] * lanes, integers=True)
+        pointers = [array(memory, lanes) for memory in (*arguments, *self.results, self.work)]
+        statuses = [array(self.status)] if reader.checked else []
+        machine.call(reader.block_symbol, [*pointers, *statuses])
 
-    results, made, status, work = run({})
-    for port, memory in zip(form.outputs, results, strict=True):
-        for at, cell in enumerate(memory.cells):
-            k, lane = divmod(at, lanes)
-            if cell is not wanted[lane][port.name][k]:
-                raise ProgramError(f"lane {lane}: {loops.told(memory.name, k, cell)}")
-    _require_statuses(reader, made, status, lambda failing: run(failing)[2])
-    used = max((at + 1 for at, cell in enumerate(work.cells) if cell is not None), default=0)
-    return Block(form.inputs, form.outputs, lanes, used, reader.checked, has_work=True)
+    def require_results(self) -> None:
+        """Raise ProgramError where a result is not the loop program's."""
+        lanes = self.block.lanes
+        for port, memory in zip(self.block.form.outputs, self.results, strict=True):
+            for at, cell in enumerate(memory.cells):
+                k, lane = divmod(at, lanes)
+                if cell is not self.block.wanted[lane][port.name][k]:
+                    raise ProgramError(f"lane {lane}: {loops.told(memory.name, k, cell)}")
 
 
 def _loop_comparisons(
@@ -264,11 +280,37 @@ class Block:
     """Numbers of the caller's array that it stores to."""
     checked: bool
     has_work: bool = False
-    statuses: Mapping[Term, int] | None = None
+    statuses: Mapping[Term, int] = field(default_factory=dict)
     """The status of each state, by the operation of its elements."""
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
         """Apply the block to memory."""
+        arrays = self._arrays(machine, arguments, node)
+        for lane in range(self.lanes):
+            operands = [
+                machine.load(pointer.memory, pointer.at + k * self.lanes + lane, node)
+                for pointer, port in zip(arrays, self.inputs, strict=False)
+                for k in range(port.size)
+            ]
+            call = machine.terms.of("block", *operands)
+            if call not in self.statuses:
+                raise machine.refuse(node, f"lane {lane} is not one state")
+            for place, port in enumerate(self.outputs):
+                pointer = arrays[len(self.inputs) + place]
+                for k in range(port.size):
+                    term = machine.terms.of("result", call, place, k)
+                    machine.store(pointer.memory, pointer.at + k * self.lanes + lane, term, node)
+            if self.checked:
+                status = arguments[-1]
+                machine.store(status.memory, status.at + lane, self.statuses[call], node)
+        if self.has_work:
+            work = arrays[-1]
+            work.memory.cells[work.at : work.at + self.used] = [None] * self.used
+
+    def _arrays(
+        self, machine: Machine, arguments: Sequence[Pointer], node: Any
+    ) -> Sequence[Pointer]:
+        """Return the arrays of real numbers of a call; ProgramError where one has no room."""
         ports = (*self.inputs, *self.outputs)
         if len(arguments) != len(ports) + self.has_work + self.checked:
             raise machine.refuse(node, f"a block is given {len(arguments)} arguments")
@@ -279,28 +321,10 @@ class Block:
             if pointer.shape != (self.lanes,) or pointer.memory.integers or outside:
                 raise machine.refuse(node, f"{pointer.memory.name} has no room for a block")
         self._require_apart(machine, arrays, rooms, node)
-        for lane in range(self.lanes):
-            operands = [
-                machine.load(pointer.memory, pointer.at + k * self.lanes + lane, node)
-                for pointer, port in zip(arrays, self.inputs, strict=False)
-                for k in range(port.size)
-            ]
-            call = machine.terms.of("block", *operands)
-            if self.statuses is not None and call not in self.statuses:
-                raise machine.refuse(node, f"lane {lane} is not one state")
-            for place, port in enumerate(self.outputs):
-                pointer = arrays[len(self.inputs) + place]
-                for k in range(port.size):
-                    term = machine.terms.of("result", call, place, k)
-                    machine.store(pointer.memory, pointer.at + k * self.lanes + lane, term, node)
-            if self.checked and self.statuses is not None:
-                status = arguments[-1]
-                if not status.memory.integers or status.at + self.lanes > status.high:
-                    raise machine.refuse(node, "the statuses of a block have no room")
-                machine.store(status.memory, status.at + lane, self.statuses[call], node)
-        if self.has_work:
-            work = arrays[-1]
-            work.memory.cells[work.at : work.at + self.used] = [None] * self.used
+        status = arguments[-1]
+        if self.checked and (not status.memory.integers or status.at + self.lanes > status.high):
+            raise machine.refuse(node, "the statuses of a block have no room")
+        return arrays
 
     @staticmethod
     def _require_apart(
@@ -469,20 +493,22 @@ class _Call:
         returned = self._run(statuses)
         called = "batch" if self.case.batch else "strided"
         where = f"{self.reader.symbol}_{called} of {self.case.states} states"
-        for memory, cells in zip(self.memories, expected, strict=True):
+        for memory, cells, layout in zip(self.memories, expected, self.case.layouts, strict=True):
             for at, (cell, wanted) in enumerate(zip(memory.cells, cells, strict=True)):
                 if cell is not wanted:
-                    layout = self.case.layouts[self.memories.index(memory)]
                     return f"{where}, {layout}: {memory.name}[{at}] is not what it should be"
-        if self.refused and any(cell is not None for cell in self.work.cells):
-            return f"{where}: an array that is too small is stored to"
-        if not self.block.checked:
-            return "" if returned is None else f"{where} returns {returned}"
-        none = 5 if self.refused else None
-        wanted_statuses = [statuses[call] if none is None else none for call in calls]
-        if returned != sum(status != 0 for status in wanted_statuses):
+        return self._status_difference(where, returned, [statuses[call] for call in calls])
+
+    def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:
+        """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
+        if self.refused:
+            statuses = [STATUSES.index("NO_WORK")] * self.count
+            if any(cell is not None for cell in self.work.cells):
+                return f"{where}: an array that is too small is stored to"
+        if returned != (sum(status != 0 for status in statuses) if self.block.checked else None):
             return f"{where} returns {returned}"
-        if self.status.cells != (wanted_statuses if self.case.statuses else [None] * self.count):
+        asked = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if asked else [None] * self.count):
             return f"{where}: the statuses are not those of the states"
         return ""
 

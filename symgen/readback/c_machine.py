@@ -380,25 +380,30 @@ class Machine:
     def _converted(self, kind: Kind, value: Any, node: Any) -> Any:
         """Return a value as a type has it; ProgramError where it is of another type."""
         if kind.form == "pointer":
-            if value == 0 and isinstance(value, int):
-                return value
-            if (
-                isinstance(value, Pointer)
-                and value.shape == kind.sizes
-                and value.memory.integers == (kind.base in WIDTHS)
-            ):
-                return value
-        elif kind.form == "" and kind.base in WIDTHS:
-            if isinstance(value, int) and abs(value) < WIDTHS[kind.base]:
-                return int(value)
-        elif kind.form == "" and kind.base == self.terms.real.name:
-            if isinstance(value, Term):
-                return value
-        elif kind.form == "" and isinstance(value, Mapping):
-            several = any(isinstance(field, Pointer) for field in value.values())
-            if kind.base == "struct" or kind.base.endswith("_turns" if several else "_pair"):
-                return value
-        raise self.refuse(node, f"a value of another type than {kind.base} is given")
+            right = self._is_pointer(kind, value)
+        elif kind.base in WIDTHS:
+            right = isinstance(value, int) and abs(value) < WIDTHS[kind.base]
+            value = int(value) if right else value
+        elif kind.base == self.terms.real.name:
+            right = isinstance(value, Term)
+        else:
+            right = isinstance(value, Mapping) and self._is_struct(kind, value)
+        if not right or kind.form == "array":
+            raise self.refuse(node, f"a value of another type than {kind.base} is given")
+        return value
+
+    @staticmethod
+    def _is_pointer(kind: Kind, value: Any) -> bool:
+        """True if a value is a pointer of that type, or none."""
+        if not isinstance(value, Pointer):
+            return isinstance(value, int) and value == 0
+        return value.shape == kind.sizes and value.memory.integers == (kind.base in WIDTHS)
+
+    @staticmethod
+    def _is_struct(kind: Kind, value: Mapping[str, Any]) -> bool:
+        """True if sines and cosines are of that type: those of one angle, or arrays of them."""
+        several = any(isinstance(field, Pointer) for field in value.values())
+        return kind.base == "struct" or kind.base.endswith("_turns" if several else "_pair")
 
     # -- types --
 

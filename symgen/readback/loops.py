@@ -285,11 +285,7 @@ class RowRun:
             memory = Memory(parameter.name, [None] * room, role="result")
             if port in program.inputs:
                 memory.constant, memory.role = True, "argument"
-                memory.cells = [
-                    terms.of("argument", port.name, k, lane)
-                    for k in range(port.size)
-                    for lane in range(parameter.lanes or 1)
-                ]
+                memory.cells = cells_of_lanes(port, terms, parameter.lanes or 1)
             self.memories.append(memory)
         self.rows = [
             terms_of_rows(program, self.memories, parameters, lane, terms)
@@ -380,6 +376,13 @@ def argument_terms(
         port.name: [terms.of("argument", port.name, k, lane) for k in range(port.size)]
         for port in form.inputs
     }
+
+
+def cells_of_lanes(port: Port, terms: Terms, lanes: int) -> list[Term]:
+    """Return the elements of an argument in an array of so many lanes."""
+    return [
+        terms.of("argument", port.name, k, lane) for k in range(port.size) for lane in range(lanes)
+    ]
 
 
 def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str, list[Term]]:
@@ -513,6 +516,11 @@ class _Reader:
                 *differences,
                 f"{self.symbol} has {len(self.parameters)} parameters, not {count}",
             ]
+        return differences + self._port_differences() + self._work_differences()
+
+    def _port_differences(self) -> list[str]:
+        """List the differences of the arguments and results."""
+        differences = []
         for k, (port, shape) in enumerate(zip(self.ports, shapes(self.form), strict=True)):
             const, real, parameter, size = self.parameters[k]
             sizes = {
@@ -525,6 +533,11 @@ class _Reader:
                 differences.append(
                     f"parameter {k} is {'const ' * const}{real} {parameter}[{size}], not {port.name}"
                 )
+        return differences
+
+    def _work_differences(self) -> list[str]:
+        """List the differences of the array that the caller provides, and of its size."""
+        differences = []
         const, real, parameter, size = self.parameters[len(self.ports)]
         macro = f"{self.name}_{WORK.upper()}"
         if const or real != self.form.real or not (size == macro or INDEX.fullmatch(size)):
