@@ -187,7 +187,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ("pipeline/loops/planar_segments", "methods/fixman/segments"), ("tests/test_pointwise.py",)
     ),
     **dict.fromkeys(
-        ("pipeline/loops/planar_scan", "methods/fixman/levels"), ("tests/test_point_levels.py",)
+        ("pipeline/loops/chains", "pipeline/loops/planar_scan", "methods/fixman/levels"),
+        ("tests/test_point_levels.py",),
     ),
     "pipeline/loops": ("tests/test_looping.py",),
     "ir/loops": (
