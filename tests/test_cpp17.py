@@ -14,7 +14,7 @@ import pytest
 import symgen
 from symgen import cli, emission
 from symgen.delivery.contents import FolderContents
-from symgen.delivery.folder import write
+from symgen.delivery.folder import texts, write
 from symgen.emission.backends import c99, cpp17
 from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import Sizes
@@ -61,11 +61,13 @@ def put(folder: Path, **options: Any) -> dict[str, Any]:
     programs = arm()
     return write(
         folder,
-        FolderContents(
-            mechanism(),
-            programs,
-            text=TextOptions(wrap=("cpp17",), **options),
-            cases=cases(programs),
+        texts(
+            FolderContents(
+                mechanism(),
+                programs,
+                text=TextOptions(wrap=("cpp17",), **options),
+                cases=cases(programs),
+            )
         ),
     )
 
@@ -301,7 +303,7 @@ def test_the_sample_of_the_readme_runs(scara: Path) -> None:
 
 
 def test_only_on_request(tmp_path: Path) -> None:
-    plain = write(tmp_path / "plain", FolderContents(mechanism(), arm()))
+    plain = write(tmp_path / "plain", texts(FolderContents(mechanism(), arm())))
     wrapped = put(tmp_path / "wrapped")
     assert set(wrapped["files"]) - set(plain["files"]) == {"arm.hpp"}
     assert wrapped["options"]["wrap"] == ["cpp17"]
@@ -428,8 +430,13 @@ def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
     programs = arm()
     write(
         tmp_path / "other",
-        FolderContents(
-            mechanism("other"), programs, text=TextOptions(wrap=("cpp17",)), cases=cases(programs)
+        texts(
+            FolderContents(
+                mechanism("other"),
+                programs,
+                text=TextOptions(wrap=("cpp17",)),
+                cases=cases(programs),
+            )
         ),
     )
     found = f"add_subdirectory({installed / 'arm'} arm)\nadd_subdirectory(other)"

@@ -58,7 +58,11 @@ def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
     write(
         tmp_path / "arm",
-        FolderContents(mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs)),
+        texts(
+            FolderContents(
+                mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs)
+            )
+        ),
     )
     (tmp_path / "main.c").write_text(MAIN)
     done = link(tmp_path, "arm")
@@ -89,7 +93,9 @@ def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) ->
 def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
     write(
         tmp_path / "arm",
-        FolderContents(mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm())),
+        texts(
+            FolderContents(mechanism(), arm(), text=TextOptions(target="host"), cases=cases(arm()))
+        ),
     )
     for file in ("arm_selftest.c", "firmware/main.c"):
         done = run(
@@ -193,7 +199,7 @@ def put(folder: Path, name: str = "arm", alone: bool = True, few: bool = False) 
     programs = {"mass_matrix": arm()["mass_matrix"]} if few else arm()
     return write(
         folder,
-        FolderContents(mechanism(name), programs, cases=cases(programs)),
+        texts(FolderContents(mechanism(name), programs, cases=cases(programs))),
         functions_only=alone,
     )
 

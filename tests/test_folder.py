@@ -73,12 +73,14 @@ def put(
     programs = arm(real)
     return write(
         folder,
-        FolderContents(
-            mechanism(),
-            programs,
-            options=ProgramOptions(real, frame=frame),
-            text=TextOptions(trig),
-            cases=cases(programs, 1e-12 if real == "double" else 1e-4),
+        texts(
+            FolderContents(
+                mechanism(),
+                programs,
+                options=ProgramOptions(real, frame=frame),
+                text=TextOptions(trig),
+                cases=cases(programs, 1e-12 if real == "double" else 1e-4),
+            )
         ),
     )
 
@@ -267,17 +269,19 @@ def test_payload_and_few_functions(tmp_path: Path) -> None:
     programs = {"gravity_force": gravity(payload=True)}
     write(
         tmp_path / "arm",
-        FolderContents(
-            mechanism(),
-            programs,
-            name="my arm",
-            cases=cases(programs),
-            options=ProgramOptions(payload="lower"),
+        texts(
+            FolderContents(
+                mechanism(),
+                programs,
+                name="my arm",
+                cases=cases(programs),
+                options=ProgramOptions(payload="lower"),
+            )
         ),
     )
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
-    write(tmp_path / "none", FolderContents(mechanism(), programs))
+    write(tmp_path / "none", texts(FolderContents(mechanism(), programs)))
     unjudged = "gravity_force: not judged, at no state here has double a digit of it\n"
     assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
 
@@ -351,7 +355,7 @@ def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
         odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n"
     )
     programs = arm()
-    write(tmp_path / "odd", FolderContents(odd, programs, cases=cases(programs)))
+    write(tmp_path / "odd", texts(FolderContents(odd, programs, cases=cases(programs))))
     assert selftest(tmp_path / "odd").returncode == 0
 
 
@@ -378,7 +382,9 @@ def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> 
     (folder / "notes.txt").write_text("mine")
     (folder / "build").mkdir()
     (folder / "dangling").symlink_to("nowhere")
-    manifest = write(folder, FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
+    manifest = write(
+        folder, texts(FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
+    )
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         [*manifest["files"], "build", "dangling", "notes.txt"]
     )
@@ -430,7 +436,9 @@ def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
             put(tmp_path / "full")
         assert (tmp_path / "full" / "arm.h").read_text() == "mine"
     put(tmp_path / "arm")
-    write(tmp_path / "arm", FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
+    write(
+        tmp_path / "arm", texts(FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
+    )
     (tmp_path / "arm" / "arm_gravity_force.c").write_text("mine")
     with pytest.raises(RequestError, match=r"arm_gravity_force.c was not written by symgen"):
         put(tmp_path / "arm")

@@ -44,18 +44,18 @@ FUNCTION_ENDINGS = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", "_assemble
 
 
 def write(
-    folder: str | PathLike[str], contents: FolderContents, functions_only: bool = False
+    folder: str | PathLike[str], files: Mapping[str, str], functions_only: bool = False
 ) -> dict[str, Any]:
-    """Write the folder; return the manifest.
+    """Write the folder with the files that `texts` gives; return the manifest.
 
     An existing folder is replaced when symgen wrote it; files in it that symgen did not write are kept. With `functions_only`
     it holds the functions and their headers, nothing else, not even the manifest. Raises RequestError when something else is at
     that place, or when the disk refuses.
     """
-    files = texts(contents)
     facts: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
-        files = _functions_only(files, facts["functions"].values(), contents.text.wrap)
+        wraps = facts["options"].get("wrap", ())
+        files = _functions_only(files, facts["functions"].values(), wraps)
         facts["files"] = sorted(files)
     replace_folder(Path(folder), files, facts["robot"])
     return facts
@@ -80,7 +80,8 @@ def texts(contents: FolderContents) -> dict[str, str]:
 
     target, programs, text = contents.target, contents.programs, contents.text
     facts = manifest(contents)
-    sources = _sources(contents)
+    functions = printer().texts(programs, target, floors=contents.floors)
+    sources = _sources(contents, functions)
     files = dict(sources.texts)
     files[f"{target.name}.toml"] = to_toml(contents.mechanism)
     common = _common_context(contents, facts["real"])
@@ -142,11 +143,10 @@ class _Sources:
         self.shared += [{"name": library, "file": file} for file in texts if file.endswith(".c")]
 
 
-def _sources(contents: FolderContents) -> _Sources:
-    """Print the functions, the driver of their loops, the setter of their parameters, and the wrappers."""
+def _sources(contents: FolderContents, functions: Mapping[str, str]) -> _Sources:
+    """Print the setter of parameters and the wrappers; list them with the files of the functions, as CMake builds them."""
     programs, target, floors = contents.programs, contents.target, contents.floors
     backend = printer()
-    functions = backend.texts(programs, target, floors=floors)
     setter = (
         backend.adjustable(contents.parameters, unrolled(programs), target)
         if contents.parameters
@@ -155,7 +155,7 @@ def _sources(contents: FolderContents) -> _Sources:
     beside = [*setter, *backend.assembling(programs, target)]  # the driver is among `functions`
     batch_header = [target.batch] if target.text.batch else []
     sources = _Sources(
-        functions | setter,
+        {**functions, **setter},
         [target.file(name) for name in programs] + [f for f in beside if f.endswith(".c")],
         [target.header, *batch_header, *(f for f in beside if f.endswith(".h"))],
     )

@@ -181,7 +181,7 @@ def deliver(
         left_out=absent,
         missing=missing,
     )
-    return folder.write(out, contents, functions_only)  # → C
+    return folder.write(out, folder.texts(contents), functions_only)  # → C
 
 
 def _evidence(
