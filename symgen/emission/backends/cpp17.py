@@ -7,6 +7,7 @@ nothing, so that it can be built with -fno-exceptions and -fno-rtti.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from symgen.emission import adjustable, checks, printer, render
@@ -30,8 +31,8 @@ from symgen.vocabulary.functions import FUNCTIONS, REGROUP
 from symgen.vocabulary.target import Target
 
 NAME = "cpp17"
-TYPES = ("parameters", "prepared")
-"""Types of the namespace, which no argument is called as."""
+LANGUAGE = replace(C, reserved=C.reserved | {"parameters", "prepared"})
+"""C++ reserves the names that C does; further, no argument has the name of a type of the namespace."""
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
@@ -58,7 +59,8 @@ def _function(
     program: Form, target: Target, returned: Callable[..., dict[str, Any]]
 ) -> dict[str, Any]:
     names = {
-        port: C.local(name, TYPES) for port, name in printer().parameters(program, target).items()
+        port: LANGUAGE.local(name, ())
+        for port, name in printer().parameters(program, target).items()
     }
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
@@ -98,11 +100,11 @@ def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
     """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
     if not program.looped:
         return {"work": "", "size": "", "count": ""}
-    work = C.local("work", taken)
+    work = LANGUAGE.local("work", taken)
     return {
         "work": work,
         "size": ", static_cast<int>(WORK)" if target.checked else "",
-        "count": C.local("size", taken | {work}),
+        "count": LANGUAGE.local("size", taken | {work}),
     }
 
 
