@@ -80,6 +80,7 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
     def comment(words: str) -> str:
         return f" /* {words} */" if words else ""
 
+    # One switch over the kinds of statements.
     match statement:
         case s.Declare():
             given = "" if statement.value is None else f" = {text(statement.value)}"

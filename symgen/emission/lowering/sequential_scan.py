@@ -44,6 +44,7 @@ from symgen.ir.loops import (
     SequentialScan,
     Sweep,
 )
+from symgen.ir.program import Program
 
 
 class Carry(NamedTuple):
@@ -116,20 +117,9 @@ class Lowering:
         chain, idle, carry = self.chain, self.idle, self.layout.carries[s]
         kind = "inward" if sweep.inward else "outward"
         step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
-        loads = [port.name for port in step.inputs if port.name in chain.arrays]
-        stores = [port.name for port in step.outputs if port.name in chain.arrays]
-        buffers = [name for name in chain.arrays if name in (*loads, *stores)]
+        used = {port.name for port in (*step.inputs, *step.outputs)}
+        buffers = [name for name in chain.arrays if name in used]
         initial = () if s in self.scanned else sweep.initial
-        link = expression("{} + row", Element("places", LANE))
-        row = body(
-            chain.pointer("handed", "behind"),
-            (Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads),
-            chain.call(step, self._places(sweep)),
-            self._carry_of_idle_parts(sweep) if idle else None,
-            self._stores(stores, link) if stores else None,
-            Assign("behind", "before"),
-            Assign("before", "handed"),
-        )
         group = body(
             chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
             chain.pointer("before", Address(NUMBERS, self._of_group(carry)), POINTER),
@@ -142,10 +132,26 @@ class Lowering:
             body(*integers("k"), self._numbers_of_parts("idle")) if idle else None,
             chain.unused(buffers),
             (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial)),
-            chain.over_rows(sweep.inward, row),
+            chain.over_rows(sweep.inward, self._row(sweep, step)),
         )
         ends = "inward, from the segments' last" if sweep.inward else "outward, from their first"
         return chain.group_function(f"swept_{s + 1}", group, f"{ends} links: one group of segments")
+
+    def _row(self, sweep: Sweep, step: Program) -> tuple[Statement, ...]:
+        """Return what a sweep does in one row: loads, the step, stores, and the exchange of the two carries."""
+        arrays = self.chain.arrays
+        loads = [port.name for port in step.inputs if port.name in arrays]
+        stores = [port.name for port in step.outputs if port.name in arrays]
+        link = expression("{} + row", Element("places", LANE))
+        return body(
+            self.chain.pointer("handed", "behind"),
+            (Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads),
+            self.chain.call(step, self._places(sweep)),
+            self._carry_of_idle_parts(sweep) if self.idle else None,
+            self._stores(stores, link) if stores else None,
+            Assign("behind", "before"),
+            Assign("before", "handed"),
+        )
 
     def _of_group(self, carry: Carry) -> str:
         """Return the index of the first carry of a group in the caller's array."""
