@@ -49,6 +49,8 @@ GEOMETRY = (
     "along",
 )
 CENTRE = ("centre_x", "centre_y", "centre_z")
+COMPARED_FIRST = 4
+"""Links whose numbers tell most columns apart, so that few are compared whole."""
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
@@ -114,16 +116,28 @@ class Columns:
         """The fewest for these links. What is `apart` has a column of its own, whatever it is."""
         common: dict[str, Constant] = {}
         column: dict[str, int] = {}
-        known: dict[tuple[Any, ...], int] = {}
-        for name in rows[0]:
-            told = tuple(k.told_by(row[name]) for row in rows)
-            if name in apart:
-                column[name] = known[name, told] = len(known)
-            elif len(set(told)) == 1:
-                common[name] = rows[0][name]
-            else:
-                column[name] = known.setdefault(told, len(known))
-        return cls(common, column, len(known))
+        shared: dict[tuple[Any, ...], list[str]] = {}
+        width = 0
+        for name, first in rows[0].items():
+            if name not in apart and all(k.alike(row[name], first) for row in rows):
+                common[name] = first
+                continue
+            start = tuple(k.told_by(row[name]) for row in rows[:COMPARED_FIRST])
+            similar = () if name in apart else shared.setdefault(start, [])
+            equal = (
+                candidate
+                for candidate in similar
+                if all(k.alike(row[name], row[candidate]) for row in rows)
+            )
+            same = next(equal, None)
+            if same is not None:
+                column[name] = column[same]
+                continue
+            column[name] = width
+            width += 1
+            if name not in apart:
+                shared[start].append(name)
+        return cls(common, column, width)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -84,9 +84,12 @@ class Adjustable:
 
 def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable, ...]:
     """What is asked for, each once, in the order of the description. UnknownName and ArgumentError say what cannot be."""
+    words = dict.fromkeys(asked)
+    if not words:
+        return ()
     known = _known(mechanism)
     wanted: set[str] = set()
-    for word in dict.fromkeys(asked):
+    for word in words:
         wanted.update(_resolve(mechanism, word, known))
     parameters = tuple(parameter for parameter in known.values() if parameter.name in wanted)
     compensated = {part.link for part in mechanism.borne}

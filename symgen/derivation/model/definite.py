@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from symgen.derivation import constants as k
-from symgen.derivation.model.links import body_inertia, full
+from symgen.derivation.model.links import body_inertia, centred_inertia, full
 from symgen.mechanism.mechanism import Body, Mechanism
 
 
@@ -19,7 +19,7 @@ def indefinite(mechanism: Mechanism) -> tuple[str, str] | None:
 
 def _lack(body: Body) -> tuple[str, str] | None:
     with k.speaking_of(f"link '{body.name}'"):
-        inertia = body_inertia(body)
+        inertia = centred_inertia(body.parts[0]) if len(body.parts) == 1 else body_inertia(body)
         if not inertia.m > 0:
             return body.name, "has no mass"
         h, S = inertia.h, full(inertia.S)

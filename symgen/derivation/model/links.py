@@ -199,14 +199,18 @@ class Model:
         return Frame(name, body, k.product(back, rotation), k.apply(back, k.sub(shift, origin)))
 
 
-def _part_inertia(part: Part) -> Inertia:
-    """A declared part, about its body's frame: moments about the centre turned into Σ, then moved by its pose."""
+def centred_inertia(part: Part) -> Inertia:
+    """A declared part about its mass centre, in its own axes: moments turned into Σ."""
     xx, xy, xz, yy, yz, zz = (k.rational(x) for x in part.moments)
     half = (xx + yy + zz) / 2
-    centred = Inertia(
+    return Inertia(
         k.rational(part.mass), k.ORIGIN, (half - xx, -xy, -xz, half - yy, -yz, half - zz)
     )
-    return centred.seen_from(*k.displacement(part.pose))
+
+
+def _part_inertia(part: Part) -> Inertia:
+    """A declared part, about its body's frame."""
+    return centred_inertia(part).seen_from(*k.displacement(part.pose))
 
 
 def body_inertia(body: Body) -> Inertia:

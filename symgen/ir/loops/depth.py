@@ -43,7 +43,8 @@ def _no_function(*_: Any) -> Any:
     raise NotImplementedError
 
 
-_DEPTHS = Numbers(lambda _: _Depth(0), *[_no_function] * 5)
+_OF_CONSTANTS = _Depth(0)
+_DEPTHS = Numbers(lambda _: _OF_CONSTANTS, *[_no_function] * 5)
 
 
 class _DepthOfSteps:
