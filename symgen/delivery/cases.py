@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -301,6 +302,7 @@ def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
         yield from values
 
 
+@lru_cache(maxsize=1 << 12)
 def _rounded_up(value: Number) -> Fraction:
     """To three digits: a tolerance is no more exact than that."""
     exact = Fraction(value)

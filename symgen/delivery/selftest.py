@@ -19,6 +19,7 @@ from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
+from symgen.support.collector import collector_at_rest
 from symgen.verification import running_error
 from symgen.verification.adjusted import given
 from symgen.verification.evaluating import flat, over
@@ -48,7 +49,10 @@ def cases(
     loops = [form for form in programs.values() if form.looped and len(mechanism.joints) > LONG]
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
-    found = [case for form in loops if truth is not None for case in _of_loops(form, truth, text)]
+    with collector_at_rest():
+        found = [
+            case for form in loops if truth is not None for case in _of_loops(form, truth, text)
+        ]
     programs = {f: program for f, program in programs.items() if program not in loops}
     return found + (_near(mechanism, programs, options, text) if programs else [])
 

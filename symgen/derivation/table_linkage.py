@@ -83,9 +83,7 @@ def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
     found |= {"offset": _angle(beta)} if turned else {"cos_beta": beta[0], "sin_beta": beta[1]}
     found |= dict(zip(("x", "y", "z"), link.shift, strict=True))
     found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
-    found |= {"along": along} | dict(
-        zip(TEN, (link.inertia.m, *link.inertia.h, *link.inertia.S), strict=True)
-    )
+    found |= {"along": along} | inertia_numbers(link)
     found |= dict(zip(CENTRE, link.center, strict=True))
     found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
     if placed:
@@ -94,6 +92,12 @@ def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
         turns = [x for turn in k.zxz(back) for x in turn]
         found |= dict(zip(PLACED, (*turns, *k.scale(-k.ONE, k.apply(back, origin))), strict=True))
     return found | dict(link.parameters)
+
+
+def inertia_numbers(link: Link) -> dict[str, Constant]:
+    """The inertia of a link, number by number."""
+    inertia = link.inertia
+    return dict(zip(TEN, (inertia.m, *inertia.h, *inertia.S), strict=True))
 
 
 def _angle(turn: tuple[Constant, Constant]) -> Constant:

@@ -15,9 +15,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from symgen.mechanism import trees
@@ -581,10 +581,16 @@ def _plain(value: Any) -> Any:
     return [type(value).__name__, *_plain_fields(value)]
 
 
+@cache
+def _fields(kind: type[Any]) -> tuple[Field[Any], ...]:
+    """The fields of a dataclass."""
+    return fields(kind)
+
+
 def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     """Write the fields that are compared; of LATER and NAMED only those that are not default."""
     plain = []
-    for declared in fields(value):
+    for declared in _fields(value.__class__):
         name, entry = declared.name, getattr(value, declared.name)
         is_default = name in (*LATER, *NAMED) and entry == declared.default
         if declared.compare and name not in silent and not is_default:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -30,6 +29,7 @@ from symgen.pipeline.adjusting import Adjusting
 from symgen.pipeline.adjusting import adjusting as adjusting_of
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.pipeline.layout import PLAIN, Layout, choices
+from symgen.support.collector import collector_at_rest
 from symgen.support.errors import MethodRefusal, SymgenError
 from symgen.vocabulary.arrays import USUAL, Array, Convention, Sizes
 from symgen.vocabulary.functions import (
@@ -225,20 +225,6 @@ class Attempt:
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
         return choices(self.mechanism.uncoupled, self.function)
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """Rest Python's collector. A derivation makes rows by the ten thousand and drops none; collecting takes a third of its
-    time.
-    """
-    active = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if active:
-            gc.enable()
 
 
 _attempt = lru_cache(maxsize=256)(Attempt)

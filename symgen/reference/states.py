@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import prod
+from functools import lru_cache
+from math import ceil, floor, prod
 from random import Random
 
 import numpy as np
@@ -125,12 +126,18 @@ def _patterns(count: int, contacts: int) -> Array:
 
 def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
     """On the grid."""
-    first, last = -(-low * GRID // 1), high * GRID // 1
+    first, last = _grid_lines(low, high)
     return (
-        Fraction(random.randint(int(first), int(last)), GRID)
+        Fraction(random.randint(first, last), GRID)
         if first <= last
         else Fraction(round(low * GRID), GRID)
     )
+
+
+@lru_cache(maxsize=1 << 10)
+def _grid_lines(low: Fraction, high: Fraction) -> tuple[int, int]:
+    """The first and the last line of the grid between two numbers."""
+    return ceil(low * GRID), floor(high * GRID)
 
 
 def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import flint
@@ -47,12 +48,10 @@ def in_decimals(digits: int, form: Form) -> Runner:
     """
 
     def entered(x: Any) -> Decimal:
-        return (
-            Decimal(x.ball.str(digits, radius=False)) if isinstance(x, Point) else Decimal(float(x))
-        )
+        return _decimal(x, digits) if isinstance(x, Point) else Decimal(float(x))
 
     def through(name: str) -> Callable[[Decimal], Decimal]:
-        return lambda x: entered(getattr(Point(flint.arb(str(x))), name)())
+        return lambda x: _through(name, x, digits)
 
     numbers = Numbers(
         lambda x: Decimal(x.numerator) / x.denominator,
@@ -79,6 +78,16 @@ def in_decimals(digits: int, form: Form) -> Runner:
             }
 
     return run
+
+
+def _decimal(x: Point, digits: int) -> Decimal:
+    return Decimal(x.ball.str(digits, radius=False))
+
+
+@lru_cache(maxsize=1 << 15)
+def _through(name: str, x: Decimal, digits: int) -> Decimal:
+    """A function of a number, computed with so many digits; functions of a robot often take the same angles."""
+    return _decimal(getattr(Point(flint.arb(str(x))), name)(), digits)
 
 
 def flat(values: Any) -> Array:

@@ -143,12 +143,13 @@ def refuse_deep(text: str, place: Place) -> None:
     """
     depth = 0
     for token in TOKEN.finditer(text):
-        if token["opens"]:
+        part = token.lastgroup
+        if part == "opens":
             depth += 1
-        elif token["closes"]:
+        elif part == "closes":
             depth = max(0, depth - 1)
         elif (
-            token["key"]
+            part == "key"
             and token["key"].count(".") >= MOST_PARTS
             and len(re.findall(_PART, token["key"])) > MOST_PARTS
         ):
@@ -168,6 +169,8 @@ def _at(token: re.Match[str], place: Place) -> Place:
 
 
 _INTEGER = re.compile(r"-?(0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|[0-9]+(_[0-9]+)+)", re.ASCII)
+_MAYBE_INTEGER = re.compile(r"(?<![A-Za-z0-9_-])-?(?:0[xob]|[0-9]+_)", re.ASCII)
+"""Stands before or in every such integer, and is quickly found."""
 _OF_A_KEY = re.compile(r"[ \t]*[=.]")
 
 
@@ -177,6 +180,8 @@ def refuse_integers(text: str, place: Place) -> None:
     TOML's parser would give hexadecimal, octal and binary integers, and figures with underscores between, as plain integers. A
     number of a description is a plain decimal in every format.
     """
+    if _MAYBE_INTEGER.search(text) is None:
+        return
     for token in TOKEN.finditer(text):
         written = token["key"]
         if written and _INTEGER.fullmatch(written) and not _OF_A_KEY.match(text, token.end()):

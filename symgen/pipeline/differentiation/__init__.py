@@ -16,11 +16,12 @@ from symgen.description.arguments import validated
 from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.mechanism.joints import joint_type
-from symgen.pipeline.derive import ROW_BUDGET, collector_at_rest, moves_positions
+from symgen.pipeline.derive import ROW_BUDGET, moves_positions
 from symgen.pipeline.differentiation.chain_rule import jacobian as by_chain_rule
 from symgen.pipeline.differentiation.implicit import Equation
 from symgen.pipeline.differentiation.length import lengths
 from symgen.pipeline.differentiation.shortest import differentiated
+from symgen.support.collector import collector_at_rest
 from symgen.support.errors import ArgumentError, TooLong
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative

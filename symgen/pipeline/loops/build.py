@@ -12,7 +12,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.model import Frame, Link, Model, reframe, regroup
 from symgen.derivation.model.links import place
 from symgen.derivation.scalars import DivisionByZero
-from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
+from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of, inertia_numbers
 from symgen.ir import passes
 from symgen.ir.loops import LinkClass, LoopProgram, check, without_unused_constants
 from symgen.ir.program import Port
@@ -23,6 +23,7 @@ from symgen.pipeline.loops.link_assignment import NotUniform
 from symgen.pipeline.loops.numeric_check import check_numbers
 from symgen.pipeline.loops.sample_chain import VIRTUAL_BASE, run_on_chain, sample_chain
 from symgen.support.cache import LOG
+from symgen.support.collector import collector_at_rest
 from symgen.support.errors import MethodRefusal, OutOfReach
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
@@ -33,7 +34,8 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
 
     Raises OutOfReach, in one sentence, if the links do not have the same rows.
     """
-    return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
+    with collector_at_rest():
+        return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
 
 
 def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> LoopProgram:
@@ -202,7 +204,13 @@ def _placed_links(
     `digits` is the working precision.
     """
     model = placed_links(mechanism, regrouped)
-    return model, [constants_of(link, placed) for link in model.links]
+    if not regrouped:
+        return model, [constants_of(link, placed) for link in model.links]
+    _, ungrouped = _placed_links(mechanism, False, placed, digits)
+    return model, [
+        numbers | inertia_numbers(link)
+        for numbers, link in zip(ungrouped, model.links, strict=True)
+    ]
 
 
 def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
