@@ -294,8 +294,13 @@ def test_a_compiler_and_a_system_that_say_less(
 
 
 def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    nonsense = replace(c99.BACKEND, source=lambda program, target, floors=None: "nonsense")
-    monkeypatch.setattr(footprint, "printer", lambda: nonsense)
+    printer = c99.BACKEND
+
+    def nonsense(programs: dict[str, Program], target: c99.Target) -> dict[str, str]:
+        texts = printer.texts(programs, target)
+        return texts | {target.file(FUNCTION): "nonsense"}
+
+    monkeypatch.setattr(footprint, "printer", lambda: replace(printer, texts=nonsense))
     with pytest.raises(BuildError, match="refused the generated text"):
         footprint.footprint(
             program("planar_arm", FUNCTION, "udut"),

@@ -175,7 +175,7 @@ def test_a_folder_of_loops_is_built_passes_and_is_verified(
         before[: place + 2] + ("1" if before[place + 2] != "1" else "2") + before[place + 3 :]
     )
     assert main(["verify", str(out), "-f", "forward_dynamics", "--states", "1"]) == 1
-    assert "is not the Recursion's" in capsys.readouterr().out
+    assert "is called with other numbers" in capsys.readouterr().out
 
 
 def test_a_folder_is_made_again_by_its_command(tmp_path: Path) -> None:

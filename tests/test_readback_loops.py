@@ -141,7 +141,7 @@ def test_a_refusal_names_the_line_and_the_step() -> None:
     slipped = text.replace("q[places[lane] + row]", "q[places[lane]]", 1)
     (sentence,) = loops.compare(form, slipped)
     line = slipped.count("\n", 0, slipped.index("    arm_mass_matrix_solve_1(own_q")) + 1
-    assert f"line {line}: arm_mass_matrix_solve_1 is given other numbers" in sentence
+    assert f"line {line}: arm_mass_matrix_solve_1 is called with other numbers" in sentence
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,9 @@ class Block:
             ]
             call = machine.terms.of("block", *operands)
             if call not in self.statuses:
-                raise machine.refuse(node, f"lane {lane} is not one state")
+                raise machine.refuse(
+                    node, f"lane {lane} of the block does not hold all arguments of one state"
+                )
             for place, port in enumerate(self.outputs):
                 pointer = arrays[len(self.inputs) + place]
                 for k in range(port.size):

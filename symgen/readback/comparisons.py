@@ -227,7 +227,7 @@ class Comparisons:
     failing: Mapping[int, int] = field(default_factory=dict)
 
     def __call__(self, operator: str, left: Term, right: Term, node: Any) -> bool:
-        """Decide a comparison; ProgramError where it is not one that is owed here."""
+        """Decide a comparison; ProgramError where the function should not make it at this place."""
         condition = (operator, left, right)
         for number, lane in enumerate(self.lanes):
             if lane.take(condition):
@@ -235,7 +235,7 @@ class Comparisons:
                 lane.failed = len(lane.made) == self.failing.get(number, 0)
                 return not lane.failed
         raise ProgramError(
-            f"line {node.coord.line}: this comparison is not the one that is owed here, or comes too late"
+            f"line {node.coord.line}: this is not a comparison that the checked function needs here, or it comes too late"
         )
 
     @property

@@ -697,8 +697,12 @@ def told(name: str, k: int, cell: Term | None) -> str:
         return f"the result {name}[{k}] is never stored"
     first = first_difference(cell)
     if first.known:
-        return f"{name}[{k}] is another number of the loop program"
-    where = f"{first.note} is given other numbers" if first.note else "another number is computed"
+        return f"{name}[{k}] holds a number that belongs to another result, or is stored too early"
+    where = (
+        f"{first.note} is called with other numbers than the loop program passes to it"
+        if first.note
+        else "another number is computed"
+    )
     return f"{name}[{k}] is not what the loop program gives: line {first.line}: {where}"
 
 
