@@ -182,7 +182,7 @@ def test_it_is_part_of_the_folder(
 ) -> None:
     assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 0
     assert (
-        "on a GPU: 1 functions, thread by thread the same rows; none was run there"
+        "on a GPU: 1 function, thread by thread the same rows; none was run there"
         in capsys.readouterr().out
     )
     for name in ("arm_cuda.h", "arm_mass_matrix.cuh", "arm_mass_matrix_cuda.cu"):

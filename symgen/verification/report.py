@@ -210,11 +210,11 @@ class Report:
         lines = []
         if blocks := passed["blocks"]:
             lines.append(
-                f"many states: {len(blocks)} functions, lane by lane the same rows, bit for bit the same results"
+                f"many states: {len(blocks)} function{'s' * (len(blocks) != 1)}, lane by lane the same rows, bit for bit the same results"
             )
         if device := passed["device"]:
             lines.append(
-                f"on a GPU: {len(device)} functions, thread by thread the same rows; none was run there"
+                f"on a GPU: {len(device)} function{'s' * (len(device) != 1)}, thread by thread the same rows; none was run there"
             )
         return lines + [
             f"files: {check.judged} as symgen prints them, byte for byte"
