@@ -506,7 +506,7 @@ def least_damping(
 
 
 def _least_of_loops(jacobian: Program, most: list[float], ranges: Ranges) -> Fraction:
-    """Of tr S: over each cell the best column."""
+    """The best column over each cell, for tr S."""
     (port,) = jacobian.outputs
     rows = propagate(
         jacobian,
@@ -527,7 +527,7 @@ def _least_of_loops(jacobian: Program, most: list[float], ranges: Ranges) -> Fra
 def _least_of_contacts(
     mechanism: Mechanism, bodies: Bodies, most: list[float], options: ProgramOptions
 ) -> Fraction:
-    """Likewise: each contact has what one column gives it, or what its idle rows have."""
+    """The bound for contacts: each has the bound of one column, or that of its idle rows."""
     if mechanism.coupled:
         return Fraction(0)
     total = Fraction(0)

@@ -330,14 +330,14 @@ def _reason(error: OSError) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """What stands at a place: the names that symgen gave (`own`), and the entries that are the user's (`foreign`)."""
+    """Contents of a place: the names that symgen gave (`own`), and the entries that are the user's (`foreign`)."""
 
     own: frozenset[str] = frozenset()
     foreign: tuple[str, ...] = ()
 
 
 def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
-    """What stands in `folder` before `files` of `robot` replace symgen's. RequestError where symgen did not write the folder.
+    """Return the contents of `folder` before `files` of `robot` replace symgen's. RequestError where symgen did not write the folder.
 
     Also where a file of the user's own stands under one of the names. Raises OSError where the folder cannot be listed.
     """

@@ -156,7 +156,7 @@ def _verify_folder(
 
 
 MEASURED = ("cost", "proof")
-"""What a manifest may hold that is not worked out again."""
+"""Keys of a manifest that are not worked out again."""
 NAMED = 5
 """Files and places that one sentence names."""
 
@@ -299,7 +299,7 @@ def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _recorded(manifest: Mapping[str, Any], function: str) -> str:
-    """What the manifest says of why a function is not there."""
+    """Return the reason that the manifest states for a missing function."""
     entries = manifest.get("not_modelled")
     own = (
         [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

@@ -216,7 +216,7 @@ class Linkage:
     def joined(
         self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]
     ) -> Scalar:
-        """What links have, in one, as a balanced tree."""
+        """Combine the values of links into one, as a balanced tree."""
         left = list(of_links.values())
         while len(left) > 1:
             left = [

@@ -283,7 +283,7 @@ _ACT = {
 
 
 class Steps:
-    """Those of one robot's joints. Arrays have any leading dimensions."""
+    """Steps of the positions of one robot's joints. Arrays have any leading dimensions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         slices = zip(

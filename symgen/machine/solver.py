@@ -488,7 +488,7 @@ class Solver:
 
 _NEVER_NEGATIVE = ("mass", "armature", "damping", "friction", "stiffness")
 Results = Callable[[Any], dict[str, Any]]
-"""Of parameters (..., NG), the results of one function by name."""
+"""Return the results of one function by name, for parameters of shape (..., NG)."""
 
 
 class Parameters(MutableMapping[str, Any]):

@@ -27,7 +27,7 @@ MOST = 8
 WORTH = 0.1
 """Seconds of derivation after which the rest of a request is taken to be worth a process."""
 _PR_SET_PDEATHSIG = 1
-"""Of Linux: the signal that a process gets when its parent ends."""
+"""Option of prctl in Linux that sets the signal which a process gets when its parent ends."""
 
 
 def processes() -> int:

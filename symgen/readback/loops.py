@@ -66,7 +66,7 @@ class StepText(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the functions of one text share: the robot's name, functions by name, and names of the sines that stand in it."""
+    """Facts that the functions of one text share: the robot's name, functions by name, and names of the sines that stand in it."""
 
     name: str
     symbol: str

@@ -348,7 +348,7 @@ def least_pivots(joint: Joint, body: Body) -> list[Exact]:
 
 
 def _twists(joint: Joint) -> tuple[list[Twist], Exact]:
-    """Of each degree of freedom, in the body's axes; and what their products are to be divided by."""
+    """Return the twist of each degree of freedom, in the body's axes, and the divisor of their products."""
     kind = joint.type
     if kind.along is not None:
         return [
@@ -390,7 +390,7 @@ def _determinant(m: Sequence[Exact]) -> Exact:
 
 
 def _physical(part: Part) -> bool:
-    """Whether its moments are those of an inertia, so that adding it takes nothing away."""
+    """True if the moments are those of an inertia, so that adding it takes nothing away."""
     xx, xy, xz, yy, yz, zz = moments = tuple(map(_exact, part.moments))
     if part.mass < 0 or xx < 0 or yy < 0 or zz < 0:
         return False
@@ -411,7 +411,7 @@ class Load(NamedTuple):
 
 
 def largest_diagonal(mechanism: Mechanism, payload: str | None) -> list[Any]:
-    """Of each joint, a bound from above of M's diagonal entries: what it feels with all other joints held, in any state drawn."""
+    """Upper bound of M's diagonal entry of each joint: its inertia with all other joints held, in any state drawn."""
     loads = [Load(ball(0), ball(0), ball(0)) for _ in mechanism.bodies]
     if payload is not None and (at := mechanism.frame(payload)).body != BASE:
         loads[at.body] = Load(ball(4), ball(4), _length(at.pose) + 1)  # no more is drawn
@@ -477,7 +477,7 @@ def _ball(value: Fraction | int) -> Any:
 
 
 def has_physical_inertias(mechanism: Mechanism) -> bool:
-    """Whether no link has an inertia that nothing has: then more links never mean a smaller pivot."""
+    """True if every link has an inertia that a body can have: then more links never mean a smaller pivot."""
     return all(_physical(part) for body in mechanism.bodies for part in body.parts)
 
 

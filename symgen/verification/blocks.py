@@ -97,7 +97,7 @@ def check_blocks(
 
 
 def _read_back(program: Form, files: BlockFiles) -> list[str]:
-    """What keeps the text from being the Program, or the loops over links, for many states."""
+    """List the differences between the text and the Program, or the loops over links, for many states."""
     from symgen.readback import batches
 
     texts, printed, target = files.texts, files.printed, files.target

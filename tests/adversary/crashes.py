@@ -34,7 +34,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 OUTSIDE = 99
 """Exit code of a fork that a signal met before or after the command."""
 BEGUN = ("symgen: ", "in _read_command", "in run")
-"""What stderr says of a command that has begun: its one line, or a function of the traceback."""
+"""Return the trace of an error in stderr of a command that has begun: its one line, or a function of the traceback."""
 LONGEST = 120
 Tree = dict[str, bytes]
 

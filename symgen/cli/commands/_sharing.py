@@ -1,4 +1,4 @@
-"""What several commands share: options that read a robot, warnings, tables, facts for programs."""
+"""Shared by several commands: options that read a robot, warnings, tables, facts for programs."""
 
 from __future__ import annotations
 

@@ -180,13 +180,13 @@ _REFERENCES = {
 }
 _SITES = ("site1", "site2")
 _DRIVEN = ("joint", "jointinparent")
-"""What an actuator calls the joint that it drives."""
+"""Attributes by which an actuator names the joint that it drives."""
 Start = tuple[tuple[str, tuple[Angle, ...]], ...]
 
 
 @dataclass
 class Loops:
-    """What the equalities of a document say of loops between its `bodies`."""
+    """Read the loops between `bodies` from the equalities of a document."""
 
     bodies: Bodies
     found: list[Closing] = field(default_factory=list)

@@ -445,7 +445,7 @@ def _counted(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fracti
 
 
 ATTRIBUTES = ("damping", "friction", "armature", "rotor_inertia")
-"""Of <dynamics>."""
+"""Attributes of <dynamics>."""
 OF_TRANSMISSIONS = (
     ("mechanicalReduction", "gear ratio", 1),
     ("gear_ratio", "gear ratio", 1),
@@ -468,7 +468,7 @@ class Said:
 
     @property
     def drive(self) -> Drive:
-        """What all of it makes."""
+        """Return the drive of these numbers."""
         plain: dict[str, Any] = {name: value for name, value in self.numbers if name in _KINDS}
         return Drive(**plain, armature=self._armature)
 
@@ -513,7 +513,7 @@ class Said:
 
 
 def _is(name: str, what: str) -> bool:
-    """Whether a name is that, or one of several of that: they are counted from the second on."""
+    """True if a name is that one, or that one with a number from the second on."""
     stem, _, count = name.rpartition(" ")
     return name.replace("_", " ") == what or (stem == what and count.isdigit())
 

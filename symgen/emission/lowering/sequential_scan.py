@@ -65,7 +65,7 @@ class Layout:
         self.size = form.part_count * self.group_size
         self.carries: dict[int, Carry] = {}
         self.saved: dict[int, str] = {}
-        """Of a scan the address of what a part saves, its own or that of the scan before it."""
+        """Address of the values that a part saves in a scan: its own, or that of the scan before it."""
         address = ""
         for s, stage in enumerate(form.stages):
             if isinstance(stage, Sweep):

@@ -40,7 +40,7 @@ class Ways:
         self.bad = set[int]()
         self._reads, self._users = quantities.reads, quantities.users
         self._place = list(range(len(quantities.of)))
-        """Of each quantity in an order in which what it is computed from stands before it."""
+        """Place of each quantity in an order in which its operands stand before it."""
         self._below = list(self._reads)
         """What each quantity is computed from now."""
         for c in quantities.constants:

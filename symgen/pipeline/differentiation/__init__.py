@@ -176,7 +176,7 @@ def recursive(wanted: Derivative) -> str | None:
 
 
 def of_steps(wanted: Derivative) -> bool:
-    """Whether it is of what moves positions, which is long, and which the chain rule goes through call by call."""
+    """True for a derivative of a function that moves positions: it is long, and the chain rule goes through it call by call."""
     return any("NQ" in result.shape for result in FUNCTIONS[wanted.of].results)
 
 

@@ -35,7 +35,7 @@ def results_of(
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """What the steps of one class share: the rows of its example, and the places of the values that it saves."""
+    """Facts that the steps of one class share: the rows of its example, and the places of the values that it saves."""
 
     chain: SampleChain
     program: Program

@@ -375,7 +375,7 @@ def inertials(body: Weighing, settings: Settings) -> tuple[Inertial, ...]:
 
 
 def scaled(all_of: Sequence[tuple[Inertial, ...]], total: Fraction) -> list[tuple[Inertial, ...]]:
-    """Those of all bodies so that their masses are `total` together."""
+    """Scale the inertias of all bodies so that their masses sum to `total`."""
     mass = sum((one.mass for body in all_of for one in body), ZERO)
     scale = total / mass if mass else Fraction(1)
 
@@ -473,12 +473,12 @@ def at(pose: Pose, found: Sequence[Inertial]) -> tuple[Inertial, ...]:
 
 
 DENSITY = Fraction(1000)
-"""Of a geom that says neither mass nor density, kg/m³."""
+"""Density of a geom that states neither mass nor density, kg/m³."""
 _WEIGHTLESS = ("plane", "hfield")
 _MESHES = ("mesh", "sdf")
 TYPES = (*_WEIGHTLESS, "sphere", "capsule", "ellipsoid", "cylinder", "box", *_MESHES)
 COMPILED = "compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's <inertial>"
-"""What to do where only MuJoCo knows an inertia."""
+"""Remedy where only MuJoCo knows an inertia."""
 Sizes = list[Fraction]
 
 
@@ -535,7 +535,7 @@ _SOLIDS = {
 
 
 def inertial(said: Attributes, settings: Settings, within: Pose) -> Inertial | None:
-    """What a geom weighs, or None where it is nothing. `within` leads to the frame that it is given in.
+    """Return the inertia of a geom, None without mass. `within` leads to the frame that it is given in.
 
     DescriptionError: its sizes are none, it is a mesh, or the mass is on its surface.
     """

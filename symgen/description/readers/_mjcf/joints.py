@@ -54,7 +54,7 @@ from symgen.vocabulary.poses import (
 ZERO = Fraction(0)
 TYPES = ("hinge", "slide", "ball", "free")
 _SWITCHES = {"damping": "damper", "friction": "frictionloss", "stiffness": "spring"}
-"""Of a drive: the flag of `option` that disables it."""
+"""The flag of `option` that disables a drive."""
 
 
 @dataclass(frozen=True)
