@@ -255,7 +255,9 @@ class _LoopBlockRun:
             for at, cell in enumerate(memory.cells):
                 k, lane = divmod(at, lanes)
                 if cell is not self.block.wanted[lane][port.name][k]:
-                    raise ProgramError(f"lane {lane}: {loops.told(memory.name, k, cell)}")
+                    raise ProgramError(
+                        f"lane {lane}: {loops.result_difference(memory.name, k, cell)}"
+                    )
 
 
 def _loop_comparisons(
@@ -433,10 +435,12 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
 
 
 class _Call:
-    """One call of a function around a block, which is told that the caller's array has `told` numbers of the `room` needed."""
+    """One call of a function around a block, whose argument for the size of the caller's array is `stated_size`; `room` is needed."""
 
-    def __init__(self, reader: _Reader, block: Block, case: Case, room: int, told: int) -> None:
-        self.reader, self.block, self.case, self.told = reader, block, case, told
+    def __init__(
+        self, reader: _Reader, block: Block, case: Case, room: int, stated_size: int
+    ) -> None:
+        self.reader, self.block, self.case, self.stated_size = reader, block, case, stated_size
         self.count = max(case.states, 0)
         self.terms = Terms(REALS[reader.form.real])
         self.ports = (*block.inputs, *block.outputs)
@@ -456,7 +460,7 @@ class _Call:
         if case.in_place:
             self._lay_results_over_arguments()
         self.work = Memory("work", [None] * room)
-        self.refused = told < room
+        self.refused = stated_size < room
         self.status = Memory("status", [None] * self.count, integers=True)
 
     def element(self, port: Port, layout: Layout, state: int, k: int) -> Term:
@@ -542,7 +546,7 @@ class _Call:
             if not self.case.batch:
                 words += [layout.state, layout.element]
         if self.block.has_work:
-            words += [array(self.work), *([self.told] if self.block.checked else [])]
+            words += [array(self.work), *([self.stated_size] if self.block.checked else [])]
         if self.block.checked:
             words.append(array(self.status) if self.case.statuses else 0)
         called = "batch" if self.case.batch else "strided"

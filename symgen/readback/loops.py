@@ -675,7 +675,7 @@ class Run:
             memory = self.results[port.name]
             for k, (cell, term) in enumerate(zip(memory.cells, wanted[port.name], strict=True)):
                 if cell is not term:
-                    return [told(memory.name, k, cell)]
+                    return [result_difference(memory.name, k, cell)]
         return []
 
 
@@ -691,8 +691,8 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
         machine.tables[unit.name] = table
 
 
-def told(name: str, k: int, cell: Term | None) -> str:
-    """A sentence for a result that is not the loop program's."""
+def result_difference(name: str, k: int, cell: Term | None) -> str:
+    """Return a sentence that says how a result differs from the loop program's."""
     if cell is None:
         return f"the result {name}[{k}] is never stored"
     first = first_difference(cell)

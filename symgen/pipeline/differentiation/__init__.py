@@ -122,10 +122,10 @@ def differentiate(program: Program, wanted: Derivative, equation: Program | None
     if min(long) > LEFT * ROW_BUDGET:
         raise TooLong(_too_long(wanted, by, f"about {min(long)}"))
     with collector_at_rest():
-        found = differentiated(program, wanted._replace(by=by), wanted.name, solves)
-    if len(found.rows) > ROW_BUDGET:
-        raise TooLong(_too_long(wanted, by, str(len(found.rows))))
-    return found
+        derived = differentiated(program, wanted._replace(by=by), wanted.name, solves)
+    if len(derived.rows) > ROW_BUDGET:
+        raise TooLong(_too_long(wanted, by, str(len(derived.rows))))
+    return derived
 
 
 def _equation(equation: Program, function: str) -> Equation:
