@@ -84,7 +84,7 @@ bench: $(VENV)/peers.stamp
 	@echo "docs/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
 
 cuda: $(VENV)/cuda.stamp
-	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/test_cuda.py
+	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/emission/test_cuda.py
 	@$(BIN)/python -m tests.cuda_sheet
 	@echo "docs/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
 	@$(BIN)/python -m tests.cuda_states || [ $$? = 2 ]

@@ -19,9 +19,9 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import adjusting, build, choose, derive, layout
 from symgen.support import cache
-from tests import robots_for_tests
-from tests.oracles import CLOSED_FORMS
-from tests.robots_for_tests import MOVING, ROBOTS, robot
+from tests.shared import robots_for_tests
+from tests.shared.oracles import CLOSED_FORMS
+from tests.shared.robots_for_tests import MOVING, ROBOTS, robot
 
 # A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
 gc.set_threshold(1_000_000, 100, 1000)
@@ -33,7 +33,7 @@ os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 # Tests count and replace what derives, which a forked process would not see; the tests run in several processes as it is.
 os.environ["SYMGEN_PROCESSES"] = "1"
 
-# Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (test_layout.py); a search
+# Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (pipeline/test_layout.py); a search
 # of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
 FULL = layout.EFFORT
 layout.EFFORT = 3
@@ -61,10 +61,10 @@ derive.choices = _one_choice
 LIMITS = {"DEARER": choose.DEARER, "FEWER": choose.FEWER}
 choose.DEARER, choose.FEWER = 1.0, 0
 
-# The passes behind the first take two thirds of a derivation. They prove each value that they compute anew (test_recognize.py,
-# test_resubstitute.py), they know no method, and the built-in robots are verified with all of them (test_verify.py); here long
-# Programs go without the last ones, and the longest without those before. Tests of passes have `finished_here`, those of counts
-# `polished_here`.
+# The passes after the first take two thirds of a derivation. They prove each value that they compute anew
+# (ir/test_merge_equal.py, ir/test_resubstitute.py), they know no method, and the built-in robots are verified
+# with all of them (verification/test_verify.py). Here long Programs go without the last ones, and the longest
+# without those before. Tests of passes use `finished_here`, those of counts `polished_here`.
 LONG, LONGEST = 120, 500
 POLISH, FINISH = passes.polish, passes.finish
 

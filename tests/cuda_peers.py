@@ -25,7 +25,7 @@ import symgen
 from symgen import cli
 from symgen.vocabulary.reals import REALS
 from tests.cuda_states import FUNCTIONS, LAUNCHES
-from tests.cuda_tools import HERE, CudaMissing, Device, gpu, nvcc
+from tests.shared.cuda_tools import HERE, CudaMissing, Device, gpu, nvcc
 
 COUNTS = (10_000, 100_000)
 COMPARED = 1000

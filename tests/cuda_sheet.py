@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 import symgen
-from tests.cuda_tools import ONE_ROUNDING, CudaMissing, compiled, nvcc
+from tests.shared.cuda_tools import ONE_ROUNDING, CudaMissing, compiled, nvcc
 
 PAGE = Path(__file__).parents[1] / "docs" / "cuda.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"

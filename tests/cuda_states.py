@@ -20,7 +20,7 @@ import numpy as np
 
 import symgen
 from symgen.vocabulary.reals import REALS
-from tests.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc, on_gpu
+from tests.shared.cuda_tools import ONE_ROUNDING, CudaMissing, Device, gpu, nvcc, on_gpu
 
 FUNCTIONS = {
     "forward_dynamics": "FD",

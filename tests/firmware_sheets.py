@@ -23,7 +23,7 @@ COUNTING = tuple(name for name in targets.names() if targets.find(name).counter)
 HEAD = """# What it costs
 
 `symgen cost` on four of the built-in robots, rewritten by `make firmware`. Bounds that the tests hold stand in
-`tests/test_cost.py`.
+`tests/machine/test_cost.py`.
 
 - **instructions** of one call, least and most over {states} random states, counted in QEMU. **alone** is without the
   instructions of libm. The functions have no branch, so only libm's sine, cosine and logarithm depend on the state.

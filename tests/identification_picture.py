@@ -14,7 +14,7 @@ import numpy as np
 mpl.use("svg")
 from matplotlib import pyplot as plt
 
-from tests.doc_samples import simulated
+from tests.shared.doc_samples import simulated
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification.md"
 PICTURE = PAGE.with_suffix(".svg")

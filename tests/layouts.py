@@ -8,7 +8,7 @@ from pathlib import Path
 
 import symgen
 from symgen.pipeline import layout
-from tests.robots_for_tests import OPEN
+from tests.shared.robots_for_tests import OPEN
 
 COMMITTED = Path(layout.__file__).with_suffix(".json")
 

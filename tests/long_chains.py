@@ -32,7 +32,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import derive
 from symgen.pipeline.loops import recursion
 from symgen.vocabulary.options import ProgramOptions, TextOptions
-from tests.robots_for_tests import random_mechanism
+from tests.shared.robots_for_tests import random_mechanism
 
 PAGE = Path(__file__).parents[1] / "docs" / "long.md"
 BEGIN, END = "<!-- what `python -m tests.long_chains --write` writes -->\n", "<!-- up to here -->\n"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import symgen
-from tests.robots_for_tests import random_mechanism
+from tests.shared.robots_for_tests import random_mechanism
 
 
 def least(call: Callable[..., object], states: Sequence[Sequence[Any]]) -> float:

@@ -13,7 +13,7 @@ import matplotlib as mpl
 mpl.use("svg")
 from matplotlib import pyplot as plt
 
-from tests.doc_samples import simulated
+from tests.shared.doc_samples import simulated
 
 PAGE = Path(__file__).parents[1] / "docs" / "mppi.md"
 PICTURE = PAGE.with_suffix(".svg")

@@ -27,7 +27,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from tests.edits import Edit, in_order
+from tests.shared.edits import Edit, in_order
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240
@@ -37,84 +37,102 @@ NOTHING_COLLECTED = 5
 """Exit status of pytest that has collected no test."""
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 
-FORTY = "tests/test_methods.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
+FORTY = "tests/methods/test_every_method.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
 
 ROOMS: dict[str, tuple[str, ...]] = {
-    "": ("tests/test_cli.py", "tests/test_dask.py"),
+    "": ("tests/cli/test_cli.py", "tests/system/test_dask.py"),
     **dict.fromkeys(
         ("cli", "ir", "mechanism", "pages", "support", "vocabulary"),
         (
-            "tests/test_reals.py tests/test_ir.py tests/test_toml.py tests/test_lumping.py",
-            "tests/test_passes.py -k pipeline",
-            "tests/test_shelf.py",
-            "tests/test_cli.py",
+            "tests/vocabulary/test_reals.py tests/ir/test_program.py tests/description/test_toml.py tests/mechanism/test_lumping.py",
+            "tests/ir/test_passes.py -k pipeline",
+            "tests/support/test_cache.py",
+            "tests/cli/test_cli.py",
         ),
     ),
     "emission": (
-        "tests/test_golden.py tests/test_c99.py",
-        "tests/test_checked.py",
-        "tests/test_inline_trig.py -k 'not proved'",
-        "tests/test_auto_trig.py",
-        "tests/test_cpp17.py",
-        "tests/test_dropped_in.py -k 'ascii or markdown or signs'",
+        "tests/golden/test_golden.py tests/emission/test_c99.py",
+        "tests/emission/test_checked.py",
+        "tests/emission/test_inline_trig.py -k 'not proved'",
+        "tests/emission/test_auto_trig.py",
+        "tests/emission/test_cpp17.py",
+        "tests/delivery/test_dropped_in.py -k 'ascii or markdown or signs'",
     ),
-    "emission/backends/casadi": ("tests/test_casadi.py",),
+    "emission/backends/casadi": ("tests/emission/test_casadi.py",),
     "certificate": (
-        "tests/test_certificate.py",
-        "tests/test_recognition.py tests/test_regularity.py",
-        "tests/test_round_off.py",
+        "tests/certificate/test_divisors.py",
+        "tests/certificate/test_recognition.py tests/reference/test_regularity.py",
+        "tests/certificate/test_round_off.py",
     ),
-    "certificate/intervals": ("tests/test_difference.py", "tests/test_round_off.py"),
-    "mechanism/closures": ("tests/test_loops.py",),
+    "certificate/intervals": (
+        "tests/methods/test_difference.py",
+        "tests/certificate/test_round_off.py",
+    ),
+    "mechanism/closures": ("tests/methods/test_closed_loops.py",),
     "cli/commands": (
-        "tests/test_cli.py",
-        "tests/test_prove.py -k 'not every'",
-        "tests/test_inspection_requests.py -k listed",
+        "tests/cli/test_cli.py",
+        "tests/verification/test_prove.py -k 'not every'",
+        "tests/inspection/test_requests.py -k listed",
     ),
-    "cli/commands/cost": ("tests/test_cost.py -k 'command or sentence'",),
+    "cli/commands/cost": ("tests/machine/test_cost.py -k 'command or sentence'",),
     "delivery": (
-        "tests/test_golden.py tests/test_left_out.py tests/test_folder.py tests/test_replacing.py",
-        "tests/test_evidence.py tests/test_dropped_in.py",
+        "tests/golden/test_golden.py tests/delivery/test_left_out.py tests/delivery/test_folder.py tests/delivery/test_atomic_replace.py",
+        "tests/delivery/test_evidence.py tests/delivery/test_dropped_in.py",
     ),
-    "delivery/converting": ("tests/test_convert.py", "tests/test_convert_files.py"),
-    "delivery/verifying": ("tests/test_verify_folder.py", "tests/test_old_folders.py"),
+    "delivery/converting": (
+        "tests/description/test_convert.py",
+        "tests/description/test_convert_files.py",
+    ),
+    "delivery/verifying": (
+        "tests/verification/test_verify_folder.py",
+        "tests/verification/test_old_folders.py",
+    ),
     "derivation": (
-        "tests/test_spatial.py tests/test_derivation.py tests/test_constants.py",
+        "tests/derivation/test_spatial.py tests/derivation/test_scalars.py tests/vocabulary/test_constants.py",
         f"{FORTY}'",
-        "tests/test_operations.py",
-        "tests/test_model.py -k 'not panda'",
-        "tests/test_closed_forms.py",
+        "tests/pipeline/test_operation_counts.py",
+        "tests/derivation/test_link_frames.py -k 'not panda'",
+        "tests/derivation/test_closed_forms.py",
     ),
     "description": (
-        "tests/test_quantities.py -k 'not no_text'",
-        "tests/test_toml.py tests/test_urdf.py tests/test_tip.py",
-        "tests/test_bad_input.py tests/test_lumping.py",
-        "tests/test_dropped_in.py -k no_file",
+        "tests/description/test_quantities.py -k 'not no_text'",
+        "tests/description/test_toml.py tests/description/test_urdf.py tests/mechanism/test_default_frame.py",
+        "tests/description/test_bad_input.py tests/mechanism/test_lumping.py",
+        "tests/delivery/test_dropped_in.py -k no_file",
     ),
-    "description/readers/mjcf": ("tests/test_mjcf.py", "tests/test_mjcf_refused.py"),
-    "description/readers/sdf": ("tests/test_sdf.py", "tests/test_sdf_refused.py"),
+    "description/readers/mjcf": (
+        "tests/description/test_mjcf.py",
+        "tests/description/test_mjcf_refused.py",
+    ),
+    "description/readers/sdf": (
+        "tests/description/test_sdf.py",
+        "tests/description/test_sdf_refused.py",
+    ),
     "description/readers/urdf": (
-        "tests/test_urdf.py tests/test_urdf_words.py",
-        "tests/test_mimic_read.py tests/test_loops_read.py",
-        "tests/test_bad_input.py",
+        "tests/description/test_urdf.py tests/description/test_urdf_words.py",
+        "tests/description/test_mimic.py tests/description/test_closed_loops.py",
+        "tests/description/test_bad_input.py",
     ),
-    "description/writers": ("tests/test_convert.py", "tests/test_convert_files.py"),
-    "description/by_hand": ("tests/test_by_hand.py",),
+    "description/writers": (
+        "tests/description/test_convert.py",
+        "tests/description/test_convert_files.py",
+    ),
+    "description/by_hand": ("tests/description/test_python_description.py",),
     **dict.fromkeys(
         ("description/from_mujoco", "description/from_pinocchio", "description/models"),
-        ("tests/test_from_mujoco.py tests/test_from_pinocchio.py",),
+        ("tests/description/test_from_mujoco.py tests/description/test_from_pinocchio.py",),
     ),
-    "pipeline/differentiation": ("tests/test_derivatives.py",),
-    "support/files": ("tests/test_disk.py tests/test_replacing.py",),
-    "vocabulary/functions": ("tests/test_golden.py", f"{FORTY}'"),
+    "pipeline/differentiation": ("tests/pipeline/test_derivatives.py",),
+    "support/files": ("tests/support/test_files.py tests/delivery/test_atomic_replace.py",),
+    "vocabulary/functions": ("tests/golden/test_golden.py", f"{FORTY}'"),
     "inspection": (
-        "tests/test_inspection.py",
-        "tests/test_inspection_requests.py",
-        "tests/test_inspection_parameters.py -k arm",
-        "tests/test_inspection_structure.py -k 'scara or tree or arm'",
-        "tests/test_inspection_multiangle.py -k arm",
-        "tests/test_inspection_forms.py -k arm",
-        "tests/test_inspection_loops.py",
+        "tests/inspection/test_entries.py",
+        "tests/inspection/test_requests.py",
+        "tests/inspection/test_parameters.py -k arm",
+        "tests/inspection/test_structure.py -k 'scara or tree or arm'",
+        "tests/inspection/test_multiangle.py -k arm",
+        "tests/inspection/test_forms.py -k arm",
+        "tests/inspection/test_looped.py",
     ),
     **dict.fromkeys(
         (
@@ -125,11 +143,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "readback/batches",
             "verification/blocks",
         ),
-        ("tests/test_many_states.py",),
+        ("tests/emission/test_batch.py",),
     ),
     **dict.fromkeys(
         ("emission/looped_lanes",),
-        ("tests/test_looped_batch.py -k 'not folder'",),
+        ("tests/emission/test_looped_batch.py -k 'not folder'",),
     ),
     **dict.fromkeys(
         (
@@ -143,13 +161,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "readback/c_machine",
         ),
         (
-            "tests/test_looped_c.py -k 'not silent and not misra'",
-            "tests/test_looped_sines.py -k 'not silent'",
+            "tests/emission/test_looped_c.py -k 'not silent and not misra'",
+            "tests/emission/test_looped_sines.py -k 'not silent'",
         ),
     ),
     **dict.fromkeys(
         ("emission/lowering/loop_checks", "readback/comparisons", "ir/loops/steps"),
-        ("tests/test_looped_checked.py -k 'not generate'",),
+        ("tests/emission/test_looped_checked.py -k 'not generate'",),
     ),
     **dict.fromkeys(
         (
@@ -157,7 +175,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/parallel_scan",
             "methods/constraint_force/levels",
         ),
-        ("tests/test_levels.py -k 'not generate'",),
+        ("tests/pipeline/test_constraint_force_scan.py -k 'not generate'",),
     ),
     **dict.fromkeys(
         (
@@ -169,85 +187,92 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "pipeline/segment_lengths",
             "reference/truncated_pivots",
         ),
-        ("tests/test_segments.py -k 'not generate'", "tests/test_levels.py -k text"),
+        (
+            "tests/pipeline/test_riccati_segments.py -k 'not generate'",
+            "tests/pipeline/test_constraint_force_scan.py -k text",
+        ),
     ),
-    **dict.fromkeys(("emission/print", "emission/statements"), ("tests/test_statements.py",)),
+    **dict.fromkeys(
+        ("emission/print", "emission/statements"), ("tests/emission/test_statements.py",)
+    ),
     "emission/lane_steps": (
-        "tests/test_looped_batch.py -k 'not folder'",
-        "tests/test_segments.py -k 'not generate'",
-        "tests/test_levels.py -k text",
+        "tests/emission/test_looped_batch.py -k 'not folder'",
+        "tests/pipeline/test_riccati_segments.py -k 'not generate'",
+        "tests/pipeline/test_constraint_force_scan.py -k text",
     ),
-    "jax": ("tests/test_jax.py",),
-    "mechanism/joints": (f"{FORTY}'", "tests/test_reference.py"),
+    "jax": ("tests/jax/test_jax.py",),
+    "mechanism/joints": (f"{FORTY}'", "tests/reference/test_numeric_reference.py"),
     **dict.fromkeys(
         ("reference/articulated", "reference/long", "verification/long"),
-        ("tests/test_forms.py -k 'not folder'",),
+        ("tests/pipeline/test_forms.py -k 'not folder'",),
     ),
     **dict.fromkeys(
-        ("pipeline/loops/planar_segments", "methods/fixman/segments"), ("tests/test_pointwise.py",)
+        ("pipeline/loops/planar_segments", "methods/fixman/segments"),
+        ("tests/pipeline/test_planar_segments.py",),
     ),
     **dict.fromkeys(
         ("pipeline/loops/chains", "pipeline/loops/planar_scan", "methods/fixman/levels"),
-        ("tests/test_point_levels.py",),
+        ("tests/pipeline/test_planar_scan.py",),
     ),
-    "pipeline/loops": ("tests/test_looping.py",),
+    "pipeline/loops": ("tests/pipeline/test_loops.py",),
     "ir/loops": (
-        "tests/test_looping.py",
-        "tests/test_levels.py -k 'not generate'",
-        "tests/test_segments.py -k 'not generate'",
+        "tests/pipeline/test_loops.py",
+        "tests/pipeline/test_constraint_force_scan.py -k 'not generate'",
+        "tests/pipeline/test_riccati_segments.py -k 'not generate'",
     ),
     "machine": (
-        "tests/test_image.py tests/test_cost.py",
-        "tests/test_solver.py -k 'not ctrl'",
-        "tests/test_solver_builds.py tests/test_library.py",
+        "tests/machine/test_disassembly.py tests/machine/test_cost.py",
+        "tests/machine/test_solver.py -k 'not ctrl'",
+        "tests/machine/test_solver_builds.py tests/machine/test_library.py",
     ),
     "machine/solver": (
-        "tests/test_solver.py -k 'not ctrl'",
-        "tests/test_solver_builds.py tests/test_pickle.py",
-        "tests/test_parameters.py",
+        "tests/machine/test_solver.py -k 'not ctrl'",
+        "tests/machine/test_solver_builds.py tests/machine/test_pickle.py",
+        "tests/system/test_parameters.py",
     ),
     **dict.fromkeys(
         ("machine/blocks", "machine/kernels"),
         (
-            "tests/test_solver.py -k 'not ctrl'",
-            "tests/test_many_states.py",
-            "tests/test_blocks_behind.py tests/test_looped_solver.py",
+            "tests/machine/test_solver.py -k 'not ctrl'",
+            "tests/emission/test_batch.py",
+            "tests/machine/test_background_blocks.py tests/machine/test_looped_solver.py",
         ),
     ),
-    "benchmarks": ("tests/test_bench.py", "tests/test_compare.py"),
-    "methods": (f"{FORTY}'", "tests/test_variants.py", "tests/test_inspection_quantities.py"),
+    "benchmarks": ("tests/benchmarks/test_bench.py", "tests/pages/test_compare.py"),
+    "methods": (f"{FORTY}'", "tests/methods/test_variants.py", "tests/inspection/test_letters.py"),
     **{
         f"methods/{name}": (
             f"{FORTY} and {name}'",
             *more,
-            f"tests/test_inspection_quantities.py -k {name}",
+            f"tests/inspection/test_letters.py -k {name}",
         )
         for name, more in {
             "composite_body": (
-                "tests/test_degrees_of_freedom.py -k composite_body",
-                "tests/test_wrench.py -k 'feel or undo'",
+                "tests/methods/test_joints_of_several_coordinates.py -k composite_body",
+                "tests/methods/test_wrench.py -k 'feel or undo'",
             ),
             "newton_euler": (),
             "riccati": (),
             "constraint_force": (
-                "tests/test_constraint_force.py",
-                "tests/test_cut_joints_of_several.py",
+                "tests/methods/test_constraint_force.py",
+                "tests/methods/test_cut_joints_of_several.py",
             ),
             "fixman": (
-                "tests/test_fixman.py",
-                "tests/test_cut_joints_of_several.py",
-                "tests/test_variants.py",
-                "tests/test_inspection_quantities.py -k chirikjian",
+                "tests/methods/test_fixman.py",
+                "tests/methods/test_cut_joints_of_several.py",
+                "tests/methods/test_variants.py",
+                "tests/inspection/test_letters.py -k chirikjian",
             ),
-            "udut": ("tests/test_udut_matrices.py",),
+            "udut": ("tests/reference/test_udut_matrices.py",),
         }.items()
     },
     "methods/derivative_recursion": (
         f"{FORTY} and derivative_recursion'",
-        "tests/test_dynamics_derivatives.py -k 'planted or payload or small'",
+        "tests/methods/test_dynamics_derivatives.py -k 'planted or payload or small'",
     ),
     **dict.fromkeys(
-        ("methods/shared/constrained", "methods/shared/contacts"), ("tests/test_contacts.py",)
+        ("methods/shared/constrained", "methods/shared/contacts"),
+        ("tests/methods/test_contacts.py",),
     ),
     **dict.fromkeys(
         (
@@ -255,12 +280,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "methods/shared/independent_coordinates",
             "methods/shared/loops",
         ),
-        ("tests/test_loops.py", "tests/test_over_determined.py"),
+        ("tests/methods/test_closed_loops.py", "tests/methods/test_over_determined.py"),
     ),
-    "methods/shared/drives": ("tests/test_drives.py",),
-    "methods/shared/mimic": ("tests/test_mimic.py",),
-    "methods/shared/task": ("tests/test_task_rows.py",),
-    "methods/kinematics": (f"{FORTY} and kinematics'", "tests/test_payload_and_frames.py -k frame"),
+    "methods/shared/drives": ("tests/mechanism/test_drives.py",),
+    "methods/shared/mimic": ("tests/methods/test_mimic.py",),
+    "methods/shared/task": ("tests/methods/test_task_rows.py",),
+    "methods/kinematics": (
+        f"{FORTY} and kinematics'",
+        "tests/methods/test_payload_and_frames.py -k frame",
+    ),
     **dict.fromkeys(
         (
             "methods/rk4",
@@ -269,32 +297,36 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "pipeline/differentiation/chain_rule",
             "reference/time_step",
         ),
-        ("tests/test_step.py",),
+        ("tests/methods/test_time_step.py",),
     ),
-    "ir/passes": ("tests/test_golden.py", "tests/test_passes.py"),
+    "ir/passes": ("tests/golden/test_golden.py", "tests/ir/test_passes.py"),
     "pages/pictures": (
-        "tests/test_inspection_requests.py -k picture",
-        "tests/test_compare.py -k 'picture or same_c'",
+        "tests/inspection/test_requests.py -k picture",
+        "tests/pages/test_compare.py -k 'picture or same_c'",
     ),
     "pipeline": (
-        "tests/test_derived_once.py tests/test_variants.py",
-        "tests/test_regularity.py tests/test_shelf.py",
+        "tests/pipeline/test_derived_once.py tests/methods/test_variants.py",
+        "tests/reference/test_regularity.py tests/support/test_cache.py",
     ),
-    "verification/proof": ("tests/test_round_off.py", "tests/test_prove.py", "tests/test_eva.py"),
-    "readback": ("tests/test_readback.py", "tests/test_checked.py"),
+    "verification/proof": (
+        "tests/certificate/test_round_off.py",
+        "tests/verification/test_prove.py",
+        "tests/verification/test_eva.py",
+    ),
+    "readback": ("tests/readback/test_unrolled.py", "tests/emission/test_checked.py"),
     "reference": (
-        "tests/test_reference.py",
+        "tests/reference/test_numeric_reference.py",
         f"{FORTY}'",
-        "tests/test_regularity.py",
-        "tests/test_wrench.py tests/test_several_wrenches.py",
+        "tests/reference/test_regularity.py",
+        "tests/methods/test_wrench.py tests/methods/test_several_wrenches.py",
     ),
-    "reference/integrate": ("tests/test_difference.py tests/test_integrate.py",),
+    "reference/integrate": ("tests/methods/test_difference.py tests/methods/test_integrate.py",),
     "reference/singularity": (
-        "tests/test_regularity.py tests/test_regularity_alone.py",
-        "tests/test_mimic.py",
-        "tests/test_reference.py",
+        "tests/reference/test_regularity.py tests/reference/test_link_pivot_bounds.py",
+        "tests/methods/test_mimic.py",
+        "tests/reference/test_numeric_reference.py",
     ),
-    "reference/contacts": ("tests/test_contacts.py",),
+    "reference/contacts": ("tests/methods/test_contacts.py",),
     **dict.fromkeys(
         (
             "reference/assembling",
@@ -304,16 +336,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "reference/loop_mobility",
             "reference/minimum_norm",
         ),
-        ("tests/test_loops.py", "tests/test_over_determined.py"),
+        ("tests/methods/test_closed_loops.py", "tests/methods/test_over_determined.py"),
     ),
-    "pages/report": ("tests/test_toml.py tests/test_report.py",),
-    "pages/reproduce": ("tests/test_reproduce.py tests/test_saha_counts.py",),
+    "pages/report": ("tests/description/test_toml.py tests/pages/test_report.py",),
+    "pages/reproduce": ("tests/pages/test_reproduce.py tests/methods/test_saha_counts.py",),
     "verification": (
-        "tests/test_verdicts.py",
-        "tests/test_verify.py -k 'not random'",
-        "tests/test_planted_errors.py",
-        "tests/test_log_determinant.py tests/test_place_of_base.py tests/test_several_wrenches.py -k size",
-        "tests/test_readback.py -k differences",
+        "tests/verification/test_verdicts.py",
+        "tests/verification/test_verify.py -k 'not random'",
+        "tests/verification/test_planted_errors.py",
+        "tests/methods/test_log_determinant.py tests/mechanism/test_base_placement.py tests/methods/test_several_wrenches.py -k size",
+        "tests/readback/test_unrolled.py -k differences",
     ),
 }
 

@@ -38,7 +38,7 @@ from symgen.verification.truth import Truth
 from symgen.vocabulary.derivatives import symbol
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import REALS
-from tests.robots_for_tests import OPEN
+from tests.shared.robots_for_tests import OPEN
 
 FAR = 10
 """How many times the bound of C without errors an error must reach before it has to be seen."""

@@ -1,4 +1,6 @@
-"""The operation counts that `test_operations` holds programs to: `python -m tests.operation_counts --write` records lower ones.
+"""Recorded operation counts of the built-in robots: `python -m tests.operation_counts --write` records lower ones.
+
+`pipeline/test_operation_counts.py` holds programs to them.
 
 Figures may only go down: a figure that went up (mul + add + div, or a division) is named and nothing is written.
 """
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import symgen
 from symgen.vocabulary.functions import BY_DEFAULT
-from tests.robots_for_tests import OF_ANY_ROBOT, OPEN
+from tests.shared.robots_for_tests import OF_ANY_ROBOT, OPEN
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]

@@ -5,7 +5,7 @@
 An option is one of OPTIONS; without any, each of them alone and all pairs of them are taken. For each choice a folder is
 written, compiled and verified, and its self-test is run. It holds all functions, and all derivatives but those whose C and whose
 answers are, to the letter, those that an earlier choice of the same call has judged right. The robot is the smallest that has
-what is chosen. `tests/test_pairs.py` takes the same requests as far as the cases of the self-test, and compiles nothing.
+what is chosen. `tests/system/test_pairs.py` takes the same requests as far as the cases of the self-test, and compiles nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, PREPARED, PREPARING
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.target import Target
-from tests import test_folder
+from tests.shared import folders
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "parameters": {"parameters": ("*", "gravity")},
@@ -314,7 +314,7 @@ def _exactly(balls: Array) -> tuple[tuple[object, object], ...]:
 def _self_test(folder: Path) -> dict[str, str]:
     """Return the output of the self-test of a folder if it fails."""
     try:
-        done = test_folder.selftest(folder)
+        done = folders.selftest(folder)
     except AssertionError as error:
         return {"the compiler": str(error)[:2000]}
     return {"the self-test": done.stdout[-2000:]} if done.returncode else {}

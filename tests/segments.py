@@ -24,7 +24,7 @@ from symgen.pipeline.loops.riccati_segments import build_parts as segmented
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
-from tests.robots_for_tests import random_mechanism
+from tests.shared.robots_for_tests import random_mechanism
 
 GROUP = 8
 """Segments of a group: the lanes of a vector of doubles."""

@@ -12,7 +12,7 @@ from random import Random
 from symgen.delivery.verifying import verify
 from symgen.delivery.writing import generate
 from symgen.description.loading import load
-from tests.test_folder import selftest
+from tests.shared.folders import selftest
 
 FUNCTIONS = ("inverse_dynamics=newton_euler", "forward_dynamics=riccati")
 

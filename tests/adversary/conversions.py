@@ -2,7 +2,7 @@
 
 A try is one mechanism in one format: M, tau and where the frames are, by the reference at 80 digits and one state. What a format
 has no words for is taken off beforehand, as far as its sentences say so; a joint that MJCF has several for, or counts from
-elsewhere, is judged by MuJoCo in `tests/test_convert_judged.py`.
+elsewhere, is judged by MuJoCo in `tests/description/test_convert_judged.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from symgen.description.writers import writers
 from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.support.errors import RequestError, SymgenError
 from tests.adversary import Failure, _robots
-from tests.test_convert import SAME, as_told, differ
+from tests.shared.same_robot import SAME, as_told, differ
 
 WORD = "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is left out."
 

@@ -24,7 +24,7 @@ from typing import Any
 from symgen import cli
 from symgen.delivery import folder as writing
 from tests.adversary import Failure
-from tests.disk_calls import WRITES, Calls, watched
+from tests.shared.disk_calls import WRITES, Calls, watched
 
 WORD = "A folder is replaced whole or not at all, a kill at any instant loses no file of the user's, and the next run clears up."
 

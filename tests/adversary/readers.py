@@ -16,7 +16,7 @@ from symgen.support.errors import SymgenError
 from tests.adversary import Failure
 from tests.fuzz.engine import Engine, Tried, name_of
 from tests.fuzz.judging import JUDGES
-from tests.reader_growths import GROWTHS
+from tests.shared.reader_growths import GROWTHS
 
 WORD = "any bytes are read, in time that grows as their number, or refused in one sentence that names the file"
 INPUTS = 20

@@ -15,7 +15,7 @@ from symgen.support.errors import SymgenError
 from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _differentials, _robots
 from tests.mutants_of_c import FAR, Plot, sample
-from tests.robots_for_tests import OPEN
+from tests.shared.robots_for_tests import OPEN
 
 WORD = (
     f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "

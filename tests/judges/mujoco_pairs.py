@@ -21,8 +21,8 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from tests.descriptions import public_urdf
 from tests.judges.example_robot_data import STATES, _rounded
+from tests.shared.descriptions import public_urdf
 
 TABLE = Path(__file__).with_name("mujoco_pairs.md")
 ROBOSUITE = "robosuite/models/assets"

@@ -29,7 +29,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from tests.judges.example_robot_data import _rounded, by_named
 from tests.judges.pinocchio_answers import NO_WEIGHT
-from tests.sdf_texts import FEATURES
+from tests.shared.sdf_texts import FEATURES
 
 TABLE = Path(__file__).with_suffix(".md")
 STATES = 4
@@ -274,7 +274,7 @@ def table(listed: list[Case], verdicts: list[dict[str, dict[str, Any]]]) -> str:
     lines += [row(listed[index], verdicts[index]) for index in files]
     lines += [
         "",
-        "## One text a feature (`tests/sdf_texts.py`)",
+        "## One text a feature (`tests/shared/sdf_texts.py`)",
         "",
         head[0].format("feature"),
         head[1],

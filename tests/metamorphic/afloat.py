@@ -47,7 +47,7 @@ def momentum_kept(setting: Setting) -> Case | None:
 
     None where no root floats, and where M is singular. A step of forward dynamics and `integrate` misses that by the square of
     its time, as it does the way of the mass centre and the work of all forces. Its order over many steps stands in
-    `tests/test_momentum.py`.
+    `tests/methods/test_momentum_conservation.py`.
     """
     old, links = setting.mechanism, replace(setting.links, wrench=None)
     root = only_root(old)

@@ -23,7 +23,7 @@ from symgen.vocabulary.poses import (
     compose,
 )
 from tests.metamorphic._core import Links
-from tests.robots_for_tests import random_mechanism
+from tests.shared.robots_for_tests import random_mechanism
 
 MOST = 8
 """Velocities of a robot: where all meet, a derivation takes a minute with twice as many."""

@@ -11,13 +11,13 @@ import symgen
 from symgen.benchmarks.bench import Timing, machine_facts
 from symgen.machine.building import Build
 from symgen.mechanism.mechanism import Mechanism
-from tests.descriptions import public_urdf
 from tests.peers import crowds
 from tests.peers.building import versions
 from tests.peers.contestants import FUNCTIONS, GENERATORS, PLAIN, blocks, emitted, generated
 from tests.peers.counting import gains, operations
 from tests.peers.measuring import Absent, Raced, everyone, instructions, raced
-from tests.robots_for_tests import random_mechanism
+from tests.shared.descriptions import public_urdf
+from tests.shared.robots_for_tests import random_mechanism
 
 ROBOTS = ("panda", "ur5")
 GROWING = (2, 4, 8, 16, 32)

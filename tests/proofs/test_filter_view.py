@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from symgen.reference.precision import Array
-from tests.operators import Operators, rational_chain
+from tests.shared.operators import Operators, rational_chain
 
 CHAINS = [(2, 0), (4, 1), (7, 2)]
 SAMPLES = (4_000, 256_000)

@@ -13,9 +13,9 @@ import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
 from symgen.methods.fixman.geometry import PLANAR
-from tests import lee_chirikjian
-from tests.point_mass_chains import Blocks, Chain, corner, exact, schur
 from tests.proofs import rotations as wc
+from tests.shared import lee_chirikjian
+from tests.shared.point_mass_chains import Blocks, Chain, corner, exact, schur
 
 
 def missed(found: Any, expected: Any) -> float:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from symgen.reference.precision import Array
-from tests.operators import Operators, rational_chain, spatial_chain
-from tests.rational_functions import determinant
-from tests.robots_for_tests import rationals
+from tests.shared.operators import Operators, rational_chain, spatial_chain
+from tests.shared.rational_functions import determinant
+from tests.shared.robots_for_tests import rationals
 
 CHAINS = ["rr", "rp", "pr", "rrr", "rrp", "rpr", "prr", (1, 0), (2, 0), (3, 1), (5, 0), (8, 0)]
 EVERY = pytest.mark.parametrize("made", [pytest.param(c, id=str(c)) for c in CHAINS])

@@ -18,8 +18,8 @@ import pytest
 import sympy as sp
 
 from symgen.reference.precision import Array
-from tests.operators import Operators, rational_chain, spatial_chain, symbolic_chain
-from tests.robots_for_tests import rationals
+from tests.shared.operators import Operators, rational_chain, spatial_chain, symbolic_chain
+from tests.shared.robots_for_tests import rationals
 
 RATIONAL = [(1, 0), (2, 0), (3, 0), (3, 1), (5, 0), (8, 0)]
 SYMBOLIC = ["two links, symbolically", "three links, symbolically"]

@@ -1,0 +1,180 @@
+"""The adversary at work for a moment: every attack makes its first tries, and what does not hold is counted and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+
+from symgen.description.writers import mjcf
+from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
+from symgen.methods import providers
+from symgen.pipeline import build
+from symgen.pipeline.differentiation import _partials
+from symgen.reference.precision import arb
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.poses import Angle, Shift, Turn
+from tests import metamorphic
+from tests.adversary import Failure, _drives, _newton_euler, _robots, conversions, mechanisms
+from tests.adversary import __main__ as runner
+from tests.shared.robots_for_tests import OF_ANY_ROBOT, random_mechanism
+
+FIRST = {
+    "certificates": 4,
+    "compilers": 2,
+    "conversions": 30,
+    "crashes": 3,
+    "folders": 4,
+    "loops": 1,
+    "mechanisms": 4,
+    "metamorphic": 1,
+    "readers": 1,
+    "selftests": 4,
+    "sines": 4,
+}
+"""Tries of each, by a seed whose first robots are small."""
+SEED = 1
+
+
+@pytest.mark.parametrize("attack", runner.attacks())
+def test_the_first_tries_fail(attack: str) -> None:
+    module = import_module(f"tests.adversary.{attack}")
+    assert module.WORD
+    assert list(islice(module.tries(SEED), FIRST[attack])) == [None] * FIRST[attack]
+
+
+def test_the_recursion_answers_for_every_function() -> None:
+    assert set(_newton_euler.ANSWERS) == set(OF_ANY_ROBOT)
+
+
+def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:
+    made: dict[str, Any] = {}
+    robots = [_robots.mechanism(Random(seed)) for seed in range(6)]
+    for robot in robots:
+        exec(_robots.told(robot), made)
+        assert made["robot"] == robot
+    assert len({joint.kind for robot in robots for joint in robot.joints}) > 4
+
+
+def some(*found: Failure | None) -> Iterator[Failure | None]:
+    yield from found
+    raise ValueError("no more")
+
+
+def test_what_does_not_hold_is_counted_and_kept(tmp_path: Path) -> None:
+    broken = Failure("two and two are five", {"case/robot.toml": "name = 'a'", "raw.bin": b"\xff"})
+    outcome = runner.carried_out("sines", some(None, broken, None), 60, tmp_path)
+    assert (outcome.tries, outcome.failures[0]) == (3, "two and two are five")
+    assert outcome.failures[1:] == ["the attack itself broke: ValueError: no more"]
+    kept = tmp_path / "sines-1"
+    assert (kept / "case" / "robot.toml").read_text() == "name = 'a'"
+    assert (kept / "raw.bin").read_bytes() == b"\xff"
+    assert "two and two are five" in (kept / "failure.txt").read_text()
+    assert runner.table([outcome])[-1].split(" | ")[2:4] == ["3", "2"]
+
+
+def test_an_attack_that_takes_python_with_it_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner.sys, "executable", "/bin/false")
+    outcome = runner.apart("sines", 1, 0.1, tmp_path)
+    assert outcome.failures == ["its process ended with 1 and said nothing"]
+
+
+def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
+    """A rod that turns about itself has no momentum; from 1000 m away Pinocchio gives it 1e-14 of what stands there."""
+    over = Turn((Fraction(0), Fraction(-1), Fraction(0)), Angle(pi=Fraction(1)))
+    away = (Shift((Fraction(641), Fraction(759), Fraction(615))), over)
+    moments = (Fraction(100), Fraction(0), Fraction(0), Fraction(100), Fraction(0), Fraction(0))
+    for at, function in (
+        ((), "centroidal_momentum_matrix"),
+        (away, "centroidal_momentum_matrix"),
+        (away, "centroidal_momentum"),
+    ):
+        rod = Mechanism(
+            "rod",
+            (Joint("a", "revolute", -1, at),),
+            (Body("b", (Part("b", (), Fraction(8), moments),)),),
+            (Frame("b", 0),),
+        )
+        for method in providers(function):
+            assert (
+                mechanisms.attacked(
+                    rod, function, method, ProgramOptions(frame="b"), TextOptions("libm"), 1
+                )
+                is None
+            )
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["gravity_force:jvp", "gravity_force:vjp", "gravity_force:jacobian", "gravity_force:hvp"],
+)
+def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recursion tells every mode by differences; of a cosine, the slope is planted with the wrong sign."""
+    robot = random_mechanism(2, 1, "chain", ("revolute",))
+    monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "off")
+
+    def attacked() -> Failure | None:
+        build._build.cache_clear()
+        return mechanisms.attacked(
+            robot, function, None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+        )
+
+    try:
+        assert attacked() is None
+        monkeypatch.setitem(
+            _partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)]
+        )
+        found = attacked()
+        assert found is not None
+        assert "algebra" in found.sentence
+    finally:
+        build._build.cache_clear()
+
+
+def test_what_central_differences_leave_is_no_error() -> None:
+    nothing, scalars = np.array([flint.arb(0)]), arb(80)
+    assert metamorphic._distance(
+        nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True
+    ) == (False, "")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-44")]), scalars, cancels=True)[
+        1
+    ].startswith("off by")
+    assert metamorphic._distance(nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=False)[
+        1
+    ]
+
+
+def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> list[str]:
+        return [one.sentence for one in islice(conversions.tries(SEED), 60) if one is not None]
+
+    assert found() == []
+    monkeypatch.setattr(mjcf, "_DRIVE", mjcf._DRIVE | {"damping": "stiffness"})
+    assert any("as mjcf: it is another robot" in sentence for sentence in found())
+
+
+def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = random_mechanism(2, 1, "chain", ("revolute",))
+    bodies = [
+        replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),))
+        for i, body in enumerate(made.bodies)
+    ]
+    made = replace(made, bodies=tuple(bodies))
+    asked = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+    assert mechanisms.attacked(*asked) is None
+    borne = _drives._borne
+    monkeypatch.setattr(_drives, "_borne", lambda at, q: [-x for x in borne(at, q)])
+    found = mechanisms.attacked(*asked)
+    assert found is not None
+    assert "algebra" in found.sentence

@@ -1,0 +1,226 @@
+"""The certificate of the pivots of what forces of loops and contacts feel: damped they have a floor, and nothing else has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.certificate import checked_floors, divisors
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.boxes import drawn
+from symgen.certificate.divisors import Floor, floors
+from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.recognition import Recognition
+from symgen.ir.program import Program, Row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import build
+from symgen.reference.precision import Array
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from tests.shared.looped import bennett, doubled
+from tests.shared.mimic_robots import GRIPPER
+from tests.shared.robots_for_tests import random_mechanism
+from tests.shared.rounded_rows import Coarse, rows
+
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+
+LOOPS, CONTACTS = "constrained_forward_dynamics", "contact_forward_dynamics"
+CORNERS = ("link1:0.1,0.05,-0.1", "link1:0.1,-0.05,-0.1")
+
+
+@cache
+def robot(name: str) -> Mechanism:
+    if name == "bennett":
+        return bennett()
+    if name == "closed twice":
+        return doubled(symgen.load("four_bar"), turned=True)
+    if name == "afloat":
+        return random_mechanism(2, 4, "chain", ("free", "revolute"))
+    return random_mechanism(3, 2) if name == "arm" else symgen.load(name)
+
+
+@cache
+def made(
+    name: str,
+    function: str,
+    method: str | None,
+    real: str = "double",
+    contact: tuple[str, ...] = (),
+) -> tuple[Program, ProgramOptions]:
+    options = ProgramOptions(real, contact=list(contact) or None)
+    return build.build_program(robot(name), function, method, options), options
+
+
+CASES = [
+    ("bennett", LOOPS, "composite_body", ()),
+    ("bennett", "constraint_impulse", "riccati", ()),
+    ("closed twice", LOOPS, "composite_body", ()),
+    (
+        "scara",
+        "contact_impulse",
+        "composite_body",
+        ("link2:0.1,0,0", "link2:0.2,0,0"),
+    ),  # two rows are zero
+    ("arm", CONTACTS, "composite_body", ("link1", "link2:0,0,0.3")),
+    ("afloat", "contact_impulse", "riccati", CORNERS),
+    (
+        "four_bar",
+        CONTACTS,
+        "composite_body",
+        ("coupler:0.1,0,0",),
+    ),  # the loop's rows are among them
+]
+every_case = pytest.mark.parametrize(("name", "function", "method", "contact"), CASES)
+
+
+def states(mechanism: Mechanism, options: ProgramOptions, count: int) -> dict[str, Array]:
+    """Anywhere in the box, closed or not; contacts hold, do not, or are in between."""
+    found = drawn(
+        mechanism, declared_ranges(mechanism, contacts=len(options.contacts)), options, count
+    )
+    if "active" in found:
+        found["active"][::2] = np.round(found["active"][::2])
+    return found
+
+
+def damped(found: list[Floor]) -> list[Floor]:
+    return [floor for floor in found if "damped" in floor.what]
+
+
+@every_case
+def test_no_computed_pivot_is_below_its_floor(
+    name: str, function: str, method: str, contact: tuple[str, ...]
+) -> None:
+    program, options = made(name, function, method, contact=contact)
+    arithmetic = Coarse("double", bits=48)
+    every = floors(robot(name), program, options, arithmetic=arithmetic)
+    found = damped(every)
+    assert {floor.row for floor in every if floor.joint is None} == {floor.row for floor in found}
+    assert len(found) >= 4
+    given = states(robot(name), options, 400)
+    for adversary in (None, 3):
+        computed = rows(program, given, arithmetic, adversary)
+        for floor in found:
+            assert floor.floor is not None, floor.reason
+            assert floor.exact is not None
+            assert floor.floor > floor.exact / 2
+            assert computed[floor.row].min() >= float(floor.floor)
+
+
+@every_case
+def test_the_damping_is_bounded_by_one_column(
+    name: str, function: str, method: str, contact: tuple[str, ...]
+) -> None:
+    mechanism, (program, options) = robot(name), made(name, function, method, contact=contact)
+    ranges = declared_ranges(mechanism, contacts=len(contact))
+    felt = divisors.find_constraint_pivots(Recognition(mechanism, program, options), options)
+    assert felt is not None
+    assert felt.damped
+    bound = divisors.least_damping(felt.recognition, Bodies(mechanism, ranges), ranges, options)
+    (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
+    least = rows(program, states(mechanism, options, 400), Coarse("double", bits=53))[mu].min()
+    assert least / 300 < float(bound) <= least
+
+
+def in_place(program: Program, changed: dict[int, Row]) -> Program:
+    return program.with_rows(
+        [changed.get(i, row) for i, row in enumerate(program.rows)], program.outputs
+    )
+
+
+def the_damping(program: Program) -> tuple[int, int]:
+    """The rows of μ and of the trace."""
+    (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
+    return mu, next(a for a in program.rows[mu].args if program.rows[a].op != "const")
+
+
+def dropped(program: Program) -> Program:
+    mu, trace = the_damping(program)
+    return in_place(program, {mu: Row("sub", (trace, trace))})
+
+
+def of_the_wrong_sign(program: Program) -> Program:
+    mu, _ = the_damping(program)
+    return in_place(
+        program,
+        {
+            i: row._replace(op="sub", args=tuple(sorted(row.args, key=lambda a: a == mu)))
+            for i, row in enumerate(program.rows)
+            if row.op == "add" and mu in row.args
+        },
+    )
+
+
+def of_fewer_rows(program: Program) -> Program:
+    mu, trace = the_damping(program)
+    row = program.rows[mu]
+    return in_place(
+        program,
+        {
+            mu: row._replace(
+                args=tuple(program.rows[trace].args[0] if a == trace else a for a in row.args)
+            )
+        },
+    )
+
+
+@pytest.mark.parametrize("plant", [dropped, of_the_wrong_sign, of_fewer_rows])
+@pytest.mark.parametrize("case", [CASES[0], CASES[4]])
+def test_an_error_in_the_damping_takes_every_certificate_away(
+    plant: Callable[[Program], Program], case: tuple[str, str, str, tuple[str, ...]]
+) -> None:
+    name, function, method, contact = case
+    program, options = made(name, function, method, contact=contact)
+    assert all(floor.certified for floor in damped(floors(robot(name), program, options)))
+    assert not [
+        floor
+        for floor in floors(robot(name), plant(program), options)
+        if floor.joint is None and floor.certified
+    ]
+
+
+def test_what_has_no_floor_says_why() -> None:
+    """What is not damped; in float round-off takes more than the damping gives; a column that may be nothing bounds nothing."""
+    for name, function, contact in (
+        ("four_bar", LOOPS, ()),
+        ("arm", "contact_impulse", ("link2:0,0,0.3",)),
+    ):
+        program, options = made(name, function, "composite_body", contact=contact)
+        found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
+        assert len(found) in (2, 3)
+        assert {(floor.floor, floor.reason) for floor in found} == {(None, divisors.SINGULAR)}
+    program, options = made("bennett", LOOPS, "composite_body", "float")
+    found = floors(robot("bennett"), program, options)
+    assert [floor.floor for floor in damped(found)] == [None] * 5
+    assert "round-off is only known to be below" in damped(found)[0].reason
+    assert all(floor.certified for floor in found if floor.joint is not None)
+    program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
+    assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
+        divisors.LOST
+    }
+
+
+@pytest.mark.usefixtures("full_search")
+def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
+    """They may be written in axes that the follower's own angle turns."""
+    mechanism, options = symgen.load(GRIPPER), ProgramOptions(contact="right:0.01,0.02,0.05")
+    program = build.build_program(mechanism, "contact_impulse", None, options)
+    divisors = [floor for floor in floors(mechanism, program, options) if floor.joint is None]
+    assert [floor.what for floor in divisors] == [
+        f"(damped row {k} of A M^-1 A^T)" for k in (1, 2, 3)
+    ]
+
+
+def test_checks_compare_with_the_floor() -> None:
+    program, options = made("bennett", LOOPS, "composite_body")
+    found = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
+        LOOPS
+    ]
+    assert set(found) == {row.args[1] for row in program.rows if row.op == "div"}
+    damping = [bound for row, bound in found.items() if program.rows[row].name.startswith("S_")]
+    assert len(damping) == 5
+    assert all(isinstance(bound, Fraction) and 1e-6 < bound < 1e-5 for bound in damping)

@@ -1,0 +1,660 @@
+"""Divisors, multipliers and gains are what their values say: a name that lies certifies nothing, and a slip is no elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symgen.certificate import elimination
+from symgen.certificate.backward import (
+    Backward,
+    backward,
+    closed_root,
+    constant_roots,
+    open_root,
+    share,
+)
+from symgen.certificate.bodies import Bodies
+from symgen.certificate.boxes import boxes
+from symgen.certificate.divisors import arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.elimination import NoElimination, read_elimination
+from symgen.certificate.ranges import declared_ranges
+from symgen.certificate.recognition import Gain, Multiplier, Recognition, proposal
+from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, Row
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import derive as deriving
+from symgen.pipeline.build import program as derive
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT as EXACT
+from symgen.reference.precision import Array
+from symgen.verification.proof import eva
+from symgen.verification.proof.finite import ROUND_OFF, Load, carried, finite, multiplier_sizes
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.options import PLAIN, ProgramOptions
+from tests.shared.certified_pivots import pivots, states
+from tests.shared.robots_for_tests import robot, run
+from tests.shared.rounded_rows import Coarse
+
+pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+
+FLOAT = ProgramOptions("float")
+CASES = [
+    ("puma560", "composite_body"),
+    ("puma560", "riccati"),
+    ("tree4", "riccati"),
+    ("square_chain4", "composite_body"),
+]
+NAMED = {
+    ("puma560", "composite_body"): 11,
+    ("puma560", "riccati"): 11,
+    ("tree4", "riccati"): 3,
+    ("square_chain4", "composite_body"): 4,
+}
+"""How many multipliers or elements of gains keep their names."""
+
+
+@cache
+def made(name: str, method: str) -> Program:
+    return derive(robot(name), "forward_dynamics", method, "float")
+
+
+@cache
+def lowest(name: str, method: str) -> dict[int, Fraction]:
+    return divisor_floors(robot(name), made(name, method), FLOAT)
+
+
+def sizes(name: str, program: Program, floor: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    mechanism = robot(name)
+    return multiplier_sizes(
+        Recognition(mechanism, program, FLOAT), declared_ranges(mechanism).of, floor
+    )
+
+
+def renamed(program: Program, name: Callable[[int, Row], str]) -> Program:
+    return replace(
+        program, rows=tuple(row._replace(name=name(i, row)) for i, row in enumerate(program.rows))
+    )
+
+
+def shuffled(program: Program, seed: int) -> Program:
+    names = [row.name for row in program.rows]
+    Random(seed).shuffle(names)
+    return renamed(program, lambda i, _: names[i])
+
+
+def every_row_claims(program: Program, seed: int) -> Program:
+    names, source = (
+        [
+            f"{what}_{i}_{k}"
+            for what in ("alpha", "G", "neg_alpha")
+            for i in range(8)
+            for k in range(8)
+        ],
+        Random(seed),
+    )
+    return renamed(program, lambda *_: source.choice(names))
+
+
+def next_joint(program: Program, _: int) -> Program:
+    """Every multiplier and gain has the name of another joint's."""
+    return renamed(
+        program,
+        lambda i, row: (
+            row.name
+            if (what := proposal(row.name)) is None
+            else f"alpha_{what.joint + 2}_{what.over + 1}"
+            if isinstance(what, Multiplier)
+            else f"G_{what.joint + 2}_{what.element + 1}"
+        ),
+    )
+
+
+# -- names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("alpha_1_2", Multiplier(0, 1)),
+        ("neg_alpha_3_7", Multiplier(2, 6)),
+        ("G_2_6", Gain(1, 5)),
+        ("neg_G_10_1", Gain(9, 0)),
+        ("alpha_0_1", None),
+        ("alpha_1", None),
+        ("G_1_2_3", None),
+        ("alphas_1_2", None),
+        ("D_1", None),
+        ("", None),
+    ],
+)
+def test_a_name_proposes(name: str, what: Multiplier | Gain | None) -> None:
+    assert proposal(name) == what
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_what_names_say_of_a_derivation_is_borne_out(name: str, method: str) -> None:
+    program = made(name, method)
+    proposed = {
+        i: what for i, row in enumerate(program.rows) if (what := proposal(row.name)) is not None
+    }
+    found = Recognition(robot(name), program, FLOAT)
+    assert found.multipliers == proposed
+    assert len(proposed) == NAMED[name, method]
+    assert set(found.divisors.values()) <= set(range(robot(name).nv))
+
+
+@pytest.mark.parametrize("lie", [shuffled, every_row_claims, next_joint])
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_names_that_lie_certify_nothing(
+    name: str, method: str, lie: Callable[[Program, int], Program]
+) -> None:
+    """Pivots ask for no names; of multipliers fewer are known, none that is none, and none larger than it was."""
+    program, mechanism = made(name, method), robot(name)
+    honest = Recognition(mechanism, program, FLOAT)
+    true = sizes(name, program, lowest(name, method))
+    assert true
+    for seed in range(3):
+        lying = lie(program, seed)
+        found = Recognition(mechanism, lying, FLOAT)
+        assert found.divisors == honest.divisors
+        for row, what in found.multipliers.items():
+            assert what == proposal(lying.rows[row].name)
+        _all_are_bounded(mechanism, lying, sizes(name, lying, lowest(name, method)))
+        assert len(found.multipliers) < len(honest.multipliers)
+
+
+def _all_are_bounded(
+    mechanism: Mechanism,
+    program: Program,
+    bounds: Mapping[int, Fraction],
+    options: ProgramOptions = FLOAT,
+    given: Mapping[str, Array] | None = None,
+) -> float:
+    """How near a row comes to its bound."""
+    if not bounds:
+        return 0.0
+    given = states(mechanism, 200) if given is None else given
+    port = Port("chosen", (len(bounds),), tuple(bounds))
+    seen = np.abs(
+        run(
+            program.with_rows(program.rows, [port]),
+            {one.name: given[one.name] for one in program.inputs},
+        )["chosen"]
+    )
+    share = seen.max(axis=0) / (np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF)
+    assert share.max() <= 1 + 1e-9
+    return float(share.max())
+
+
+def test_a_row_is_read_through_its_negations() -> None:
+    reader = elimination._Reader.__new__(elimination._Reader)
+    reader.rows = (Row("input", (), (0, 0)), Row("neg", (0,)), Row("neg", (1,)))
+    assert [reader.bare(row) for row in range(3)] == [0, 0, 0]
+
+
+def test_floors_do_not_hang_on_names() -> None:
+    name, method = "tree4", "composite_body"
+    program = made(name, method)
+    for lying in (
+        shuffled(program, 1),
+        renamed(program, lambda *_: ""),
+        every_row_claims(program, 2),
+    ):
+        assert divisor_floors(robot(name), lying, FLOAT) == lowest(name, method)
+
+
+def test_a_row_that_holds_half_of_what_its_name_says_is_no_multiplier() -> None:
+    program = made("puma560", "composite_body")
+    recognised = Recognition(robot("puma560"), program, FLOAT)
+    row = max(recognised.multipliers)
+    assert program.rows[row].op == "mul"
+    a, b = program.rows[row].args
+    wrong = program.with_rows(
+        [r._replace(args=(a, a)) if i == row else r for i, r in enumerate(program.rows)],
+        program.outputs,
+    )
+    assert row not in Recognition(robot("puma560"), wrong, FLOAT).multipliers
+    assert b != a
+
+
+def test_the_negative_of_a_pivot_is_none() -> None:
+    """−D divides as well, and is not above any floor."""
+    program, mechanism = made("puma560", "composite_body"), robot("puma560")
+    pivot = min(Recognition(mechanism, program, FLOAT).divisors)
+    at = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
+    negative = edited(
+        program,
+        at,
+        program.rows[at]._replace(args=(program.rows[at].args[0], at)),
+        Row("neg", (pivot,)),
+    )
+    assert Recognition(mechanism, negative, FLOAT).divisors[at] is None
+    assert at not in divisor_floors(mechanism, negative, FLOAT)
+
+
+def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
+    program, floor = made("puma560", "composite_body"), lowest("puma560", "composite_body")
+    recognised = Recognition(robot("puma560"), program, FLOAT)
+    ranges = declared_ranges(robot("puma560")).of
+    every = multiplier_sizes(recognised, ranges, floor)
+    for row, joint in recognised.divisors.items():
+        some = multiplier_sizes(recognised, ranges, {row: floor[row]})
+        assert some == {
+            r: every[r]
+            for r, what in recognised.multipliers.items()
+            if r in every and isinstance(what, Multiplier) and what.over == joint
+        }
+        larger = multiplier_sizes(recognised, ranges, {row: 4 * floor[row]})
+        assert all(float(larger[r]) == pytest.approx(float(some[r]) / 2) for r in some)
+    no_pivot = next(i for i, r in enumerate(program.rows) if r.op == "cos")
+    assert multiplier_sizes(recognised, ranges, {no_pivot: Fraction(1)}) == {}
+
+
+# -- a load at run time ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("puma560", "composite_body"), ("scara", "riccati"), ("tree4", "riccati")]
+)
+def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, method: str) -> None:
+    mechanism = robot(name)
+    link = mechanism.bodies[-1].name
+    options = ProgramOptions("float", payload=link)
+    program = derive(mechanism, "forward_dynamics", method, "float", payload=link)
+    given = states(mechanism, 400)
+    arm = np.array([[0.14, 0.14, 0.0], [-0.14, 0.14, 0.0], [0.14, -0.14, 0.14], [0.0, 0.0, 0.2]])[
+        np.arange(400) % 4
+    ]
+    moments = 5 * (
+        (arm * arm).sum(-1)[:, None, None] * np.eye(3) - arm[:, :, None] * arm[:, None, :]
+    )
+    given["payload"] = np.concatenate(
+        [np.full((400, 1), 5.0), arm, moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=1
+    )
+    ranges, recognised = declared_ranges(mechanism).of, Recognition(mechanism, program, options)
+    assert all(
+        float(low) - 1e-9 <= x.min() and x.max() <= float(high) + 1e-9
+        for x, (low, high) in zip(given["payload"].T, ranges["payload"], strict=True)
+    )
+    floor = divisor_floors(mechanism, program, options)
+    found = multiplier_sizes(recognised, ranges, floor, link)
+    assert found
+    without = multiplier_sizes(recognised, ranges, floor)
+    assert all(found[row] >= size for row, size in without.items())
+    assert any(found[row] > size for row, size in without.items())
+    assert _all_are_bounded(mechanism, program, found, options, given) > 0.01
+
+
+def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = robot("scara")
+    options = ProgramOptions("float", payload="link4")
+    program = derive(mechanism, "forward_dynamics", "riccati", "float", payload="link4")
+    certified, ranges = floors(mechanism, program, options), declared_ranges(mechanism)
+    told: list[Any] = []
+    monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
+    name = "forward_dynamics"
+    finite(
+        mechanism,
+        {name: program},
+        options,
+        {name: certified},
+        ranges,
+        c99.Target("scara", Sizes(4, 4, 4)),
+    )
+    ((_, _, spans, lowest, bounds),) = told
+    assert spans == ranges.of
+    assert lowest == {name: {one.row: one.floor for one in certified if one.certified}}
+    recognised = Recognition(mechanism, program, options)
+    assert bounds == {name: multiplier_sizes(recognised, ranges.of, lowest[name], "link4")}
+    assert bounds[name] != multiplier_sizes(recognised, ranges.of, lowest[name])
+
+
+def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
+    mechanism = robot("puma560")
+    model = deriving.models(mechanism)[0]
+    load = Load(2, 0.5, 3.0, 0.25)
+    plain, with_it = (carried(model, [0.0] * 6, one) for one in (None, load))
+    assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
+        [3, 3, 3, 0, 0, 0]
+    )
+    assert with_it[2][0] - plain[2][0] == pytest.approx((0.5 * 3**0.5 + 0.5) ** 2)
+    assert with_it[3:] == plain[3:]
+    assert with_it[0][0] - plain[0][0] > with_it[1][0] - plain[1][0] > with_it[2][0] - plain[2][0]
+
+
+# -- the elimination that is read ------------------------------------------------------------------------------------------
+
+
+def edited(program: Program, row: int, new: Row, *more: Row) -> Program:
+    """With `new` for a row, and `more` rows before it, which it may refer to by their places from `row` on."""
+    far = len(more)
+    moved = [
+        r._replace(args=tuple(a + far if a >= row else a for a in r.args))
+        for r in program.rows[row + 1 :]
+    ]
+    ports = [
+        port._replace(rows=tuple(r + far if r >= row else r for r in port.rows))
+        for port in program.outputs
+    ]
+    return program.with_rows([*program.rows[:row], *more, new, *moved], ports)
+
+
+def why(name: str, program: Program) -> str:
+    """Why rows are no elimination; "" where they are one."""
+    try:
+        read_elimination(Recognition(robot(name), program, FLOAT))
+    except NoElimination as reason:
+        return str(reason)
+    return ""
+
+
+@pytest.mark.parametrize("name", ["puma560", "tree4", "square_chain4", "chain5", "square_tree6"])
+def test_the_entries_that_are_read_are_those_of_the_elimination(name: str) -> None:
+    """By exact sums over the samples: every entry is its leaves less its products."""
+    mechanism = robot(name)
+    recognised = Recognition(mechanism, made(name, "composite_body"), FLOAT)
+    found, samples = read_elimination(recognised), recognised.samples
+    assert all(row in recognised.divisors for row in found.pivots.values())
+    for pair, one in found.sums.items():
+        if pair in found.exact:
+            assert samples.constant(samples.elimination.reduced[pair])
+            continue
+        sign = samples.same(samples.rows[found.place[pair]], samples.elimination.reduced[pair])
+        assert sign != 0
+        assert all(product.over > max(pair) for product in one.products)
+        with samples.scalars.working():
+            for state in range(2):
+                products = sum(
+                    samples.elimination.factors[p.factor][state]
+                    * samples.elimination.reduced[p.entry][state]
+                    for p in one.products
+                )
+                left = sign * samples.rows[found.place[pair]][state] + products
+                # each leaf stands with some sign in the sum
+                assert _reaches([samples.rows[leaf][state] for leaf in one.leaves], left)
+
+
+def _reaches(leaves: list[Any], total: Any) -> bool:
+    """Whether some choice of signs makes the leaves add up."""
+    sums = [0]
+    for leaf in leaves:
+        sums = [x + sign * leaf for x in sums for sign in (1, -1)]
+    return any(abs(x - total) < 1e-30 for x in sums)
+
+
+def test_a_product_that_is_split_is_no_elimination() -> None:
+    """α R as α (R/2) + α (R/2): the same number, by rows of which the analysis knows nothing."""
+    program = made("puma560", "composite_body")
+    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    row = next(
+        i
+        for i, r in enumerate(program.rows)
+        if r.op == "mul"
+        and found.place[0, 5] in r.args
+        and program.rows[r.args[0]].name.startswith("alpha")
+        | program.rows[r.args[1]].name.startswith("alpha")
+    )
+    a, b = program.rows[row].args
+    split = edited(
+        program,
+        row,
+        Row("add", (row + 2, row + 2)),
+        Row("const", (), Fraction(1, 2)),
+        Row("mul", (a, row)),
+        Row("mul", (row + 1, b)),
+    )
+    assert why("puma560", program) == ""
+    assert why("puma560", split) != ""
+    joints = Recognition(robot("puma560"), split, FLOAT).divisors.values()
+    assert set(joints) == set(found.pivots)  # the pivots themselves are what they were
+
+
+def test_a_product_that_is_added_is_no_elimination() -> None:
+    """x − P as (x − 2 P) + P: the number is right, and the leaf x − 2 P is no entry of the mass matrix."""
+    program = made("puma560", "composite_body")
+    recognised = Recognition(robot("puma560"), program, FLOAT)
+    row = read_elimination(recognised).place[3, 3]
+    assert program.rows[row].op == "sub"
+    x, product = program.rows[row].args
+    wrong = edited(
+        program,
+        row,
+        Row("add", (row + 2, product)),
+        Row("const", (), Fraction(2)),
+        Row("mul", (row, product)),
+        Row("sub", (x, row + 1)),
+    )
+    assert list(Recognition(robot("puma560"), wrong, FLOAT).divisors.values()) == list(
+        recognised.divisors.values()
+    )
+    assert why("puma560", wrong) != ""
+
+
+def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
+    """One product takes a copy of R: the rounding of both need not be the same."""
+    program = made("puma560", "composite_body")
+    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    (one,) = (product for product in found.sums[2, 2].products if product.over == 3)
+    entry, twice = (
+        program.rows[one.entry_row],
+        [i for i, r in enumerate(program.rows) if one.entry_row in r.args],
+    )
+    row = next(i for i in twice if program.rows[i].op == "mul")
+    assert len(twice) > 1
+    args = tuple(row if a == one.entry_row else a for a in program.rows[row].args)
+    assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith(
+        "computed twice"
+    )
+
+
+def test_a_multiplier_by_another_copy_of_the_pivot_is_no_elimination() -> None:
+    program = made("puma560", "composite_body")
+    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    pivot = found.pivots[3]
+    inverse = next(
+        i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot
+    )
+    one = program.rows[inverse].args[0]
+    row = next(
+        i
+        for i, r in enumerate(program.rows)
+        if r.op == "mul" and inverse in r.args and r.name.startswith("alpha")
+    )
+    other = sum(program.rows[row].args) - inverse
+    copied = edited(
+        program,
+        row,
+        Row("mul", (other, row + 1)),
+        program.rows[pivot]._replace(name=""),
+        Row("div", (one, row)),
+    )
+    assert list(Recognition(robot("puma560"), copied, FLOAT).divisors.values()).count(3) == 2
+    assert why("puma560", copied) != ""
+
+
+def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reading is held against the exact elimination once more: no entry may be dropped, no kept joint called merged."""
+    program, every, constants = (
+        made("puma560", "composite_body"),
+        elimination._all_sums,
+        elimination._constants,
+    )
+
+    def fewer(reader: Any) -> Any:
+        place, sums = every(reader)
+        return place, {pair: one for pair, one in sums.items() if pair != (1, 2)}
+
+    monkeypatch.setattr(elimination, "_all_sums", fewer)
+    assert why("puma560", program) == "entry (2,3) is left out although it has products"
+    monkeypatch.setattr(elimination, "_all_sums", every)
+    monkeypatch.setattr(
+        elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5}))
+    )
+    assert why("puma560", program) == "a constant pivot is merged only in part"
+    monkeypatch.setattr(elimination, "_constants", constants)
+    assert why("puma560", program) == ""
+
+
+@pytest.mark.parametrize("name", ["puma560", "tree4"])
+def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: str) -> None:
+    """Every operation of the elimination done wrong in turn: no pivot is certified whose value it changes."""
+    program, mechanism = made(name, "composite_body"), robot(name)
+    honest = Recognition(mechanism, program, FLOAT)
+    found = read_elimination(honest)
+    for place in sorted(set(found.place.values())):
+        row = program.rows[place]
+        if row.op in ("add", "sub", "mul"):
+            wrong = row._replace(op="add" if row.op == "sub" else "sub")
+            slipped = Recognition(mechanism, edited(program, place, wrong), FLOAT)
+            changed = {d for d in honest.divisors if not samples_agree(honest, slipped, d)}
+            assert changed
+            assert all(slipped.divisors[d] is None for d in changed)
+            assert all(
+                slipped.divisors[d] == honest.divisors[d]
+                for d in honest.divisors
+                if d not in changed
+            )
+
+
+def samples_agree(one: Recognition, other: Recognition, row: int) -> bool:
+    return one.samples.same(one.samples.rows[row], other.samples.rows[row]) == 1
+
+
+# -- the backward error ----------------------------------------------------------------------------------------------------
+
+
+def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Rounded], Backward]:
+    mechanism, program = robot(name), made(name, "composite_body")
+    ranges, recognised = declared_ranges(mechanism), Recognition(mechanism, program, FLOAT)
+    bodies = Bodies(mechanism, ranges)
+    rows = propagate(
+        program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors)
+    )
+    return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("puma560", 24),
+        ("panda", 24),
+        ("tree4", 22),
+        ("tree5", 24),
+        ("chain5", 22),
+        ("square_tree6", 24),
+    ],
+)
+def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, bits: int) -> None:
+    """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
+    mechanism = robot(name)
+    bodies, _, error = analysed(name, Coarse("float", bits=bits))
+    M = Reference(mechanism, EXACT).mass_matrix(states(mechanism, 300)["q"])
+    roots, nearest, looked = constant_roots(error), 0.0, 0
+    for joint in reversed(range(mechanism.nv)):
+        inside = [b for b in bodies.outward(joint) if b in error.elimination.joints]
+        if joint not in inside:
+            continue
+        eta, rates = share(error, joint, roots), bodies.rates(joint)
+        assert not isinstance(eta, str)
+        assert not isinstance(rates, str)
+        assert eta < 1
+        looked, at = looked + 1, inside.index(joint)
+        root = open_root(error, joint, rates, roots)
+        assert root is not None
+        t = {**roots, joint: root}
+        E, C = (
+            dense(error, inside, t),
+            np.array([[float(rates[b].get(c, 0)) for c in bodies.outward(joint)] for b in inside]),
+        )
+        assert float(eta) == pytest.approx((C.T @ E @ C).sum(axis=1).max(), rel=1e-9)
+        A = M[:, inside][:, :, inside]
+        x = np.linalg.inv(A)[:, :, at]
+        hurt = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
+        before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, hurt))
+        assert (after >= before * (1 - float(eta.upper())) - 1e-12).all()
+        nearest = max(nearest, float(((before - after) / before).max() / float(eta.upper())))
+        # t² is M + E less the pivot
+        assert (hurt[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
+        if joint in error.elimination.pivots:
+            closed = closed_root(error, joint)
+            assert closed is not None
+            assert (hurt[:, at, at] <= float((closed**2).upper())).all()
+            roots = {**roots, joint: closed}
+    assert looked == len(error.elimination.joints)
+    assert nearest > 0.01
+
+
+def dense(error: Backward, inside: list[int], t: Mapping[int, Any]) -> Array:
+    """|E| of these joints."""
+    E = np.zeros((len(inside), len(inside)))
+    for a, i in enumerate(inside):
+        for b, k in enumerate(inside):
+            if (pair := (min(i, k), max(i, k))) in error.elimination.sums:
+                E[a, b] = float((error.data[pair] + error.gamma[pair] * t[i] * t[k]).upper())
+    return E
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "tree5"])
+def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
+    """Each summand goes through the additions above it. A product has besides: 1/D, the multiplier, itself, and a constant."""
+    arithmetic = arithmetic_of("float", PLAIN)
+    _, rows, error = analysed(name, arithmetic)
+    found, program, u = error.elimination, made(name, "composite_body"), arithmetic.unit
+    deepest = 0
+    for pair, one in found.sums.items():
+        stops = {*one.leaves, *(i for i, row in enumerate(program.rows) if row.op == "mul")}
+        depth = 0 if pair in found.exact else _additions(program, found.place[pair], stops)
+        deepest = max(deepest, depth)
+        assert float(error.gamma[pair]) == pytest.approx((depth + 4) * u, rel=1e-4)
+        leaves = sum(
+            float(rows[leaf].error.max()) + depth * u * float(rows[leaf].size.max())
+            for leaf in one.leaves
+        )
+        assert float(error.data[pair]) == pytest.approx(leaves, rel=1e-4, abs=1e-30)
+        assert float(error.data[pair]) >= leaves
+    assert deepest >= 2
+
+
+def _additions(program: Program, row: int, stops: set[int]) -> int:
+    if row in stops:
+        return 0
+    here = program.rows[row]
+    return (here.op != "neg") + max(_additions(program, a, stops) for a in here.args)
+
+
+def test_a_share_needs_the_pivots_further_out() -> None:
+    _, _, error = analysed("puma560", arithmetic_of("float", PLAIN))
+    said = share(error, 2, {})
+    assert isinstance(said, str)
+    assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has none"
+
+
+@pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])
+def test_a_certificate_is_of_the_joint_whose_pivot_the_row_is(name: str) -> None:
+    """`exact` is that joint's own inertia, `floor` what is left of it; both at most what states show, and near it at a leaf."""
+    mechanism, program = robot(name), made(name, "composite_body")
+    given, owns = states(mechanism, 400), own_inertias(mechanism)
+    D = dict(enumerate(pivots(mechanism, given["q"]).T))
+    for floor in floors(mechanism, program, FLOAT):
+        assert floor.joint is not None
+        assert floor.exact == owns[floor.joint].value
+        assert floor.floor is not None
+        assert floor.lost is not None
+        assert floor.exact - floor.lost - floor.floor <= floor.exact / 10**5
+        assert 0 < floor.floor <= floor.exact - floor.lost
+        seen = run(
+            program.with_rows(program.rows, [Port("D", (1,), (floor.row,))]),
+            {one.name: given[one.name] for one in program.inputs},
+        )["D"][:, 0]
+        assert np.allclose(seen, D[floor.joint], rtol=1e-9)
+        if not mechanism.children(floor.joint):
+            assert D[floor.joint].min() == pytest.approx(float(floor.exact), rel=1e-9)

@@ -1,0 +1,239 @@
+"""SymgenWarnings: what Python says of its own accord, where it points, and what a user's own choice silences."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import symgen
+from symgen import cli
+from symgen.description.loading import builtin_robots
+from symgen.mechanism.notes import KINDS, Note, gathered
+from symgen.pipeline.build import programs_and_refusals
+from symgen.pipeline.noticing import notices
+from symgen.pipeline.request import Request
+from symgen.support.errors import warn_each
+from symgen.vocabulary.options import ProgramOptions
+from tests.shared.descriptions import joint, link, robot
+
+TRUNK = robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("k", "a", "c"))
+SNAPPED = robot(
+    link("world", ""), link("b"), joint("j", "world", "b", inside='<origin rpy="1.5708 0 0"/>')
+)
+DAMPED = robot(
+    link("world", ""), link("b"), joint("j", "world", "b", inside='<dynamics damping="1"/>')
+)
+MIMIC = robot(
+    link("world", ""),
+    link("b"),
+    link("c"),
+    joint("j", "world", "b"),
+    joint("k", "b", "c", inside='<mimic joint="j"/>'),
+)
+
+
+def issued(call: Any) -> list[str]:
+    """The texts of the SymgenWarnings of a call."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert all(one.category is symgen.SymgenWarning for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "choice"),
+    [
+        (TRUNK, "a (1 kg) stands still", {"base": "fixed"}),
+        (TRUNK, "a (1 kg) stands still", {"base": "free"}),
+        (SNAPPED, "1.5708 read as pi/2", {"snap": "off"}),
+        (SNAPPED, "1.5708 read as pi/2", {"snap": 1e-4}),
+        (DAMPED, "damping of j; drives='on' applies damping", {"drives": "off"}),
+        (DAMPED, "damping of j; drives='on' applies damping", {"drives": "on"}),
+        (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "independent"}),
+        (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "couple"}),
+    ],
+)
+def test_a_decision_that_nobody_named_warns_once_and_a_named_one_does_not(
+    text: str, words: str, choice: dict[str, Any]
+) -> None:
+    seen = issued(lambda: symgen.load(text))
+    assert len(seen) == 1
+    assert words in seen[0]
+    assert not issued(lambda: symgen.load(text, **choice))
+
+
+def test_every_entry_that_reads_a_robot_warns(tmp_path: Path) -> None:
+    said = issued(lambda: symgen.load(TRUNK))
+    assert issued(lambda: symgen.program(TRUNK, "mass_matrix")) == said
+    assert issued(lambda: symgen.convert(TRUNK, tmp_path / "trunk.toml")) == said
+    assert issued(lambda: symgen.generate(TRUNK, tmp_path / "out", ["gravity_force"])) == said
+    assert issued(lambda: symgen.inspect(TRUNK, "M[0,0]")) == said
+    by_hand = symgen.Robot("r")
+    by_hand.body(
+        "a", parent="base", type="revolute", axis=(0, 0, 1), mass=0, inertia=(1, 0, 0, 1, 0, 1)
+    )
+    assert any("no mass" in text for text in issued(by_hand.build))
+
+
+def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Path) -> None:
+    path = tmp_path / "used.py"
+    path.write_text(
+        f"import symgen\nfor _ in range(3):\n    symgen.load({TRUNK!r})   # here\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr.count("SymgenWarning") == 1
+    assert done.stderr.startswith(f"{path}:3: SymgenWarning: a (1 kg) stands still")
+    assert "# here" in done.stderr
+
+
+def test_built_in_robots_load_silently_but_for_a_mass_that_is_missing() -> None:
+    loud = {name: issued(lambda name=name: symgen.load(name)) for name in builtin_robots()}  # type: ignore[misc]
+    assert {name for name, texts in loud.items() if texts} == {"puma560"}
+
+
+def test_a_right_angle_in_double_precision_is_no_change() -> None:
+    assert not issued(lambda: symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")))
+    assert any(
+        note.kind == "snap"
+        for note in symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")).notes
+    )
+
+
+def test_the_command_line_prints_its_own_lines_and_no_python_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trunk.urdf"
+    path.write_text(TRUNK, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cli.main(["convert", str(path), "-o", str(tmp_path / "t.toml")]) == 0
+        err = capsys.readouterr().err
+        assert err.count("stands still") == 1
+        assert err.splitlines()[-1].startswith("symgen: warning: a (1 kg) stands still")
+        assert (
+            cli.main(["convert", str(path), "--base", "fixed", "-o", str(tmp_path / "t.toml")]) == 0
+        )
+        assert "warning" not in capsys.readouterr().err
+        assert cli.main(["show", str(path)]) == 0
+        out, err = capsys.readouterr()
+        assert (out.count("stands still"), err) == (1, "")
+
+
+def test_dynamics_that_ignore_loops_warn_and_those_that_keep_them_do_not() -> None:
+    robot_with_loops = symgen.load("four_bar")
+    seen = issued(lambda: symgen.program(robot_with_loops, "forward_dynamics"))
+    assert len(seen) == 1
+    assert "forward_dynamics of 'four_bar' ignores its loops" in seen[0]
+    assert not issued(lambda: symgen.program(robot_with_loops, "constrained_forward_dynamics"))
+    assert not issued(lambda: symgen.program(robot_with_loops, "gravity_force"))
+
+
+def test_a_frame_among_several_alike_warns_unless_it_is_named() -> None:
+    legs = symgen.load("quadruped")
+    seen = issued(lambda: symgen.program(legs, "forward_kinematics"))
+    assert len(seen) == 1
+    assert "is about the frame" in seen[0]
+    assert not issued(
+        lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name)
+    )
+    assert not issued(lambda: symgen.program("planar_arm", "forward_kinematics"))
+
+
+def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
+    line = symgen.load(
+        "name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
+        "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n"
+    )  # M = 0: the point is on the axis
+    made, refused = programs_and_refusals(Request(line))
+    said = issued(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
+    assert len(said) == 1
+    assert said[0].startswith(
+        "left out: forward_dynamics of 'line' divides by the mass matrix, which is singular"
+    )
+    assert "; likewise inverse_mass_matrix, mass_matrix_solve" in said[0]
+    assert "mass_matrix" in made
+    for _ in ("compiled", "found in the cache"):
+        assert not issued(lambda: symgen.compile(line, ["mass_matrix"]))
+
+
+def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "light.urdf"
+    path.write_text(
+        robot(*(link(name, "") for name in "abc"), joint("j", "a", "b"), joint("k", "b", "c")),
+        encoding="utf-8",
+    )
+    assert cli.main(["generate", str(path), "-o", str(tmp_path / "out")]) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert len(err) <= 6
+    assert sum("forward_dynamics of 'r' divides by the mass matrix" in line for line in err) == 1
+    assert sum("center_of_mass of 'r' is about the mass centre" in line for line in err) == 1
+    assert all(
+        any(name in line for line in err)
+        for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces")
+    )
+    assert err[-1].startswith("symgen: warning: no link that moves has mass")
+
+
+def test_a_name_that_c_does_not_take_is_noted_and_warns_where_names_of_c_are_made(
+    tmp_path: Path,
+) -> None:
+    arm = TRUNK.replace('name="r"', 'name="my-arm"', 1)
+    read = symgen.load(arm)
+    named = "the robot 'my-arm' is called my_arm in C, since its name has characters other than"
+    assert [note.kind for note in read.notes if note.text.startswith(named)] == ["info"]
+    said = issued(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
+    assert len(said) == 1
+    assert said[0].startswith(named)
+    assert said[0].endswith("generate(name=...) takes another")
+    assert not issued(
+        lambda: symgen.generate(read, tmp_path / "b", ["gravity_force"], name="my_arm")
+    )
+    assert not [note for note in symgen.load(TRUNK).notes if "in C" in note.text]
+
+
+def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> None:
+    notes = [
+        Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits")
+        for i in range(15)
+    ]
+    assert gathered(notes, "info") == [
+        "line 0, joint 'j0': declares no <limit>; read without limits; the same of "
+        "j1, j2, j3, j4 and 10 more"
+    ]
+    assert gathered([*notes, Note("info", "line 3, joint 'j3': has no name")], "info")[1:] == [
+        "line 3, joint 'j3': has no name"
+    ]
+    assert all(
+        name in gathered(notes, "info", named=None)[0] for name in (f"j{i}" for i in range(15))
+    )
+
+
+def test_of_rotations_alike_the_one_that_moved_most_is_written_out() -> None:
+    text = robot(
+        link("world", ""),
+        *(link(f"l{i}") for i in range(4)),
+        joint("j0", "world", "l0"),
+        *(
+            joint(f"j{i}", f"l{i - 1}", f"l{i}", inside=f'<origin rpy="{angle} 0 0"/>')
+            for i, angle in ((1, "1.57079632679"), (2, "-1.5708"), (3, "1.570796"))
+        ),
+    )
+    lines = gathered(symgen.load(text).notes, "snap")
+    assert len(lines) == 1
+    assert "-1.5708 read as -pi/2 (moved by 3.7e-06 rad); the same of j1, j3" in lines[0]
+
+
+def test_every_note_has_a_kind_that_is_described_and_a_warning_is_picklable() -> None:
+    for name in builtin_robots():
+        assert {note.kind for note in symgen.load(name).notes} <= KINDS.keys()
+    assert str(pickle.loads(pickle.dumps(symgen.SymgenWarning("a sentence")))) == "a sentence"

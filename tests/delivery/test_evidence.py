@@ -1,0 +1,183 @@
+"""What a folder for a target says of its C: cost, ranges, what is proved and what is not, in README and manifest alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import symgen
+from symgen.cli import main
+from symgen.delivery.folder import evidence_context
+from symgen.description.tip import tip
+from symgen.pipeline.build import programs
+from symgen.support.tables import span
+from symgen.verification import proof
+from symgen.verification.proof import eva
+from symgen.vocabulary.options import ProgramOptions
+from tests.shared.firmware_tools import need
+from tests.shared.robots_for_tests import robot
+
+pytestmark = pytest.mark.firmware
+
+LIGHT = """name = "arm"
+[[body]]
+name = "light"
+parent = "base"
+joint = { name = "first", type = "revolute", axis = [0, 0, 1] }
+[[body]]
+name = "heavy"
+parent = "light"
+joint = { name = "second", type = "revolute", axis = [0, 1, 0], xyz = [0.3, 0, 0] }
+mass = 1.5
+centre = [0.2, 0, 0]
+inertia = [0.01, 0, 0, 0.02, 0, 0.02]
+"""
+ASKED = ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("cortex-m4f")
+    folder = tmp_path_factory.mktemp("evidence") / "ur5"
+    symgen.generate("ur5", folder, ASKED, "float", target="cortex-m4f")
+    return folder
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+
+
+def readme(folder: Path) -> str:
+    return (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_cost_stands_under_its_heading(made: Path) -> None:
+    costs = manifest(made)["cost"]["functions"]
+    tables = [
+        [line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
+        for block in readme(made).split("\n\n")
+        if "| cycles" in block
+    ]
+    ((heading, _, *rows),) = tables
+    at = next(i for i, words in enumerate(heading) if words.strip().startswith("cycles"))
+    for name, row in zip(costs, rows, strict=True):
+        assert len(row) == len(heading)
+        assert row[0].strip() == f"`{name}`"
+        assert row[at].strip() == span(costs[name]["cycles"])
+
+
+def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:
+    mechanism, options = robot("ur5"), ProgramOptions("float", frame=tip(robot("ur5")))
+    found = proof.prove_programs(
+        mechanism, programs(mechanism, ASKED, options), options, compiled=False
+    ).facts()
+    held = manifest(made)["proof"]
+    assert {key: held[key] for key in found} == json.loads(json.dumps(found))
+    assert "eva" in held or "frama-c" in held["eva_missing"]
+
+
+def test_the_readme_answers_a_firmware_author(made: Path) -> None:
+    """Sizes, time, stack, ranges, what is proved, what is not."""
+    text, facts = readme(made), manifest(made)
+    for heading in (
+        "What a call costs on Arm Cortex-M4F",
+        "Called from an interrupt",
+        "Ranges",
+        "What is proved",
+        "What is not proved",
+    ):
+        assert f"\n### {heading}\n" in text
+    for joint in facts["proof"]["joints"]:
+        assert len(re.findall(rf"^\| `{joint['joint']}` \|", text, re.MULTILINE)) >= 2
+    for sentence in facts["proof"]["assumptions"]:
+        assert f"- {sentence}\n" in text
+    for name in ASKED:
+        assert len(re.findall(rf"^\| `{name}` \|", text, re.MULTILINE)) >= 3 - (
+            "eva_missing" in facts["proof"]
+        )
+    for one in facts["proof"].get("eva", {}).values():
+        assert all(f"`{line}`" in text for line in one["admitted"])
+
+
+def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
+    facts = manifest(made)["proof"]
+    cells = evidence_context({"proof": facts})
+    for row, (name, result) in zip(
+        cells["round_offs"],
+        ((f, r) for f, one in facts["functions"].items() for r in one["round_off"]["results"]),
+        strict=True,
+    ):
+        assert float(row[-1]) >= facts["functions"][name]["round_off"]["results"][result]["bound"]
+    (floors,) = cells["floors"]
+    printed = {joint: float(x) for joint, x in re.findall(r"`(\S+)` ≥ ([\d.e-]+)", floors[1])}
+    certified = {
+        d["joint"]: d["certified"] for d in facts["functions"]["forward_dynamics"]["divisors"]
+    }
+    assert set(printed) == set(certified)
+    assert all(0 < printed[joint] <= certified[joint] for joint in printed)
+
+
+def test_the_same_tools_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    symgen.generate("ur5", tmp_path / "ur5", ASKED, "float", target="cortex-m4f")
+    for path in sorted(p for p in made.rglob("*") if p.is_file()):
+        assert (tmp_path / "ur5" / path.relative_to(made)).read_bytes() == path.read_bytes(), (
+            path.name
+        )
+
+
+def test_such_a_folder_verifies_and_is_proved_again(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(made)]) == 0
+    capsys.readouterr()
+    assert main(["prove", str(made), "--states", "200"]) == 0
+    assert "5 of 5 divisors certified" in capsys.readouterr().out
+
+
+def test_a_checked_folder_is_measured_and_proved_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    need("cortex-m4f")
+    folder = tmp_path / "scara"
+    made = symgen.generate(
+        "scara",
+        folder,
+        ["forward_dynamics"],
+        "float",
+        trig="inline",
+        target="cortex-m4f",
+        checked=True,
+    )
+    least, most = made["cost"]["functions"]["forward_dynamics"]["instructions"]
+    assert least == most
+    assert "no branch but those of their checks" in readme(folder)
+    assert ("without their\nchecks" in readme(folder)) == ("eva" in made["proof"])
+    for command in (["verify"], ["prove", "--states", "200"]):
+        assert main([*command, str(folder)]) == 0, capsys.readouterr()
+
+
+def test_where_frama_c_is_missing_the_readme_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        eva.shutil, "which", lambda name: None if name == "frama-c" else f"/usr/bin/{name}"
+    )
+    symgen.generate("planar_arm", tmp_path / "arm", ["forward_dynamics"], "float", target="host")
+    assert "frama-c is not installed" in manifest(tmp_path / "arm")["proof"]["eva_missing"]
+    assert "**Memory and finite numbers** were not looked at: frama-c is not installed" in readme(
+        tmp_path / "arm"
+    )
+
+
+def test_a_joint_without_a_certificate_is_named_with_the_reason(tmp_path: Path) -> None:
+    """The massless first link: its pivot is what others carry, which no link of its own bounds."""
+    arm = tmp_path / "arm.toml"
+    arm.write_text(LIGHT, encoding="utf-8")
+    symgen.generate(str(arm), tmp_path / "arm", ["forward_dynamics"], target="host")
+    text = readme(tmp_path / "arm")
+    assert re.search(r"^\| `first` \| `light` \| no certificate: .+ \|$", text, re.MULTILINE)
+    assert re.search(r"^\| `forward_dynamics` \| .*none.* \| `first` \|$", text, re.MULTILINE)

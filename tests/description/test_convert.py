@@ -1,0 +1,294 @@
+"""`convert`: the robot that is read back is the same one, by the reference at 80 digits, and what was not said is told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import symgen
+from symgen.description.writers import writers
+from symgen.support.errors import RequestError
+from tests.shared.robots_to_convert import (
+    HEAD,
+    HINGE,
+    RANDOM,
+    REFUSED,
+    ROBOTS,
+    SLIDE,
+    SOLID,
+    body,
+    sayable,
+    written,
+)
+from tests.shared.same_robot import SAME, as_told, differ, told
+
+OF_SEVERAL = ("several", "tree0", "tree1", "tree2")
+"""Robots with a joint that MJCF has several for, of other velocities."""
+
+
+# -- there and back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sayable("toml"))
+def test_the_toml_says_all(name: str) -> None:
+    robot, text = written(name, "toml")
+    back = symgen.load(text.text)
+    assert back.content == robot.content or differ(robot, back) <= SAME
+    assert back.notes == robot.notes or name in RANDOM
+    assert text.left_out == ()
+
+
+@pytest.mark.parametrize("name", sayable("urdf"))
+def test_the_urdf_is_the_same_robot(name: str) -> None:
+    robot, text = written(name, "urdf")
+    back = as_told(text.text, text.left_out)
+    held = tuple(
+        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
+    )
+    bare = replace(
+        robot.unborne, joints=held
+    )  # springs and gravcomp are left out, and the sentences say so
+    assert differ(bare, back) <= SAME
+    assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(robot.borne)
+    assert back.name == robot.name
+    assert {part.link for one in robot.bodies for part in one.parts} <= {
+        part.link for one in back.bodies for part in one.parts
+    }
+    plain = [one for one in robot.joints if one.type.nq == 1]
+    assert [one.limits for one in plain] == [
+        back.joints[back.joint_index(one.name)].limits for one in plain
+    ]
+    assert [one.mimic for one in plain] == [
+        back.joints[back.joint_index(one.name)].mimic for one in plain
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in OF_SEVERAL])
+def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
+    """But for joints that stand there as several, whose velocities are others; MuJoCo judges these."""
+    robot, text = written(name, "mjcf")
+    (tmp_path / "robot.xml").write_text(text.text)
+    back = symgen.load(tmp_path / "robot.xml", **told(text.left_out))
+    (lost,) = re.findall(r"without a mass, (.*) is no body there", "\n".join(text.left_out)) or [""]
+    assert differ(robot, back, lost) <= SAME
+    assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
+
+
+def test_what_was_read_and_not_applied_stands_there_again() -> None:
+    robot, text = written("panda", "urdf")
+    spare = [joint.unapplied for joint in robot.joints]
+    assert all(spare)
+    assert [joint.unapplied for joint in symgen.load(text.text).joints] == spare
+
+
+@pytest.mark.parametrize("name", ["panda", "quaternions", "parts", "steep"])
+def test_a_second_time_nothing_changes(name: str) -> None:
+    for format_ in ("toml", "urdf"):
+        first = written(name, format_)[1]
+        again = writers()[format_].write(as_told(first.text, first.left_out))
+        twice = writers()[format_].write(as_told(again.text, again.left_out))
+        assert again.text == twice.text
+
+
+PLANTED = {
+    "a sign of rpy": ("quaternions", 'rpy="-', 'rpy="'),
+    "a shift of a joint": ("right_angles", 'xyz="0.1 0 0.2"', 'xyz="0.1 0 -0.2"'),
+    "an axis": ("quaternions", 'axis xyz="0.3 -1', 'axis xyz="0.3 1'),
+    "a centre of mass": ("panda", "-0.003141", "0.003141"),
+    "a moment": ("panda", 'ixy="-0.003925"', 'ixy="0.003925"'),
+    "a mass": ("parts", 'mass value="5"', 'mass value="4"'),
+    "the pose of a frame": ("parts", 'xyz="0.3 0 0"', 'xyz="0.3 1e-30 0"'),
+    "an offset": ("coupled", 'offset="0.05"', 'offset="0"'),
+    "a multiplier": ("coupled", 'multiplier="-0.3"', 'multiplier="0.3"'),
+    "damping": ("drives", 'damping="0.4"', 'damping="0"'),
+    "an armature": ("several", 'armature="0.1"', ""),
+    "no origin": ("several", 'rpy="0.1 0.2 0.3"', ""),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_an_error_in_the_file_is_seen(what: str) -> None:
+    name, old, new = PLANTED[what]
+    robot, text = written(name, "urdf")
+    assert old in text.text
+    back = as_told(text.text.replace(old, new, 1), text.left_out)
+    held = tuple(
+        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
+    )
+    assert differ(replace(robot, joints=held), back) > SAME
+
+
+# -- what is not said -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("format_", "name"), [(format_, name) for format_, names in REFUSED.items() for name in names]
+)
+def test_a_joint_without_a_word_is_named(format_: str, name: str) -> None:
+    with pytest.raises(
+        RequestError,
+        match=rf"joint '\w+' is (spherical|helical), for which {format_.upper()} has no word; ",
+    ):
+        writers()[format_].write(ROBOTS[name]())
+
+
+SENTENCES = {
+    ("quaternions", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81"],
+    ("coupled", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that joints follow those they mimic is left out; read it with --mimic couple",
+    ],
+    ("drives", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives on",
+        "the friction speed is left out; read it with --friction-speed 0.02",
+        "the stiffness of a_joint is left out",
+        "the rest of a_joint is left out",
+        "the gear ratio of a_joint, read and not applied, is left out",
+    ],
+    ("drives", "mjcf"): [
+        "the velocity limit of a_joint is left out",
+        "the friction of a_joint sticks there, and is smooth in symgen",
+        "the friction speed is left out; read it with --friction-speed 0.02",
+        "the gear ratio of a_joint, read and not applied, is left out",
+    ],
+    ("coupled", "mjcf"): [
+        "the velocity limit of a_joint, c_joint is left out",
+        "that b_joint mimics another is an equality there, which MuJoCo applies in its solver, and softly",
+        "that joints follow those they mimic is left out; read it with --mimic couple",
+    ],
+    ("parts", "urdf"): [
+        "the several inertias of b are one there",
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+    ],
+    ("tree1", "mjcf"): [
+        "in place of joint2, joint4, joint5 stand several joints of one body, each named for its coordinate",
+        "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
+        "the place and the quaternion of joint1 count from the world there, not from the frame of the joint",
+        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 there, each branch to its end",
+    ],
+    ("massless", "mjcf"): [
+        "without a mass, a, b, d_joint_cross, e, lost is no body there, and its joint is one of the next body's",
+        "the velocity limit of a_joint, c_joint, f_joint is left out",
+    ],
+    ("light", "mjcf"): [
+        "the inertia of floor is left out: it stands still, and MuJoCo does not compile it",
+        "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with a, c, d",
+        "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out",
+    ],
+    ("flying", "mjcf"): [
+        "the velocity limit of b_joint is left out",
+        "the armature of a_joint is felt along axes that do not turn there, and along the body's in symgen",
+    ],
+    ("mixed", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives damping",
+        "the damping of b_joint, read and not applied, is left out",
+    ],
+    ("scara", "urdf"): [
+        "the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"
+    ],
+    ("several", "urdf"): [
+        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "that drives are applied is left out; read it with --drives on",
+        "in place of b_joint stand two joints, NAME_angle and NAME_distance, with a massless link between",
+    ],
+    ("ur5", "toml"): [],
+}
+
+
+@pytest.mark.parametrize(("name", "format_"), SENTENCES)
+def test_what_a_format_cannot_say_is_said(name: str, format_: str) -> None:
+    robot, text = written(name, format_)
+    assert list(text.left_out) == SENTENCES[name, format_], robot
+
+
+def test_almost_a_right_angle_is_not_made_one() -> None:
+    """Read as the sentence says, it is the robot; without, it is snapped."""
+    near = symgen.load(
+        HEAD + body("a", "base", f'{HINGE}, rpy = ["1.570796326", 0, 0]'), snap="off"
+    )
+    for format_ in ("urdf", "mjcf"):
+        assert any(
+            "almost a right angle" in sentence
+            for sentence in writers()[format_].write(near).left_out
+        )
+    text = writers()["urdf"].write(near)
+    assert differ(near, as_told(text.text, text.left_out)) <= SAME
+    assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
+    assert not any(
+        "right angle" in one
+        for name in ("right_angles", "steep")
+        for one in written(name, "urdf")[1].left_out
+    )
+
+
+def test_new_names_are_free_and_short_enough_to_be_read() -> None:
+    long = "l" * 200
+    robot = symgen.load(
+        HEAD
+        + body(
+            long, "base", f'{HINGE}, name = "first"', "frame = [{ shift = [1, 0, 0] }]\n" + SOLID
+        )
+        + body("a_motor", long, f'{HINGE}, name = "b_angle"', "")
+        + body("a_motor_2", "a_motor", HINGE, "")
+        + body("a", "a_motor_2", HINGE, "frame = [{ turn = 1, axis = [1, 0, 0] }]\n" + SOLID)
+        + body("c", "a", 'name = "b", type = "cylindrical", axis = [0, 1, 0]')
+    )
+    for format_ in ("toml", "urdf"):
+        text = writers()[format_].write(robot)
+        assert differ(robot, as_told(text.text, text.left_out)) <= SAME
+    assert 'name="a_motor_3"' in text.text
+    assert 'name="b_angle_2"' in text.text
+
+
+def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
+    wound = symgen.load(
+        HEAD
+        + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
+        + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]')
+    )
+    text = writers()["urdf"].write(wound)
+    assert differ(wound, as_told(text.text, text.left_out)) <= SAME
+
+
+def test_what_is_too_small_to_be_read_is_nothing() -> None:
+    small = symgen.load(
+        HEAD
+        + body(
+            "a",
+            "base",
+            'type = "revolute", axis = [0, 0, 1], steps = [{ shift = ["1e-329", 0, 0] }]',
+            'mass = 1\n[[frame]]\nname = "f"\nbody = "a"\n'
+            'steps = [{ turn = 1.57, axis = [0, 0, 1] }, { shift = ["1e-329", 1, 0] }]\n',
+        )
+    )
+    assert symgen.load(writers()["urdf"].write(small).text).nv == 1
+
+
+def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:
+    slide = symgen.load(HEAD + body("a", "base", SLIDE))
+    text = writers()["urdf"].write(slide).text
+    assert '<limit lower="-1e308" upper="1e308" effort="1e308" velocity="1e308"/>' in text
+    assert symgen.load(text).joints[0].limits == slide.joints[0].limits
+
+
+@pytest.mark.parametrize("format_", ["urdf", "mjcf"])
+def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> None:
+    """Rounded to 60 digits it is a whole number of more."""
+    mass = f"1570796326794896619231321691639751442098584699687552910487530{'12' * 30}"
+    robot = symgen.load(
+        HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]')
+    )
+    back = symgen.load(writers()[format_].write(robot).text)
+    assert abs(back.mass / robot.mass - 1) < 1e-50
+
+
+def test_a_joint_that_mimics_one_that_is_not_there_is_said_in_mjcf() -> None:
+    robot = symgen.load(HEAD + body("a", "base", f'{HINGE}, mimic = {{ joint = "lost" }}'))
+    text = writers()["mjcf"].write(robot)
+    assert "that a_joint mimics a joint that is not there is left out" in text.left_out
+    assert symgen.load(text.text).nv == 1

@@ -1,0 +1,193 @@
+"""Joints that follow others, as they are read, written and shown, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.benchmarks.peers import found as peers
+from symgen.description.canonical import to_toml
+from symgen.inspection.request import velocity
+from symgen.mechanism.coupling import Mimic
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.reference.states import draw_states
+from symgen.support.errors import ArgumentError, DescriptionError, MechanismError, RequestError
+from tests.shared.mimic_robots import GRIPPER
+
+
+@pytest.fixture(scope="module")
+def gripper() -> Mechanism:
+    return symgen.load(GRIPPER)
+
+
+def test_rows_of_followers_compose(gripper: Mechanism) -> None:
+    assert [one and (one.leader, one.multiplier, one.offset) for one in gripper.follows] == [
+        None,
+        None,
+        (1, -1, 0),
+        (1, Fraction(3, 4), Fraction(1, 20)),
+        (1, Fraction(3, 40), Fraction(3, 1000)),
+    ]
+    assert (gripper.nq, gripper.nv, gripper.uncoupled.nv) == (2, 2, 5)
+    assert gripper.coordinate_names == ("roll", "knuckle")
+    shared = gripper.ranges[1]
+    assert (shared.lower, shared.upper, shared.velocity) == (
+        0,
+        Fraction(3, 5),
+        2,
+    )  # (0.5 − 0.05)/0.75, 1.5/0.75
+    drawn = draw_states(gripper, 64)["q"][:, 1]
+    assert 0 <= min(drawn) < max(drawn) <= Fraction(3, 5)
+
+
+def test_a_coupled_description_reads_as_it_was_written(gripper: Mechanism) -> None:
+    again = symgen.load(to_toml(gripper))
+    assert again.content == gripper.content
+    assert again.notes == gripper.notes
+    assert gripper.content != gripper.uncoupled.content
+    assert gripper.uncoupled.content == symgen.load(GRIPPER, mimic="independent").content
+
+
+@pytest.mark.parametrize(
+    ("lock", "joints"),
+    [({"knuckle": "0.4"}, {"roll"}), ({"other_knuckle": "0.1"}, {"roll", "knuckle", "left_tip"})],
+)
+def test_what_follows_a_locked_joint_is_locked(
+    gripper: Mechanism, lock: dict[str, str], joints: set[str]
+) -> None:
+    """At its own value: the poses are those of the coupled robot there."""
+    locked = symgen.load(GRIPPER, lock=lock)
+    assert {joint.name for joint in locked.joints} == joints
+    if "knuckle" in lock:
+        at = {"whole": (gripper, [0.3, 0.4]), "locked": (locked, [0.3])}
+        ends = {
+            key: Reference(robot, frame="rack").forward_kinematics(np.array(q))[1]
+            for key, (robot, q) in at.items()
+        }
+        assert np.allclose(ends["whole"], ends["locked"], atol=1e-15)
+        assert "joint slide locked at 0.033 m" in " ".join(note.text for note in locked.notes)
+
+
+MIMIC = 'mimic = { joint = "knuckle", multiplier = -1 }'
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ('mimic = { joint = "thumb" }', "it is to follow joint 'thumb', which is not declared"),
+        (
+            'mimic = { joint = "left_tip" }',
+            r"it is to follow joint 'left_tip', in a circle \(left_tip → left_tip\)",
+        ),
+        ('mimic = { joint = "slide" }\nmimicry = 1', "mimicry"),
+    ],
+)
+def test_what_cannot_follow_is_refused(written: str, sentence: str) -> None:
+    with pytest.raises(DescriptionError, match=sentence):
+        symgen.load(GRIPPER.replace(MIMIC, written))
+
+
+def test_joints_of_several_degrees_neither_lead_nor_follow() -> None:
+    led = (
+        GRIPPER.replace('name = "roll", type = "revolute"', 'name = "roll", type = "cylindrical"')
+        .replace(", limits = { lower = -2, upper = 2 }", "")
+        .replace(MIMIC, 'mimic = { joint = "roll" }')
+    )
+    with pytest.raises(DescriptionError, match="'roll' has more than one degree of freedom"):
+        symgen.load(led)
+    assert symgen.load(led, mimic="independent").nv == 6
+
+
+def test_a_factor_of_zero_locks_at_the_offset() -> None:
+    still = symgen.load(
+        GRIPPER.replace(MIMIC, 'mimic = { joint = "knuckle", multiplier = 0, offset = 0.3 }')
+    )
+    assert "joint left_tip locked at 0.3 rad" in " ".join(note.text for note in still.notes)
+    assert still.nv == 2
+
+
+def test_a_factor_that_cannot_be_read_is_not_taken_for_one() -> None:
+    text = (
+        '<robot name="r"><link name="a"/>'
+        + "".join(
+            f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+            "</inertial></link>"
+            for name in "bc"
+        )
+        + '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+        '<joint name="k" type="continuous"><parent link="b"/><child link="c"/><mimic joint="j" multiplier="two"/></joint>'
+        "</robot>"
+    )
+    assert symgen.load(text).nv == 2
+    with pytest.raises(DescriptionError, match="in its multiplier 'two' is no"):
+        symgen.load(text, mimic="couple")
+
+
+def test_a_mechanism_made_by_hand_is_judged_too(gripper: Mechanism) -> None:
+    def mimicking(mimic: Mimic | None) -> Mechanism:
+        joints = [
+            replace(one, mimic=mimic if one.name == "left_tip" else None) for one in gripper.joints
+        ]
+        return replace(gripper, joints=tuple(joints))
+
+    for mimic, sentence in (
+        (None, "no joint mimics another"),
+        (Mimic("thumb", Fraction(1), Fraction(0)), "no joint that moves"),
+        (Mimic("left_tip", Fraction(1), Fraction(0)), "in a circle"),
+        (Mimic("roll", Fraction(0), Fraction(0)), "multiplier of zero"),
+        (Mimic("roll", Fraction(10**40), Fraction(0)), "look for a misplaced exponent or unit"),
+    ):
+        with pytest.raises(MechanismError, match=sentence):
+            mimicking(mimic)
+
+
+def test_other_words_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="give 'independent', 'couple' or 'refuse'"):
+        symgen.load(GRIPPER, mimic="coupled")
+    with pytest.raises(DescriptionError, match="which was to be refused"):
+        symgen.load(GRIPPER, mimic="refuse")
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_says_who_follows(gripper: Mechanism, tmp_path: Path) -> None:
+    symgen.generate(gripper, tmp_path / "gripper", ["mass_matrix"])
+    manifest = json.loads((tmp_path / "gripper/manifest.json").read_text())
+    assert (manifest["nq"], manifest["nv"]) == (2, 2)
+    assert manifest["joints"][-1]["mimic"] == {
+        "joint": "knuckle",
+        "multiplier": 0.075,
+        "offset": 0.003,
+    }
+    assert manifest["joints"][-1]["q"] == [2, 0]
+    assert "mimic" not in manifest["joints"][1]
+    assert not [one for one in manifest["not_modelled"] if one["kind"] == "mimic"]
+    assert (
+        " *   joint 4, prismatic: none: 0.075*q[1] + 0.003 (m)\n"
+        in (tmp_path / "gripper/gripper.h").read_text()
+    )
+    assert "none: -q[1] (rad)" in (tmp_path / "gripper/README.md").read_text()
+    assert symgen.verify(tmp_path / "gripper", states=2).passed
+
+
+def test_entries_are_counted_by_those_that_lead(gripper: Mechanism) -> None:
+    assert velocity(gripper, "knuckle") == 1
+    with pytest.raises(
+        ArgumentError,
+        match="'slide' follows 'knuckle' and has no velocities of its own; name 'knuckle'",
+    ):
+        velocity(gripper, "slide")
+    assert str(symgen.inspect(gripper, "M[1,1]"))
+    with pytest.raises(RequestError, match="riccati goes along the tree"):
+        symgen.inspect(gripper, "P[0]")
+    assert set(peers(gripper)[1].values()) == {
+        "joints that follow others are not built for it here"
+    }

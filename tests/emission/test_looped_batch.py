@@ -1,0 +1,395 @@
+"""Loops over links for many states: the bits of one state, whatever stands beside it, and each slip in the text reported."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.emission import printer
+from symgen.ir.loops import SAVED, Form, LoopProgram
+from symgen.ir.program import Program
+from symgen.machine import kernels
+from symgen.machine.solver import Solver
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.loops import recursion
+from symgen.readback.batches import BatchText, compare
+from symgen.support.errors import RequestError, StateError
+from symgen.verification.blocks import BlockFiles, check_blocks
+from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.truth import Truth
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
+from tests.shared.c99 import WARNINGS
+from tests.shared.recursions import TOYS, sizes
+from tests.shared.robots_for_tests import random_mechanism
+
+compile_now = partial(symgen.compile, blocks="now")
+"""Blocks of states are compiled in the call that makes them worth it."""
+METHODS = {
+    "forward_dynamics": "riccati",
+    "mass_matrix_solve": "riccati",
+    "inverse_dynamics": "newton_euler",
+    "mass_matrix_log_determinant_gradient": "riccati",
+    "mass_matrix_log_determinant": "riccati",
+    "link_poses": "kinematics",
+    "interbody_forces": "riccati",
+    "center_of_mass": "composite_body",
+    "centroidal_momentum": "newton_euler",
+    "integrate": "kinematics",
+    "difference": "kinematics",
+}
+WAYS = {
+    "auto": TextOptions("auto", batch=True),
+    "libm": TextOptions("libm", checked=True, batch=True),
+    "inline": TextOptions("inline", checked=True, batch=True),
+    "auto, checked": TextOptions("auto", checked=True, batch=True),
+}
+CHAIN = "ur5"
+
+
+@cache
+def known(robot: str) -> Mechanism:
+    return (
+        random_mechanism(3, 3, joints=("spherical", "planar"))
+        if robot == "planes"
+        else symgen.load(robot)
+    )
+
+
+@cache
+def loops(robot: str, function: str, real: str = "double") -> LoopProgram:
+    return recursion(known(robot), function, METHODS[function]).in_real(real)
+
+
+def wrong(
+    robot: str,
+    functions: tuple[str, ...],
+    text: TextOptions,
+    slip: tuple[str, str] | None = None,
+    real: str = "double",
+    more: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """What `verify` finds wrong of functions for many states; the first one's text with a slip, and with `more` arguments."""
+    mechanism = known(robot)
+    target, forms = (
+        Target("arm", mechanism.sizes, text),
+        {function: loops(robot, function, real) for function in functions},
+    )
+    truth = Truth(mechanism, 3, 1)
+    headers, own = printer().headers(forms, target), printer().batches(forms, target)
+    runners = compiled_runners(
+        forms, texts(forms, target, {function: {} for function in forms}), headers, target
+    )
+    given = dict(own)
+    if slip:
+        name = target.file_of_many(functions[0])
+        assert slip[0] in own[name]
+        given[name] = own[name].replace(*slip, 1)
+
+    def arguments(form: Form) -> dict[str, Any]:
+        return truth.arguments(form.function, truth.floats) | dict(more or {})
+
+    found = check_blocks(forms, BlockFiles(given, own, headers, target), arguments, runners)
+    return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+
+
+FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
+"""Told apart by what a sweep does at its end, gives of a link, or takes."""
+
+
+@pytest.mark.parametrize(
+    ("robot", "functions", "way", "real"),
+    [
+        (CHAIN, ("forward_dynamics", "center_of_mass", "difference", *FEW), "auto", "double"),
+        (CHAIN, FEW, "libm", "float"),
+        ("quadruped", FEW, "inline", "double"),
+        ("quadruped", ("mass_matrix_solve", "integrate"), "auto, checked", "double"),
+        ("scara", ("mass_matrix_solve",), "auto", "float"),
+        ("planes", ("integrate", "link_poses"), "auto, checked", "float"),
+    ],
+)
+def test_many_states_have_the_bits_of_one(
+    robot: str, functions: tuple[str, ...], way: str, real: str
+) -> None:
+    """Of a chain, of a tree on a base that moves freely, of links of two kinds, one with more sines in a step than the other; of
+    what sweeps carry to their ends, too.
+    """
+    assert wrong(robot, functions, WAYS[way], real=real) == []
+
+
+def test_a_sine_of_its_own_is_taken_where_one_state_takes_it() -> None:
+    """A turn of a free base is one angle, which <math.h> serves where the step is checked for more."""
+    drawn = Truth(symgen.load("quadruped"), 21, 1).floats
+    more = {name: drawn[name] for name in ("q", "v")} | {"dt": np.linspace(1, 4, 21)}
+    for way in ("auto", "auto, checked"):
+        assert wrong("quadruped", ("integrate",), WAYS[way], more=more) == []
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_what_carries_and_joins_has_the_bits_of_one(toy: str) -> None:
+    """Products of children, results of a link in the middle, classes of different widths."""
+    form = TOYS[toy]()
+    target, pick = Target("arm", sizes(form), WAYS["libm"]), np.random.default_rng(5)
+    given = {port.name: pick.uniform(-2, 2, (5, port.size)) for port in form.inputs}
+    forms = {form.function: form}
+    headers, own = printer().headers(forms, target), printer().batches(forms, target)
+    runners = compiled_runners(forms, texts(forms, target, {form.function: {}}), headers, target)
+    assert [
+        check.detail
+        for check in check_blocks(
+            forms, BlockFiles(own, own, headers, target), lambda _: given, runners
+        )
+    ] == [""]
+
+
+@pytest.mark.parametrize("robot", [CHAIN, "quadruped"])
+def test_no_step_keeps_where_it_takes(robot: str) -> None:
+    """In C neither array may be a part of the other."""
+    for function in METHODS:
+        form = loops(robot, function)
+        for sweep in form.sweeps:
+            for step, first in zip(sweep.steps, sweep.saved_at, strict=True):
+                size = next((port.size for port in step.outputs if port.name == SAVED), 0)
+                assert not taken(step) & {*range(first, first + size)}, function
+
+
+def taken(step: Program) -> set[int]:
+    """The numbers of its link that a step takes."""
+    kept = [place for place, port in enumerate(step.inputs) if port.name == SAVED]
+    return {row.value[1] for row in step.rows if row.op == "input" and row.value[0] in kept}
+
+
+SLIPS = {
+    "another sign": ("] + (", "] - ("),
+    "another element": ("carried[0][lane]", "carried[1][lane]"),
+    "another constant": ("table[3]", "table[4]"),
+    "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
+    "another place": ("&work[17*i]", "&work[16*i]"),
+    "another start": ("before[2][lane] = 9.81", "before[2][lane] = -9.81"),
+    "a link less": ("i <= 5; ++i", "i <= 4; ++i"),
+    "the other way": ("i = 5; i >= 0; --i", "i = 0; i <= 5; ++i"),
+    "another half": ("behind = before;", "behind = own;"),
+    "what was before": ("before = own;", "before = behind;"),
+    "another step": ("&q[first*q_state]", "&q[first]"),
+    "another array": ("(*)[8])&work[816]", "(*)[8])&work[815]"),
+    "a shorter loop": ("lane < 8; ++lane", "lane < 7; ++lane"),
+    "a macro": ("#include <math.h>", "#include <math.h>\n#define lane 0"),
+    "all lanes' own": ("const double table[restrict 13]", "const double table[restrict 13][8]"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+    old, new = SLIPS[slip]
+    assert wrong(CHAIN, ("forward_dynamics",), WAYS["auto"], (old, new))
+
+
+# -- the folder -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_many_states(tmp_path: Path) -> None:
+    """Generated, verified, warned of nothing by the compiler, and its self-test run under sanitizers."""
+    out = tmp_path / "quadruped"
+    symgen.generate(
+        "quadruped",
+        out,
+        ["mass_matrix_solve", "center_of_mass"],
+        batch=True,
+        checked=True,
+        form="looped",
+    )
+    report = symgen.verify(out)
+    assert report.passed
+    assert len(report.of("blocks")) == 2
+    assert symgen.verify(
+        out, functions=["center_of_mass"], states=1
+    ).passed  # though the other one needs a larger array
+    assert "bit for bit" in str(report)
+    sources = [path.name for path in sorted(out.glob("*.c"))]
+    words = [
+        "gcc",
+        "-std=c99",
+        "-O1",
+        "-ffp-contract=off",
+        *WARNINGS,
+        "-Dquadruped_NO_CLONES",
+        "-fsanitize=address,undefined",
+        "-Dquadruped_SELFTEST",
+    ]
+    subprocess.run([*words, *sources, "-o", str(tmp_path / "selftest"), "-lm"], cwd=out, check=True)
+    done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("2 passed, 0 failed\n")
+    assert "quadruped_BATCH_WORK" in (out / "README.md").read_text()
+    header = out / "quadruped_batch.h"
+    header.write_text(re.sub(r"(BATCH_WORK) \d+", r"\1 100", header.read_text()))
+    assert not symgen.verify(out, functions=["center_of_mass"], states=1).passed
+
+
+def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:
+    out = tmp_path / "long"
+    symgen.generate("planar_point_mass:130", out, ["inverse_dynamics"], batch=True, form="looped")
+    assert symgen.verify(out).passed
+    text = out / "planar_point_mass_inverse_dynamics_batch.c"
+    text.write_text(text.read_text().replace("i <= 129", "i <= 128", 1))
+    assert [check.passed for check in symgen.verify(out).of("blocks")] == [False]
+
+
+def test_one_chain_in_lanes_has_none(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="leave out --batch, or take another method"):
+        symgen.generate(
+            "planar_point_mass:40",
+            tmp_path / "x",
+            ["forward_dynamics=riccati:segments"],
+            batch=True,
+        )
+    assert not (tmp_path / "x").exists()
+
+
+# -- in Python --------------------------------------------------------------------------------------------------------------
+
+
+def drawn(count: int, solver: Solver) -> list[Any]:
+    return [np.random.default_rng(k).normal(size=(count, solver.nv)) for k in range(3)]
+
+
+def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "FEW", 0)
+    solver = compile_now(CHAIN, ["forward_dynamics"], form="looped")
+    q, v, tau = drawn(21, solver)
+    alone = np.array([solver.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
+    for threads in (1, 3):
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, threads=threads), alone)
+    across = solver.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")
+    np.testing.assert_array_equal(across.T, alone)
+    lanes = compile_now("planar_point_mass:40", ["forward_dynamics=riccati:segments"])
+    q, v, tau = drawn(3, lanes)
+    assert lanes.forward_dynamics(q, v, tau).shape == (3, 40)
+    across = lanes.forward_dynamics(
+        q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa"
+    )  # state by state: it has no blocks
+    np.testing.assert_array_equal(across.T, lanes.forward_dynamics(q, v, tau))
+
+
+def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "FEW", 0)
+    solver = compile_now(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
+    q, v, tau = drawn(21, solver)
+    wanted = solver.forward_dynamics(q, v, tau)
+    q[3, 2], q[7, 5], v[11, 0] = np.nan, 1e9, 1e200
+    out, status = np.full(q.shape, 7.0), np.full(21, 9, np.intc)
+    with pytest.raises(
+        StateError, match="at state 3 and 2 more: an argument is infinite or not a number"
+    ):
+        solver.forward_dynamics(q, v, tau)
+    solver.forward_dynamics(q, v, tau, out=out, status=status)
+    assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 7: 2, 11: 6}
+    assert (out[[3, 7, 11]] == 7.0).all()
+    well = np.flatnonzero(status == 0)
+    np.testing.assert_array_equal(out[well], wanted[well])
+
+
+CALLER = """\
+#include <stdio.h>
+#include "ur5_batch.h"
+#include "ur5.h"
+int main(void)
+{
+    static double q[11*6], v[11*6], tau[11*6], a[11*6] = { 5.0 }, work[ur5_BATCH_WORK];
+    int status[11];
+    int refused = ur5_forward_dynamics_batch(11, q, v, tau, a, work, ur5_BATCH_WORK - 1, status);
+    printf("%d %d %d %g;", refused, status[0], status[10] == ur5_NO_WORK, a[0]);
+    printf("%d", ur5_forward_dynamics_batch(11, q, v, tau, a, work, ur5_BATCH_WORK - 1, 0));
+    printf(" %d %d", ur5_forward_dynamics_batch(-1, q, v, tau, a, work, 0, status),
+           ur5_forward_dynamics_batch(11, q, v, tau, a, work, ur5_BATCH_WORK, status));
+    return 0;
+}
+"""
+
+
+def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "ur5"
+    symgen.generate("ur5", out, ["forward_dynamics"], batch=True, checked=True, form="looped")
+    (out / "caller.c").write_text(CALLER)
+    words = ["gcc", "-std=c99", "-O1", "-fsanitize=address,undefined", "-Dur5_NO_CLONES"]
+    subprocess.run(
+        [*words, "caller.c", "ur5_forward_dynamics_batch.c", "-o", "caller", "-lm"],
+        cwd=out,
+        check=True,
+    )
+    done = subprocess.run([out / "caller"], capture_output=True, text=True, check=True)
+    no_work = int((out / "ur5.h").read_text().split("ur5_NO_WORK")[1].split()[0])
+    assert done.stdout == f"11 {no_work} 1 5;11 0 0"
+
+
+@pytest.mark.parametrize("robot", [CHAIN, "scara"])
+def test_each_step_is_read_back(robot: str) -> None:
+    """Of every class: where the same slip stands in what would be printed, only the rows tell it."""
+    form, target = (
+        loops(robot, "inverse_dynamics"),
+        Target("arm", symgen.load(robot).sizes, WAYS["auto"]),
+    )
+    files = printer().batches({"inverse_dynamics": form}, target)
+    text = files[target.file_of_many("inverse_dynamics")]
+    headers = files[target.lanes], files[target.batch]
+    assert compare(form, BatchText(text, *headers), "arm", False, {}) == []
+    steps = [
+        found.start()
+        for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)
+    ]
+    assert len(steps) >= 2 * len(form.link_classes)
+    for begin in steps:
+        store = re.compile(r"\b(?!work\b)(\w+)\[\d+\]\[lane\] = ").search(text, begin)
+        assert store is not None
+        slipped = f"{text[: store.end()]}2.0*{text[store.end() :]}"
+        found = compare(form, BatchText(slipped, *headers), "arm", False, {})
+        assert found, text[begin : begin + 60]
+
+
+UNWRITTEN = {
+    "on the stack": ("_batch.c", "handed[6][lane] = seenB_31", "handed[7][lane] = seenB_31"),
+    "in the array of many states": (
+        "_batch.c",
+        "keeps[0][lane] = 1.0;",
+        "if (table[0] > 1.0) { keeps[0][lane] = 1.0; }",
+    ),
+    "in the array of one state": (
+        ".c",
+        "keeps[0] = 1.0;",
+        "if (table[0] > 1.0) { keeps[0] = 1.0; }",
+    ),
+}
+"""File, sound text and error: what joint 1 multiplies by zero, the motion of the base, is read and was never stored."""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_the_self_test_sees_a_number_that_is_read_and_was_never_stored(
+    tmp_path: Path, checked: bool
+) -> None:
+    """Any finite number that memory happens to hold there would give right results."""
+    out = tmp_path / "arm"
+    symgen.generate(
+        "planar_arm", out, ["forward_dynamics"], batch=True, checked=checked, form="looped"
+    )
+
+    def passes() -> bool:
+        words = ["gcc", "-std=c99", "-O0", "-ffp-contract=off", "-w", "-Dplanar_arm_SELFTEST"]
+        words += ["-Dplanar_arm_NO_CLONES", *map(str, out.glob("*.c"))]
+        subprocess.run([*words, "-o", str(tmp_path / "selftest"), "-lm"], check=True)
+        return subprocess.run([tmp_path / "selftest"], stdout=subprocess.DEVNULL).returncode == 0
+
+    assert passes()
+    for file, sound, error in UNWRITTEN.values():
+        source = out / f"planar_arm_forward_dynamics{file}"
+        text = source.read_text()
+        assert text.count(sound) == 1
+        source.write_text(text.replace(sound, error))
+        assert not passes()
+        source.write_text(text)

@@ -1,0 +1,452 @@
+"""A LoopProgram in C: bit for bit what it is over floats, clean under every warning, and read back with each slip reported."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import symgen
+from symgen.description.tip import tip
+from symgen.emission import loop_work
+from symgen.emission.backends import c99
+from symgen.ir.loops import FinalCarry, LoopProgram, evaluate
+from symgen.ir.program import Port
+from symgen.pipeline.loops import build
+from symgen.readback.loops import compare
+from symgen.verification.compiled import preprocessed
+from symgen.verification.text import Source, check_text
+from symgen.vocabulary.options import TRIG, TextOptions
+from tests.shared.analysers import SANITIZERS, UNWANTED, built, misra, tool
+from tests.shared.c_programs import DOUBLES
+from tests.shared.folders import run
+from tests.shared.loop_libraries import REAL, called, shared, states
+from tests.shared.recursions import TOYS, mixed, sizes
+
+
+def target(recursion: LoopProgram, trig: str = "libm") -> c99.Target:
+    return c99.Target("arm", sizes(recursion), TextOptions(trig))
+
+
+def written(folder: Path, recursion: LoopProgram, trig: str = "libm") -> Path:
+    """The file of the function, beside its headers."""
+    own = target(recursion, trig)
+    for name, text in (
+        c99.headers({recursion.function: recursion}, own)
+        | {"function.c": c99.source(recursion, own)}
+    ).items():
+        (folder / name).write_text(text)
+    return folder / "function.c"
+
+
+@pytest.mark.parametrize(
+    ("toy", "flags"), [*((toy, "-O2") for toy in TOYS), ("tree of three classes", "-O0")]
+)
+def test_bits_are_those_of_the_recursion(tmp_path: Path, toy: str, flags: str) -> None:
+    recursion = TOYS[toy]()
+    library = shared(written(tmp_path, recursion), flags)
+    for state in states(recursion, 5):
+        assert called(library, recursion, state) == evaluate(recursion, state, DOUBLES)
+
+
+@pytest.mark.parametrize("trig", TRIG)
+@pytest.mark.parametrize("real", REAL)
+def test_every_sine_is_near(tmp_path: Path, real: str, trig: str) -> None:
+    recursion = TOYS["tree of three classes"](real)
+    library = shared(written(tmp_path, recursion, trig), "-O1")
+    near = {"double": 1e-13, "float": 1e-4}[real]
+    for state in states(recursion, 3):
+        for name, exact in evaluate(recursion, state, DOUBLES).items():
+            assert called(library, recursion, state)[name] == pytest.approx(
+                exact, rel=near, abs=near
+            )
+
+
+@pytest.mark.parametrize("trig", TRIG)
+@pytest.mark.parametrize("real", REAL)
+@pytest.mark.parametrize("toy", TOYS)
+def test_the_text_is_the_recursion(toy: str, real: str, trig: str) -> None:
+    recursion = TOYS[toy](real)
+    own = target(recursion, trig)
+    assert (
+        compare(
+            recursion, c99.source(recursion, own), c99.header({recursion.function: recursion}, own)
+        )
+        == []
+    )
+
+
+PLANTED = {
+    "a constant of a table": ("{0.3333333333333333", "{0.3333333333333334", "sums"),
+    "a row of a table": ("    {0.6666666666666666},\n", "", "sums"),
+    "rows of a table exchanged": (
+        "    {0.6666666666666666},\n    {1.0},\n",
+        "    {1.0},\n    {0.6666666666666666},\n",
+        "sums",
+    ),
+    "a start": ("carried_1[0] = 0.3333333333333333", "carried_1[0] = 0.3333333333333334", "chain"),
+    "no start": ("    carried_2[2] = 1.0;\n", "", "chain"),
+    "a loop that begins late": ("for (i = 0;", "for (i = 1;", "chain"),
+    "a loop that ends early": ("i <= 5", "i < 5", "chain"),
+    "a loop that ends late": ("i >= 0", "i >= 1", "chain"),
+    "a loop the other way": ("for (i = 5; i >= 0; --i)", "for (i = 0; i <= 5; ++i)", "chain"),
+    "a loop without end": ("i <= 5; ++i", "i <= 5; --i", "chain"),
+    "another link's argument": ("&v[i]", "&v[0]", "chain"),
+    "another place of work": ("&work[(4*i) + 2]", "&work[(4*i) + 1]", "chain"),
+    "work beyond its end": ("&work[(4*i) + 2]", "&work[(5*i) + 2]", "chain"),
+    "what is carried exchanged": ("carried_2, carried_2", "carried_1, carried_2", "chain"),
+    "a sign in a step": ("= -f", "= f", "chain"),
+    "operands in a step": ("(kept[1]*f) - carried[1]", "carried[1] - (kept[1]*f)", "chain"),
+    "another step": ("        arm_toy_3(&work", "        arm_toy_1(&work", "chain"),
+    "a step twice": (
+        "        arm_toy_1(arm_toy_table[i]",
+        "        arm_toy_1(arm_toy_table[0], q, carried_1, carried_1, work);\n"
+        "        arm_toy_1(arm_toy_table[i]",
+        "chain",
+    ),
+    "the end of another sweep": ("det[0] = carried_2[2]", "det[0] = carried_1[2]", "chain"),
+    "the end too early": ("if (i == 2)", "if (i == 1)", "chain, its middle"),
+    "a parent": ("-1, 0, 0, 1, 1, 2, -1, 6, 6, 6", "-1, 0, 0, 1, 1, 1, -1, 6, 6, 6", "tree"),
+    "a latest child": ("6, 2, 4, 5, -1", "6, 1, 4, 5, -1", "tree"),
+    "a join": ("before[k]*own[k]", "before[k] + own[k]", "tree"),
+    "the order of a join": ("before[k] + own[k]", "own[k] + before[k]", "tree"),
+    "a start of a table": (
+        "    0.0, 0.1111111111111111, 1.0",
+        "    0.0, 0.1111111111111111, 0.0",
+        "tree",
+    ),
+    "a class": (
+        "0, 2, 1, 0, 2, 2, 1, 0, 1, 2",
+        "0, 2, 1, 0, 2, 2, 1, 0, 2, 2",
+        "tree of three classes",
+    ),
+    "an element's number": ("0, 1, 3, 4, 5, 7", "0, 1, 2, 4, 5, 7", "tree of three classes"),
+    "a row's number": ("0, 0, 0, 1, 1, 2, 1", "0, 0, 0, 1, 1, 1, 1", "tree of three classes"),
+    "a column's place": ("J[i + 6] =", "J[i + 5] =", "chain, from its middle"),
+    "a column's number": ("J[i + 6] = column[1]", "J[i + 6] = column[0]", "chain, from its middle"),
+    "no zeros": ("        J[i] = 0.0;\n", "", "chain, from its middle"),
+    "zeros too late": (
+        "    for (i = 0; i <= 11; ++i) {\n        J[i] = 0.0;\n    }\n    for (i = 2; i >= 0; --i) {",
+        "    for (i = 2; i >= 0; --i) {\n        J[i] = 0.0;",
+        "chain, from its middle",
+    ),
+    "a loop beyond its tip": ("for (i = 2; i >= 0", "for (i = 3; i >= 0", "chain, from its middle"),
+    "a link beside the way": ("0, 1, 4", "0, 1, 3", "tree, on a way"),
+    "another type": ("double carried_1[3]", "float carried_1[3]", "chain"),
+    "an array that stays": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
+    "a table that changes": (
+        "static const double arm_toy_table",
+        "static double arm_toy_table",
+        "chain",
+    ),
+    "another function": ("        arm_toy_3(&work", "        abort(&work", "chain"),
+    "a counter of another type": ("    int i;", "    long i;", "chain"),
+    "a counter that stays": ("    int i;", "    static int i;", "chain"),
+    "a counter that is constant": ("    int i;", "    const int i;", "chain"),
+    "a loop from a half": ("for (i = 0;", "for (i = 0.5;", "chain"),
+    "a loop over another thing": ("for (i = 0; i <= 5; ++i)", "for (q = 0; q <= 5; ++q)", "chain"),
+    "an array of no known size": ("double carried_1[3]", "double carried_1[i]", "chain"),
+    "a place of another type": ("double *const rows", "float *const rows", "tree"),
+    "a name twice": ("    int i;", "    int i;\n    int q;", "chain"),
+    "a step that is not given all": ("&v[i], carried_3", "carried_3", "chain"),
+    "a table of other numbers": (
+        "static const short arm_toy_parents",
+        "static const char arm_toy_parents",
+        "tree",
+    ),
+    "a table that is too long": ("arm_toy_parents[10]", "arm_toy_parents[11]", "tree"),
+    "a table twice": (
+        "static const short arm_toy_latest",
+        "static const short arm_toy_parents",
+        "tree",
+    ),
+    "a macro": ("#include <math.h>", "#include <math.h>\n#define cos sin", "chain"),
+    "another statement": ("    det[0] =", "    if (q[0] > 0.0) {}\n    det[0] =", "chain"),
+    "a store to an argument": ("    det[0] =", "    q[0] = 0.0;\n    det[0] =", "chain"),
+    "a result stored over": (
+        "    det[0] = carried_2[2];",
+        "    det[0] = carried_2[2];\n    det[0] = carried_2[1];",
+        "chain",
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", PLANTED)
+def test_a_slip_is_reported(slip: str) -> None:
+    old, new, toy = PLANTED[slip]
+    recursion = TOYS[toy]()
+    text = c99.source(recursion, target(recursion))
+    assert old in text
+    (sentence, *_) = compare(recursion, text.replace(old, new, 1))
+    assert len(sentence) > 20
+
+
+def test_an_array_that_is_too_small_is_reported() -> None:
+    recursion = TOYS["tree"]()
+    own = target(recursion)
+    text, header = c99.source(recursion, own), c99.header({recursion.function: recursion}, own)
+    size = f"arm_WORK {c99.work(recursion)}"
+    assert compare(recursion, text, header) == []
+    assert (
+        compare(recursion, text, header.replace(size, f"arm_WORK {c99.work(recursion) - 1}")) != []
+    )
+
+
+@pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
+def test_any_slip_of_a_finger_is_reported_or_changes_nothing(tmp_path: Path, toy: str) -> None:
+    """A digit is another digit. An array may be longer than it must be, and what is of no other class is of the last."""
+    recursion = TOYS[toy]()
+    text, (state, *_) = written(tmp_path, recursion).read_text(), states(recursion, 1)
+    pick = random.Random(5)
+    start = text.index("static const")
+    digits = [found.start() for found in re.finditer(r"(?<=[\[ (*])\d(?=[\]; ,*])", text[start:])]
+    for at in pick.sample(digits, 40):
+        slipped = (
+            text[: start + at]
+            + str((int(text[start + at]) + pick.randint(1, 8)) % 10)
+            + text[start + at + 1 :]
+        )
+        if not compare(recursion, slipped):
+            own = tmp_path / f"slipped_{at}.c"
+            own.write_text(slipped)
+            assert called(shared(own, "-O1"), recursion, state) == evaluate(
+                recursion, state, DOUBLES
+            ), text[: start + at][-60:]
+
+
+@pytest.mark.parametrize(
+    "toy", ["idle", "chain, its middle", "three classes", "tree of three classes", "tree, on a way"]
+)
+def test_analysers_are_silent(tmp_path: Path, toy: str) -> None:
+    file = written(tmp_path, TOYS[toy]("float"), "auto")
+    without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
+    done = run(
+        tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", file
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(
+        "g++", "-Wall", "-Wextra", "-pedantic-errors", "-Werror", "-x", "c++", "-fsyntax-only", file
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_rule_of_misra_is_broken(tmp_path: Path) -> None:
+    """8.9, advisory: tables that one function reads would stand within it, thousands of lines before its first statement. A toy's
+    header has sizes that nobody asks for (2.5).
+    """
+    for toy in ("chain, its middle", "tree of three classes", "tree, on a way"):
+        assert misra(written(tmp_path, TOYS[toy]())) - {"Rule 2.5"} == {"Rule 8.9"}
+
+
+MAIN = """
+#include "arm.h"
+#include <stdlib.h>
+int main(void)
+{{
+    double *const q = calloc({q}, sizeof(double));
+    double *const v = calloc({v}, sizeof(double));
+    double *const tau = calloc({v}, sizeof(double));
+    double *const det = calloc(1, sizeof(double));
+    double *const work = malloc(arm_WORK*sizeof(double));
+    int status = !q || !v || !tau || !det || !work;
+    if (!status) {{
+        arm_toy(q, v, tau, det, work);
+        status = !(det[0] > -1000.0);
+    }}
+    free(q);
+    free(v);
+    free(tau);
+    free(det);
+    free(work);
+    return status;
+}}
+"""
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
+def test_sanitizers_are_silent(tmp_path: Path, toy: str, sanitizer: str) -> None:
+    """Every array is as long as the header says, and no longer."""
+    recursion = TOYS[toy]()
+    file = written(tmp_path, recursion)
+    (tmp_path / "main.c").write_text(
+        MAIN.format(q=recursion.inputs[0].size, v=recursion.inputs[1].size)
+    )
+    compiler, *flags = SANITIZERS[sanitizer]
+    built(
+        run(
+            tool(compiler),
+            "-std=c99",
+            "-O1",
+            "-ffp-contract=off",
+            *flags,
+            file,
+            tmp_path / "main.c",
+            "-o",
+            tmp_path / "main",
+            "-lm",
+        )
+    )
+    done = run(tmp_path / "main")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_text_does_not_grow_with_the_links() -> None:
+    def without_tables(count: int) -> str:
+        recursion = mixed(range(-1, count - 1), (0,) * count)
+        text = c99.source(recursion, target(recursion))
+        return re.sub(
+            r"\d+",
+            "",
+            re.sub(r"(?s)static const double.*?\n};", "", text[text.index("#include") :]),
+        )
+
+    assert without_tables(3) == without_tables(500)
+
+
+def test_what_the_head_says_of_memory() -> None:
+    for toy, said in {
+        "sums": "Tables of 72 bytes; 1 numbers",
+        "chain": "Tables of 144 bytes; 24 numbers",
+        "idle": "Tables of 36 bytes; 1 numbers",
+        "tree": f"Tables of {240 + 56 + 42} bytes; 73 numbers",
+    }.items():
+        assert said in c99.source(TOYS[toy](), target(TOYS[toy]()))
+
+
+def test_the_head_names_the_numbers_of_a_row() -> None:
+    """As many as there are, of each kind of link; m is where masses stand."""
+    one = build.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
+    head = " ".join(c99.source(one, target(one)).split("*/")[0].replace("\n *", " ").split())
+    for kind in one.link_classes:
+        names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
+        assert names is not None
+        assert names[1].split(", ") == list(kind.columns)
+        assert len(kind.columns) == kind.width == len(set(kind.columns))
+    mass = one.link_classes[0].columns.index("m")
+    assert [
+        float(row[mass]) for row, own in zip(one.constants, one.class_of, strict=True) if own == 0
+    ] == [
+        float(sum(part.mass for part in body.parts))
+        for body, own in zip(symgen.load("scara").bodies, one.class_of, strict=True)
+        if own == 0
+    ]
+
+
+def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
+    """An end is stored behind its own sweep, the rest link by link."""
+    alone = {
+        name: replace(
+            TOYS[name](), final_carries=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),)
+        )
+        for name in ("chain", "tree of three classes")
+    }
+    assert all(map(loop_work.may_alias, alone.values()))
+    assert not loop_work.may_alias(TOYS["chain"]())  # det is stored before the last v is read
+    late = replace(
+        alone["chain"], final_carries=(FinalCarry("det", 2, (0,)),), outputs=TOYS["chain"]().outputs
+    )
+    assert loop_work.may_alias(late)
+    first, second, third = alone["chain"].sweeps
+    assert not loop_work.may_alias(replace(alone["chain"], stages=(third, first, second)))
+    assert not loop_work.may_alias(TOYS["idle"]())
+    for robot, alias in (
+        ("panda", True),
+        ("quadruped", False),
+    ):  # whose positions are more than its velocities
+        assert (
+            loop_work.may_alias(
+                build.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")
+            )
+            == alias
+        )
+
+
+def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None:
+    recursion = TOYS["sums"]()
+    assert loop_work.may_alias(recursion)
+    library = shared(written(tmp_path, recursion), "-O2")
+    (state,) = states(recursion, 1)
+    q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
+    library.arm_gravity_force(q, q, work)
+    assert list(q) == evaluate(recursion, state, DOUBLES)["g"]
+
+
+@pytest.mark.parametrize("trig", TRIG)
+def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
+    recursion = TOYS["tree of three classes"]()
+    own, function = target(recursion, trig), recursion.function
+    headers, text = c99.headers({function: recursion}, own), c99.source(recursion, own)
+    for slip, count in (("", 0), ("before[k]*own[k]", 1)):
+        slipped = text.replace(slip, "before[k] + own[k]") if slip else text
+        (seen,) = preprocessed({function: slipped}, headers, own).values()
+        sincos = headers.get(own.sincos, "")
+        assert (
+            check_text(
+                recursion, Source(slipped, headers[own.header], sincos, seen), "toy", own
+            ).error
+            == count
+        )
+
+
+@pytest.mark.parametrize(
+    ("robot", "function"),
+    [
+        *itertools.product(
+            ("panda", "scara", "quadruped", "two_pandas_bar"),
+            ("inverse_dynamics=newton_euler", "forward_dynamics=riccati"),
+        ),
+        ("panda", "forward_kinematics=kinematics"),
+        ("quadruped", "forward_kinematics=kinematics"),
+        ("two_pandas_bar", "link_poses=kinematics"),
+        ("scara", "integrate=kinematics"),
+        ("quadruped", "center_of_mass=composite_body"),
+        ("two_pandas_bar", "potential_energy=composite_body"),
+        ("panda", "mass_matrix_solve=constraint_force"),
+    ],
+)
+def test_robots(tmp_path: Path, robot: str, function: str) -> None:
+    """Chains of one class and of two, a tree, and a base that is free; results of links, of a frame and of all."""
+    mechanism, (name, _, method) = symgen.load(robot), function.partition("=")
+    found = build.recursion(mechanism, name, method, tip(mechanism))
+    own = c99.Target("arm", mechanism.sizes)
+    headers, text = c99.headers({name: found}, own), c99.source(found, own)
+    for file, content in (headers | {"function.c": text}).items():
+        (tmp_path / file).write_text(content)
+    library = shared(tmp_path / "function.c", "-O2")
+    for state in states(found, 3):
+        assert called(library, found, state) == evaluate(found, state, DOUBLES)
+    assert compare(found, text, headers[own.header]) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("forward_kinematics=kinematics", "ended[3] = carried_2[3];", "ended[3] = carried_2[4];"),
+        ("forward_kinematics=kinematics", "arm_forward_kinematics_last(ended, R, p);", ";"),
+        ("forward_kinematics=kinematics", "_last(ended, R, p)", "_last(ended, p, R)"),
+        ("link_poses=kinematics", "&R_links[9*i]", "&R_links[3*i]"),
+        ("link_poses=kinematics", "&p_links[3*i]", "&p_links[0]"),
+        ("integrate=kinematics", "&v[i], dt,", "&v[i], v,"),
+    ],
+)
+def test_slips_in_results_of_links_and_frames_are_reported(
+    function: str, old: str, new: str
+) -> None:
+    mechanism, (name, _, method) = symgen.load("panda"), function.partition("=")
+    found = build.recursion(mechanism, name, method, tip(mechanism))
+    own = c99.Target("arm", mechanism.sizes)
+    header, text = c99.headers({name: found}, own)[own.header], c99.source(found, own)
+    assert compare(found, text, header) == []
+    assert text.count(old) == 1
+    assert compare(found, text.replace(old, new), header)
+
+
+def test_what_all_links_take_may_not_be_stored_over() -> None:
+    """q_next goes out link by link, and every link reads dt."""
+    assert not loop_work.may_alias(build.recursion(symgen.load("panda"), "integrate", "kinematics"))

@@ -1,0 +1,258 @@
+"""Reading one quantity: closed forms against textbooks and the reference, names as indices, and four formats of one number."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+import symgen
+from symgen import methods
+from symgen.inspection.catalogue import choose, owners, results
+from symgen.inspection.entries import answer
+from symgen.inspection.equations import equations
+from symgen.inspection.reading import FormulaOptions
+from symgen.inspection.reading import render as rendered
+from symgen.support.errors import RequestError
+from tests.shared.robots_for_tests import program, robot, states, truth
+
+q0, q1, v0, v1, a0, a1 = sp.symbols("q0 q1 v0 v1 a0 a1", real=True)
+ENTRIES = {
+    "M": ("mass_matrix", 2),
+    "tau": ("inverse_dynamics", 1),
+    "c": ("bias_force", 1),
+    "g": ("gravity_force", 1),
+}
+
+
+def render(mechanism: Any, what: str, format: str = "text", form: str | None = None) -> str:
+    return rendered(mechanism, what, format=format, options=FormulaOptions(form))[0]
+
+
+@cache
+def compiled(expression: Any) -> tuple[list[str], Any]:
+    symbols = sorted(expression.free_symbols, key=str)
+    return [str(s) for s in symbols], sp.lambdify(symbols, expression, "math")
+
+
+def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
+    names, function = compiled(expression)
+    return float(function(*(float(at[name[0]][state][int(name[1:])]) for name in names)))
+
+
+# -- the planar arm, by the book: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
+
+A2 = sp.Rational(1, 48) + sp.Rational(1, 16)  # I2 + m2 lc2²
+COUPLING = 1 * 1 * sp.Rational(1, 4)  # m2 l1 lc2
+A1 = sp.Rational(1, 6) + sp.Rational(2, 4) + 1 + A2  # I1 + m1 lc1² + m2 l1² + I2 + m2 lc2²
+G = sp.Rational(981, 100)
+PLANAR = {  # Spong, Hutchinson & Vidyasagar (2006), (7.83)-(7.87)
+    "M[0,0]": A1 + 2 * COUPLING * sp.cos(q1),
+    "M[0,1]": A2 + COUPLING * sp.cos(q1),
+    "M[1,0]": A2 + COUPLING * sp.cos(q1),
+    "M[1,1]": A2,
+    "g[0]": 2 * G * sp.cos(q0) + sp.Rational(1, 4) * G * sp.cos(q0 + q1),
+    "g[1]": sp.Rational(1, 4) * G * sp.cos(q0 + q1),
+    "c[1]": sp.Rational(1, 4) * G * sp.cos(q0 + q1) + COUPLING * sp.sin(q1) * v0**2,
+    "c[0]": 2 * G * sp.cos(q0)
+    + sp.Rational(1, 4) * G * sp.cos(q0 + q1)
+    - COUPLING * sp.sin(q1) * v1 * (2 * v0 + v1),
+}
+PLANAR["tau[1]"] = PLANAR["M[1,0]"] * a0 + PLANAR["M[1,1]"] * a1 + PLANAR["c[1]"]
+PLANAR["tau[0]"] = PLANAR["M[0,0]"] * a0 + PLANAR["M[0,1]"] * a1 + PLANAR["c[0]"]
+
+
+@pytest.mark.parametrize("what", PLANAR)
+def test_the_planar_arm_is_the_textbooks_with_the_declared_numbers(what: str) -> None:
+    function, _ = ENTRIES[what.split("[")[0]]
+    for method in methods.providers(function):
+        difference = symgen.inspect("planar_arm", what, method=method) - PLANAR[what]
+        assert sp.simplify(sp.expand_trig(difference)) == 0, method
+
+
+def test_the_mass_matrix_of_the_planar_arm_reads_a_plus_2b_cosine() -> None:
+    found = symgen.inspect("planar_arm", "M[0,0]", method="composite_body")
+    assert sp.expand(found).coeff(sp.cos(q1)) == 2 * COUPLING
+    assert sp.expand(found).subs(sp.cos(q1), 0) == A1
+    assert not found.atoms(sp.Float)  # the declared numbers, exactly
+
+
+# -- every entry against the reference -------------------------------------------------------------------------------------------
+
+
+@cache
+def _where(name: str) -> dict[str, np.ndarray]:
+    return states(name, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        *(
+            (name, letter)
+            for name in ("scara", "tree4", "prismatic_revolute")
+            for letter in ENTRIES
+        ),
+        ("puma560", "M"),
+        ("puma560", "g"),
+    ],
+)
+def test_every_entry_is_the_references(name: str, letter: str) -> None:
+    mechanism, at = robot(name), _where(name)
+    function, rank = ENTRIES[letter]
+    expected = truth(name, function, 3)[letter]
+    scale = np.abs(expected).max() + 0.1
+    for index in np.ndindex(*(mechanism.nv,) * rank):
+        what = f"{letter}[{','.join(map(str, index))}]"
+        found = symgen.inspect(mechanism, what)
+        for state in range(3):  # 17-digit Floats, a hundred roundings
+            assert abs(value(found, at, state) - expected[(state, *index)]) <= 1e-12 * scale, what
+
+
+def test_named_equations_say_the_same_as_the_closed_form() -> None:
+    """Substituting the names back, last to first, gives the closed form's number."""
+    derived = program("chain3", "inverse_dynamics")
+    rows = {row.name: index for index, row in enumerate(derived.rows) if row.name}
+    for target in derived.outputs[0].rows:
+        made = equations(derived, [target])
+        (whole,) = equations(derived, [target], named=False).entries
+        known: dict[Any, Any] = {
+            s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))
+        }
+        exact = whole.subs(known)
+        for (symbol, expression), name in zip(made.named, made.in_c, strict=True):
+            assert symbol not in known
+            assert not name.startswith("neg_")
+            known[symbol] = expression.subs(known)
+            sign, row = (
+                (1, rows[name]) if name in rows else (-1, rows[f"neg_{name}"])
+            )  # a row neg_x holds −x
+            (alone,) = equations(derived, [row], named=False).entries
+            assert abs(known[symbol] - sign * alone.subs(known)) < 1e-12, name
+        assert abs(made.entries[0].subs(known) - exact) < 1e-12
+
+
+def test_an_entry_is_a_multi_angle_form_and_a_whole_is_a_matrix() -> None:
+    arm = robot("planar_arm")
+    assert rendered(arm, "M[0,0]")[0].strip() == "1.75 + 0.5*cos(q1)"
+    assert rendered(arm, "M")[0].startswith("⎡")
+
+
+def test_a_method_can_be_asked_for_and_must_exist() -> None:
+    one, two = (
+        symgen.inspect("scara", "M[0,1]", method=m) for m in ("composite_body", "newton_euler")
+    )
+    assert sp.simplify(one - two).subs(
+        {q0: 0.3, q1: 0.4, sp.Symbol("q2", real=True): 0.1}
+    ) == pytest.approx(0, abs=1e-15)
+    with pytest.raises(RequestError, match="does not compute mass_matrix"):
+        symgen.inspect("scara", "M[0,1]", method="riccati")
+    with pytest.raises(RequestError, match="did you mean 'composite_body'"):
+        symgen.inspect("scara", "M[0,1]", method="composite_bodi")
+
+
+# -- indices -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_joints_name_is_an_index() -> None:
+    panda = symgen.load("panda")
+    assert symgen.inspect(panda, "M[panda_joint2,panda_joint3]") == symgen.inspect(
+        panda, " M [ 1 , 2 ] "
+    )
+    assert symgen.inspect(panda, "g[panda_joint4]") == symgen.inspect(panda, "g[3]")
+    assert symgen.inspect(panda, "p[panda_joint4]") == symgen.inspect(panda, "p[3]")
+    assert symgen.inspect(panda, "B[panda_joint4,1]") == symgen.inspect(panda, "B[3,panda_joint2]")
+    assert answer(panda, choose(panda, "tau[panda_joint7]")).label == "tau[6]"
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        ("M[0]", r"'M\[0\]' has 1 indices, M takes 2"),
+        ("g[0,1]", r"'g\[0,1\]' has 2 indices, g takes 1"),
+        ("M[0,7]", r"index 7 is outside this robot's joints; they count from 0 to 6"),
+        ("M[0,-1]", r"index -1 is outside"),
+        (
+            "M[panda_joint1,panda_joint11]",
+            "no joint is named 'panda_joint11'; did you mean 'panda_joint1'",
+        ),
+        ("tau[elbow]", "no joint is named 'elbow'; there are: panda_joint1, "),
+        ("N[0,0]", r"'N\[0,0\]' is no quantity to inspect; there are: .*M\[i,j\]"),
+        ("M[0,0]+1", "is no quantity to inspect"),
+        ("__import__('os')[0]", "is no quantity to inspect"),
+        ("M[,]", "no joint is named ''"),
+        ("M[0,0][1]", r"'M\[0,0\]\[1\]' asks for a place in a number"),
+        ("P[2][0,x]", r"index 'x' is outside the columns of P\[2\], which counts from 0 to 5"),
+        ("P[2][6,0]", r"index '6' is outside the rows of P\[2\], which counts from 0 to 5"),
+        ("P[2][0]", r"asks for a place in a 6x6 block; write P\[2\]\[row,column\]"),
+        ("D[2][0]", r"asks for a place in a number; D\[2\] is one already"),
+        ("E", r"'E' needs an index: E\[k\], counted from 0 to 6"),
+        ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"),
+        ("J[6,0]", "index '6' is outside a row or column of J, which counts from 0 to 5"),
+        ("H_theta_L", "fixman:planar takes serial chains .* 'panda'"),
+        ("M[0,9999999]", "no joint is named '9999999'"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(what: str, sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence) as refused:
+        symgen.inspect("panda", what)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_sentence_lists_every_quantity() -> None:
+    with pytest.raises(RequestError) as refused:
+        symgen.inspect("scara", "?")
+    for one in results().values():
+        assert one.heading in str(refused.value)
+    for method in owners():
+        for letter, quantity in methods.find(method).quantities.items():
+            assert (f"{letter}[" if quantity.indices else letter) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "method", [name for name in methods.names() if methods.find(name).quantities]
+)
+def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
+    with pytest.raises(
+        RequestError, match=f"'Q\\[2\\]' is no quantity of {method}; there are: "
+    ) as refused:
+        symgen.inspect("scara", "Q[2]", method=method)
+    for letter in methods.find(method).quantities:
+        assert letter in str(refused.value)
+
+
+# -- what is printed, and as which numbers (test_inspection_forms: that it is the formula) --------------------------
+
+
+def test_text_prints_short_decimals_as_they_were_declared() -> None:
+    text = render(robot("planar_arm"), "g[1]")
+    assert "2.4525" in text
+    assert "/" not in text
+
+
+def test_an_unknown_format_suggests_the_nearest() -> None:
+    with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
+        render(robot("scara"), "M[0,0]", format="latexx")
+
+
+@pytest.mark.parametrize("name", ["scara", "planar_arm"])
+def test_an_inspected_expression_holds_nothing_but_numbers_symbols_and_sines(name: str) -> None:
+    for what in ("M[0,1]", "g[0]", "c[1]", "tau[0]"):
+        found = symgen.inspect(robot(name), what)
+        assert not found.atoms(AppliedUndef)
+        assert {type(f) for f in found.atoms(sp.Function)} <= {sp.sin, sp.cos}
+        assert all(s.is_real for s in found.free_symbols)
+
+
+def test_constants_keep_the_declared_decimals_or_seventeen_digits() -> None:
+    for what in ("M[0,0]", "M[0,1]", "g[0]"):  # the arm's yy = "1/6" is a Rational too
+        assert not symgen.inspect("planar_arm", what).atoms(sp.Float)
+    general = symgen.inspect(robot("tree4"), "M[0,0]").atoms(
+        sp.Float
+    )  # behind sines of a general rpy
+    assert general
+    assert all(number._prec >= 53 for number in general)

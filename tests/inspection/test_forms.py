@@ -1,0 +1,474 @@
+"""No printed formula is anything but the formula: every form in every format, read back, gives the Program's own numbers.
+
+What cannot be whole is refused, or says in the sum itself that terms are left out, so that no reader takes it for the sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import mpmath
+import pytest
+import sympy as sp
+
+import symgen
+from symgen import methods
+from symgen.cli import main
+from symgen.inspection.at import values as pose
+from symgen.inspection.catalogue import choose, owners, why_not
+from symgen.inspection.entries import answer, layout
+from symgen.inspection.multiangle import MOST, MultiAngle
+from symgen.inspection.names import latex, shown
+from symgen.inspection.parameters import kinds
+from symgen.inspection.printing import DEEPEST, FORMATS, imports, printed
+from symgen.inspection.reading import FormulaOptions, render
+from symgen.ir.program import Numbers, Port, Program, evaluate
+from symgen.machine.compilers import find_compiler
+from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Z_AXIS
+from tests.shared.formula_readers import DIGITS, Unread, by_compiler, by_latex, by_python, by_sympy
+from tests.shared.robots_for_tests import flat_chain, random_mechanism, robot
+
+Case = tuple[str, str, str | None, str | None, str, str]
+"""(robot, what, method, form, kept symbols, pose)."""
+READERS = {"text": by_sympy, "latex": by_latex, "python": by_python}
+CLOSE = {"text": 1e-14, "latex": 1e-14, "python": 1e-12, "c": 1e-12}
+NUMBERS = Numbers(
+    lambda x: mpmath.mpf(x.numerator) / x.denominator,
+    mpmath.sin,
+    mpmath.cos,
+    mpmath.sqrt,
+    mpmath.log,
+    mpmath.atan2,
+)
+ODD = ("$q_1$", "жук 0", 'a"b\\', "{x}^2")
+
+
+@cache
+def made(name: str) -> Mechanism:
+    if name == "several":
+        plain = random_mechanism(2, seed=7, general=False)
+        return replace(
+            plain,
+            joints=tuple(
+                replace(joint, kind=kind, axis=Z_AXIS)
+                for joint, kind in zip(plain.joints, ("spherical", "cylindrical"), strict=True)
+            ),
+        )
+    if name != "odd":
+        return robot(name)
+    chain = robot("square_chain4")
+    return replace(
+        chain,
+        name="odd",
+        joints=tuple(replace(j, name=odd) for j, odd in zip(chain.joints, ODD, strict=True)),
+    )
+
+
+def cases() -> Iterator[Case]:
+    for form in ("closed", "recursive"):
+        for what, method in (
+            ("M", None),
+            ("tau[1]", None),
+            ("c", None),
+            ("P[1]", None),
+            ("U[0,1]", "udut"),
+            ("D[0]", "udut"),
+            ("Minv", None),
+            ("logdet", None),
+            ("a[0]", None),
+            ("J", None),
+            ("alpha", "udut"),
+        ):
+            yield "planar_arm", what, method, form, "none", ""
+        for what in ("M[0,2]", "g[2]", "P[1][0,4]", "psi[0,2]", "M", "phi[2,0]", "Minv[2,2]"):
+            yield "scara", what, None, form, "none", ""
+        for what, method in (("M[0,1]", "newton_euler"), ("g[2]", None)):
+            yield "tree4", what, method, form, "none", ""  # behind a general rpy: Floats
+        for what in ("H_theta_theta", "H_theta_L", "dtheta_dx[1,0]"):
+            yield "planar_point_mass:2", what, None, form, "none", ""
+        for what, method in (
+            ("M[0,1]", None),
+            ("P[1][0,4]", None),
+            ("mhat[0]", None),
+            ("c[1]", "newton_euler"),
+        ):
+            yield "planar_arm", what, method, form, "all", ""
+        yield "tree4", "det_G", None, form, "none", "q0=1,q1=0.2,q2=-0.7,q3=pi/4"
+        yield "planar_arm", "M", None, form, "none", "q1=0.3"
+        yield "planar_arm", "c", None, form, "none", "q1=pi/3,v0=2*pi"
+        yield "scara", "P[1]", None, form, "none", "q1=pi/2"
+        for what in (
+            "M[joint0.wy,joint1.distance]",
+            "J[3,joint0.wx]",
+            "c[joint1.angle]",
+            "G[0][2,1]",
+            "L[1]",
+        ):
+            yield "several", what, None, form, "none", ""
+        yield "several", "M[2,1]", "composite_body", form, "m,c,l", ""
+        yield (
+            "several",
+            "D[0]",
+            None,
+            form,
+            "none",
+            "q0=0.5,joint0.y=-0.5,q2=1/2,q3=0.5,joint1.distance=0.2",
+        )
+        yield "odd", f"M[{ODD[0]},{ODD[1]}]", "composite_body", form, "none", ""
+        yield "odd", f"M[{ODD[2]},{ODD[3]}]", "composite_body", form, "m,l", f"{ODD[3]}=1"
+    for name, what, keep in (
+        ("planar_arm", "M[0,0]", "all"),
+        ("planar_arm", "tau[0]", "all"),
+        ("planar_arm", "c[0]", "none"),
+        ("scara", "M[0,2]", "none"),
+        ("scara", "g[2]", "none"),
+        ("scara", "c[0]", "m"),
+        ("tree4", "g[2]", "none"),
+        ("odd", f"M[{ODD[0]},{ODD[1]}]", "none"),
+        ("ur5", "M[0,0]", "none"),
+    ):
+        yield name, what, None, "multiangle", keep, ""
+    yield "ur5", "M[0,0]", None, None, "none", ""
+    yield "planar_arm", "M[0,0]", None, None, "none", ""
+
+
+CASES = tuple(cases())
+
+
+@cache
+def expected(case: Case) -> tuple[dict[str, Any], list[Any]]:
+    """The values of what a formula may hold, and the numbers of the Program's own rows there."""
+    name, what, method, _, keep, at = case
+    mechanism, random = made(name), Random(name)
+    found = answer(mechanism, choose(mechanism, what, method), None, kinds(keep))
+    given = pose(mechanism, at) if at else {}
+    known: dict[str, Any] = {}
+    arguments: dict[str, list[Any]] = {}
+    with mpmath.workdps(DIGITS):
+        for port in found.program.inputs:
+            for element in range(port.size):
+                place = port.name, element
+                value = NUMBERS.constant(Fraction(random.randint(200, 1500), 1009))
+                if place in given:
+                    value = (
+                        NUMBERS.constant(given[place].radians)
+                        + NUMBERS.constant(given[place].pi) * mpmath.pi
+                    )
+                else:
+                    known[found.symbols.get(place, f"{port.name}{element}")] = value
+                arguments.setdefault(port.name, []).append(value)
+        whole = replace(found.program, outputs=(Port("x", (len(found.rows),), found.rows),))
+        return known, evaluate(whole, arguments, NUMBERS)["x"]
+
+
+def text_of(case: Case, format: str) -> str:
+    name, what, method, form, keep, at = case
+    mechanism = made(name)
+    return render(
+        mechanism,
+        what,
+        method,
+        format,
+        FormulaOptions(form, at=pose(mechanism, at) if at else None, keep=kinds(keep)),
+        full=True,
+    )[0]
+
+
+def same(found: list[Any], numbers: list[Any], format: str) -> bool:
+    return len(found) == len(numbers) and all(
+        abs(x - y) <= CLOSE[format] * (1 + max(abs(n) for n in numbers))
+        for x, y in zip(found, numbers, strict=True)
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part) for part in case))
+def test_what_is_printed_is_read_back_as_the_formula(case: Case) -> None:
+    known, numbers = expected(case)
+    for format, read in READERS.items():
+        text = text_of(case, format)
+        assert same(read(text, known), numbers, format), f"{format}: {text}"
+
+
+def test_what_is_printed_as_c_compiles_to_the_formula(tmp_path: Path) -> None:
+    grow = [grown(Random(seed), 4) for seed in range(20)] + [sp.Integer(10) ** 30 * LETTERS[0]]
+    texts = [(text_of(case, "c"), *expected(case)) for case in CASES] + [
+        (printed(x, "c"), MADE_UP, [made_up(x)]) for x in grow
+    ]
+    found = by_compiler([(text, known) for text, known, _ in texts], tmp_path, find_compiler())
+    for (text, _, numbers), compiled in zip(texts, found, strict=True):
+        assert same(compiled, numbers, "c"), text
+
+
+def test_a_long_recursion_is_the_formula_in_every_format() -> None:
+    case = "puma560", "tau[0]", None, None, "none", ""
+    known, numbers = expected(case)
+    for format, read in READERS.items():
+        assert text_of(case, format).count("\n") > 50
+        assert same(read(text_of(case, format), known), numbers, format), format
+
+
+@pytest.mark.parametrize("format", ["text", "latex", "python"])
+def test_any_expression_is_printed_as_what_it_is(format: str) -> None:
+    """Fractions, powers, roots, logarithms, signs, π, Floats and numbers of any size, put together by chance."""
+    for seed in range(25):
+        grow = grown(Random(seed), 4)
+        assert same(READERS[format](printed(grow, format), MADE_UP), [made_up(grow)], format), (
+            grow,
+            printed(grow, format),
+        )
+    assert same(
+        READERS[format](printed(sp.log(LETTERS[0]) ** 2, format), MADE_UP),
+        [made_up(sp.log(LETTERS[0]) ** 2)],
+        format,
+    )
+
+
+LETTERS = sp.symbols("q0 v1 P_10_0_2 omegadot_3_1 c_1_x invD_2", real=True)
+MADE_UP = {str(s): mpmath.mpf(3 + 2 * i) / 7 for i, s in enumerate(LETTERS)}
+
+
+@cache
+def made_up(expression: Any) -> Any:
+    with mpmath.workdps(DIGITS):
+        return mpmath.mpmathify(
+            str(expression.evalf(DIGITS, subs={s: MADE_UP[str(s)] for s in LETTERS}))
+        )
+
+
+def grown(random: Random, depth: int) -> Any:
+    if not depth:
+        numbers = [
+            sp.Rational(random.randint(-9, 9), random.choice([1, 3, 4, 12, 10**9])),
+            sp.Float(random.uniform(-1, 1) * 1e-9, 17),
+            sp.Rational(10**20 + 1, 10**18),
+            sp.pi,
+            sp.Rational(1, 7 * 10**21),
+        ]
+        return random.choice([*LETTERS, *LETTERS, *numbers])
+    a, b = grown(random, depth - 1), grown(random, depth - 1)
+    inside = a**2 + sp.Rational(1, 3)
+    return random.choice(
+        [
+            lambda: a + b,
+            lambda: a - b,
+            lambda: a * b,
+            lambda: -a,
+            lambda: sp.sin(a) * b,
+            lambda: sp.cos(a) ** 2,
+            lambda: b / inside,
+            lambda: sp.sqrt(inside),
+            lambda: a / sp.sqrt(inside),
+            lambda: sp.log(inside),
+            lambda: inside**-2,
+            lambda: -(a - b),
+        ]
+    )()
+
+
+# -- what is left out -------------------------------------------------------------------------------------------------------
+
+
+def long(count: int) -> MultiAngle:
+    return MultiAngle.of(
+        {(((1, n), n % 2 == 1), ()): Fraction((-1) ** n * (n + 1), 7) for n in range(count)}
+    )
+
+
+@pytest.mark.parametrize("robot_name", ["ur5", "puma560"])
+def test_a_shortened_sum_says_so_where_it_stands(
+    robot_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = symgen.inspect(robot_name, "M[0,0]", form="multiangle")
+    rest, known = len(whole.waves()) - MOST, {f"q{i}": mpmath.mpf(i + 1) for i in range(6)}
+    assert rest > 0
+    for format, mark in (
+        ("text", f"  + … {rest} more term"),
+        ("latex", rf"& + \cdots \text{{ {rest} more term"),
+    ):
+        assert main(["inspect", robot_name, "M[0,0]", "--format", format]) == 0
+        out = capsys.readouterr().out.rstrip("\n")
+        assert out.count(mark) == 1
+        assert re.findall(r"[-+] \d", out)[MOST - 2]  # signs between all of them
+        for read in READERS.values():
+            with pytest.raises(Unread):
+                read(out, known)
+            for line in out.split("\n")[1:]:
+                with pytest.raises(Unread):
+                    by_python(line, known)
+    for format in ("python", "c"):
+        for form in ([], ["--form", "multiangle"]):
+            assert main(["inspect", robot_name, "M[0,0]", "--format", format, *form]) == 2
+            refused = capsys.readouterr()
+            assert refused.out == ""
+            assert re.search(
+                r"this sum has \d+ terms and .* cannot say that some are left out; --full prints all",
+                refused.err,
+            )
+
+
+def test_a_notebook_is_shown_the_sum_with_its_ellipsis_or_all_of_it() -> None:
+    short, cut = long(MOST), long(MOST + 9)
+    assert "\\cdots" not in short._repr_latex_()
+    assert r"+ \cdots \text{ 9 more terms }" in cut._repr_latex_()
+    assert str(cut) == repr(cut)
+    assert str(cut).endswith("+ … 9 more terms (58 harmonics in 29 cosines and sines)")
+    assert str(long(MOST + 1)).endswith("+ … 1 more term (42 harmonics in 21 cosines and sines)")
+    sizes = [abs(float(x)) for x in re.findall(r"(\d+)/7", str(cut))]
+    assert sizes == sorted(sizes, reverse=True)
+    recursive = symgen.inspect("planar_arm", "M[0,0]", form="recursive")
+    assert by_latex(
+        recursive._repr_latex_().removeprefix("$\\displaystyle ").removesuffix("$"),
+        {"q1": mpmath.mpf(0)},
+    ) == [2.25]
+
+
+@pytest.mark.parametrize("count", [1, MOST, MOST + 1, 2500])
+def test_a_whole_sum_is_whole_however_long(count: int) -> None:
+    """CPython compiles no sum of 2500 signs in a row; SymPy is given the shorter ones."""
+    of, known = long(count), {"q0": mpmath.mpf(1) / 3, "q1": mpmath.mpf(2) / 7}
+    with mpmath.workdps(DIGITS):
+        number = of.evaluate([known["q0"], known["q1"]], numbers=NUMBERS)
+    for format, read in READERS.items():
+        if count < 100 or format == "python":
+            assert same(read(of.text(format, full=True), known), [number], format), format
+    if count < 100:
+        value = of.sympy().evalf(DIGITS, subs={s: known[str(s)] for s in of.sympy().free_symbols})
+        assert same([mpmath.mpmathify(str(value))], [number], "text")
+    with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
+        of.text("latexx")
+
+
+def test_what_nests_deeper_than_python_reads_is_refused() -> None:
+    x = sp.Symbol("q0", real=True)
+    for _ in range(DEEPEST + 1):
+        x = sp.sin(x, evaluate=False)
+    for format in ("python", "c"):
+        with pytest.raises(
+            RequestError,
+            match=f"nests {DEEPEST + 1} parentheses, more than .* is sure to read; take --form rec",
+        ):
+            printed(x, format)
+    for _ in range(400):
+        x = sp.sin(x, evaluate=False)
+    for format in FORMATS:
+        with pytest.raises(
+            RequestError, match="nests too deep to be printed; take --form recursive"
+        ):
+            printed(x, format)
+
+
+def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]) -> None:
+    for format, line in (
+        ("python", "this takes: from math import cos"),
+        ("c", "this takes: #include <math.h>"),
+    ):
+        assert main(["inspect", "planar_arm", "M[0,0]", "--format", format]) == 0
+        assert line in capsys.readouterr().err
+        assert main(["inspect", "planar_arm", "M[1,1]", "--format", format]) == 0
+        assert "this takes" not in capsys.readouterr().err
+    assert (
+        main(["inspect", "planar_arm", "M[0,0]", "--format", "python", "--form", "recursive"]) == 0
+    )
+    assert capsys.readouterr().out.startswith("from math import cos\nc_1 = cos(q1)\n")
+    assert imports("sin(q0) + log(sqrt(q1)) + cos_1 + pi") == [
+        "from math import log, pi, sin, sqrt"
+    ]
+
+
+# -- one numbering a formula ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "written"),
+    [
+        ("c_1", "c_0", "c_{0}"),
+        ("c_12", "c_11", "c_{11}"),
+        ("c_12_3", "c_11_2", "c_{11,2}"),
+        ("P_1_12", "P_0_0_1", "P_{0,0,1}"),
+        ("P_12_12", "P_11_0_1", "P_{11,0,1}"),
+        ("M_12_11", "M_11_10", "M_{11,10}"),
+        ("alpha_2_13", "alpha_1_12", r"\alpha_{1,12}"),
+        ("psi_2_11_3", "psi_1_10_2", r"\psi_{1,10,2}"),
+        ("psi_2_11_13", "psi_1_10_0_2", r"\psi_{1,10,0,2}"),
+        ("H_tt_12_13", "H_tt_11_12", "H_{tt,11,12}"),
+        ("H_9_10_less8_46", "H_8_9_less7_3_5", r"H_{8,9,\mathrm{less7},3,5}"),
+        ("b_less11_12_4", "b_less10_11_3", r"b_{\mathrm{less10},11,3}"),
+        ("run2_12_3", "run2_11_2", r"\mathrm{run2}_{11,2}"),
+        ("L2_13_11", "L2_12_10", r"\mathrm{L2}_{12,10}"),
+        ("thetaddot_10", "thetaddot_9", r"\ddot{\theta}_{9}"),
+        ("dq_12_dxi_11_14", "dq_11_dxi_10_0_3", r"\mathrm{dq}_{11,\mathrm{dxi},10,0,3}"),
+        ("dtheta_13_dx_11_2", "dtheta_12_dx_10_1", r"\mathrm{dtheta}_{12,dx,10,1}"),
+        ("invD_3_1", "invD_2_0", r"\mathrm{invD}_{2,0}"),
+        ("tautilde_1", "tautilde_0", r"\tilde{\tau}_{0}"),
+    ],
+)
+def test_a_name_of_the_c_counts_from_zero_in_a_formula(name: str, read: str, written: str) -> None:
+    assert shown(name) == read
+    assert latex(read) == written
+
+
+def twelve_links() -> Iterator[tuple[str, str, Program]]:
+    """Every letter of every method of twelve point masses in a plane, or of a chain of bodies where they have no such letter."""
+    chain, points = flat_chain(12), symgen.load("planar_point_mass:12")
+    for method in owners():
+        for letter, one in methods.find(method).quantities.items():
+            suiting = points if why_not(points, method, one) is None else chain
+            yield method, letter, layout(suiting, method, letter).program
+
+
+def test_every_letter_of_every_method_has_one_numbering() -> None:
+    """c_i is cos q_i for every i, links count to 11 and places to 5, and no two names become one, in LaTeX either."""
+    seen: dict[tuple[str, str], set[int]] = {}
+    for method, letter, derived in twelve_links():
+        names = [row.name for row in derived.rows if row.name]
+        read = [
+            shown(name.removeprefix("neg_") if name.removeprefix("neg_") not in names else name)
+            for name in names
+        ]
+        inputs = [f"{port.name}{i}" for port in derived.inputs for i in range(port.size)]
+        for spelled in (read + inputs, [latex(name) for name in read + inputs]):
+            assert len(set(spelled)) == len(spelled), (method, letter)
+        for row in derived.rows:
+            if row.name and row.op in ("cos", "sin"):
+                _, element = derived.rows[row.args[0]].value
+                assert shown(row.name) == f"{row.op[0]}_{element}"
+        for name, there in zip(read, names, strict=True):
+            indices = [int(word) for word in name.split("_") if word.isdigit()]
+            assert indices[0] < 12, name
+            assert all(index < 12 for index in indices), name
+            stem = re.sub(r"(?<=_)\d+(?=_|$)", "#", there.removeprefix("neg_"))
+            seen.setdefault((method, stem), set()).add(int(there.rsplit("_", 1)[1]))
+    for (
+        (method, stem),
+        last,
+    ) in seen.items():  # told from the numbers: components below seven, row and column two digits
+        whole = stem.replace("#", "12")
+        split = len(shown(whole).split("_")) > len(whole.split("_"))
+        if stem.count("#") > 1 and max(last) > 6:
+            assert split == (min(last) > 10), (method, stem, last)
+
+
+def test_a_formula_of_link_0_speaks_of_link_1_as_1(capsys: pytest.CaptureFixture[str]) -> None:
+    for format, next_one, own in (
+        ("latex", "P_{1,0,1}", "P_{0,2,2} &= "),
+        ("python", "P_1_0_1", "P_0_2_2 = "),
+        ("text", "P_1_0_1", "P[0][2,2] = "),
+    ):
+        assert main(["inspect", "ur5", "P[0][2,2]", "--form", "recursive", "--format", format]) == 0
+        said = capsys.readouterr()
+        assert next_one in said.out
+        assert said.out.count(own) == 1
+        assert re.search(
+            r"links, rows and columns from 0, as q0 does; the C counts them from 1: \w+ is \w+ there",
+            said.err,
+        )
+        assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", said.out)

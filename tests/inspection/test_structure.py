@@ -1,0 +1,289 @@
+"""What entries depend on, and base parameters: against the reference, against the multi-angle forms, and by rank."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import flint
+import numpy as np
+import pytest
+
+from symgen.derivation import constants
+from symgen.inspection.multiangle import ENTRIES, exact, multiangle
+from symgen.inspection.parameters import symbolic
+from symgen.inspection.structure import (
+    LETTERS,
+    PARAMETERS,
+    Structure,
+    combination,
+    contributions,
+    drawn,
+    matter,
+    structure,
+    ten,
+    units,
+)
+from symgen.mechanism.mechanism import Mechanism, Part
+from symgen.pipeline.derive import models
+from symgen.reference.mechanics import Reference
+from symgen.reference.states import draw_states
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import pose
+from tests.shared.robots_for_tests import BALLS, largest, random_mechanism, robot
+
+READ = (
+    "planar_arm",
+    "planar_point_mass",
+    "scara",
+    "puma560",
+    "panda",
+    "tree4",
+    "chain5",
+    "square_tree6",
+    "prismatic_revolute",
+    "one",
+)
+RESULT = {"M": "M", "c": "c", "g": "g", "tau": "tau"}
+ASKED = [
+    (name, letter)
+    for name in READ
+    for letter in LETTERS
+    if letter == "tau" or name in ("scara", "tree4", "one")
+]
+"""tau has a column wherever M, c or g have one; those apart on three robots."""
+
+
+@cache
+def found(name: str, letter: str) -> Structure:
+    return structure(robot(name), letter)
+
+
+@cache
+def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[flint.arb]]:
+    """Entry → its coefficients on the ten parameters of every link, by name of `Structure.base`."""
+    model = models(robot(name))[0]
+    n = len(model.links)
+    with constants.precision():
+        return {
+            entry: [x for link in links for x in link]
+            for entry, links in contributions(model, letter, drawn(n, seed), [units()] * n).items()
+        }
+
+
+def names(n: int) -> list[str]:
+    return [
+        f"{p.split('_')[0]}_{b}" + (f"_{p.split('_')[1]}" if "_" in p else "")
+        for b in range(n)
+        for p in PARAMETERS
+    ]
+
+
+# -- the regressor is the dynamics -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize(
+    "name", [name for name in READ if all(len(joint.motions) == 1 for joint in robot(name).joints)]
+)
+def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: str) -> None:
+    """Where no joint is a screw: its angle and the length that it advances by are drawn apart, as no pose has them."""
+    mechanism = robot(name)
+    state = drawn(mechanism.nv, "here")
+    with constants.precision():
+        own = [x for link in models(mechanism)[0].links for x in ten(matter(link.inertia))]
+        values = {
+            entry: sum((x * y for x, y in zip(row, own, strict=True)), flint.arb(0))
+            for entry, row in regressor(name, letter, "here").items()
+        }
+    with BALLS.working():
+        angles = [2 * (flint.arb(s) / (1 + flint.arb(c))).atan() for c, s in state.turn]
+        sliding = [joint.kind == "prismatic" for joint in mechanism.joints]
+        q = [
+            flint.arb(x) if slides else angle
+            for x, slides, angle in zip(state.q, sliding, angles, strict=True)
+        ]
+        given = {"q": np.array([q]), "v": BALLS.array([state.v]), "a": BALLS.array([state.a])}
+    takes = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
+    expected = Reference(mechanism, BALLS).evaluate(
+        ENTRIES[letter][0], {x: given[x] for x in takes}
+    )[RESULT[letter]]
+    with BALLS.working():
+        for entry, value in values.items():
+            assert largest(expected[(0, *entry)] - value) <= 1e-40 * (largest(expected) + 1e-3), (
+                entry
+            )
+
+
+# -- base parameters -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "letter"), ASKED)
+def test_the_base_parameters_make_the_whole(name: str, letter: str) -> None:
+    """At states that were not used: a parameter's coefficient is the base parameters' on which it acts."""
+    got = found(name, letter)
+    order = names(robot(name).nv)
+    with constants.precision():
+        for row in regressor(name, letter, "another").values():
+            whole = [constants.ZERO] * len(row)
+            for base, terms in got.base:
+                for p, x in terms.items():
+                    whole[order.index(p)] = whole[order.index(p)] + row[
+                        order.index(base)
+                    ] * constants.rational(x)
+            difference = max(largest(a - b) for a, b in zip(whole, row, strict=True))
+            assert difference <= (0 if exact(robot(name)) else 1e-40)
+
+
+@pytest.mark.parametrize(("name", "letter"), ASKED)
+def test_their_number_is_the_rank_by_the_reference(name: str, letter: str) -> None:
+    """Ten bodies that span a link's parameters, one at a time, in the declared frames and in floating point."""
+    columns = sampled(robot(name), letter)
+    sizes = np.linalg.svd(
+        columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300), compute_uv=False
+    )
+    assert found(name, letter).rank == int((sizes > 1e-9 * max(sizes[0], 1e-9)).sum())
+
+
+def sampled(mechanism: Mechanism, letter: str) -> np.ndarray:
+    zero, one = Fraction(0), Fraction(1)
+    unit = [pose(), *(pose(tuple(one if a == b else zero for b in range(3))) for a in range(3))]  # type: ignore[arg-type]
+    points = [Part("x", at, one) for at in unit]
+    tensors = [
+        Part("x", (), zero, tuple(one if a == b else zero for b in range(6))) for a in range(6)
+    ]  # type: ignore[arg-type]
+    states = {
+        key: np.array(value, dtype=float)
+        for key, value in draw_states(mechanism, 40, seed=8).items()
+    }
+    takes = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
+    found = []
+    for b in range(mechanism.nv):
+        for part in (*points, *tensors):
+            bodies = tuple(
+                replace(body, parts=(part,) if i == b else ())
+                for i, body in enumerate(mechanism.bodies)
+            )
+            answer = Reference(replace(mechanism, bodies=bodies)).evaluate(
+                ENTRIES[letter][0], {x: states[x] for x in takes}
+            )
+            found.append(np.ravel(answer[RESULT[letter]]))
+    columns = np.array(found).T
+    return np.where(np.abs(columns) < 1e-12, 0, columns)
+
+
+@pytest.mark.parametrize("name", [name for name in READ if exact(robot(name))])
+def test_their_number_is_the_rank_over_the_rationals(name: str) -> None:
+    rows = [row for s in range(10 + 3) for row in regressor(name, "tau", f"rank {s}").values()]
+    assert flint.fmpq_mat(rows).rank() == found(name, "tau").rank
+
+
+def test_what_is_known_of_some_robots() -> None:
+    assert {
+        name: found(name, "tau").rank for name in ("panda", "puma560", "ur5", "planar_arm")
+    } == {"panda": 43, "puma560": 36, "ur5": 36, "planar_arm": 6}
+    arm = {name: dict(terms) for name, terms in found("planar_arm", "M").base}
+    assert arm == {
+        "J_0_zz": {"J_0_zz": 1, "m_1": 1},
+        "J_1_zz": {"J_1_zz": 1},
+        "h_1_x": {"h_1_x": 1},
+        "h_1_y": {"h_1_y": 1},
+    }
+    assert found("planar_arm", "M").values == (Fraction(5, 3), Fraction(1, 12), Fraction(1, 4), 0)
+    for name in ("puma560", "ur5", "panda"):  # gravity lies along the first axis
+        base = dict(found(name, "g").base)
+        assert not [
+            p for terms in base.values() for p in terms if p.startswith(("J", "h_0", "m_0"))
+        ]
+
+
+def test_a_general_arm_feels_seven_parameters_a_link_but_for_the_first() -> None:
+    """Of n turning joints 7 n, fewer by those that the first link cannot show: it only turns about its own axis."""
+    general = structure(random_mechanism(4), "tau")
+    assert general.rank == 7 * 4 - 4
+
+
+# -- dependence ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        *(
+            (name, letter)
+            for name in ("planar_arm", "planar_point_mass", "scara", "tree4", "prismatic_revolute")
+            for letter in LETTERS
+        ),
+        *(("puma560", letter) for letter in "Mg"),
+        ("panda", "g"),  # forms of velocities take seconds each
+    ],
+)
+def test_dependence_is_that_of_the_multi_angle_form(name: str, letter: str) -> None:
+    got, mechanism = found(name, letter), robot(name)
+    kept = {p.symbol for p in symbolic(mechanism, ENTRIES[letter][0], "all")[1]}
+    for entry, joints, parameters in got.entries():
+        index = tuple(int(i) for i in entry.partition("[")[2][:-1].split(","))
+        assert multiangle(mechanism, letter, index).joints() == joints, entry
+        if name != "panda":
+            symbols = multiangle(mechanism, letter, index, "all").symbols()
+            assert {s for s in symbols if s[0] == "I"} == {
+                f"I{p[1:]}" for p in parameters if p[0] == "J"
+            } & kept
+            assert {s for s in symbols if s[0] == "l"} == {p for p in parameters if p[0] == "l"}, (
+                entry
+            )
+            assert {p.split("_")[1] for p in parameters if p[0] in "mhJ"} == {
+                s.split("_")[1] for s in symbols if s[0] in "mI"
+            }
+
+
+def test_a_mass_matrix_does_not_know_where_its_first_joint_is() -> None:
+    for name in (name for name in READ if name != "panda"):
+        joints = found(name, "M").joints
+        assert all(0 not in joints[i][j] for i in range(len(joints)) for j in range(len(joints)))
+        assert all(
+            joints[i][j] == joints[j][i] for i in range(len(joints)) for j in range(len(joints))
+        )
+
+
+# -- as text and facts ---------------------------------------------------------------------------------------------------------
+
+
+def test_text_and_facts_say_the_same() -> None:
+    got = found("planar_arm", "M")
+    text = str(got)
+    assert "4 base parameters (SI units)\n  J_0_zz + m_1 = 1.66667\n" in text
+    assert "  M[0,0]  J_0_zz m_1 h_1_x J_1_zz l_1_x\n" in text
+    assert "  M[1,1]  -\n" in text
+    facts = json.loads(json.dumps(got.facts()))
+    assert facts["rank"] == len(facts["base"]) == 4
+    assert facts["joints"] == {"M[0,0]": ["joint2"], "M[0,1]": ["joint2"], "M[1,1]": []}
+    assert facts["base"][0] == {
+        "name": "J_0_zz",
+        "combination": {"J_0_zz": "1", "m_1": "1"},
+        "value": pytest.approx(5 / 3),
+    }
+    assert set(found("scara", "tau").facts()["parameters"]) == {f"tau[{i}]" for i in range(4)}
+    assert 0 < got.chance < 1e-12
+
+
+def test_the_same_robot_has_the_same_text() -> None:
+    structure.cache_clear()
+    again = structure(robot("scara"), "tau")
+    assert str(again) == str(found("scara", "tau"))
+
+
+def test_combinations_are_written_with_their_signs() -> None:
+    assert (
+        combination({"J_0_xx": Fraction(1), "J_0_yy": Fraction(-1), "m_1": Fraction(-1, 4)})
+        == "J_0_xx - J_0_yy - 0.25*m_1"
+    )
+
+
+def test_another_letter_is_one_sentence() -> None:
+    with pytest.raises(
+        RequestError, match="no quantity with a structure is named 'Minv'; there are: M, c, g, tau"
+    ):
+        structure(robot("scara"), "Minv")

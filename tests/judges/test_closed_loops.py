@@ -1,0 +1,176 @@
+"""Foreign judges over joints that close loops: Pinocchio's rigid contacts, and MuJoCo's equalities as their softness vanishes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.benchmarks.peers import mujoco as mujoco_peer
+from symgen.benchmarks.peers import pinocchio as pinocchio_peer
+from symgen.description.loading import builtin_robots
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import loop_closure
+from symgen.reference.assembling import closed_states
+from symgen.reference.mechanics import Reference
+from symgen.vocabulary.poses import Shift
+from tests.shared.grasps import FUNCTION, GRASPS, hand, two_arms
+from tests.shared.looped import hopper
+from tests.shared.robots_for_tests import run
+
+BOUND = 1e-9
+SOFT_BOUND = 1e-4
+"""Of what is extrapolated from two impedances; MuJoCo's own softness at its stiffest leaves 2e-3 of two Pandas and a bar."""
+POINTS = {
+    "revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)),
+    "spherical": ((0.0, 0.0, 0.0),),
+    "point": ((0.0, 0.0, 0.0),),
+    "weld": ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, 0.3, 0.0)),
+}
+"""Points of both frames that stay together say the same as each of these closures."""
+CLOSED = [name for name in builtin_robots() if ":" not in name and symgen.load(name).loops]
+
+
+@cache
+def states(mechanism: Mechanism) -> dict[str, Any]:
+    found = {
+        name: one.astype(float)
+        for name, one in closed_states(mechanism, loop_closure.assembly(mechanism), 3).items()
+    }
+    return found | {"tau": np.random.default_rng(1).uniform(-1, 1, found["v"].shape)}
+
+
+def ours(mechanism: Mechanism, method: str | None = None) -> Any:
+    return run(symgen.program(mechanism, FUNCTION, method), states(mechanism))["a"]
+
+
+def pinocchios(mechanism: Mechanism, *points: str) -> Any:
+    """Accelerations by a proximal solver, which does not mind that three points of a weld say more than it; with the forces at
+    points that touch something, where there are any.
+    """
+    pin = pytest.importorskip("pinocchio")
+    model, ids = pinocchio_peer.built(mechanism)
+    data, reference = model.createData(), Reference(mechanism)
+    contacts, kept = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for loop in mechanism.loops:
+        ends = [
+            (ids[end.body] if end.body >= 0 else 0, pin.SE3(*reference.pose(end.pose)))
+            for end in (loop.first, loop.second)
+        ]
+        for point in POINTS[loop.kind]:
+            at = pin.SE3(np.eye(3), np.array(point))
+            (a, first), (b, second) = ends
+            contacts.append(
+                pin.RigidConstraintModel(
+                    pin.ContactType.CONTACT_3D,
+                    model,
+                    a,
+                    first * at,
+                    b,
+                    second * at,
+                    pin.ReferenceFrame.LOCAL,
+                )
+            )
+            kept.append(contacts[-1].createData())
+    for point in map(mechanism.contact, points):
+        seat = (
+            ids[point.body],
+            pin.SE3(*reference.pose(point.pose)),
+            pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+        )
+        contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *seat))
+        kept.append(contacts[-1].createData())
+    pin.initConstraintDynamics(model, data, contacts, kept)
+    places, found = pinocchio_peer.places(mechanism, model, ids), []
+    for q, v, tau in zip(*(states(mechanism)[name] for name in ("q", "v", "tau")), strict=True):
+        given = places.position(q), places.velocity(v), places.velocity(tau)
+        a = pin.constraintDynamics(
+            model, data, *given, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50)
+        )
+        found.append(
+            np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points) :]])
+        )
+    return np.array(found)
+
+
+def off(found: Any, wanted: Any) -> float:
+    """Of the largest acceleration of a state."""
+    return float((np.abs(found - wanted).max(axis=-1) / np.abs(wanted).max(axis=-1)).max())
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_pinocchio_accelerates_the_closed_chains_alike(name: str) -> None:
+    made = symgen.load(name)
+    assert off(ours(made), pinocchios(made)) < BOUND
+
+
+@pytest.mark.parametrize("made", [hand, two_arms], ids=["hand", "two_arms"])
+def test_pinocchio_accelerates_what_arms_hold_alike(made: Any) -> None:
+    assert off(ours(made(), GRASPS), pinocchios(made())) < BOUND
+
+
+def test_pinocchio_accelerates_the_plate_of_six_legs_alike() -> None:
+    stewart = symgen.load("stewart")
+    assert off(ours(stewart, GRASPS), pinocchios(stewart)) < BOUND
+
+
+TOUCHED = {
+    "stewart": ("plate:0,0,0.1",),
+    "two_pandas_bar": ("bar:0.1,0,0",),
+    "hopper": ("front_shin:0,0,-0.3",),
+}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_pinocchio_has_the_same_forces_where_closed_chains_touch(name: str) -> None:
+    """Beside accelerations, which another point would change."""
+    made = hopper() if name == "hopper" else symgen.load(name)
+    program = symgen.program(made, "contact_forward_dynamics", "riccati", contact=TOUCHED[name])
+    found = run(program, states(made) | {"active": np.ones((3, 1))})
+    both = np.concatenate([found["a"], found["forces"].reshape(3, -1)], axis=-1)
+    assert off(both, pinocchios(made, *TOUCHED[name])) < BOUND
+
+
+def test_another_point_is_seen() -> None:
+    """The judge notices a loop that closes 1 mm off."""
+    made = symgen.load("four_bar")
+    (loop,) = made.loops
+    moved = replace(
+        loop.first, pose=(*loop.first.pose, Shift((Fraction(1, 1000), Fraction(0), Fraction(0))))
+    )
+    other = replace(made, loops=(replace(loop, first=moved),))
+    wrong = run(symgen.program(other, FUNCTION), states(made))["a"]
+    assert off(wrong, pinocchios(made)) > 1e-4
+
+
+@pytest.mark.parametrize("name", ["stewart", "two_pandas_bar"])
+def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_path: Path) -> None:
+    """What is off falls with R = (1 − d)/d of its impedance d, so that two of them give what none would."""
+    mj = pytest.importorskip("mujoco")
+    made = symgen.load(name)
+    symgen.convert(made, tmp_path / "closed.xml")
+    model = mj.MjModel.from_xml_path(str(tmp_path / "closed.xml"))
+    model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_LIMIT
+    model.opt.tolerance, model.opt.iterations = 0, 200
+    data, places = mj.MjData(model), mujoco_peer.places(made, model)
+
+    def softly(state: dict[str, Any], impedance: float) -> Any:
+        model.eq_solimp[:] = [impedance, impedance, 0.001, 0.5, 2]
+        given = places.state(state)
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = given["q"], given["v"], given["tau"]
+        mj.mj_forward(model, data)
+        return places.ours("forward_dynamics", state, data.qacc)
+
+    soft, stiff = 0.999, 0.9999
+    ratio = (1 / soft - 1) / (1 / stiff - 1)
+    every = [{key: one[k] for key, one in states(made).items()} for k in range(3)]
+    found = np.array(
+        [(ratio * softly(state, stiff) - softly(state, soft)) / (ratio - 1) for state in every]
+    )
+    assert off(found, ours(made)) < SOFT_BOUND

@@ -1,0 +1,169 @@
+"""How a solver's library is built, cached, found again, and which ways out there are when it cannot be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symgen.emission.backends import c99
+from symgen.machine import building
+from symgen.machine.solver import Solver
+from symgen.support.errors import BuildError, RequestError
+from symgen.vocabulary.arrays import Sizes
+from tests.shared.c_programs import arm, determinant, drawn, expected
+from tests.shared.new_process import elsewhere
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Compile something that no cache holds."""
+    monkeypatch.setattr(building, "_LOADED", {})
+    return Solver.from_programs(
+        name, {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0
+    )
+
+
+def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
+    cache = tmp_path / "new" / "cache"
+    running = [elsewhere(cache), elsewhere(cache)]
+    outputs = [process.communicate() for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    assert outputs[0] == outputs[1]
+    assert outputs[0][1] == b""
+    assert sorted(path.suffix for path in cache.iterdir()) == [".sha256", ".so"]
+
+
+@pytest.mark.parametrize(("optimize", "last"), [(0, "-O0"), (2, building.BETWEEN)])
+def test_what_calls_the_functions_is_not_optimised_as_far_as_they_are(
+    optimize: int, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last -O counts."""
+    commands: list[list[str]] = []
+    run = building._run
+    monkeypatch.setattr(
+        building, "_run", lambda command, folder: commands.append(command) or run(command, folder)
+    )
+    Solver.from_programs(
+        "between", {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=optimize
+    )
+    levels = {
+        word.startswith("_symgen_"): [flag for flag in command if flag.startswith("-O")]
+        for command in commands
+        for word in command
+        if word.endswith(".c")
+    }
+    assert levels[False] == [f"-O{optimize}"]
+    assert levels[True][-1] == last
+
+
+def test_the_log_says_how_long_a_build_took(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "symgen")
+    fresh("logged", monkeypatch)
+    (said,) = re.findall(r"(\d+\.\d\d) s compiling with", caplog.text)
+    assert 0 < float(said) < 600
+
+
+def test_a_broken_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert elsewhere(tmp_path).wait() == 0
+    (library,) = tmp_path.glob("*.so")
+    whole = library.stat().st_size
+    library.write_bytes(b"half a library")
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    assert fresh("elsewhere", monkeypatch).mass_matrix_determinant([0, 0]) > 0
+    assert library.stat().st_size == whole
+
+
+def test_a_failed_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(building, "_run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fresh("stopped", monkeypatch)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_way_out_of_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(BuildError, match="'no-such-compiler' that CC names was not found"):
+        fresh("missing", monkeypatch)
+    monkeypatch.delenv("CC")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(
+        "sysconfig.get_config_var", lambda name: ".so" if name == "EXT_SUFFIX" else None
+    )
+    with pytest.raises(BuildError, match="apt install gcc python3-dev"):
+        fresh("missing", monkeypatch)
+
+
+def test_the_way_out_of_a_missing_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    with pytest.raises(BuildError, match=r"Python.h is not in .*apt install gcc python3-dev"):
+        fresh("headless", monkeypatch)
+
+
+def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(BuildError, match="set SYMGEN_CACHE"):
+        fresh("roomless", monkeypatch)
+
+
+def test_a_refusal_keeps_the_compiler_s_first_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
+    target = c99.Target("wrong", Sizes(2, 2, 2))
+    text = c99.source(determinant(), target).replace("const double det", "const nonsense det")
+    with pytest.raises(
+        BuildError, match=r"refused the generated text: .*error: unknown type name .nonsense."
+    ) as caught:
+        Solver.from_programs(
+            "wrong",
+            {"mass_matrix_determinant": determinant()},
+            Sizes(2, 2, 2),
+            sources={"mass_matrix_determinant": text},
+        )
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}]
+)
+def test_other_builds(options: dict[str, Any]) -> None:
+    own = Solver.from_programs(
+        "arm",
+        {"mass_matrix_determinant": determinant()},
+        Sizes(2, 2, 2),
+        **({"optimize": 1} | options),
+    )
+    q = drawn(3, 2)
+    np.testing.assert_allclose(
+        own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("optimize", [-1, 4, "2"])
+def test_unknown_builds(optimize: Any) -> None:
+    with pytest.raises(RequestError, match="optimize is"):
+        Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=optimize)
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SYMGEN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert building.cache_folder() == Path("/somewhere/symgen")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert building.cache_folder() == Path.home() / ".cache" / "symgen"

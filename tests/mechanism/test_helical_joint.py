@@ -1,0 +1,179 @@
+"""A screw, the joint type that came as one file: read, written, locked, judged by Pinocchio and by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.description.canonical import to_toml
+from symgen.inspection.multiangle import multiangle
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.support.errors import DescriptionError, RequestError
+from symgen.vocabulary.functions import BY_DEFAULT
+from tests.shared.robots_for_tests import states
+
+PRESS = """
+name = "press"
+base = { name = "frame" }
+gravity = [0.5, -1.2, "-9.81"]
+
+[[body]]
+name = "column"
+parent = "frame"
+joint = { name = "lift", type = "helical", pitch = 0.02, xyz = [0, 0, 0.1], axis = [0, 0, 1] }
+mass = 4.0
+centre = [0.1, 0.02, 0.2]
+inertia = [0.05, 0.001, 0.002, 0.06, 0.003, 0.02]
+
+[[body]]
+name = "arm"
+parent = "column"
+joint = { name = "shoulder", type = "revolute", axis = [0, 1, 0], xyz = [0.2, 0, 0.3] }
+mass = 2.0
+centre = [0.15, 0.01, 0.02]
+inertia = [0.01, 0.001, 0.0, 0.02, 0.0, 0.015]
+
+[[body]]
+name = "drill"
+parent = "arm"
+joint = { name = "feed", type = "helical", pitch = -0.003, axis = [1, 0, 0.5], xyz = [0.3, 0, 0] }
+mass = 0.5
+centre = [0.05, 0, 0.01]
+inertia = [0.001, 0.0, 0.0, 0.002, 0.0, 0.0015]
+
+[[body]]
+name = "tail"
+parent = "column"
+joint = { name = "rail", type = "prismatic", axis = [0, 1, 0], xyz = [0, 0.1, 0] }
+mass = 0.7
+centre = [0, 0.1, 0]
+inertia = [0.001, 0.0, 0.0, 0.002, 0.0, 0.0015]
+"""
+
+
+def press() -> Mechanism:
+    return symgen.load(PRESS)
+
+
+def test_every_function_is_verified() -> None:
+    """By the method that is chosen. By every method: the chains, trees and pairs of `methods/test_every_method` have screws."""
+    report = symgen.verify(press(), states=2, compiled=False)
+    assert not report.failures
+    assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
+    assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40
+
+
+def test_the_folder_as_it_comes_is_verified(tmp_path: Path) -> None:
+    symgen.generate(press(), tmp_path / "c")
+    assert symgen.verify(tmp_path / "c", states=2).passed
+    symgen.generate(press(), tmp_path / "checked", ["forward_dynamics"], checked=True)
+    assert symgen.verify(tmp_path / "checked", states=2).passed
+
+
+def test_pinocchio_has_the_same_screws() -> None:
+    pin = pytest.importorskip("pinocchio")
+    from symgen.benchmarks.peers import pinocchio as peer
+
+    made = press()
+    model, ids = peer.built(made)
+    order = peer.places(made, model, ids).order
+    assert {model.joints[i].shortname() for i in range(1, 5)} >= {"JointModelHelicalUnaligned"}
+    rng = np.random.default_rng(4)
+    solver = symgen.compile(made, ["inverse_dynamics", "mass_matrix"])
+    for q, v, a in rng.uniform(-2, 2, (5, 3, 4)):
+        tau = pin.rnea(model, model.createData(), *(_placed(x, order) for x in (q, v, a)))
+        assert np.abs(tau[order] - solver.inverse_dynamics(q, v, a)).max() < 1e-12
+        crba = pin.crba(model, model.createData(), _placed(q, order))
+        M = np.triu(crba) + np.triu(crba, 1).T
+        assert np.abs(M[np.ix_(order, order)] - solver.mass_matrix(q)).max() < 1e-13
+
+
+def _placed(ours: np.ndarray, order: np.ndarray) -> np.ndarray:
+    theirs = np.empty_like(ours)
+    theirs[order] = ours
+    return theirs
+
+
+def test_a_screw_by_hand() -> None:
+    """A nut of 2 kg on a vertical screw: M = I + m h^2, g = m h 9.81."""
+    text = (
+        'name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
+        'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\nmass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
+    )
+    solver = symgen.compile(text, ["mass_matrix", "gravity_force", "forward_kinematics"])
+    assert solver.mass_matrix(np.array([0.7]))[0, 0] == pytest.approx(5 + 2 * 0.1**2, rel=1e-15)
+    assert solver.gravity_force(np.array([0.7]))[0] == pytest.approx(2 * 0.1 * 9.81, rel=1e-15)
+    assert solver.forward_kinematics(np.array([0.7]))[1] == pytest.approx([0, 0, 0.07], rel=1e-15)
+
+
+def test_it_is_written_as_it_is_read() -> None:
+    made = press()
+    again = symgen.load(to_toml(made))
+    assert again.content == made.content
+    assert dict(made.joints[0].parameters) == {"pitch": Fraction(1, 50)}
+    assert symgen.load(PRESS.replace("pitch = 0.02", "pitch = 0.03")).content != made.content
+
+
+def test_a_formula_has_the_angle_of_a_screw_as_a_length_too() -> None:
+    made = press()
+    form = multiangle(made, "M", (0, 2))
+    assert "q2" in form.symbols()
+    program = symgen.program(made, "mass_matrix")
+    solver = symgen.compile(made, ["mass_matrix"])
+    for q in np.random.default_rng(1).uniform(-2, 2, (4, 4)):
+        assert form.evaluate(q) == pytest.approx(solver.mass_matrix(q)[0, 2], rel=1e-12)
+    assert program.cost < 100
+
+
+def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
+    free, locked = press(), symgen.load(PRESS, lock={"feed": "0.5"})
+    q = np.array([0.3, -0.2, 0.1])
+    whole = np.array([0.3, -0.2, 0.5, 0.1])
+    kept = [0, 1, 3]
+    assert (
+        np.abs(
+            Reference(locked).mass_matrix(q)
+            - Reference(free).mass_matrix(whole)[np.ix_(kept, kept)]
+        ).max()
+        < 1e-14
+    )
+    with pytest.raises((DescriptionError, RequestError), match="a multiple of pi is no length"):
+        symgen.load(PRESS, lock={"feed": "pi/2"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "pitch = 0.02, ",
+            "",
+            "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad",
+        ),
+        ("pitch = 0.02", "pitch = 0", "a helical joint with a pitch of zero is of another type"),
+        ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
+    ],
+)
+def test_a_pitch_where_it_belongs(old: str, new: str, why: str) -> None:
+    with pytest.raises(DescriptionError, match=why):
+        symgen.load(PRESS.replace(old, new, 1))
+
+
+def test_a_urdf_has_no_place_for_a_pitch(tmp_path: Path) -> None:
+    path = tmp_path / "screw.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="helical"><parent link="a"/>'
+        '<child link="b"/></joint></robot>'
+    )
+    with pytest.raises(
+        DescriptionError, match="a helical joint declares pitch, for which this format has no place"
+    ):
+        symgen.load(path)
+
+
+def test_states_lie_within_the_limits_of_a_screw() -> None:
+    assert np.abs(np.array(states("helical_helical", 4)["q"], dtype=float)).max() <= 3217 / 1024

@@ -1,0 +1,289 @@
+"""The order of the joints in q and v: Pinocchio's, so that its vectors go over unchanged, or one that the user names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen import cli
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import FLOAT
+from symgen.support.errors import ArgumentError, UnknownName
+from tests.shared.descriptions import joint, link, public_urdfs, robot
+
+CHAIN = ("b", "a", "Z", "é", "a_", "aB")
+"""Names whose order by bytes is neither the declared one nor that of a locale."""
+
+
+def tree_text(seed: int, count: int = 9) -> str:
+    """A URDF whose joints, in a random order, have random names and hang on random links."""
+    draw = np.random.default_rng(seed)
+    names = [
+        f"{letter}{draw.integers(100)}_{k}"
+        for k, letter in enumerate(draw.choice(list("aAbBzZ_0"), count))
+    ]
+    parents = [int(draw.integers(-1, k)) for k in range(count)]
+
+    def placed() -> str:
+        xyz, rpy = (" ".join(f"{x:.3f}" for x in draw.normal(size=3)) for _ in range(2))
+        return f'<origin xyz="{xyz}" rpy="{rpy}"/>'
+
+    joints = [
+        joint(
+            names[k],
+            f"l{parents[k]}" if parents[k] >= 0 else "base",
+            f"l{k}",
+            str(draw.choice(["revolute", "prismatic", "fixed"])) if k else "revolute",
+            f'{placed()}<axis xyz="{k % 2} 1 {k % 3}"/><limit lower="-2" upper="2" effort="1" velocity="1"/>',
+        )
+        for k in range(count)
+    ]
+    links = [
+        link(
+            f"l{k}",
+            f'<inertial>{placed()}<mass value="{1 + k}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" '
+            'izz="1.2"/></inertial>',
+        )
+        for k in range(count)
+    ]
+    return robot(
+        link("base"),
+        *(links[k] for k in draw.permutation(count)),
+        *(joints[k] for k in draw.permutation(count)),
+    )
+
+
+def names(mechanism: Mechanism) -> list[str]:
+    """The names of the joints, in the order of their coordinates."""
+    return [one.name for one in mechanism.joints]
+
+
+def goes_over_unchanged(model: Any, ours: Mechanism) -> None:
+    """q, v and a of Pinocchio give tau of Pinocchio."""
+    pin = pytest.importorskip("pinocchio")
+    pin.seed(1)
+    assert (model.nq, model.nv) == (ours.nq, ours.nv)
+    model.lowerPositionLimit[:], model.upperPositionLimit[:] = -1, 1
+    q, draw = pin.randomConfiguration(model), np.random.default_rng(2)
+    v, a = draw.normal(size=(2, model.nv))
+    tau = pin.rnea(model, model.createData(), q, v, a)
+    found = Reference(ours, FLOAT).inverse_dynamics(q[None], v[None], a[None])[0]
+    np.testing.assert_allclose(found, tau, rtol=0, atol=1e-9 * np.abs(tau).max())
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["anymal_b_simple_description/robots/anymal.urdf", "talos_data/robots/talos_reduced.urdf"],
+)
+@pytest.mark.parametrize("free", [False, True], ids=["fixed", "free"])
+def test_pinocchios_vectors_go_over_unchanged_of_public_robots(file: str, free: bool) -> None:
+    pin = pytest.importorskip("pinocchio")
+    path = next((str(one) for one in public_urdfs() if str(one).endswith(file)), None)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    model = (
+        pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
+        if free
+        else pin.buildModelFromUrdf(path)
+    )
+    base = "free" if free else "fixed"
+    ours = symgen.load(
+        path, base=base, joint_order="pinocchio", snap="off", gravity=model.gravity.linear
+    )
+    assert names(ours) == [*model.names][1:]
+    assert names(symgen.load(path, base=base)) != names(ours)
+    goes_over_unchanged(model, ours)
+    assert symgen.load(path, base=base, joint_order=names(ours), snap="off").joints == ours.joints
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pinocchios_vectors_go_over_unchanged_of_random_trees(seed: int) -> None:
+    pin = pytest.importorskip("pinocchio")
+    text = tree_text(seed)
+    model = pin.buildModelFromXML(text)
+    ours = symgen.load(
+        text, base="fixed", joint_order="pinocchio", snap="off", gravity=model.gravity.linear
+    )
+    assert names(ours) == [*model.names][1:]
+    goes_over_unchanged(model, ours)
+
+
+def test_locked_joints_stand_in_no_order_and_leave_that_of_the_others() -> None:
+    pin = pytest.importorskip("pinocchio")
+    text = tree_text(3)
+    model = pin.buildModelFromXML(text)
+    locked = names(symgen.load(text, joint_order="pinocchio"))[1]
+    model = pin.buildReducedModel(model, [model.getJointId(locked)], pin.neutral(model))
+    goes_over_unchanged(
+        model,
+        symgen.load(
+            text, joint_order="pinocchio", lock=[locked], snap="off", gravity=model.gravity.linear
+        ),
+    )
+
+
+def test_branches_are_sorted_by_the_bytes_of_their_names() -> None:
+    pin = pytest.importorskip("pinocchio")
+    links, joints = (
+        [link(f"l{k}") for k in range(6)],
+        [joint(name, "base", f"l{k}") for k, name in enumerate(CHAIN)],
+    )
+    text = robot(link("base"), *links, *joints)
+    assert names(symgen.load(text)) == [*CHAIN]
+    assert (
+        names(symgen.load(text, joint_order="pinocchio"))
+        == [*pin.buildModelFromXML(text).names][1:]
+        == ["Z", "a", "aB", "a_", "b", "é"]
+    )
+
+
+def test_branches_of_mjcf_stay_as_declared_and_a_model_of_pinocchios_as_it_is(
+    tmp_path: Path,
+) -> None:
+    pin = pytest.importorskip("pinocchio")
+    hinge = '<joint name="{}"/><geom size="0.1"/>'
+    text = (
+        f'<mujoco><worldbody><body name="r">{hinge.format("r")}<body name="z">{hinge.format("z")}<body name="y">'
+        f'{hinge.format("y")}</body></body><body name="a">{hinge.format("a")}</body></body></worldbody></mujoco>'
+    )
+    (tmp_path / "m.xml").write_text(text, encoding="utf-8")
+    model = pin.buildModelFromMJCF(str(tmp_path / "m.xml"))
+    assert (
+        names(symgen.load(text, joint_order="pinocchio"))
+        == [*model.names][1:]
+        == ["r", "z", "y", "a"]
+    )
+    made = pin.Model()
+    first = made.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "z")
+    for name, parent in (("y", 0), ("x", first)):
+        made.addJoint(parent, pin.JointModelRX(), pin.SE3.Identity(), name)
+    assert names(symgen.from_pinocchio(made, joint_order="pinocchio")) == ["z", "y", "x"]
+
+
+@pytest.mark.parametrize("kind", ["continuous", "planar"])
+def test_a_joint_with_other_coordinates_in_pinocchio_is_refused_by_name(kind: str) -> None:
+    text = robot(
+        link("base"),
+        link("b"),
+        link("c"),
+        joint("j", "base", "b"),
+        joint("turns", "b", "c", kind, '<axis xyz="0 0 1"/>'),
+    )
+    with pytest.raises(
+        ArgumentError, match=f"joint 'turns' is {kind}: in Pinocchio's q its angle is two numbers"
+    ):
+        symgen.load(text, joint_order="pinocchio")
+    assert names(symgen.load(text, joint_order="pinocchio", lock=["turns"])) == ["j"]
+    assert names(symgen.load(text, joint_order=["j", "turns"])) == ["j", "turns"]
+
+
+FORK = robot(
+    link("base"),
+    *(link(name) for name in "abcd"),
+    joint("ja", "base", "a"),
+    joint("jb", "a", "b"),
+    joint("weld", "b", "c", "fixed", ""),
+    joint("jd", "c", "d"),
+    joint("je", "base", "e"),
+    link("e"),
+)
+
+
+def test_a_named_order_is_kept_by_the_folder_and_by_slices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "fork.urdf"
+    path.write_text(FORK, encoding="utf-8")
+    words = [str(path), "--joint-order", "je,ja,jb,jd", "--base", "fixed"]
+    assert cli.main(["generate", *words, "-o", str(tmp_path / "out"), "-f", "gravity_force"]) == 0
+    kept = symgen.load(tmp_path / "out")
+    assert (
+        names(kept)
+        == ["je", "ja", "jb", "jd"]
+        == names(symgen.load(FORK, joint_order="je,ja,jb,jd"))
+    )
+    assert kept.slices("jb") == (slice(2, 3), slice(2, 3))
+    assert cli.main(["verify", str(tmp_path / "out")]) == 0
+    assert "joints stand in the chosen order: je, ja, jb, jd" in [note.text for note in kept.notes]
+    capsys.readouterr()
+    assert cli.main(["verify", str(tmp_path / "out"), "--joint-order", "pinocchio"]) == 2
+    assert "--joint-order does not apply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (["jb", "ja", "jd", "je"], "joint_order has joint 'jb' before 'ja', which carries it"),
+        (["ja", "jd", "jb", "je"], "joint_order has joint 'jd' before 'jb', which carries it"),
+        (["ja", "jb", "jd"], "joint_order leaves out joint 'je'; name every joint"),
+        (["ja", "jb", "jd", "je", "ja"], "joint_order names joint 'ja' twice"),
+        (["universe", "ja", "jb", "jd", "je"], "no joint is named 'universe'"),
+        ([], "joint_order leaves out joint 'ja' and 3 more"),
+        ("", "no joint is named ''"),
+        ("Pinocchio", "no joint is named 'Pinocchio'"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused_by_name(order: str | Sequence[str], words: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        symgen.load(FORK, joint_order=order)
+
+
+def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
+    text = robot(
+        link("base"),
+        *(link(name) for name in "abc"),
+        joint("lead", "base", "a"),
+        joint(
+            "first",
+            "base",
+            "b",
+            inside='<mimic joint="lead" multiplier="2"/><limit effort="1" velocity="1"/>',
+        ),
+        joint("last", "b", "c"),
+    )
+    ours = symgen.load(text, mimic="couple", joint_order=["last", "lead"])
+    assert names(ours) == ["first", "last", "lead"]
+    assert (ours.slices("last"), ours.slices("lead")) == (
+        (slice(0, 1), slice(0, 1)),
+        (slice(1, 2), slice(1, 2)),
+    )
+    with pytest.raises(
+        ArgumentError, match="joint 'first' has no entries; take those of its leader 'lead'"
+    ):
+        ours.slices("first")
+    with pytest.raises(UnknownName, match="did you mean 'lead'"):
+        ours.slices("leed")
+
+
+def test_a_closed_loop_has_the_same_dynamics_in_another_order() -> None:
+    """By the positions and the constraint forces of a four-bar whose two cranks change places."""
+    bar = symgen.load("four_bar")
+    roots = [one.name for one in bar.joints if one.parent < 0]
+    other = [*roots[1:], roots[0], *(one.name for one in bar.joints if one.parent >= 0)]
+    turned = symgen.load("four_bar", joint_order=other)
+    assert names(turned) != names(bar)
+    closed, again = symgen.assemble(bar), symgen.assemble(turned)
+    for name in names(bar):
+        np.testing.assert_allclose(
+            [float(x) for x in closed[name]], [float(x) for x in again[name]], atol=1e-12
+        )
+    rng, places = np.random.default_rng(0), [turned.slices(name)[1].start for name in names(bar)]
+    q = np.array([float(x) for name in names(bar) for x in closed[name]])
+    tau = rng.normal(size=bar.nv)
+    there = np.empty((2, bar.nv))
+    there[:, places] = q, tau
+    zero = np.zeros(bar.nv)
+    a = symgen.compile(bar, ["constrained_forward_dynamics"]).constrained_forward_dynamics(
+        q, zero, tau
+    )[0]
+    b = symgen.compile(turned, ["constrained_forward_dynamics"]).constrained_forward_dynamics(
+        there[0], zero, there[1]
+    )[0]
+    np.testing.assert_allclose(b[places], a, rtol=1e-9)

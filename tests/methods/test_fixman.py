@@ -1,0 +1,351 @@
+"""Fixman's partition: what is derived of it, what it proves, where it stops, and what it costs.
+
+LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. What is derived and proved in the plane is held to chains of exact
+numbers and symbols (`point_mass_chains`); three links and slips in the printed text stand in `proofs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgen
+from symgen.derivation import constants
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import declared
+from symgen.derivation.scalars import Derivation
+from symgen.mechanism.mechanism import Body, Mechanism, Part
+from symgen.methods.fixman import geometry
+from symgen.methods.fixman.factor import HeldInAPlane
+from symgen.methods.fixman.planar import point_masses
+from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import pose
+from tests.shared import lee_chirikjian
+from tests.shared.fixman_theorem import (
+    check_fixmans_theorem,
+    check_that_hard_gradients_in_soft_rows_keep_the_schur_complement,
+    check_the_bridge_for_every_state,
+    exactly,
+)
+from tests.shared.point_mass_chains import CHAINS, EVERY_CHAIN, chain, symbolic
+from tests.shared.robots_for_tests import (
+    ONE_DEGREE,
+    PURE,
+    draw,
+    planar_rods,
+    point_mass_arm,
+    random_mechanism,
+    rationals,
+    robot,
+    run,
+)
+
+Rows = list[dict[int, Any]]
+
+
+# -- what SymPy derives -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_the_blocks_of_h_are_banded(n: int) -> None:
+    """LC (24), with H^θL where the exact rows put it: diagonals −2 … 1."""
+    bands = {"theta theta": (-2, 2), "theta L": (-2, 1), "L L": (-1, 1)}
+    for (low, high), entries in zip(bands.values(), lee_chirikjian.theta_blocks(n), strict=True):
+        band = {(i, j) for i in range(n) for j in range(n) if low <= j - i <= high}
+        assert set(entries) == band - (
+            {(0, 0)} if low + high < 0 else set()
+        )  # ∂θ_1 and ∂L_1 share one point, at right angles
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CHAINS if c[1] > 1], ids=[name for name, n in CHAINS if n > 1]
+)
+def test_the_derived_rows_are_those_of_the_inverse_jacobian(case: tuple[str, int]) -> None:
+    made = chain(case)
+    soft, hard = lee_chirikjian.exact_rows(made.n)
+    rows = made.rows(soft).vstack(made.rows(hard))
+    assert (rows * made.jacobian()).to_Matrix() == sp.eye(2 * made.n)
+
+
+def test_the_points_of_the_declared_geometry_are_those_of_14() -> None:
+    made = symbolic(2)
+    found = lee_chirikjian.places(2)
+    phi = {
+        sp.Symbol(f"theta{i + 1}", real=True): a
+        for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))
+    }
+    values = {sp.Symbol("t2", real=True): sp.tan(sp.Rational(1, 4))}
+    for i, x in enumerate(lee_chirikjian.points(2)[1:]):
+        for symbol, by_hand in zip(x, made.x[i], strict=True):
+            gap = (found[symbol].subs(phi) - by_hand.subs(values)).subs(
+                dict.fromkeys(made.length, 2)
+            )
+            assert abs(sp.N(gap, 40)) < 1e-35
+
+
+def test_a_replaced_geometry_changes_the_blocks() -> None:
+    """Squared lengths for lengths: other blocks, other det G, and the same M. A direction counted twice: a quarter of M."""
+
+    def squared(tail: Any, head: Any) -> Any:
+        return (head - tail).dot(head - tail)
+
+    def twice(tail: Any, head: Any) -> Any:
+        return 2 * geometry.bearing(tail, head)
+
+    usual = geometry.PLANAR
+    by_square, by_twice = replace(usual, length=squared), replace(usual, direction=twice)
+    plain, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, by_square))
+    assert plain[0] == changed[0]
+    assert plain[1] != changed[1]
+    assert plain[2] != changed[2]
+    *x, det = emitted(usual)
+    assert emitted(by_square) == pytest.approx([*x, det], rel=1e-12)
+    *x_twice, det_twice = emitted(by_twice)
+    assert [*x_twice, det_twice] == pytest.approx(
+        [*(4 * value for value in x), det / 4**4], rel=1e-12
+    )
+
+
+def emitted(form: geometry.Geometry) -> list[float]:
+    """M⁻¹b and det M of a chain of four point masses at one state, by the emitted program of a geometry."""
+    arm = point_mass_arm(1, 2, 3, 4)
+    with constants.precision():
+        home = Derivation({"q": 4, "b": 4})
+        linkage = Linkage(declared(arm), home)
+        held = HeldInAPlane(linkage, point_masses(linkage, form))
+        x, det = held.solve(linkage.inputs["b"]), held.determinant()
+        program = home.freeze(
+            "mass_matrix_solve",
+            "fixman",
+            [("x", (4,), x), ("det", (), [det])],
+            {"q": (4,), "b": (4,)},
+        )
+    found = run(program, draw(arm, 1))
+    return [*found["x"][0].tolist(), float(found["det"][0])]
+
+
+def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
+    """In absolute directions H^φL_ii = 0 from either end of link i."""
+    form = geometry.meeting()
+    assert form[0, 1] == form[2, 3] == 0
+    L, K, c, s, w = geometry.L, geometry.K, geometry.COS, geometry.SIN, geometry.W
+    assert form[0, 2] == -w * c / (L * K)
+    assert form[0, 3] == -w * s / L
+    assert form[1, 2] == w * s / K
+    assert form[1, 3] == -w * c
+    assert geometry.metric() == L**2
+
+
+# -- what it proves -----------------------------------------------------------------------------------------------------
+
+
+# -- in space -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["chain", "tree"])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_bridge_in_exact_rationals(n: int, kind: str) -> None:
+    """M x = b and det M = det 𝓜 · det H^bb with nothing rounded, on chains and trees with every joint type."""
+    made = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
+    source = Random(f"{n}{kind}")
+    given = {"q": rationals(source, n), "b": rationals(source, n)}
+    mass = sp.Matrix(
+        n,
+        n,
+        [
+            sp.Rational(x.numerator, x.denominator)
+            for x in map(Fraction, exactly(made, "mass_matrix", "composite_body", given))
+        ],
+    )
+    x = sp.Matrix(
+        [
+            sp.Rational(x.numerator, x.denominator)
+            for x in exactly(made, "mass_matrix_solve", "fixman:spatial", given)
+        ]
+    )
+    assert list(mass * x) == [sp.Rational(b.numerator, b.denominator) for b in given["b"]]
+    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given)
+    assert mass.det() == sp.Rational(det.numerator, det.denominator)
+
+
+# -- which robots it suits ----------------------------------------------------------------------------------------------
+
+
+def without(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
+    return replace(
+        arm, bodies=(*arm.bodies[:i], Body(arm.bodies[i].name, parts), *arm.bodies[i + 1 :])
+    )
+
+
+def branched(arm: Mechanism) -> Mechanism:
+    return replace(arm, joints=(*arm.joints[:2], replace(arm.joints[2], parent=0)))
+
+
+SENTENCES = {
+    "fixman of puma560": (
+        "fixman",
+        lambda: robot("puma560"),
+        "fixman divides by the inertia of every link, and of 'puma560' link 'link1' has no mass; "
+        "take another method, such as riccati",
+    ),
+    "spatial fixman of point masses": (
+        "fixman:spatial",
+        lambda: point_mass_arm(1, 1),
+        "fixman:spatial divides by the inertia of every link, and of 'arm' link 'b0' is a point "
+        "mass; take another method, such as riccati",
+    ),
+    "spatial fixman of a rod": (
+        "fixman:spatial",
+        lambda: robot("planar_arm"),
+        "fixman:spatial divides by the inertia of every link, and of 'planar_arm' link 'link1' has "
+        "no moment of inertia about some axis through its mass centre; take another "
+        "method, such as riccati",
+    ),
+    "planar fixman in space": (
+        "fixman:planar",
+        lambda: robot("panda"),
+        "fixman:planar takes serial chains that turn about parallel axes, and of 'panda' the axis of "
+        "joint 'panda_joint2' is not parallel to that of the joint before it; take fixman:spatial, or "
+        "another method, such as riccati",
+    ),
+    "planar fixman of a slide": (
+        "fixman:planar",
+        lambda: robot("scara"),
+        "joint 'joint3' is prismatic",
+    ),
+    "planar fixman of a branch": (
+        "fixman:planar",
+        lambda: branched(planar_rods(3)),
+        "it branches at link 'b2'",
+    ),
+    "point masses with a massless one": (
+        "fixman",
+        lambda: point_mass_arm(1, 0, 1),
+        "link 'b1' has no mass",
+    ),
+    "point masses and a rigid link": (
+        "fixman",
+        lambda: without(planar_rods(3), 1, Part("b1", (), Fraction(1))),
+        "link 'b1' is a point mass, and not every link is one at its end",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_a_robot_that_the_partition_does_not_suit_is_told_why(case: str) -> None:
+    method, made, sentence = SENTENCES[case]
+    with pytest.raises(RequestError) as refused:
+        symgen.program(made(), "mass_matrix_solve", method)
+    text = str(refused.value)
+    assert sentence in text
+    assert text.count(";") == 1
+    assert text.endswith("another method, such as riccati")
+
+
+def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -> None:
+    arm = symgen.load("planar_point_mass")
+    link = arm.frames[-1].name
+    with pytest.raises(
+        RequestError, match="makes one of them a rigid body; take another method, such as riccati"
+    ):
+        symgen.program(arm, "mass_matrix_solve", "fixman", payload=link)
+    assert symgen.program(arm, "mass_matrix_solve", payload=link).method != "fixman"
+
+
+CHECKED = ["mass_matrix_solve=fixman", "mass_matrix_determinant=fixman", "forward_dynamics=fixman"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
+    ids=["planar rods", "point masses", "a tree"],
+)
+def test_every_form_verifies(made: Mechanism) -> None:
+    assert symgen.verify(made, CHECKED, states=4, compiled=False).passed
+
+
+def test_a_payload_counts_in_the_rigid_forms() -> None:
+    for made, link in ((planar_rods(3), "b1"), (robot("ur5"), robot("ur5").frames[-1].name)):
+        assert symgen.verify(made, CHECKED[:2], states=3, compiled=False, payload=link).passed
+
+
+# -- what it costs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [10, 50])
+def test_a_planar_point_mass_takes_under_thirty_operations_and_one_sine_and_cosine(n: int) -> None:
+    found = symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman").operations
+    assert found["mul"] + found["add"] + found["div"] + found["neg"] <= 23 * n
+    assert found["div"] <= n
+    assert found["sin"] == found["cos"] == n - 1  # the first angle turns the whole chain
+
+
+@pytest.mark.usefixtures("finished_here")
+def test_other_masses_and_lengths_stay_under_thirty() -> None:
+    source = Random(2)
+    arm = point_mass_arm(*(source.randint(1, 99) for _ in range(20)))
+    joints = tuple(
+        replace(
+            j,
+            pose=pose((Fraction(source.randint(1, 99), 10), Fraction(0), Fraction(0))) if i else (),
+        )
+        for i, j in enumerate(arm.joints)
+    )
+    ends = [*(j.pose for j in joints[1:]), pose((Fraction(3, 7), Fraction(0), Fraction(0)))]
+    bodies = tuple(
+        Body(b.name, (replace(b.parts[0], pose=end),))
+        for b, end in zip(arm.bodies, ends, strict=True)
+    )
+    found = symgen.program(
+        replace(arm, joints=joints, bodies=bodies), "mass_matrix_solve", "fixman"
+    )
+    assert found.method == "fixman"
+    assert found.cost <= 30 * 20
+
+
+@pytest.mark.parametrize("n", [2, 10, 30, 100])
+def test_the_solve_is_backward_stable(n: int) -> None:
+    """‖M x − b‖ ≤ 1e-13 (‖M‖ ‖x‖ + ‖b‖) at random, straight and zigzag chains; M = JᵀJ of LC (14)."""
+    random = np.random.default_rng(n)
+    bent, b = random.uniform(-np.pi, np.pi, (6, n)), random.uniform(-1, 1, (8, n))
+    q = np.concatenate([bent, np.zeros((1, n)), np.tile([3.0, -3.0], (1, n))[:, :n]])
+    x = run(
+        symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman"), {"q": q, "b": b}
+    )["x"]
+    for angles, right, found in zip(q, b, x, strict=True):
+        steps = np.stack([-np.sin(np.cumsum(angles)), np.cos(np.cumsum(angles))])
+        places = np.cumsum(steps, axis=1)  # turned by a quarter
+        J = np.concatenate(
+            [
+                [
+                    np.where(np.arange(n) >= j, places[a] - (places[a][j - 1] if j else 0), 0)
+                    for j in range(n)
+                ]
+                for a in (0, 1)
+            ],
+            axis=1,
+        )
+        mass = J @ J.T
+        size = np.abs(mass).sum(axis=1).max() * np.abs(found).max() + np.abs(right).max()
+        assert np.abs(mass @ found - right).max() <= 1e-13 * size
+
+
+@EVERY_CHAIN
+def test_fixmans_theorem(case: tuple[str, int]) -> None:
+    check_fixmans_theorem(case)
+
+
+@EVERY_CHAIN
+def test_hard_gradients_in_soft_rows_keep_the_schur_complement(case: tuple[str, int]) -> None:
+    check_that_hard_gradients_in_soft_rows_keep_the_schur_complement(case)
+
+
+def test_the_bridge_for_every_state_of_two_links() -> None:
+    """Three links take minutes: `tests/proofs/test_three_links.py`."""
+    check_the_bridge_for_every_state(2)

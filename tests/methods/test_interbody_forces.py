@@ -1,0 +1,293 @@
+"""`interbody_forces`: who carries what, by hand and by weight; own inertias, not regrouped ones; how deep the programs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.derivation.model import regroup
+from symgen.derivation.spatial import wrench_to_parent
+from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
+from symgen.methods.constraint_force import forces as by_constraints
+from symgen.methods.riccati import forces as by_recursion
+from symgen.pipeline.choose import methods_for
+from symgen.pipeline.derive import derive, models
+from symgen.reference.precision import Array
+from symgen.verification.report import Report
+from symgen.verification.steps import verify_programs
+from symgen.verification.subject import Subject
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, pose
+from tests.shared.oracles import random_tree
+from tests.shared.robots_for_tests import (
+    BALLS,
+    FEW,
+    PURE,
+    TELLING,
+    draw,
+    largest,
+    program,
+    random_mechanism,
+    robot,
+    run,
+    states,
+)
+
+METHODS = ("constraint_force", "constraint_force:parallel", "riccati")
+ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fraction(1))
+
+
+def two_links(
+    gravity: tuple[int, int, int], axis: tuple[Fraction, Fraction, Fraction] = Z_AXIS
+) -> Mechanism:
+    """2 kg and 3 kg, each 1 m out along x from its revolute joint, the joints 1 m apart."""
+    joints = tuple(
+        Joint(f"j{i}", "revolute", i - 1, pose(X_AXIS) if i else (), axis) for i in range(2)
+    )
+    bodies = tuple(
+        Body(f"b{i}", (Part(f"b{i}", pose(X_AXIS), Fraction(m), ROUND),))
+        for i, m in enumerate((2, 3))
+    )
+    frames = (Frame("base", BASE), Frame("b0", 0), Frame("b1", 1))
+    return Mechanism("two", joints, bodies, frames, gravity=tuple(Fraction(g) for g in gravity))  # type: ignore[arg-type]
+
+
+def forces(
+    mechanism: Mechanism, method: str, q: list[float], tau: list[float]
+) -> tuple[Array, Array]:
+    """F (NV, 6) and a (NV,) at rest."""
+    found = run(
+        symgen.program(mechanism, "interbody_forces", method),
+        {"q": np.array([q]), "v": np.zeros((1, len(q))), "tau": np.array([tau])},
+    )
+    return found["F"][0], found["a"][0]
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("gravity", "q", "tau", "first", "second"),
+    [
+        pytest.param(
+            (10, 0, 0), [0, 0], [0, 0], [0, 0, 0, -50, 0, 0], [0, 0, 0, -30, 0, 0], id="hanging"
+        ),
+        pytest.param(
+            (0, -10, 0), [0, 0], [80, 30], [0, 0, 80, 0, 50, 0], [0, 0, 30, 0, 30, 0], id="held out"
+        ),
+        pytest.param(
+            (0, -10, 0),
+            [np.pi / 2, -np.pi / 2],
+            [30, 30],
+            [0, 0, 30, 0, 50, 0],
+            [0, 0, 30, 0, 30, 0],
+            id="elbow up",
+        ),
+        pytest.param(
+            (0, 0, -10),
+            [np.pi / 2, 0],
+            [0, 0],
+            [80, 0, 0, 0, 0, 50],
+            [30, 0, 0, 0, 0, 30],
+            id="weight on the bearings",
+        ),
+    ],
+)
+def test_two_links_at_rest_carry_their_weight(
+    method: str,
+    gravity: tuple[int, int, int],
+    q: list[float],
+    tau: list[float],
+    first: list[float],
+    second: list[float],
+) -> None:
+    """The base bears 5 kg, the first link 3 kg of it: upwards, for it is what a link is held by."""
+    F, a = forces(two_links(gravity), method, q, tau)
+    assert np.abs(F - [first, second]).max() < 1e-12  # a few roundings of numbers of order 100
+    assert np.abs(a).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_slider_is_pushed_along_and_borne_across(method: str) -> None:
+    """2 kg on a rail along x, its centre 1 m above it: 6 N push it, the rail bears 20 N and keeps it from tipping."""
+    part = Part("cart", pose((Fraction(0), Fraction(0), Fraction(1))), Fraction(2), ROUND)
+    cart = Mechanism(
+        "cart",
+        (Joint("rail", "prismatic", BASE, (), X_AXIS),),
+        (Body("cart", (part,)),),
+        (Frame("cart", 0),),
+        gravity=(Fraction(0), Fraction(0), Fraction(-10)),
+    )
+    F, a = forces(cart, method, [0.5], [6.0])
+    assert a.tolist() == [3.0]
+    assert np.abs(F - [[0, 6, 0, 6, 0, 20]]).max() < 1e-14
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_siblings_carry_nothing_of_each_other(method: str) -> None:
+    """A load on one arm of two: its own joint and the trunk's feel it, the other arm's does not."""
+    whole = random_mechanism(3, seed=5)
+    tree = replace(whole, joints=(*whole.joints[:2], replace(whole.joints[2], parent=0)))
+    at = draw(tree, 1, BALLS, payload="link1")
+    with BALLS.working():
+        at["v"] = 0 * at["v"]
+        made = symgen.program(tree, "interbody_forces", method, payload="link1")
+        hold = symgen.program(tree, "gravity_force", payload="link1")
+        found = []
+        for load in (at["payload"], 0 * at["payload"]):
+            tau = run(hold, {**at, "payload": load}, BALLS)["g"]
+            found.append(run(made, {**at, "payload": load, "tau": tau}, BALLS)["F"][0])
+        gained = found[0] - found[1]
+        weight = -at["payload"][0, 0] * BALLS.array(list(tree.gravity))
+        assert largest(gained[2]) < 1e-40
+        assert max(largest(gained[i, 3:] - weight) for i in (0, 1)) < 1e-40
+        assert min(largest(gained[i, :3]) for i in (0, 1)) > 1e-3
+
+
+# -- by weight ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*FEW, "panda", "square_tree6", "planar_arm"])
+def test_what_is_held_at_rest_crosses_every_joint_as_weight(name: str) -> None:
+    """With tau = g(q): a = 0, and the force on every link is the weight of all that it carries."""
+    mechanism = robot(name)
+    at = dict(states(name, 1, BALLS))
+    with BALLS.working():
+        at["v"] = 0 * at["v"]
+        at["tau"] = run(program(name, "gravity_force"), at, BALLS)["g"]
+        mass = [sum(part.mass for part in body.parts) for body in mechanism.bodies]
+        for i in reversed(range(mechanism.nv)):
+            if (parent := mechanism.joints[i].parent) != BASE:
+                mass[parent] += mass[i]
+        weight = np.array([[-m * g for g in mechanism.gravity] for m in mass])
+        for method in methods_for(mechanism, "interbody_forces"):
+            found = run(program(name, "interbody_forces", method), at, BALLS)
+            assert largest(found["F"][0, :, 3:] - BALLS.array(weight)) < 1e-40 * largest(
+                BALLS.array(weight)
+            )
+            assert largest(found["a"]) < 1e-40
+
+
+# -- a link's own inertia ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def regrouped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function as if regrouping did it no harm."""
+    monkeypatch.setitem(
+        FUNCTIONS, "interbody_forces", replace(FUNCTIONS["interbody_forces"], own_inertia=False)
+    )
+
+
+def test_regrouping_takes_the_mass_off_a_turning_link() -> None:
+    """What the next test rests on: behind its joint the regrouped link has no mass, so nothing would hang on the joint."""
+    arm = two_links((10, 0, 0))
+    plain, moved = models(arm)
+    assert [float(link.inertia.m) for link in plain.links] == [2, 3]
+    assert [float(link.inertia.m) for link in moved.links] == [0, 0]
+    assert moved == regroup(plain)
+
+
+@pytest.mark.usefixtures("regrouped")
+def test_regrouped_inertias_would_lose_the_weight() -> None:
+    """And only forces of the reference can tell: along the joints, and in the accelerations, nothing changes."""
+    arm = two_links((10, 0, 0))
+    made = derive(arm, "interbody_forces", "riccati", ProgramOptions())
+    still = {"q": np.zeros((1, 2)), "v": np.zeros((1, 2)), "tau": np.zeros((1, 2))}
+    assert np.abs(run(made, still)["F"][0, 1, 3:]).max() < 1e-12
+    report = checked(arm, lambda: made)
+    assert {check.kind for check in report.failures} == {"algebra", "floating"}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_the_methods_agree_on_every_force(name: str) -> None:
+    """One inverts every link's inertia, the other sums them up; what they share is the robot."""
+    at, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")
+    ways = [
+        run(program(name, "interbody_forces", m), at, BALLS)["F"] for m in METHODS if m in suited
+    ]
+    with BALLS.working():
+        for other in ways[1:]:
+            assert largest(other - ways[0]) <= 1e-40 * largest(ways[0])
+
+
+def test_the_methods_are_two_ways() -> None:
+    for name in FEW:
+        suited = [m for m in METHODS if m in methods_for(robot(name), "interbody_forces")]
+        ops = {m: [r.op for r in program(name, "interbody_forces", m).rows] for m in suited}
+        assert "constraint_force" not in ops or ops["constraint_force"] != ops["riccati"]
+    assert (
+        program("planar_arm", "interbody_forces").method == "riccati"
+    )  # the other refuses thin rods
+
+
+# -- errors planted ----------------------------------------------------------------------------------------------------------
+
+
+def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
+    """The function verified beside the forward dynamics that its accelerations have to equal."""
+    helpers = {"forward_dynamics": symgen.program(mechanism, "forward_dynamics")}
+    return verify_programs(
+        Subject(mechanism, {"interbody_forces": derived()}, states=3, helpers=helpers)
+    )
+
+
+def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = random_tree(31, 4, branching=0.5)
+    assert checked(
+        tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())
+    ).passed
+    monkeypatch.setattr(
+        by_recursion,
+        "wrench_to_parent",
+        lambda rotation, shift, n, f: wrench_to_parent(
+            rotation, shift * rotation.factors[0][0][0].home.zero, n, f
+        ),
+    )
+    report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
+    assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
+
+
+def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = random_tree(31, 4, branching=0.5)
+    straight = by_constraints.axes_by_sweep
+    monkeypatch.setattr(
+        by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage)
+    )
+    report = checked(
+        tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions())
+    )
+    assert {check.kind for check in report.failures} >= {"algebra", "identities"}
+
+
+# -- depth -------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def depth(n: int, method: str) -> int:
+    mechanism = random_mechanism(n, seed=1, joints=PURE, general=False)
+    return derive(mechanism, "interbody_forces", method, ProgramOptions(), 10**7).depth
+
+
+def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
+    """One more round of cyclic reduction, and runs of the prefix scans twice as long."""
+    depths = [depth(n, "constraint_force:parallel") for n in (6, 12, 24)]
+    steps = [b - a for a, b in pairwise(depths)]
+    print(depths, steps)
+    middle = (max(steps) + min(steps)) / 2
+    assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
+
+
+def test_the_serial_reading_grows_linearly() -> None:
+    small, middle, large = (depth(n, "constraint_force") for n in (6, 12, 24))
+    assert large - middle >= 1.7 * (middle - small)
+    assert depth(24, "constraint_force:parallel") < large / 4

@@ -1,0 +1,85 @@
+"""Joints that follow others, judged by Pinocchio: its mimic model, by its own reader of the URDF, has rnea and crba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from symgen.reference.states import draw_states
+from symgen.verification.evaluating import in_machine_reals
+from tests.shared.descriptions import public_urdf
+
+pin: Any = pytest.importorskip("pinocchio")
+STATES = 3
+
+
+def by_pinocchio(robot: Mechanism, model: Any, drawn: dict[str, Array]) -> tuple[Array, Array]:
+    """tau and M at the states, in our order; a joint that turns without limits has a cosine and a sine there."""
+    joints, data = (
+        [model.joints[model.getJointId(joint.name)] for joint in robot.leading],
+        model.createData(),
+    )
+    order = [joint.idx_v for joint in joints]
+    forces, masses = [], []
+    for state in range(STATES):
+        q, v, a = np.zeros(model.nq), *np.zeros((2, model.nv))
+        for joint, x in zip(joints, drawn["q"][state], strict=True):
+            q[joint.idx_q : joint.idx_q + joint.nq] = (
+                [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
+            )
+        v[order], a[order] = drawn["v"][state], drawn["a"][state]
+        forces.append(pin.rnea(model, data, q, v, a)[order])
+        upper = np.triu(pin.crba(model, data, q))
+        masses.append((upper + np.triu(upper, 1).T)[np.ix_(order, order)])
+    return np.array(forces), np.array(masses)
+
+
+def near(found: Array, wanted: Array) -> bool:
+    return bool(abs(found - wanted).max() <= 1e-13 * abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("file", "nv", "joints", "programs"),
+    [
+        ("panda.urdf", 8, 9, True),
+        ("talos_left_arm.urdf", 7, 7, True),
+        ("tiago_pro.urdf", 23, 33, False),
+        ("pr2.urdf", 20, 30, False),
+        ("baxter.urdf", 17, 19, False),
+    ],
+)
+def test_forces_and_matrix_are_those_of_pinocchio(
+    file: str, nv: int, joints: int, programs: bool
+) -> None:
+    """Nothing is snapped. Of whole robots the reference is judged, which judges their Programs."""
+    path = public_urdf(file)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    robot, model = (
+        symgen.load(path, mimic="couple", snap="off"),
+        pin.buildModelFromUrdf(str(path), mimic=True),
+    )
+    assert (robot.nv, model.nv, len(robot.joints)) == (nv, nv, joints)
+    drawn = {name: x.astype(float) for name, x in draw_states(robot, STATES).items()}
+    tau, M = by_pinocchio(robot, model, drawn)
+    reference = Reference(robot)
+    assert near(reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]), tau)
+    assert near(reference.mass_matrix(drawn["q"]), M)
+    if programs:
+        run = {
+            name: in_machine_reals(symgen.program(robot, name, method))
+            for name, method in (
+                ("inverse_dynamics", "newton_euler"),
+                ("mass_matrix", "composite_body"),
+            )
+        }
+        assert near(
+            run["inverse_dynamics"]({name: drawn[name] for name in ("q", "v", "a")})["tau"], tau
+        )
+        assert near(run["mass_matrix"]({"q": drawn["q"]})["M"], M)

@@ -1,0 +1,143 @@
+"""The regressor and the base parameters: what they are asked for, how many there are, and errors that are caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import flint
+import numpy as np
+import pytest
+
+import symgen
+from symgen.derivation.base_parameters import Independence
+from symgen.inspection.structure import structure
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import build, derive
+from symgen.pipeline.base_parameters import base_parameters
+from symgen.reference.base import base
+from symgen.reference.mechanics import Reference
+from symgen.verification.steps import verify_programs
+from symgen.verification.subject import Subject
+from tests.shared.robots_for_tests import draw, of_kind, random_mechanism
+
+regressor = import_module(
+    "symgen.methods.newton_euler.regressor"
+)  # the package has a function of that name
+Y, BASE = "regressor", ("base_regressor", "base_parameters")
+TYPES = ("spherical", "helical", "prismatic", "planar", "revolute")
+
+
+def tree() -> Mechanism:
+    made = random_mechanism(len(TYPES), 6, "tree")
+    return replace(
+        made,
+        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, TYPES, strict=True)),
+    )
+
+
+def test_every_joint_type_has_them() -> None:
+    """Y and its base against point masses and least squares; Y π = tau with what is declared, and with any π."""
+    report = symgen.verify(tree(), (Y, *BASE, "inverse_dynamics"), 1, compiled=False)
+    assert report.passed, str(report)
+    assert {check.subject for check in report.of("identities")} >= {
+        "Y π = tau",
+        "Y_base π_base = tau",
+        "Y_base π_base = Y π",
+    }
+
+
+@pytest.mark.parametrize(("name", "columns", "rank"), [("panda", 59, 43), ("ur5", 51, 36)])
+def test_there_are_as_many_as_inspection_finds(name: str, columns: int, rank: int) -> None:
+    robot = symgen.load(name)
+    found = base_parameters(robot)
+    assert len(found) == rank == len(base(Reference(robot))[0])
+    assert name == "panda" or structure(robot, "tau").rank == rank  # that of Panda takes seconds
+    entries = Reference(robot).evaluate(Y, {key: draw(robot, 3)[key] for key in "qva"})["Y"]
+    assert (np.abs(entries).max(axis=(0, 1)) > 1e-12).sum() == columns
+    made, width = symgen.program(robot, Y), 10 * len(robot.bodies)
+    zeros = [
+        all(made.rows[r].op == "const" for r in made.outputs[0].rows[c::width])
+        for c in range(width)
+    ]
+    assert sum(zeros) == width - columns  # stored as zeros, and no operation is spent on them
+
+
+def test_columns_are_told_apart_by_what_is_before_them() -> None:
+    """The first of two that are proportional stays, a column of zeros never."""
+    known = Independence()
+    news = [
+        known.meet([flint.arb(x) for x in row])
+        for row in ((0, 1, 2, 3), (0, 2, 4, 6), (0, 1, 2, 4))
+    ]
+    assert news == [True, False, True]
+    found = known.found()
+    assert found.columns == (1, 3)
+    assert [dict(terms) for terms in found.terms] == [{1: 1, 2: 2}, {3: 1}]
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """One wrong term."""
+    if what == "axis":
+        of = regressor.Axis.of
+        monkeypatch.setattr(
+            regressor.Axis,
+            "of",
+            staticmethod(
+                lambda linkage, b: (
+                    None if (axis := of(linkage, b)) is None else replace(axis, place=axis.along)
+                )
+            ),
+        )
+    elif what == "moment":
+        entries = regressor.entries
+        monkeypatch.setattr(regressor, "entries", lambda w, m, h, moved: entries(-w, m, h, moved))
+    else:
+        meetings = regressor.meetings
+        monkeypatch.setattr(
+            regressor,
+            "meetings",
+            lambda linkage: [
+                {j: replace(point, away=-point.away) for j, point in points.items()}
+                for points in meetings(linkage)
+            ],
+        )
+
+
+@pytest.mark.parametrize("what", ["axis", "moment", "meeting"])
+def test_an_error_in_the_method_is_caught_twice(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    robot = symgen.load(
+        "panda", lock={f"panda_joint{i}": None for i in (5, 6, 7)} if what == "meeting" else None
+    )
+    helper = build.program(robot, "inverse_dynamics")
+    planted(monkeypatch, what)
+    wrong = derive.Attempt(robot, Y, "newton_euler", build.ProgramOptions()).program()
+    report = verify_programs(
+        Subject(robot, {Y: wrong}, states=1, compiled=False, helpers={"inverse_dynamics": helper})
+    )
+    assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}
+
+
+def test_a_wrong_map_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coefficient that is a thousandth off, and a column that is another's."""
+    robot = symgen.load("scara")
+    right = base_parameters(robot)
+    helper = build.program(robot, "inverse_dynamics")
+    longest = max(range(len(right)), key=lambda r: len(right.terms[r]))
+    last = max(right.terms[longest])
+    bent = replace(
+        right,
+        terms=tuple(
+            {**terms, last: terms[last] * 1001 / 1000} if r == longest else terms
+            for r, terms in enumerate(right.terms)
+        ),
+    )
+    monkeypatch.setattr(derive, "base_parameters", lambda mechanism: bent)
+    made = {
+        name: derive.Attempt(robot, name, "newton_euler", build.ProgramOptions()).program()
+        for name in BASE
+    }
+    report = verify_programs(
+        Subject(robot, made, states=1, compiled=False, helpers={"inverse_dynamics": helper})
+    )
+    assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}

@@ -1,0 +1,495 @@
+"""`compare`: no cell without a figure or a reason, marks where the least stands, the default explained, a readable picture."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import symgen
+from symgen import cli, methods
+from symgen.benchmarks import bench, compare
+from symgen.emission.backends import c99
+from symgen.ir.program import Port, Program, Row
+from symgen.machine import footprint
+from symgen.machine.building import Build
+from symgen.mechanism.mechanism import Body, Mechanism
+from symgen.support.errors import BuildError, OutOfReach, RequestError
+from symgen.verification.floating import allowance
+from symgen.verification.truth import Truth
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from tests.shared.robots_for_tests import BUILT_IN, PROVIDED, program
+
+pytestmark = pytest.mark.usefixtures("all_as_users_have_them")  # the default is what users get
+
+FUNCTION = "mass_matrix_solve"
+COMPARED = ("mass_matrix", FUNCTION)
+"""Few methods and many, variants among them: a C compiler is all that takes long here."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(bench, "SLICE", 1e-5)
+    monkeypatch.setattr(compare, "ROUND_OFF_STATES", 3)
+
+
+@pytest.fixture(scope="module")
+def compared() -> Iterator[compare.Comparisons]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bench, "ROUNDS", 2)
+        patched.setattr(bench, "SLICE", 1e-5)
+        patched.setattr(compare, "ROUND_OFF_STATES", 3)
+        yield compare.compare(symgen.load("scara"), COMPARED)
+
+
+@pytest.fixture
+def exact_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled: what is counted stands in the Programs."""
+    monkeypatch.setattr(compare, "COMPILED_ROWS", 0)
+
+
+def refused(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one sentence that a refusal prints."""
+    assert cli.main(["compare", *words]) == 2
+    seen = capsys.readouterr()
+    assert (seen.out, seen.err.count("\n")) == ("", 1)
+    return seen.err
+
+
+def only(mechanism: Mechanism | str, function: str = FUNCTION) -> compare.Comparison:
+    """One function's comparison."""
+    made = mechanism if isinstance(mechanism, Mechanism) else symgen.load(mechanism)
+    return compare.compare(made, [function]).compared[0]
+
+
+# -- the table -----------------------------------------------------------------------------------------------------
+
+
+def test_every_function_with_a_choice_is_compared_by_every_method(
+    compared: compare.Comparisons,
+) -> None:
+    scara = symgen.load("scara")
+    every = {f: methods.offered(f, scara) for f in BY_DEFAULT}
+    expected = {f: names for f, names in every.items() if len(names) > 1}
+    assert compare.requested(scara, None, ProgramOptions()) == (expected, {})
+    assert {one.function: tuple(row.method for row in one.rows) for one in compared.compared} == {
+        function: expected[function] for function in COMPARED
+    }
+
+
+def test_no_cell_is_empty_without_a_reason(compared: compare.Comparisons) -> None:
+    for function, entry in compared.facts()["functions"].items():
+        for method, figures in entry["methods"].items():
+            missing = figures["missing"]
+            for key in compare.COLUMNS:
+                assert (figures[key] is None) == (key in missing or "all" in missing), (
+                    function,
+                    method,
+                    key,
+                )
+
+
+def test_exact_figures_are_the_program_s(compared: compare.Comparisons) -> None:
+    exact = Truth(symgen.load("scara"), 2)
+    for one in compared.compared:
+        for row in (row for row in one.rows if row.figures):
+            derived = program("scara", one.function, row.method)
+            ops = derived.operations
+            expected = (
+                *(ops[key] for key in ("mul", "add", "div")),
+                derived.depth,
+                derived.temporaries,
+            )
+            assert tuple(row.figures[key] for key in compare.EXACT) == expected
+            assert 0 <= row.figures["round_off_double"] <= allowance(derived, exact)
+            assert 0 <= row.figures["round_off_float"] <= allowance(derived, exact)
+            assert row.figures["nanoseconds"] > 0
+            assert row.figures["code_bytes"] > 0
+
+
+def test_the_best_of_each_column_is_marked(compared: compare.Comparisons) -> None:
+    for one in compared.compared:
+        lines = {line.split()[0]: line for line in str(one).splitlines()}
+        for place, key in enumerate(compare.COLUMNS, start=1):
+            known = [row.figures[key] for row in one.rows if row.figures]
+            least = (
+                min(known) if len(known) > 1 else None
+            )  # where there is nothing to compare, nothing is best
+            cells = {
+                row.method: lines[row.method].split()[place] for row in one.rows if row.figures
+            }
+            starred = {method for method, cell in cells.items() if cell.endswith("*")}
+            assert starred == {
+                row.method
+                for row in one.rows
+                if least is not None and row.figures.get(key) == least
+            }
+            assert set(one.facts()["best"].get(key, ())) == starred
+
+
+def test_the_default_is_the_one_that_a_user_gets(compared: compare.Comparisons) -> None:
+    for one in compared.compared:
+        default = symgen.program("scara", one.function)
+        assert one.default == default.method
+        assert f"= {default.cost}" in one.why
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_the_only_method_is_the_default() -> None:
+    assert "by the only method" in only("scara", "inverse_dynamics").why
+
+
+@pytest.mark.parametrize("function", [FUNCTION, "operational_inertia_inverse"])
+def test_a_selection_of_methods_keeps_the_true_default(function: str) -> None:
+    one = only("planar_arm", f"{function}=udut,riccati")
+    assert [row.method for row in one.rows] == ["udut", "riccati"]
+    assert all(set(row.figures) == set(compare.COLUMNS) for row in one.rows)
+    assert one.default == symgen.program("planar_arm", function).method
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_a_method_that_does_not_suit_keeps_its_row_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    why = "udut takes no robots on Sundays"
+    known = methods.find
+    closed = replace(known("udut"), refusal=lambda _: why)
+    monkeypatch.setattr(methods, "find", lambda name: closed if name == "udut" else known(name))
+    one = only("planar_arm")
+    row = next(row for row in one.rows if row.method == "udut")
+    assert row.figures == {}
+    assert row.missing == {"": why}
+    assert f"– udut: {why}" in str(one)
+    assert one.facts()["methods"]["udut"]["missing"] == {"all": why}
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_a_program_too_long_to_compile_says_so() -> None:
+    one = only("planar_arm")
+    suited = [row for row in one.rows if row.figures]
+    assert len(suited) > 2
+    for row in suited:
+        assert set(row.figures) == set(compare.EXACT)
+        assert (
+            set(row.missing)
+            == set(one.facts()["methods"][row.method]["missing"])
+            == set(compare.MEASURED)
+        )
+    assert str(one).count("not compiled, since") == len(suited)
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_a_function_that_a_robot_cannot_have() -> None:
+    loaded = symgen.load("planar_arm")
+    light = Mechanism(
+        loaded.name, loaded.joints, tuple(Body(body.name) for body in loaded.bodies), loaded.frames
+    )
+    found = compare.compare(light)
+    assert "joint" in found.refused[FUNCTION]
+    assert any(
+        line.startswith("left out: ") and FUNCTION in line for line in str(found).splitlines()
+    )
+    with pytest.raises(RequestError, match="singular"):
+        compare.compare(light, [FUNCTION])
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_long(*_: object) -> None:
+        raise OutOfReach("too long")
+
+    monkeypatch.setattr(compare, "_comparison", too_long)
+    arm = symgen.load("planar_arm")
+    assert compare.compare(arm).refused[FUNCTION] == "too long"
+    with pytest.raises(OutOfReach, match="too long"):
+        compare.compare(arm, [FUNCTION])
+
+
+# -- temporaries ---------------------------------------------------------------------------------------------------
+
+
+def alive(given: Program) -> int:
+    """The definition, word for word: after each row, computed values that a later row or a result reads."""
+    results = {r for port in given.outputs for r in port.rows}
+    return max(
+        (
+            sum(
+                row.op not in ("const", "input")
+                and (j in results or any(j in later.args for later in given.rows[i + 1 :]))
+                for j, row in enumerate(given.rows[: i + 1])
+            )
+            for i in range(len(given.rows))
+        ),
+        default=0,
+    )
+
+
+def test_temporaries_of_a_small_program() -> None:
+    x, y = Row("input", (), (0, 0)), Row("input", (), (0, 1))
+    rows = (x, y, Row("mul", (0, 0)), Row("mul", (1, 1)), Row("add", (2, 3)), Row("sqrt", (4,)))
+    made = Program("f", "m", (Port("q", (2,)),), (Port("r", (1,), (5,)),), rows)
+    assert made.temporaries == alive(made) == 2
+    assert Program("f", "m", (), (), ()).temporaries == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "method"), [pair for pair in PROVIDED if pair[0] in (FUNCTION, "bias_force")]
+)
+@pytest.mark.parametrize("name", ["planar_arm"])
+def test_temporaries_follow_the_definition(function: str, method: str, name: str) -> None:
+    derived = program(name, function, method)
+    assert derived.temporaries == alive(derived)
+
+
+# -- bytes ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_longer_function_takes_more_code() -> None:
+    loaded = symgen.load("planar_arm")
+    target = c99.Target(loaded.name, loaded.sizes)
+    programs = (program("planar_arm", FUNCTION, method) for method in ("riccati", "udut"))
+    short, long = (footprint.footprint(one, target, Build()) for one in programs)
+    assert short.missing == long.missing == {}
+    assert short.code is not None
+    assert long.code is not None
+    assert 0 < short.code < long.code
+    assert long.stack is not None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the compiler")
+def test_a_compiler_and_a_system_that_say_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tmp_path / "plaincc"
+    plain.write_text(
+        '#!/bin/sh\nfor a in "$@"; do [ "$a" = -fstack-usage ] && exit 1; done\nexec cc "$@"\n'
+    )
+    plain.chmod(0o755)
+    monkeypatch.setenv("CC", str(plain))
+    run = footprint._run
+
+    def without_size(command: list[str], folder: Path) -> object:
+        if command[0] == "size":
+            raise FileNotFoundError("size")
+        return run(command, folder)
+
+    monkeypatch.setattr(footprint, "_run", without_size)
+    row = only("planar_arm", f"{FUNCTION}=udut").rows[0]
+    assert {"code_bytes", "stack_bytes"} == set(row.missing)
+    assert "-fstack-usage" in row.missing["stack_bytes"]
+    assert "binutils" in row.missing["code_bytes"]
+
+
+def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    printer = c99.BACKEND
+
+    def nonsense(programs: dict[str, Program], target: c99.Target) -> dict[str, str]:
+        texts = printer.texts(programs, target)
+        return texts | {target.file(FUNCTION): "nonsense"}
+
+    monkeypatch.setattr(footprint, "printer", lambda: replace(printer, texts=nonsense))
+    with pytest.raises(BuildError, match="refused the generated text"):
+        footprint.footprint(
+            program("planar_arm", FUNCTION, "udut"),
+            c99.Target("planar_arm", Sizes(2, 2, 2)),
+            Build(),
+        )
+
+
+# -- the picture ---------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_names_its_axes_and_methods(
+    compared: compare.Comparisons, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pages.pictures.comparison import PANELS, drawer
+
+    for ending in ("svg", "png", "SVG"):
+        file = tmp_path / f"one.{ending}"
+        drawer(str(file))(compared)
+        assert file.stat().st_size > 10_000
+    text = "".join(ElementTree.parse(tmp_path / "one.svg").getroot().itertext())
+    for label in (
+        *(label for _, label in PANELS),
+        *(one.function for one in compared.compared),
+        "scara",
+        "riccati",
+    ):
+        assert label in text
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "one.SVG").read_bytes()
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pages.pictures.comparison import drawer, merged
+
+    counts = dict.fromkeys(compare.EXACT, 7.0)
+    rows = tuple(
+        compare.Row(method, counts | {"round_off_double": error}, twin=twin)
+        for method, error, twin in (
+            ("riccati", 1.0, None),
+            ("riccati:fd1", 1e12, None),
+            ("riccati:fd4", 1.0, "riccati"),
+            ("udut", 0.0, None),
+        )
+    )
+    assert [[row.method for row in group] for group in merged(rows)] == [
+        ["riccati", "riccati:fd4"],
+        ["riccati:fd1"],
+        ["udut"],
+    ]
+    file = tmp_path / "one.svg"
+    drawer(str(file))(
+        compare.Comparisons("arm", {}, (compare.Comparison(FUNCTION, "riccati:fd4", "", rows),), {})
+    )
+    text = file.read_text(encoding="utf-8")
+    assert "riccati, :fd4" in text
+    paths = re.findall(r'<path d="(M [^"]*?)"[^>]*style="fill: #(?:a9bfd4|1f5a94)"', text)
+    wide = [
+        max(xs) - min(xs)
+        for xs in ([float(x) for x in re.findall(r"[\d.]+", path)[::2]] for path in paths)
+    ]
+    assert max(wide) < 10 * sorted(x for x in wide if x > 0)[0]  # 1 stays a bar beside 1e12
+    fills = re.findall(r'<path d="M [^"]*"[^>]*style="fill: #(a9bfd4|1f5a94)"', text)
+    assert fills[:3] == [
+        "1f5a94",
+        "a9bfd4",
+        "a9bfd4",
+    ]  # riccati, of which :fd4 is the default; dark
+
+
+@pytest.mark.usefixtures("exact_alone")
+def test_a_missing_figure_is_drawn_as_a_dash(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pages.pictures.comparison import drawer
+
+    drawer(str(tmp_path / "short.svg"))(compare.compare(symgen.load("planar_arm"), [FUNCTION]))
+    assert "–" in (tmp_path / "short.svg").read_text(encoding="utf-8")
+
+
+def test_a_picture_that_cannot_be_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        compare,
+        "compare",
+        lambda *_, **__: pytest.fail("the long work began before the request was checked"),
+    )
+    assert "ends with .svg or .png" in refused(
+        "scara", "--plot", str(tmp_path / "one.gif"), capsys=capsys
+    )
+    assert "make it first" in refused(
+        "scara", "--plot", str(tmp_path / "none" / "one.svg"), capsys=capsys
+    )
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install 'symgen[plot]'" in refused(
+        "scara", "--plot", str(tmp_path / "one.svg"), capsys=capsys
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pages.pictures.comparison import drawer
+
+    nothing = compare.Comparisons("scara", {}, (), {})
+    with pytest.raises(RequestError, match="nothing to draw"):
+        drawer(str(tmp_path / "one.svg"))(nothing)
+
+
+def test_a_picture_that_the_disk_refuses_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from symgen.pages.pictures.comparison import canvas
+
+    def refuse(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("symgen.support.files.write_file", refuse)
+    with pytest.raises(
+        RequestError,
+        match=r"picture cannot be written to '.*x\.svg': No space left on device; make room or",
+    ):
+        canvas(str(tmp_path / "x.svg"))(lambda figure: figure())
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_tables_or_facts(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "planar_arm", "-f", f"{FUNCTION}=udut", "-f", "gravity_force"]
+    assert cli.main(words) == 0
+    seen = capsys.readouterr()
+    assert seen.err == ""
+    assert f"\n{FUNCTION}\n" in seen.out
+    assert seen.out.count("\ndefault: ") == 2
+    assert all(column.what in seen.out for column in compare.COLUMNS.values())
+    assert cli.main([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert list(facts["functions"]) == [
+        name for name in FUNCTIONS if name in ("gravity_force", FUNCTION)
+    ]
+    assert set(facts["columns"]) == set(compare.COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
+        (["planar_arm", "-f", "mass_matrix=composit_body"], "did you mean 'composite_body'?"),
+        (["planar_arm", "-f", "mass_matrix_solve=udut,ricati"], "did you mean 'riccati'?"),
+        (["planar_arm", "-f", "mass_matrix=riccati"], "does not compute mass_matrix; these do: "),
+        (["planar_arm", "-f", "mass_matrix="], "names no method"),
+        (["planar_arm", "--plto", "x.svg"], "did you mean '--plot'?"),
+        (["planar_amr"], "did you mean 'planar_arm'?"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert expected in refused(*words, capsys=capsys)
+
+
+@pytest.mark.usefixtures("exact_alone")
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_default_of_larger_robots(name: str) -> None:
+    """One function; the others' defaults follow from the same figures."""
+    assert only(name).default == symgen.program(name, FUNCTION).method
+
+
+def test_loops_over_links_stand_beside_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """By every method that has them, with every figure but one; what has none is named."""
+    found = compare.compare(
+        symgen.load("scara"),
+        ["inverse_dynamics=newton_euler", FUNCTION + "=riccati,udut", "mass_matrix"],
+        form="looped",
+    )
+    rows = {one.function: {row.method: row for row in one.rows} for one in found.compared}
+    assert list(rows["inverse_dynamics"]) == ["newton_euler", "newton_euler (loops)"]
+    assert list(rows[FUNCTION]) == ["riccati", "riccati (loops)", "udut"]
+    for own in (
+        rows["inverse_dynamics"]["newton_euler (loops)"],
+        rows[FUNCTION]["riccati (loops)"],
+    ):
+        assert set(compare.COLUMNS) - set(own.figures) == set(own.missing) == {"temporaries"}
+        assert not own.unjudged
+        assert own.figures["mul"] > rows["inverse_dynamics"]["newton_euler"].figures["mul"]
+    assert not any(name.endswith("(loops)") for name in rows["mass_matrix"])
+    assert "has no looped form" in found.refused["loops of mass_matrix"]
+    assert "no form is named 'loops'; " in refused("scara", "--form", "loops", capsys=capsys)

@@ -1,0 +1,121 @@
+"""Models of long robots: as many digits and as many calls a link, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import symgen
+from symgen.derivation import constants as k
+from symgen.derivation.model import Model, declared, reframe, regroup
+from symgen.description.canonical import to_toml
+from symgen.mechanism.joints import kinds
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.report.show import FIRST, LAST, LONGEST, show
+from symgen.pipeline.layout import PLAIN
+from symgen.support.errors import ArgumentError
+from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn
+from tests.shared.call_counts import calls
+from tests.shared.robots_for_tests import random_mechanism
+
+
+def without_more_digits(work: Callable[[], Model]) -> Model:
+    """A model in the digits that every computation starts with."""
+    with k.precision():
+        return work()
+
+
+def bent(n: int) -> Mechanism:
+    """A chain whose axes are nearly parallel, so that each origin is placed by the next one."""
+    chain = random_mechanism(n, 1)
+    tenth = Fraction(1, 10)
+    pose: Pose = (
+        Shift((tenth, tenth, tenth)),
+        Turn(Y_AXIS, Angle(Fraction(3, 100))),
+        Turn(X_AXIS, Angle(Fraction(2, 100))),
+    )
+    return replace(
+        chain, joints=tuple(replace(joint, axis=Z_AXIS, pose=pose) for joint in chain.joints)
+    )
+
+
+@pytest.mark.parametrize(
+    "chain", [lambda: random_mechanism(400, 1), lambda: bent(400)], ids=["general", "bent"]
+)
+def test_no_digit_is_lost_for_a_link(chain: Callable[[], Mechanism]) -> None:
+    """What one origin inherits of the next grows with the number of links, and not with a power of it."""
+    model = without_more_digits(lambda: regroup(reframe(chain())))
+    balls = [
+        x
+        for link in model.links
+        for x in (*link.shift, *link.inertia.h, *link.inertia.S)
+        if not k.is_rational(x)
+    ]
+    assert len(balls) > 1000
+    assert min(ball.rel_accuracy_bits() for ball in balls) > 3.3 * (k.WORKING_DIGITS - 20)
+
+
+def test_a_frame_stands_where_it_stands_in_a_shorter_chain() -> None:
+    """The links behind the next two are none of its business."""
+    whole = random_mechanism(30, 2)
+    short = replace(
+        whole, joints=whole.joints[:10], bodies=whole.bodies[:10], frames=whole.frames[:10]
+    )
+    a, b = (without_more_digits(lambda one=one: reframe(one)).links[:8] for one in (whole, short))
+    for one, other in zip(a, b, strict=True):
+        pairs = zip(
+            (*one.shift, *one.placement[1]), (*other.shift, *other.placement[1]), strict=True
+        )
+        assert all(k.to_fraction(x) == k.to_fraction(y) for x, y in pairs)
+
+
+WORKS: dict[str, Callable[[Mechanism], object]] = {
+    "reframe": lambda mechanism: without_more_digits(lambda: reframe(mechanism)),
+    "regroup": lambda mechanism: without_more_digits(lambda: regroup(declared(mechanism))),
+    "lay": lambda mechanism: without_more_digits(lambda: PLAIN.lay(declared(mechanism))),
+    "the canonical description": to_toml,
+    "ranges": lambda mechanism: replace(mechanism, name="anew").ranges,
+    "content": lambda mechanism: replace(mechanism, name="anew").content,
+    "children": lambda mechanism: [mechanism.children(i) for i in range(len(mechanism.joints))],
+    "names": lambda mechanism: [
+        (mechanism.joint_index(joint.name), mechanism.frame(body.name))
+        for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True)
+    ],
+    "a table for a notebook": lambda mechanism: mechanism._repr_html_(),
+    "reading": lambda mechanism: symgen.load(to_toml(mechanism)),
+    "locking": lambda mechanism: symgen.load(
+        to_toml(mechanism), lock=[joint.name for joint in mechanism.joints[::2]]
+    ),
+}
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("shape", ["chain", "tree"])
+def test_calls_grow_as_the_links(shape: str, work: str) -> None:
+    robots = [random_mechanism(n, 1, kind=shape, joints=kinds()) for n in (20, 40, 160)]
+    _, one, two = (
+        calls(lambda mechanism=mechanism: WORKS[work](mechanism)) for mechanism in robots
+    )
+    assert two <= 4.6 * one  # some joints take more than others
+
+
+def test_a_long_list_is_shown_by_its_ends() -> None:
+    few, many = (
+        show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST)
+    )
+    assert "more lines" not in few
+    assert f"… {3 * LONGEST + 1 - FIRST - LAST} more lines, and --json has all …" in many
+    assert f"joint{3 * LONGEST} → link{3 * LONGEST} " in many
+    assert len(many.splitlines()) < len(few.splitlines())
+
+
+def test_a_built_in_chain_has_as_many_links_as_asked_for() -> None:
+    assert len(symgen.load("planar_point_mass:3000").joints) == 3000
+    for wrong in ("0", "100001", "x", "-1"):
+        with pytest.raises(
+            ArgumentError, match=r"is no number of links .* give a whole number from 1 to 100000"
+        ):
+            symgen.load(f"planar_point_mass:{wrong}")

@@ -1,0 +1,579 @@
+"""Functions as sweeps: value for value the unrolled Program of the same method, at sixty digits; what does not fold is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import flint
+import pytest
+from flint import arb
+
+import symgen
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.table_linkage import Tabled
+from symgen.description.canonical import to_toml
+from symgen.description.loading import load
+from symgen.description.tip import tip
+from symgen.ir import passes
+from symgen.ir.loops import LoopProgram, check
+from symgen.ir.loops import evaluate as run
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline.derive import ROW_BUDGET, derive
+from symgen.pipeline.loops import build, recursion
+from symgen.pipeline.loops.cuts import behind, least_cut
+from symgen.reference.midpoint_numbers import Point, points
+from symgen.support.errors import OutOfReach, ProgramError
+from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.options import ProgramOptions
+from tests.shared.c_programs import DOUBLES
+from tests.shared.recursions import sums
+from tests.shared.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism
+
+DIGITS = 80
+NUMBERS = Numbers(
+    lambda x: arb(x.numerator) / x.denominator,
+    arb.sin,
+    arb.cos,
+    arb.sqrt,
+    arb.log,
+    lambda y, x: arb.atan2(y, x),
+)
+POINTS = Numbers(
+    lambda x: Point(arb(flint.fmpq(x.numerator, x.denominator))),
+    Point.sin,
+    Point.cos,
+    Point.sqrt,
+    Point.log,
+)
+METHODS = {
+    "inverse_dynamics": ("newton_euler",),
+    "bias_force": ("newton_euler",),
+    "gravity_force": ("newton_euler",),
+    "forward_dynamics": ("riccati", "riccati:fd1", "riccati:fd3"),
+    "mass_matrix_solve": ("riccati",),
+    "mass_matrix_determinant": ("riccati",),
+    "mass_matrix_log_determinant": ("riccati",),
+    "mass_matrix_log_determinant_gradient": ("riccati",),
+}
+PAIRS = [(function, method) for function, several in METHODS.items() for method in several]
+ALIKE = (
+    ("bias_force", "newton_euler"),
+    ("gravity_force", "newton_euler"),
+    ("forward_dynamics", "riccati:fd1"),
+    ("forward_dynamics", "riccati:fd3"),
+)
+"""What does as others do link by link: tried of three robots."""
+BY = {
+    "link_poses": "kinematics",
+    "forward_kinematics": "kinematics",
+    "integrate": "kinematics",
+    "difference": "kinematics",
+    "link_accelerations": "riccati",
+    "interbody_forces": "riccati",
+    "kinetic_energy": "newton_euler",
+    "potential_energy": "composite_body",
+    "center_of_mass": "composite_body",
+    "centroidal_momentum": "newton_euler",
+    "centroidal_momentum_rate": "newton_euler",
+    "bias_acceleration": "newton_euler",
+    "operational_inertia_inverse": "riccati",
+    "jacobian": "kinematics",
+}
+"""Functions whose results are those of bodies, of a frame or of all, or that take a time."""
+CUT = (
+    "forward_dynamics",
+    "mass_matrix_solve",
+    "mass_matrix_determinant",
+    "mass_matrix_log_determinant",
+)
+"""Functions by methods that cut every joint, of chains alone."""
+OTHERS = [
+    *((name, *pair) for name in ("mixed", "quadruped") for pair in BY.items()),
+    *(
+        ("screws", function, BY[function])
+        for function in ("link_accelerations", "bias_acceleration")
+    ),
+    *(("screws", *pair) for pair in PAIRS if pair not in ALIKE),
+    ("planes", "mass_matrix_log_determinant_gradient", "riccati"),
+    *(
+        ("spherical_pendulum", function, BY[function])
+        for function in ("center_of_mass", "forward_kinematics", "difference")
+    ),
+    ("driven", "kinetic_energy", "newton_euler"),
+    ("chain", "interbody_forces", "constraint_force"),
+    *(("chain", function, method) for function in CUT for method in ("constraint_force", "fixman")),
+    *(("driven", CUT[0], method) for method in ("constraint_force", "fixman")),
+    *(("threads", CUT[0], method) for method in ("constraint_force", "fixman")),
+    ("threads", CUT[3], "constraint_force"),
+    *(
+        (name, function, "fixman:planar")
+        for name in ("points", "turned", "planar_point_mass")
+        for function in (*CUT, "mass_matrix_log_determinant_gradient")
+    ),
+    *(
+        ("rods", function, "fixman:planar")
+        for function in (*CUT[2:], "mass_matrix_log_determinant_gradient")
+    ),
+]
+OTHERS += [
+    *(
+        ("beside", function, BY[function])
+        for function in ("link_poses", "kinetic_energy", "center_of_mass")
+    ),
+    *(
+        ("balls", function, BY.get(function, "newton_euler"))
+        for function in ("link_poses", "kinetic_energy", "integrate", "inverse_dynamics")
+    ),
+]
+"""Forests of which roots move freely."""
+ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
+
+
+@cache
+def robot(name: str) -> Mechanism:
+    if name == "chain":
+        return random_mechanism(6, 1)
+    if name == "tree":
+        return random_mechanism(9, 3, "tree")
+    if name == "mixed":
+        return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
+    if name == "planes":
+        return random_mechanism(5, 3, joints=("planar", "revolute"))
+    if name == "screws":  # all of one pitch; what slides comes first
+        made = random_mechanism(5, 3, joints=("prismatic", "helical"))
+        return replace(
+            made,
+            joints=tuple(
+                replace(
+                    joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters)
+                )
+                for joint in made.joints
+            ),
+        )
+    if name == "threads":  # each of a pitch of its own
+        made = random_mechanism(5, 3, joints=("helical",))
+        return replace(
+            made,
+            joints=tuple(
+                replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
+                for i, joint in enumerate(made.joints)
+            ),
+        )
+    if name == "flat":
+        return flat_chain(6)
+    if name == "rods":
+        return planar_rods(7)
+    if name == "points":
+        return point_mass_arm(*(Fraction(random, 10) for random in (7, 12, 3, 25, 9, 11)))
+    if name == "turned":  # each axis against the one before
+        made = robot("points")
+        return replace(
+            made,
+            joints=tuple(
+                replace(joint, axis=(0, 0, Fraction((-1) ** i)))
+                for i, joint in enumerate(made.joints)
+            ),
+        )
+    if name == "driven":
+        made, random = random_mechanism(5, 4), Random(5)
+        return replace(
+            made,
+            joints=tuple(
+                replace(
+                    joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4)))
+                )
+                for joint in made.joints
+            ),
+        )
+    if name in ("beside", "balls"):
+        kinds = (
+            {"ball": "free", "second": "free"}
+            if name == "balls"
+            else {"ball": "free", "first": "revolute"}
+        )
+        bodies = [
+            f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
+            f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
+            f"xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == 'revolute')} }}\n"
+            for n, (body, kind) in enumerate(kinds.items(), 1)
+        ]
+        return symgen.load(f'name = "{name}"\n' + "".join(bodies))
+    return symgen.load(name)
+
+
+AXIS = ", axis = [0, 0, 1]"
+
+
+def drawn(one: LoopProgram, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
+    random = Random(seed)
+    found = {
+        port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)]
+        for port in one.inputs
+    }
+    for first in mechanism.quaternions:
+        own = found["q"][first : first + 4]
+        found["q"][first : first + 4] = [x / sum(x * x for x in own).sqrt() for x in own]
+    return found
+
+
+def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> float:
+    """The largest difference there may be, to the larger of 1 and the value."""
+    assert {name: len(values) for name, values in one.items()} == {
+        name: len(values) for name, values in other.items()
+    }
+    return max(
+        float((abs(x - y) / (1 + abs(y))).upper())
+        for name in other
+        for x, y in zip(one[name], other[name], strict=True)
+    )
+
+
+@cache
+def looped(name: str, function: str, method: str) -> LoopProgram:
+    return recursion(robot(name), function, method, tip(robot(name)))
+
+
+@cache
+def answers(
+    name: str, function: str, method: str
+) -> tuple[dict[str, list[arb]], dict[str, list[arb]]]:
+    """Arguments, and what the unrolled Program makes of them."""
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(looped(name, function, method), robot(name))
+        unrolled = derive(robot(name), function, method, ProgramOptions())
+        return arguments, evaluate(unrolled, arguments, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "method"),
+    [
+        *(
+            (name, *pair)
+            for name in ROBOTS
+            for pair in PAIRS
+            if name in ("chain", "tree", "quadruped") or pair not in ALIKE
+        ),
+        *OTHERS,
+    ],
+)
+def test_sweeps_are_the_unrolled_program(name: str, function: str, method: str) -> None:
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(looped(name, function, method), arguments, NUMBERS), wanted) < 1e-60
+
+
+@pytest.mark.parametrize(
+    ("function", "method"), [("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler")]
+)
+def test_a_step_does_not_know_how_long_the_chain_is(function: str, method: str) -> None:
+    short, long = (recursion(random_mechanism(n, 1), function, method) for n in (9, 40))
+    assert [sweep.steps for sweep in short.sweeps] == [sweep.steps for sweep in long.sweeps]
+    assert long.operations["mul"] * 9 == short.operations["mul"] * 40
+
+
+def test_general_twists_stay_within_their_bounds() -> None:
+    """The issue's: at most 160 bytes of table and 20 numbers of work a link; the operations go down only."""
+    forward, inverse = (
+        recursion(random_mechanism(20, 1), *pair)
+        for pair in (("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler"))
+    )
+    assert (forward.link_classes[0].width, forward.work, forward.cost // 20) <= (17, 17, 416)
+    assert (inverse.link_classes[0].width, inverse.work, inverse.cost // 20) <= (14, 8, 151)
+    assert sum(len(step.rows) for step in forward.programs) * 20 < ROW_BUDGET
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        (name, what)
+        for name in ("chain", "tree", "quadruped")
+        for what in ("table", "start", "parent", "step")
+        if (name, what) != ("quadruped", "start")
+    ],
+)  # its trunk has no parent
+def test_planted_slips_are_seen(name: str, what: str) -> None:
+    function, method = "forward_dynamics", "riccati"
+    one = looped(name, function, method)
+    if what == "table":
+        row = tuple(x + Fraction(1, 1000) for x in one.constants[2])
+        wrong = replace(one, constants=(*one.constants[:2], row, *one.constants[3:]))
+    elif what == "start":
+        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].initial)
+        wrong = replace(
+            one, stages=(one.sweeps[0], replace(one.sweeps[1], initial=start), *one.sweeps[2:])
+        )
+    elif what == "parent":
+        wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
+    else:
+        own = one.sweeps[2].steps[0]
+        place = next(i for i, row in enumerate(own.rows) if row.op == "sub")
+        rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1 :])
+        steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
+        wrong = replace(
+            one, stages=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3])
+        )
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+
+
+def test_passes_take_operations_and_change_no_value() -> None:
+    name, function, method = "chain", "forward_dynamics", "riccati"
+    one = looped(name, function, method)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "run", lambda step: step)
+        raw = recursion(robot(name), function, method)
+    assert one.cost < raw.cost
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(raw, arguments, NUMBERS), wanted) < 1e-60
+
+
+def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n, random = 256, Random(1)
+    moved = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
+    changed = replace(FUNCTIONS["inverse_dynamics"], sums_forces=False)
+    monkeypatch.setitem(FUNCTIONS.data, "inverse_dynamics", changed)
+    own = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
+    assert moved.cost < 0.9 * own.cost
+    state = {name: [random.uniform(-2, 2) for _ in range(n)] for name in ("q", "v", "a")}
+    with points(60).working():
+        exact = run(
+            own, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS
+        )["tau"]
+        off_by = [
+            max(
+                abs(float(Point(arb(x)) - y))
+                for x, y in zip(run(one, state, DOUBLES)["tau"], exact, strict=True)
+            )
+            for one in (moved, own)
+        ]
+    assert off_by[0] <= 4 * off_by[1]
+    assert off_by[1] <= 1e-13 * max(abs(float(x)) for x in exact)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"class_of": (0,) * 5}, "equally many"),
+        ({"parents": (-1, 0, 1, 2, 5, 4)}, "does not stand before it"),
+        ({"work": 3}, "room|takes"),
+        ({"outputs": ()}, "results"),
+    ],
+)
+def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ProgramError, match=words):
+        check(replace(looped("chain", "forward_dynamics", "riccati"), **change))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"only_path_to": 6}, "no link"),
+        ({"combine": ("add",) * 3}, "does not carry inward"),
+        ({"inward": False}, ""),
+    ],
+)
+def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None:
+    one = looped("chain", "jacobian", "kinematics")
+    *others, last = one.sweeps
+    with pytest.raises(ProgramError, match="does not carry inward"):
+        check(replace(one, stages=(*others, replace(last, only_path_to=-1))))
+    pose = looped("chain", "forward_kinematics", "kinematics")
+    with pytest.raises(ProgramError, match="ends nowhere"):
+        check(
+            replace(pose, final_carries=tuple(end._replace(link=0) for end in pose.final_carries))
+        )
+    assert sums(5).along_path_to(3) == sums(5)  # whose results are those of links
+    wrong = replace(one, stages=(*others, replace(last, **change)))
+    if words:
+        with pytest.raises(ProgramError, match=words):
+            check(wrong)
+    else:  # it is another function
+        arguments, wanted = answers("chain", "jacobian", "kinematics")
+        with flint.ctx.workdps(DIGITS):
+            assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "method"),
+    [
+        ("chain", "mass_matrix", "composite_body"),
+        ("chain", "mass_matrix_solve", "composite_body"),
+        ("tree", "mass_matrix_solve", "fixman"),
+        ("chain", "center_of_mass_jacobian", "composite_body"),
+    ],
+)
+def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
+    with pytest.raises(OutOfReach, match="has no looped form"):
+        recursion(robot(name), function, method)
+
+
+@pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])
+def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
+    method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach) as refusal,
+    ):
+        recursion(symgen.load("scara"), "forward_dynamics", method)
+    assert str(refusal.value) == (
+        f"forward_dynamics by {method} has no looped form for 'scara', since its steps are not the same for every "
+        "link; take --form unrolled, or another method"
+    )
+    assert "takes (Ref(side=0" in caplog.text
+
+
+@pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
+@pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum", "chain"])
+def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
+    """Of one in the middle, or on the first link, what is beside the way to the base costs nothing, and has no column."""
+    mechanism = robot(name)
+    inner = min(set(mechanism.parents) - {-1, 0}, default=0) if name != "chain" else 0
+    frame = next(frame.name for frame in mechanism.frames if frame.body == inner)
+    one = recursion(mechanism, function, BY[function], frame)
+    unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
+    (way,) = {tuple(one.visited(sweep)[:: -1 if sweep.inward else 1]) for sweep in one.sweeps}
+    assert len(way) < len(one) or name == "spherical_pendulum"
+    assert one.cost == sum(
+        one.sweeps[s].steps[one.class_of[i]].cost for s, _ in enumerate(one.sweeps) for i in way
+    ) + (one.epilogue.cost if one.epilogue else 0)
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(one, mechanism)
+        assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
+
+
+@pytest.mark.parametrize("name", ["chain", "tree"])
+def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Bodies that are cut free meet in pairs where several hang on one; in a chain they do not, and gravity comes by the base."""
+    monkeypatch.setattr(build, "check_numbers", lambda *_: None)
+    slip = "mass_matrix_solve"
+    if name == "chain":
+        slip = "forward_dynamics"
+        monkeypatch.setattr(Tabled, "push", Linkage.push)
+    made = recursion(robot(name), slip, "constraint_force")
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(made, robot(name))
+        unrolled = derive(robot(name), slip, "constraint_force", ProgramOptions())
+        assert off(run(made, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) > 1e-3
+    monkeypatch.undo()
+    if name == "chain":
+        monkeypatch.setattr(Tabled, "push", Linkage.push)
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach, match="has no looped form"),
+    ):
+        recursion(robot(name), slip, "constraint_force")
+    assert "differ in numbers from the method itself" in caplog.text
+
+
+def test_tables_hold_what_is_read() -> None:
+    poses = looped("tree", "link_poses", "kinematics")
+    assert poses.link_classes[0].width == len(
+        {
+            row.value[1]
+            for sweep in poses.sweeps
+            for row in sweep.steps[0].rows
+            if row.op == "input" and sweep.steps[0].inputs[row.value[0]].name == "table"
+        }
+    )
+    assert looped("tree", "integrate", "kinematics").link_classes[0].width == 0
+
+
+@pytest.mark.parametrize("slip", ["last", "end", "link"])
+def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
+    name, function, method = "tree", "forward_kinematics", "kinematics"
+    one = looped(name, function, method)
+    assert one.epilogue is not None
+    (end,) = one.final_carries
+    if slip == "last":
+        place = next(i for i, row in enumerate(one.epilogue.rows) if row.op == "add")
+        rows = (
+            *one.epilogue.rows[:place],
+            one.epilogue.rows[place]._replace(op="sub"),
+            *one.epilogue.rows[place + 1 :],
+        )
+        wrong = replace(one, epilogue=replace(one.epilogue, rows=rows))
+    elif slip == "end":
+        wrong = replace(
+            one,
+            final_carries=(
+                end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),
+            ),
+        )
+    else:
+        other = (end.link + 1) % len(one)
+        wrong = replace(
+            one,
+            final_carries=(end._replace(link=other),),
+            stages=tuple(replace(s, only_path_to=other) for s in one.sweeps),
+        )
+    arguments, wanted = answers(name, function, method)
+    with flint.ctx.workdps(DIGITS):
+        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+
+
+def test_the_fewest_rows_separate_first_from_last() -> None:
+    """Two inputs of six products: the two are kept."""
+    takes = [[], [], *([0, 1] for _ in range(6)), *([k, k + 1] for k in range(2, 7))]
+    last = range(8, len(takes))
+    assert least_cut(takes, {0, 1}, last) == [0, 1]
+    assert least_cut(takes, {2, 3, 4, 5, 6, 7}, {8}) == [8]
+    assert behind(takes, {8}, {2, 3}) == {2, 3, 8}
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
+    """A trunk that several legs hold, and every other link of a chain: the few links that are tried have masses outside."""
+    made = random_mechanism(12, 1, "tree" if moving else "chain")
+    light = replace(
+        made,
+        bodies=tuple(
+            replace(body, parts=()) if i % 2 == 0 and not moving and i < 11 else body
+            for i, body in enumerate(made.bodies)
+        ),
+    )
+    mechanism = load(to_toml(light), base="free" if moving else "fixed")
+    found = recursion(mechanism, "forward_dynamics", "riccati")
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(found, mechanism)
+        unrolled = derive(mechanism, "forward_dynamics", "riccati", ProgramOptions())
+        assert off(run(found, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-45
+
+
+def test_planar_chains_stay_within_their_bounds() -> None:
+    """Operations a link of forty, which go down only; the first link is not like the others, and they are alike all the same."""
+    bounds = {
+        "mass_matrix_solve": 31,
+        "mass_matrix_log_determinant": 9,
+        "mass_matrix_log_determinant_gradient": 13,
+        "forward_dynamics": 69,
+    }
+    polymer = symgen.load("planar_point_mass:40")
+    for function, most in bounds.items():
+        one = recursion(polymer, function, "fixman:planar")
+        assert one.cost // 40 <= most, function
+        assert one.work <= 16, function
+        assert len(one.sweeps) <= 5, function
+    assert recursion(polymer, "mass_matrix_solve", "riccati").cost // 40 <= 81
+
+
+def test_axes_that_point_both_ways_are_no_one_step(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level("INFO", logger="symgen"),
+        pytest.raises(OutOfReach, match="its steps are not the same for every link"),
+    ):
+        recursion(robot("rods"), "mass_matrix_solve", "fixman:planar")
+    assert "how a link stands on its parent, which is not one step for all" in caplog.text

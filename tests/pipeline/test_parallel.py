@@ -1,0 +1,201 @@
+"""Functions that several processes derive at the same time are the ones that one process derives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symgen.pipeline import parallel
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(code: str, *words: str, processes: int) -> str:
+    """Standard output of a program that may derive in that many processes, with nothing in the cache."""
+    environment = {
+        **os.environ,
+        "SYMGEN_PROCESSES": str(processes),
+        "SYMGEN_CACHE_PROGRAMS": "off",
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+GENERATE = """
+import os, sys
+from symgen import cli
+from symgen.pipeline import build, parallel
+parallel.WORTH = 0.0
+ours, derived, build_one = os.getpid(), [], build.build_form
+def counted(mechanism, function, *rest):
+    derived.append(function)
+    return build_one(mechanism, function, *rest)
+build.build_form = counted
+words = ["-f", "forward_dynamics", "-f", "inverse_dynamics:jacobian", "-f", "mass_matrix", "-f", "jacobian"]
+cli.main(["generate", "scara", "-q", *words, "-o", sys.argv[1]])
+print(len(derived))
+"""
+
+
+def folder(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
+
+
+def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
+    serial = run(GENERATE, str(tmp_path / "serial" / "c"), processes=1)
+    shared = run(GENERATE, str(tmp_path / "shared" / "c"), processes=3)
+    assert folder(tmp_path / "serial" / "c") == folder(tmp_path / "shared" / "c")
+    assert int(serial) >= 4
+    # The parent asks for each function once more, and finds it in memory; the other processes did part of the work.
+    assert int(shared) >= 4
+
+
+PROGRESS = """
+import os, sys
+import symgen
+from symgen.pipeline import parallel
+parallel.WORTH = 0.0
+def progress(what, done, total):
+    print(os.getpid() == ours, what, flush=True)
+ours = os.getpid()
+symgen.generate("scara", sys.argv[1], ["forward_dynamics", "mass_matrix", "jacobian"], progress=progress)
+"""
+
+
+def test_progress_is_told_by_the_process_that_was_asked(tmp_path: Path) -> None:
+    lines = run(PROGRESS, str(tmp_path / "c"), processes=3).splitlines()
+    assert lines
+    assert all(line.startswith("True") for line in lines)
+    assert {f"True deriving {name}" for name in ("forward_dynamics", "mass_matrix")} <= set(lines)
+
+
+IGNORED = """
+import signal
+from symgen.pipeline import parallel
+from symgen.support import cache
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+with cache.in_memory():
+    parallel.run([lambda number=number: cache.keep({"number": number}, "job", number) for number in range(9)])
+    print(all(cache.find("job", number) for number in range(9)))
+"""
+
+
+def test_a_program_that_ignores_ended_children_gets_their_work() -> None:
+    assert run(IGNORED, processes=3) == "True\n"
+
+
+JOBS = """
+import os, sys, time
+from symgen.pipeline import parallel
+from symgen.support import cache
+from symgen.support.errors import ArgumentError
+def job(number):
+    time.sleep(0.05)
+    cache.keep({"by": os.getpid()}, "job", number)
+    if number == 2:
+        raise ArgumentError("this job fails")
+    if number == 3 and os.getpid() != parent:
+        os._exit(1)
+parent = os.getpid()
+with cache.in_memory():
+    parallel.run([lambda number=number: job(number) for number in range(12)])
+    kept = [cache.find("job", number) for number in range(12)]
+print(len([facts for facts in kept if facts]), len({facts["by"] for facts in kept if facts}))
+print(cache.find("job", 0))
+"""
+
+
+def test_what_other_processes_keep_is_found_and_a_process_that_ends_early_leaves_a_gap() -> None:
+    found, workers = run(JOBS, processes=3).splitlines()[0].split()
+    assert 6 <= int(found) <= 12
+    assert int(workers) >= 2
+
+
+def test_memory_ends_with_the_request() -> None:
+    assert run(JOBS, processes=2).splitlines()[1] == "None"
+
+
+DERIVATIVES = """
+import os, sys
+import symgen
+from symgen.pipeline.differentiation import shortest
+from symgen.pipeline.serialize import to_plain
+shortest.MANY = 0
+parent = os.getpid()
+sent = shortest._Sent.of
+def of(program):
+    if sys.argv[1] == "ends early":
+        os._exit(1)
+    return sent(program)
+shortest._Sent.of = of
+for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_matrix:jacobian", "integrate:jacobian"):
+    print(to_plain(symgen.program("quadruped" if name.startswith("integrate") else "scara", name)))
+"""
+
+
+def test_a_derivative_whose_ways_are_built_at_the_same_time_is_the_same() -> None:
+    serial = run(DERIVATIVES, "", processes=1)
+    assert run(DERIVATIVES, "", processes=2) == serial
+    assert run(DERIVATIVES, "ends early", processes=2) == serial
+
+
+RESULTS = """
+import os
+from symgen.pipeline import parallel
+from symgen.support.errors import ArgumentError
+def job(number):
+    if number == 2:
+        raise ArgumentError("this job fails")
+    return number
+jobs = [lambda number=number: job(number) for number in range(9)]
+print(parallel.run(jobs, to_plain=str, from_plain=int) == {n: n for n in range(9) if n != 2})
+"""
+
+
+def test_results_are_returned_whichever_process_has_them() -> None:
+    assert run(RESULTS, processes=3) == "True\n"
+
+
+INTERRUPTED = """
+import os, time
+from symgen.pipeline import parallel
+from symgen.support import cache
+parent = os.getpid()
+def job():
+    if os.getpid() == parent:
+        raise KeyboardInterrupt
+    time.sleep(60)
+start = time.monotonic()
+try:
+    with cache.in_memory():
+        parallel.run([job] * 9)
+except KeyboardInterrupt:
+    print(time.monotonic() - start < 30)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child is left")
+"""
+
+
+def test_an_interrupt_ends_the_other_processes() -> None:
+    assert run(INTERRUPTED, processes=3).split("\n")[:2] == ["True", "no child is left"]
+
+
+def test_a_process_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGEN_PROCESSES", "4")
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: 2)
+    assert parallel.processes() == 1

@@ -1,0 +1,247 @@
+"""The C of loop programs and of functions for many states is interpreted: a slip is refused, another way to write is not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import symgen
+from symgen.certificate import checked_floors
+from symgen.emission import printer
+from symgen.emission.backends import c99
+from symgen.ir.loops import LoopProgram
+from symgen.ir.program import Bound, Program
+from symgen.pipeline import build
+from symgen.readback import batches, loops
+from symgen.readback.batches import BatchText
+from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.target import Target
+from tests.pipeline.test_planar_scan import levels
+from tests.pipeline.test_planar_segments import parted
+from tests.segments import aimed
+
+SEGMENTS = {
+    "an index off by one": ("q[places[lane] + row]", "q[places[lane] + row - 1]"),
+    "a first row too late": ("for (row = 0; row < 4", "for (row = 1; row < 4"),
+    "a last row too early": ("for (row = 3; row >= 0", "for (row = 2; row >= 0"),
+    "the other way": ("for (row = 3; row >= 0; --row)", "for (row = 0; row < 4; ++row)"),
+    "another lane": ("own_q[0][lane] = q[places[lane]", "own_q[0][lane] = q[places[lane ^ 1]"),
+    "a lane of another segment": ("const int lane = segment % 8", "const int lane = segment / 8"),
+    "a segment too few": ("for (segment = 15; segment", "for (segment = 14; segment"),
+    "another first segment": ("if (segment == 15)", "if (segment == 14)"),
+    "a row of the workspace": ("&work[11*row]", "&work[10*row]"),
+    "a place of the workspace": ("&work[(11*row) + 3]", "&work[(11*row) + 4]"),
+    "the workspace of another group": ("&numbers[352*group]", "&numbers[351*group]"),
+    "carries of two groups in one place": ("numbers[704 + 16*group]", "numbers[704 + 8*group]"),
+    "carries not exchanged": ("        behind = before;\n", ""),
+    "a carry in place": (
+        "before, behind, &work[(11*row) + 3]",
+        "before, before, &work[(11*row) + 3]",
+    ),
+    "a final carry of another buffer": ("8*(0 + k) + lane", "8*(1 + k) + lane"),
+    "a combine with another step": ("solve_2_other(ended, carried", "solve_2_other(carried, ended"),
+    "a step for another": ("solve_2_first(ended, handed", "solve_2_other(ended, carried, handed"),
+    "a carry across that is dropped": ("                carried[k] = handed[k];\n", ""),
+    "a sweep that is dropped": (
+        "        arm_mass_matrix_solve_swept_6(q, b, x, numbers, group);\n",
+        "",
+    ),
+    "sweeps exchanged": ("_swept_9(q, b, x, numbers, group)", "_swept_10(q, b, x, numbers, group)"),
+    "a group too few": ("group < 2", "group < 1"),
+    "a constant of another place": ("_table[first + row]", "_table[row]"),
+    "a result of another link": ("x[places[lane] + row] =", "x[places[lane]] ="),
+    "a result before an argument is read": (
+        "            own_b[0][lane] = b[places[lane] + row];\n        }\n        arm_mass_matrix_solve_3(",
+        "            x[places[lane] + row] = 0.0;\n"
+        "            own_b[0][lane] = b[places[lane] + row];\n        }\n        arm_mass_matrix_solve_3(",
+    ),
+    "a buffer for all groups": (
+        "static const int arm_mass_matrix_solve_places",
+        "static int arm_mass_matrix_solve_places",
+    ),
+    "an operation of a step": ("own_x[0][lane]", "2.0*own_x[0][lane]"),
+    "a lane of a step": ("[0][lane] =", "[0][0] ="),
+    "a loop over lanes": (
+        "for (lane = 0; lane < 8; ++lane) {\n            own_q",
+        "for (lane = 1; lane < 8; ++lane) {\n            own_q",
+    ),
+    "another schedule": ("schedule(static, 1)", "schedule(dynamic, 1)"),
+    "a counter of all iterations": (
+        "    for (group = 0; group < 2; ++group) {\n        arm_mass_matrix_solve_swept_1(",
+        "    for (group = 0; group < 2; ++group) {\n        k = 0;\n        arm_mass_matrix_solve_swept_1(",
+    ),
+}
+SCANS = {
+    "an element off by one": ("q[place]", "q[place - 1]"),
+    "a bound that is swapped": ("(place > 0) &&", "(place >= 0) &&"),
+    "a level too few": ("level <= arm_mass_matrix_solve_", "level < arm_mass_matrix_solve_"),
+    "a level too early": ("for (level = 1; level", "for (level = 2; level"),
+    "a pair of another level": ("row >> level", "row >> 1"),
+    "another neighbour": ("behind = front + ", "behind = front + 0*"),
+    "neighbours exchanged": ("_up_1(front, behind,", "_up_1(behind, front,"),
+    "a combine in another buffer": ("_up_1(front, behind, both", "_up_1(front, behind, front"),
+    "an upsweep that is dropped": ("solve_raised_1(numbers, group, level, row);", ";"),
+    "a downsweep that is dropped": ("solve_lowered_1(numbers, group, level, row);", ";"),
+    "the scan over segments that is dropped": (
+        "    arm_mass_matrix_solve_over_all_1(numbers);\n",
+        "",
+    ),
+    "a segment's root": ("(segment % 8)", "(segment % 4)"),
+    "a level over segments": ("for (level = 1; level < 5", "for (level = 1; level < 4"),
+    "the last element": ("(group == 1) &&", "(group == 0) &&"),
+    "the last element's lane": ("[4] = 0.0", "[5] = 0.0"),
+    "elements handed on": ("both[k][lane] = front[k][lane]", "both[k][lane] = front[k][0]"),
+    "a result's own element": ("? work[", "? 0.0*work["),
+    "a result's neighbour": ("work[(", "work[1 + ("),
+    "the neighbour of the last row": ("(segment + 1) % 8", "segment % 8"),
+    "a sum that is dropped": ("x[place] = ", "x[place] = 0.0*"),
+    "an exit": ("        ++level;\n", ""),
+}
+
+
+@cache
+def segments() -> tuple[LoopProgram, str]:
+    form = parted("masses", 16)
+    return form, c99.source(form, aimed(form, "libm"))
+
+
+@cache
+def scan() -> tuple[LoopProgram, str]:
+    form = levels("masses", 16)
+    return form, c99.source(form, aimed(form, "libm"))
+
+
+@pytest.mark.parametrize("slip", SEGMENTS)
+def test_a_slip_in_segments_is_refused(slip: str) -> None:
+    form, text = segments()
+    _is_refused(form, text, *SEGMENTS[slip])
+
+
+@pytest.mark.parametrize("slip", SCANS)
+def test_a_slip_in_a_parallel_scan_is_refused(slip: str) -> None:
+    form, text = scan()
+    _is_refused(form, text, *SCANS[slip])
+
+
+def _is_refused(form: LoopProgram, text: str, old: str, new: str) -> None:
+    assert old in text
+    differences = loops.compare(form, text.replace(old, new, 1))
+    assert differences
+    assert len(differences[0]) > 20
+
+
+def test_generated_text_is_accepted() -> None:
+    for form, text in (segments(), scan()):
+        assert loops.compare(form, text) == []
+
+
+def test_a_refusal_names_the_line_and_the_step() -> None:
+    form, text = segments()
+    slipped = text.replace("q[places[lane] + row]", "q[places[lane]]", 1)
+    (sentence,) = loops.compare(form, slipped)
+    line = slipped.count("\n", 0, slipped.index("    arm_mass_matrix_solve_1(own_q")) + 1
+    assert f"line {line}: arm_mass_matrix_solve_1 is called with other numbers" in sentence
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("own_q[0][lane] = q[places[lane] + row]", "own_q[0][lane] = q[row + places[lane]]"),
+        ("for (row = 0; row < 4; ++row)", "for (row = 0; row <= 3; ++row)"),
+        ("&work[11*row]", "work + (row*11)"),
+        ("if (segment == 15)", "if (segment > 14)"),
+    ],
+)
+def test_how_a_loop_is_written_is_not_asked(old: str, new: str) -> None:
+    form, text = segments()
+    assert old in text
+    assert loops.compare(form, text.replace(old, new)) == []
+
+
+LANES = {
+    "a tail that is too long": ("(lane < lanes) ? lane", "(lane <= lanes) ? lane"),
+    "a tail behind the last state": ("(lanes - 1))*state", "lanes)*state"),
+    "a state too many": ("for (lane = 0; lane < lanes", "for (lane = 0; lane <= lanes"),
+    "an element too few": ("for (k = 0; k < size", "for (k = 1; k < size"),
+    "a stride that is left out": ("own[k*element] = from[k][lane]", "own[k] = from[k][lane]"),
+    "strides exchanged": ("&to[lane*state]", "&to[lane*element]"),
+    "the case of one element after the other": ("if (element == 1)", "if (element != 1)"),
+    "a lane of a result": ("= from[k][lane]", "= from[lane][k]"),
+    "a state that is refused": ("if (status[lane] == 0)", "if (status[lane] >= 0)"),
+    "a state that is not counted": ("if (found[lane] != 0)", "if (found[lane] > 1)"),
+    "a status of another lane": ("status[lane] = found[lane]", "status[lane] = found[0]"),
+}
+DRIVER = {
+    "a block too few": ("first < count; first +=", "first + 7 < count; first +="),
+    "a block of other length": ("first += 8", "first += 7"),
+    "a tail that is missed": ("(int)(count - first) : 8", "8 : 8"),
+    "a state of an argument": ("&q[first*q_state]", "&q[first*v_state]"),
+    "an element of an argument": ("q_state, q_element, 4", "q_state, v_element, 4"),
+    "an argument that is not read": (
+        "        scara_load(&v[first*v_state], v_state, v_element, 4, lanes, v_block);\n",
+        "",
+    ),
+    "arguments exchanged": ("q_block, v_block, tau_block,", "q_block, tau_block, v_block,"),
+    "a result that is not stored": (
+        "        scara_store(a_block, found, 4, lanes, &a[first*a_state], a_state, a_element);\n",
+        "",
+    ),
+    "statuses of another block": ("&status[first])", "&status[0])"),
+    "a count that is left out": ("refused += scara_count", "refused = scara_count"),
+    "an argument of the batch": ("q, 4, 1, v, 4, 1", "v, 4, 1, q, 4, 1"),
+    "a stride of the batch": ("tau, 4, 1, a, 4, 1", "tau, 4, 1, a, 1, 4"),
+}
+BLOCK = {
+    "another lane": ("v[0][lane]*v[0][lane]", "v[0][0]*v[0][lane]"),
+    "a lane too few": (
+        "lane < 8; ++lane) {\n        /* joint",
+        "lane < 7; ++lane) {\n        /* joint",
+    ),
+    "an element": ("tau[1][lane]", "tau[2][lane]"),
+    "an operation": ("D_1 = M_1_1 -", "D_1 = M_1_1 +"),
+    "a result": ("a[1][lane] = out_a_1", "a[1][lane] = out_a_0"),
+    "a status": ("scara_DIVISOR :", "scara_NOT_FINITE :"),
+    "a bound": (">= 0.30124", ">= 0.20124"),
+    "a result that is not compared": ("(0.0*a[3][lane]) +", "(0.0*a[2][lane]) +"),
+    "an argument that is not compared": ("(0.0*q[3][lane])", "(0.0*q[2][lane])"),
+    "a status of one lane": ("status[lane] =", "status[0] ="),
+    "a condition turned": ("!(none >= 0.0)", "(none >= 0.0)"),
+    "a place of work": ("work[0][lane] >=", "a[0][lane] >="),
+}
+
+
+@cache
+def batch() -> tuple[Program, BatchText, dict[int, Bound]]:
+    """Forward dynamics of an arm for many states, checked."""
+    mechanism, text = symgen.load("scara"), TextOptions("auto", checked=True, batch=True)
+    options = ProgramOptions()
+    programs = build.programs(mechanism, ["forward_dynamics"], options)
+    floors = checked_floors(mechanism, programs, options, text)
+    target = Target("scara", mechanism.sizes, text)
+    files = printer().batches(programs, target, floors)
+    source = files[target.file_of_many("forward_dynamics")]
+    read = BatchText(source, files[target.lanes], files[target.batch])
+    return programs["forward_dynamics"], read, floors["forward_dynamics"]
+
+
+def _compared(text: BatchText) -> list[str]:
+    program, _, floors = batch()
+    return batches.compare(program, text, "scara", True, floors)
+
+
+@pytest.mark.parametrize("slip", LANES)
+def test_a_slip_in_reading_and_writing_lanes_is_refused(slip: str) -> None:
+    (old, new), (_, text, _) = LANES[slip], batch()
+    assert old in text.lanes
+    (sentence,) = _compared(text._replace(lanes=text.lanes.replace(old, new, 1)))
+    assert "scara_forward_dynamics_" in sentence
+
+
+@pytest.mark.parametrize("slip", [*DRIVER, *BLOCK])
+def test_a_slip_in_a_function_for_many_states_is_refused(slip: str) -> None:
+    (old, new), (_, text, _) = (DRIVER | BLOCK)[slip], batch()
+    assert old in text.source
+    assert _compared(text) == []
+    (sentence,) = _compared(text._replace(source=text.source.replace(old, new, 1)))
+    assert len(sentence) > 20

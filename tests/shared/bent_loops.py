@@ -1,0 +1,14 @@
+"""Closed loops in a state that is not their reference pose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from symgen.ir.program import Program
+
+
+def bent(made: Program, row: int) -> Program:
+    """The same with a sum for a difference, or the other way round."""
+    rows = list(made.rows)
+    rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
+    return replace(made, rows=tuple(rows))

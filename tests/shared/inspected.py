@@ -1,0 +1,390 @@
+"""What the letters of the papers stand for, from the reference's poses alone: dense matrices, block by block, over balls.
+
+Everything is in the declared link frames; `Seen` is one robot in one state. `EXPECTED` says of every letter of every method
+what its blocks must be; nothing of the derivation is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import flint
+import numpy as np
+
+from symgen.inspection.catalogue import choose
+from symgen.inspection.entries import answer
+from symgen.ir.program import Port
+from symgen.mechanism.joints import Sliding
+from symgen.mechanism.mechanism import Mechanism
+from symgen.reference.arrays import axial, skew, transposed
+from symgen.reference.mechanics import Reference
+from symgen.reference.precision import Array
+from tests.shared.robots_for_tests import BALLS, run
+
+Blocks = dict[tuple[int, ...], Array]
+
+
+def numbers(mechanism: Mechanism, what: str, method: str, state: dict[str, Array]) -> Array:
+    """The answer at one state, (rows, columns), 1x1 for a number."""
+    found = answer(mechanism, choose(mechanism, what, method))
+    shape = found.shape or (1, 1)
+    derived = replace(found.program, outputs=(Port("x", shape, found.rows),))
+    return run(derived, {name: value[None] for name, value in state.items()}, BALLS)["x"][0]
+
+
+def inverse(m: Array) -> Array:
+    return np.array(flint.arb_mat(m.tolist()).inv().tolist(), dtype=object)
+
+
+def stacked(blocks: Blocks, n: int, height: int, width: int) -> Array:
+    """A matrix of blocks, zero where there is none."""
+    out = np.array(np.zeros((n * height, n * width), dtype=int), dtype=object)
+    for (i, j), block in blocks.items():
+        out[i * height : (i + 1) * height, j * width : (j + 1) * width] = block
+    return out
+
+
+class Seen:
+    """One robot in one state, q (NQ,), v and a (NV,). What goes by the axis of a joint is of joints of one degree."""
+
+    def __init__(self, mechanism: Mechanism, state: dict[str, Array]) -> None:
+        self.mechanism, self.n, self.state = mechanism, len(mechanism.joints), state
+        self.reference = Reference(mechanism, BALLS)
+        self.one = BALLS.array(np.eye(6))
+        self.placed = self.reference.placements(state["q"], state["v"], state["a"])
+        self.R = [at.turn[0] for at in self.placed]
+        self.o = [at.shift[0] for at in self.placed]
+        self.M = self.reference.mass_matrix(state["q"])
+        self.parent = [joint.parent for joint in mechanism.joints]
+
+    def carries(self, i: int, j: int) -> bool:
+        """Whether link i carries link j, or is it."""
+        while j > i:
+            j = self.parent[j]
+        return i == j
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """(i, j) such that i carries j."""
+        return [(i, j) for i in range(self.n) for j in range(self.n) if self.carries(i, j)]
+
+    def twist(self, i: int, j: int, at: list[Array] | None = None) -> Array:
+        """Twist at a point of j, axes of j, to that of i on the same rigid body; −1 is the base."""
+        points = self.o if at is None else at
+        (R_i, p_i), (R_j, p_j) = (
+            (self.R[x], points[x]) if x >= 0 else (BALLS.array(np.eye(3)), 0 * points[0])
+            for x in (i, j)
+        )
+        E, d = R_i.T @ R_j, R_j.T @ (p_i - p_j)
+        return np.block([[E, 0 * E], [-E @ skew(d), E]])
+
+    @cached_property
+    def c(self) -> list[Array]:
+        """Mass centres in the base, the joint's origin for a massless link."""
+        found = []
+        for i in range(self.n):
+            own = [part for part in self.reference.parts() if part.body == i]
+            mass = sum((part.mass for part in own), flint.arb(0))
+            at = self.o[i]
+            if mass != 0:
+                at = at + self.R[i] @ (sum(part.mass * part.centre for part in own) / mass)
+            found.append(at)
+        return found
+
+    def inertia(self, i: int, at: list[Array] | None = None) -> Array:
+        """6x6 about a point of link i (its origin), in its axes."""
+        away = 0 * self.o[i] if at is None else self.R[i].T @ (at[i] - self.o[i])
+        total = 0 * self.one
+        for part in (part for part in self.reference.parts() if part.body == i):
+            s, m, eye = (
+                skew(part.centre - away),
+                part.mass,
+                np.array(np.eye(3, dtype=int), dtype=object),
+            )
+            total = total + np.block([[part.inertia - m * s @ s, m * s], [-m * s, m * eye]])
+        return total
+
+    def axis(self, i: int) -> Array:
+        """The twist of a unit rate of joint i at O_i, 6x1."""
+        e, turning, sliding = self.reference.axes[i], 0 * self.o[i], 0 * self.o[i]
+        for step in self.mechanism.joints[i].motions:
+            along = e * self.reference.scalars.constant(step.rate)
+            turning, sliding = (
+                (turning, sliding + along)
+                if isinstance(step, Sliding)
+                else (turning + along, sliding)
+            )
+        return np.concatenate([turning, sliding])[:, None]
+
+    def jacobian(self, i: int, at: list[Array] | None = None) -> Array:
+        """6 x n: twist of link i at a point of it, in its axes."""
+        points = self.o if at is None else at
+        nothing = 0 * self.one[:, :1]
+        return np.hstack(
+            [
+                self.twist(i, j, points) @ self.p(j, points) if self.carries(j, i) else nothing
+                for j in range(self.n)
+            ]
+        )
+
+    def p(self, i: int, at: list[Array] | None = None) -> Array:
+        """The twist of a unit joint rate at a point of link i."""
+        if at is None:
+            return self.axis(i)
+        d = self.R[i].T @ (at[i] - self.o[i])
+        w, v = self.axis(i)[:3, 0], self.axis(i)[3:, 0]
+        return np.concatenate([w, v + skew(w) @ d])[:, None]
+
+    # -- articulated bodies, from inverses of M: no recursion ------------------------------------------------------------
+
+    def joints_beyond(self, i: int) -> list[int]:
+        return [j for j in range(self.n) if self.carries(i, j) and j != i]
+
+    def articulated(self, i: int, at: list[Array] | None = None) -> Array:
+        """The inertia that link i feels of everything that it carries, its joints loose: a Schur complement."""
+        own, loose = self.composite(i, at), self.joints_beyond(i)
+        if not loose:
+            return own
+        points = self.o if at is None else at
+        coupling = np.hstack(
+            [self.twist(j, i, points).T @ self.composite(j, at) @ self.p(j, at) for j in loose]
+        )
+        inner = self.M[np.ix_(loose, loose)]
+        return own - coupling @ BALLS.solve(inner, transposed(coupling))
+
+    def composite(self, i: int, at: list[Array] | None = None) -> Array:
+        points = self.o if at is None else at
+        total = self.inertia(i, at)
+        for j in self.joints_beyond(i):
+            X = self.twist(j, i, points)
+            total = total + X.T @ self.inertia(j, at) @ X
+        return total
+
+    def gain(self, i: int) -> Array:
+        P, p = self.articulated(i), self.axis(i)
+        return P @ p / (p.T @ P @ p)[0, 0]
+
+    def phi(self, i: int, j: int) -> Array:
+        return self.twist(j, i).T
+
+    def psi(self, i: int, j: int) -> Array:
+        """A wrench on link j as felt at link i, the joints from j up to below i loose: 1 − Σ over them."""
+        found = self.one
+        while j != i:
+            found = self.phi(self.parent[j], j) @ (self.one - self.gain(j) @ self.axis(j).T) @ found
+            j = self.parent[j]
+        return found
+
+    # -- cut joints ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def across(self) -> Array:
+        """6n x 6n: twists of the links to twists across the joints, at O_i in the axes of link i."""
+        blocks: Blocks = {(i, i): self.one for i in range(self.n)}
+        blocks |= {(i, p): -self.twist(i, p) for i, p in enumerate(self.parent) if p >= 0}
+        return stacked(blocks, self.n, 6, 6)
+
+    @cached_property
+    def A(self) -> Array:
+        free = stacked({(i, i): inverse(self.inertia(i)) for i in range(self.n)}, self.n, 6, 6)
+        return self.across @ free @ self.across.T
+
+    def directions(self, method: str) -> tuple[Array, Array]:
+        """(W_a, W) as inspected: they are not unique; a test of their own says what they must be."""
+        letter = {
+            name: numbers(self.mechanism, name, method, {"q": self.state["q"]})
+            for name in ("W_a", "W")
+        }
+        return letter["W_a"], letter["W"]
+
+
+Expected = Callable[[Seen], Blocks]
+
+
+def each(f: Callable[[Seen, int], Array]) -> Expected:
+    return lambda seen: {(i,): f(seen, i) for i in range(seen.n)}
+
+
+def carried(
+    f: Callable[[Seen, int, int], Array], inward: bool = False, strict: bool = False
+) -> Expected:
+    """Blocks (i, j) where i carries j; inward: where j carries i."""
+
+    def blocks(seen: Seen) -> Blocks:
+        return {
+            (j, i) if inward else (i, j): f(seen, *((j, i) if inward else (i, j)))
+            for i, j in seen.pairs()
+            if not (strict and i == j)
+        }
+
+    return blocks
+
+
+def rows_and_columns(matrix: Callable[[Seen], Array], height: int, width: int) -> Expected:
+    """The blocks of a dense matrix whose two joints sit on one link."""
+
+    def near(seen: Seen, i: int, j: int) -> bool:
+        above = seen.parent
+        return i == j or above[i] == j or above[j] == i or above[i] == above[j] >= 0
+
+    def blocks(seen: Seen) -> Blocks:
+        whole = matrix(seen)
+        return {
+            (i, j): whole[i * height : (i + 1) * height, j * width : (j + 1) * width]
+            for i in range(seen.n)
+            for j in range(seen.n)
+            if near(seen, i, j)
+        }
+
+    return blocks
+
+
+def _reduced(letter: str) -> Expected:
+    def matrix(seen: Seen) -> Array:
+        W_a, W = seen.directions("constraint_force")
+        left, right = {"H_aa": (W_a, W_a), "H_ab": (W_a, W), "H_bb": (W, W)}[letter]
+        return left.T @ seen.A @ right
+
+    return rows_and_columns(matrix, *{"H_aa": (1, 1), "H_ab": (1, 5), "H_bb": (5, 5)}[letter])
+
+
+def _dq_dxi(seen: Seen) -> Blocks:
+    W_a, W = seen.directions("constraint_force")
+    found: Blocks = {}
+    for i, p in enumerate(seen.parent):
+        basis = np.hstack(
+            [W_a[6 * i : 6 * i + 6, i : i + 1], W[6 * i : 6 * i + 6, 5 * i : 5 * i + 5]]
+        ).T
+        found[i, i] = basis
+        if p >= 0:
+            found[i, p] = -basis @ seen.twist(i, p)
+    return found
+
+
+def _schur_alpha(seen: Seen, i: int, k: int) -> Array:
+    """α_ik: what a unit rate of joint k, all joints beyond it loose, asks of joint i."""
+    P = seen.articulated(k, seen.c)
+    p_i, p_k = seen.p(i, seen.c), seen.p(k, seen.c)
+    return (seen.twist(k, i, seen.c) @ p_i).T @ P @ p_k / (p_k.T @ P @ p_k)[0, 0]
+
+
+def _psi_hat(seen: Seen, i: int, k: int) -> Array:
+    P, p = seen.articulated(k, seen.c), seen.p(k, seen.c)
+    return seen.twist(k, i, seen.c).T @ P @ p / (p.T @ P @ p)[0, 0]
+
+
+def _factor(seen: Seen, k: int) -> Array:
+    E = np.array(np.eye(seen.n, dtype=int), dtype=object)
+    for i in range(k):
+        if seen.carries(i, k):
+            E[i, k] = -_schur_alpha(seen, i, k)[0, 0]
+    return E
+
+
+def _eliminated(seen: Seen) -> Array:
+    E = np.array(np.eye(seen.n, dtype=int), dtype=object)
+    for k in range(1, seen.n):
+        E = E @ _factor(seen, k)
+    return E @ seen.M
+
+
+def _pivot(seen: Seen, i: int) -> Array:
+    return seen.axis(i).T @ seen.articulated(i) @ seen.axis(i)
+
+
+def _B(seen: Seen, i: int, j: int) -> Array:
+    turn = np.kron(np.eye(2, dtype=int), seen.R[j].T @ seen.R[i])
+    return turn @ seen.twist(i, j, seen.c)
+
+
+def _spin(seen: Seen, i: int) -> Array:
+    r0, r1, r2 = seen.placed[i].turn
+    return (r0.T @ axial(2 * (r2 @ r0.T) + r1 @ r1.T))[:, None]
+
+
+def _acceleration(seen: Seen, i: int) -> Array:
+    """v̇ − g of the origin."""
+    return (seen.R[i].T @ (2 * seen.placed[i].shift[2] - seen.reference.gravity))[:, None]
+
+
+def _moving(seen: Seen, k: int, rates: Array) -> Array:
+    """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate changing, without gravity."""
+    placed = seen.reference.placements(seen.state["q"], rates, 0 * rates)
+    spread, force = 0 * seen.R[k], 0 * seen.o[k]
+    for part in seen.reference.parts():
+        if seen.carries(k, part.body):
+            at = placed[part.body]
+            R, faster = at.turn[0], 2 * at.turn[2]
+            x, xdd = (
+                at.shift[0] + R @ part.centre - seen.o[k],
+                2 * at.shift[2] + faster @ part.centre,
+            )
+            second = (
+                np.trace(part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object)
+                - part.inertia
+            )
+            force = force + part.mass * xdd
+            spread = (
+                spread + part.mass * np.outer(xdd, x) + faster @ second @ R.T
+            )  # sum of accelerations by places
+    moment = axial(spread - spread.T)
+    return np.concatenate([seen.R[k].T @ moment, seen.R[k].T @ force])[:, None]
+
+
+def _change(seen: Seen, k: int) -> Array:
+    """A quarter of what joint k adds to that, all beyond it frozen, when it moves."""
+    beyond = [j == k or j in seen.joints_beyond(k) for j in range(seen.n)]
+    frozen = np.where(beyond, 0 * seen.state["v"], seen.state["v"])
+    moving = np.where(np.arange(seen.n) == k, seen.state["v"], frozen)
+    return (_moving(seen, k, moving) - _moving(seen, k, frozen)) / 4
+
+
+def _changes_beyond(seen: Seen, i: int) -> Array:
+    return sum(
+        (seen.phi(i, k) @ _change(seen, k) for k in seen.joints_beyond(i)), 0 * seen.one[:, :1]
+    )
+
+
+EXPECTED: dict[tuple[str, str], Expected] = {
+    ("composite_body", "dw"): each(_change),
+    ("composite_body", "Gamma"): each(_changes_beyond),
+    ("riccati", "P"): each(lambda seen, i: seen.articulated(i)),
+    ("riccati", "D"): each(_pivot),
+    ("riccati", "G"): each(lambda seen, i: seen.gain(i)),
+    ("riccati", "L"): each(lambda seen, i: seen.phi(seen.parent[i], i) @ seen.gain(i)),
+    ("riccati", "H"): each(lambda seen, i: seen.axis(i).T),
+    ("riccati", "phi"): carried(lambda seen, i, j: seen.phi(i, j)),
+    ("riccati", "psi"): carried(lambda seen, i, j: seen.psi(i, j)),
+    ("riccati", "Omega"): each(
+        lambda seen, i: seen.jacobian(i) @ BALLS.solve(seen.M, transposed(seen.jacobian(i)))
+    ),
+    ("udut", "B"): carried(_B, inward=True),
+    ("udut", "p"): each(lambda seen, i: seen.p(i, seen.c)),
+    ("udut", "T_l"): carried(lambda seen, i, j: seen.twist(i, j, seen.c), inward=True),
+    ("udut", "T_d"): each(lambda seen, i: seen.p(i, seen.c)),
+    ("udut", "T"): carried(lambda seen, i, j: seen.jacobian(i, seen.c)[:, j : j + 1], inward=True),
+    ("udut", "Mtilde"): each(lambda seen, i: seen.composite(i, seen.c)),
+    ("udut", "Mhat"): each(lambda seen, i: seen.articulated(i, seen.c)),
+    ("udut", "mhat"): each(_pivot),
+    ("udut", "psi"): carried(lambda seen, i, k: _psi_hat(seen, i, k) * _pivot(seen, k)[0, 0]),
+    ("udut", "psihat"): carried(_psi_hat),
+    ("udut", "alpha"): carried(_schur_alpha, strict=True),
+    ("udut", "U"): carried(_schur_alpha),
+    ("udut", "D"): each(_pivot),
+    ("udut", "E"): each(_factor),
+    ("udut", "L2"): carried(
+        lambda seen, i, j: _eliminated(seen)[i : i + 1, j : j + 1], inward=True
+    ),
+    ("constraint_force", "I_inv"): each(lambda seen, i: inverse(seen.inertia(i))),
+    ("constraint_force", "A"): rows_and_columns(lambda seen: seen.A, 6, 6),
+    **{("constraint_force", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
+    **{("fixman", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
+    ("fixman", "dq_dxi"): _dq_dxi,
+    ("newton_euler", "omega"): each(
+        lambda seen, i: axial(seen.R[i].T @ seen.placed[i].turn[1])[:, None]
+    ),
+    ("newton_euler", "omegadot"): each(_spin),
+    ("newton_euler", "vdot"): each(_acceleration),
+}
+"""(method, letter) -> its blocks. What is not here is proved by an identity in test_inspection_quantities."""

@@ -1,0 +1,70 @@
+"""Rooms of symgen and the rooms that each may import."""
+
+from __future__ import annotations
+
+# The floors from the bottom up; each line is a room (a file or a folder of symgen/, "symgen" the package itself) and what it
+# imports, which stands above it in this table. What is for the type checker alone counts as well.
+ROOMS: dict[str, str] = {
+    # shared by all rooms
+    "support": "",
+    "errors": "support",
+    "vocabulary": "support",
+    "ir": "support vocabulary",
+    "mechanism": "support vocabulary",
+    # the independent road to the same numbers: nothing of the derivation is allowed here
+    "reference": "mechanism support vocabulary",
+    # a file → Mechanism
+    "description": "mechanism reference support vocabulary",
+    # Mechanism → Program
+    "derivation": "ir mechanism support vocabulary",
+    "methods": "derivation mechanism support vocabulary",
+    # the text back into rows, which asks nothing of what printed it; and Program → text
+    "readback": "ir support vocabulary",
+    "emission": "ir support vocabulary",
+    "pipeline": "derivation description ir mechanism methods reference support vocabulary",
+    # what is known of a Program, and what a machine makes of it
+    "certificate": "derivation ir mechanism pipeline reference support vocabulary",
+    "inspection": (
+        "derivation description emission ir mechanism methods pipeline reference support vocabulary"
+    ),
+    "machine": "certificate description emission ir mechanism pipeline reference support vocabulary",
+    "verification": (
+        "certificate derivation description emission ir machine mechanism methods pipeline "
+        "readback reference support vocabulary"
+    ),
+    # what users call, import, type and look at
+    "jax": "derivation description ir machine mechanism pipeline support vocabulary",
+    "dask": "ir machine support vocabulary",
+    "delivery": (
+        "certificate description emission ir machine mechanism pipeline reference support "
+        "verification vocabulary"
+    ),
+    "benchmarks": (
+        "description ir machine mechanism methods pipeline reference support "
+        "verification vocabulary"
+    ),
+    "pages": (
+        "benchmarks derivation description emission inspection ir machine mechanism methods "
+        "pipeline reference support verification vocabulary"
+    ),
+    "cli": (
+        "benchmarks certificate delivery description inspection ir machine mechanism pages "
+        "pipeline support verification vocabulary"
+    ),
+    "__main__": "cli",
+    "symgen": "delivery description inspection ir machine mechanism pipeline support verification",
+}
+
+# folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
+# what they share.
+LEAVES: dict[str, str] = {
+    "methods": "shared",
+    "description/readers": "",
+    "description/writers": "",
+    "ir/passes": "rewrite",
+    "mechanism/closures": "",
+    "emission/backends": "",
+    "cli/commands": "",
+    "pages/reproduce": "",
+    "machine/targets": "",
+}

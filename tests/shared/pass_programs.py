@@ -1,0 +1,38 @@
+"""Programs written by hand for tests of single passes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from symgen.ir.program import Port, Program, Row, check
+
+
+def by_hand(outputs: list[int], *rows: tuple[Any, ...], inputs: int = 3) -> Program:
+    """Inputs stand in the first rows; a row is (op, *args), ("const", value), or either with a name behind."""
+    made = [Row("input", (), (0, i)) for i in range(inputs)]
+    for op, *rest in rows:
+        name = rest.pop() if isinstance(rest[-1], str) else ""
+        made.append(
+            Row("const", (), Fraction(rest[0]), name)
+            if op == "const"
+            else Row(op, tuple(rest), None, name)
+        )
+    return check(
+        Program(
+            "f",
+            "m",
+            (Port("x", (inputs,)),),
+            (Port("y", (len(outputs),), tuple(outputs)),),
+            tuple(made),
+        )
+    )
+
+
+def ops(derived: Program) -> list[str]:
+    return sorted(row.op for row in derived.rows if row.op not in ("input", "const"))
+
+
+def meant(meaning: dict[str, Fraction], name: str) -> Fraction:
+    """What a name said before: of `neg_x`, where there was no such name, the opposite of x."""
+    return meaning[name] if name in meaning else -meaning[name.removeprefix("neg_")]

@@ -1,0 +1,82 @@
+"""A file is written whole or not at all; what is no file is written to and not replaced."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symgen.support import files
+from tests.shared.disk_calls import READS, WRITES, Calls, watched
+
+
+@pytest.mark.parametrize("before", ["old", None])
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | None) -> None:
+    """Each call fails, and each is the last one."""
+    path = tmp_path / "page.html"
+
+    def refuse(calls: Calls, call: Callable[[], Any]) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def end(calls: Calls, call: Callable[[], Any]) -> Any:
+        with suppress(OSError):
+            call()
+        raise KeyboardInterrupt
+
+    for act, calls in ((refuse, READS + WRITES), (end, WRITES)):
+        for at in range(1, 100):
+            path.unlink(missing_ok=True)
+            if before is not None:
+                path.write_text(before)
+            with watched(at, act, calls, True) as counted, suppress(OSError, KeyboardInterrupt):
+                files.write_file(path, b"new")
+            if counted.count < at:
+                break
+            assert (path.read_text() if path.exists() else None) in (before, "new")
+            assert {one.name for one in tmp_path.iterdir()} <= {"page.html", ".page.html.symgen"}
+            (tmp_path / ".page.html.symgen").write_text(
+                "half of a longer text"
+            )  # of a process that was killed
+            files.write_file(path, b"newer")
+            assert path.read_text() == "newer"
+            assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+        assert at > 8
+
+
+def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to("target")
+    files.write_file(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    handle = os.open(tmp_path / "pipe", os.O_RDWR)
+    files.write_file(tmp_path / "pipe", b"through")
+    assert os.read(handle, 100) == b"through"
+    os.close(handle)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_turn_is_not_had_by_a_file_that_another_took_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had the turn before removes the file between its opening and its locking: a third one would not wait for it."""
+    path, original = tmp_path / "lock", files._lock
+    opened = []
+
+    def late(handle: int) -> bool:
+        opened.append(handle)
+        if len(opened) == 1:
+            path.unlink()
+        return original(handle)
+
+    monkeypatch.setattr(files, "_lock", late)
+    with files.turn(path) as handle:
+        assert os.path.samestat(os.fstat(handle), path.stat())
+    assert len(opened) == 2
+    assert not path.exists()

@@ -1,0 +1,215 @@
+"""The house keeps its floor plan: who may import whom, and what stays out of templates."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, nodes
+
+from symgen.mechanism.joints import kinds
+from tests.shape import imported_files, imported_modules, name_of, room_of, tree_of
+from tests.shared.layer_table import LEAVES, ROOMS
+
+ROOT = Path(__file__).resolve().parents[2]
+HOUSE = ROOT / "symgen"
+
+
+# third-party package: the rooms, or the files or folders of one, that may know it
+PACKAGES: dict[str, str] = {
+    "sympy": "derivation inspection mechanism/joints methods",
+    "flint": "certificate derivation description/writers inspection reference verification",
+    "numpy": "benchmarks certificate delivery machine ir/passes/_pair_matches pages reference verification",
+    "lxml": "description/parsing description/readers",
+    "jinja2": "emission",
+    "pycparser": "readback",
+    "cffi": "machine/building",
+    "dask": "dask",
+    "matplotlib": "pages",
+    "jax": "jax",
+    "mujoco": "benchmarks/peers",
+    "casadi": "benchmarks/peers",
+    "pinocchio": "benchmarks/peers",
+    "xacro": "description/parsing/xacro_program",
+}
+
+FORBIDDEN_CALLS = {
+    "eval",
+    "exec",
+    "sympify",
+    "parse_expr",
+    "simplify",
+    "expand",
+    "cse",
+    "nsimplify",
+    "__import__",
+}
+"""Text is data, and nothing spans more than one operator."""
+
+WRITTEN_OUT = {("machine/kernels", "exec")}
+"""The call of a compiled function is written out from a template of ours, as a dataclass writes its __init__."""
+
+FILES = sorted(HOUSE.rglob("*.py"))
+TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
+
+
+def within(name: str, place: str) -> bool:
+    return name == place or name.startswith(f"{place}/")
+
+
+def within_folder(name: str, folder: str) -> str:
+    """methods/riccati/filter → riccati."""
+    return name.removeprefix(f"{folder}/").partition("/")[0]
+
+
+def test_imports_keep_to_the_table() -> None:
+    for path in FILES:
+        name = name_of(path)
+        room = room_of(name)
+        assert room in ROOMS, (
+            f"{room} is a new room: say in tests/system/test_layers.py what it may import"
+        )
+        beyond = sorted(
+            other
+            for other in imported_files(path)
+            if room_of(other) not in {room, *ROOMS[room].split()}
+        )
+        assert not beyond, (
+            f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+        )
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
+    below = list(ROOMS)[: list(ROOMS).index(room)]
+    upward = [other for other in ROOMS[room].split() if other not in below]
+    assert not upward, f"{', '.join(upward)} stands above {room}, or is no room"
+    used = {
+        room_of(other)
+        for path in FILES
+        if room_of(name_of(path)) == room
+        for other in imported_files(path)
+    }
+    idle = [other for other in ROOMS[room].split() if other not in used]
+    assert not idle, f"{room} is allowed {', '.join(idle)} and does not import it"
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Imports for the type checker alone count as well."""
+    order = TopologicalSorter(
+        {name_of(path): imported_files(path) - {name_of(path)} for path in FILES}
+    )
+    order.prepare()  # CycleError names the files
+
+
+def test_leaves_do_not_know_each_other() -> None:
+    for name, path in ((name_of(path), path) for path in FILES):
+        folder = next((folder for folder in LEAVES if within(name, folder)), None)
+        if folder is None:
+            continue
+        leaf, *siblings = (
+            within_folder(other, folder)
+            for other in (name, *imported_files(path))
+            if within(other, folder)
+        )
+        others = [other for other in siblings if other != leaf]
+        assert leaf == "__init__" or not [
+            s for s in others if not s.startswith("_") and s != LEAVES[folder]
+        ], name
+
+
+def test_packages_stay_in_their_rooms() -> None:
+    for path in FILES:
+        used = (
+            {module.partition(".")[0] for module in imported_modules(path)}
+            - {"symgen"}
+            - set(sys.stdlib_module_names)
+        )
+        unknown = used - set(PACKAGES)
+        assert not unknown, (
+            f"{', '.join(sorted(unknown))}: say in tests/system/test_layers.py who may know it"
+        )
+        assert not [
+            p
+            for p in used
+            if not any(within(name_of(path), place) for place in PACKAGES[p].split())
+        ], name_of(path)
+
+
+def test_the_tables_name_what_there_is() -> None:
+    names = {name_of(path) for path in FILES}
+    assert set(ROOMS) == {room_of(name) for name in names}
+    assert all(
+        any(within(name, place) for name in names)
+        for place in [*LEAVES, *" ".join(PACKAGES.values()).split()]
+    )
+
+
+def test_nothing_evaluates_text_and_nothing_expands() -> None:
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call):
+                called = (
+                    node.func.id
+                    if isinstance(node.func, ast.Name)
+                    else getattr(node.func, "attr", "")
+                )
+                allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
+                assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
+
+
+def test_nobody_asks_for_a_joint_by_its_name() -> None:
+    """A joint's own file answers. A reader may know the words of its format."""
+    for name, path in ((name_of(path), path) for path in FILES):
+        if within(name, "mechanism/joints") or within(name, "description"):
+            continue
+        for node in ast.walk(tree_of(path)):
+            words = (
+                [c.value for c in ast.walk(node) if isinstance(c, ast.Constant)]
+                if isinstance(node, ast.Compare)
+                else []
+            )
+            assert not {*words} & {*kinds()}, (
+                f"{name}:{node.lineno} compares the name of a joint type"
+            )
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_templates_hold_layout_only(path: Path) -> None:
+    arithmetic = (
+        nodes.Add,
+        nodes.Sub,
+        nodes.Mul,
+        nodes.Div,
+        nodes.FloorDiv,
+        nodes.Mod,
+        nodes.Pow,
+        nodes.Neg,
+        nodes.Pos,
+    )
+    parsed = Environment().parse(path.read_text(encoding="utf-8"))
+    wrong = [
+        type(node).__name__
+        for kind in (*arithmetic, nodes.Test, nodes.Call)
+        for node in parsed.find_all(kind)
+    ]
+    assert not wrong, f"{path.name} decides something ({', '.join(wrong)}); decide it in Python"
+
+
+def test_templates_exist() -> None:
+    assert TEMPLATES
+
+
+def test_the_command_line_starts_without_anything_heavy() -> None:
+    code = (
+        "import sys, symgen, symgen.cli, symgen.cli.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
+        "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []

@@ -1,0 +1,149 @@
+"""`symgen prove`: what it prints, for a person and for programs, of a robot and of a generated folder."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symgen import generate
+from symgen.cli import main
+from symgen.pipeline.build import programs, refusal
+from symgen.verification.proof import divisor_floors, prove, prove_programs
+from symgen.vocabulary.functions import PROVED_BY_DEFAULT
+from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
+from tests.shared.robots_for_tests import robot
+
+FEW_STATES = ("--states", "300")
+
+
+def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "scara", "--real", "float", *FEW_STATES]) == 0
+    out = capsys.readouterr().out
+    assert "joint3  link3       1.5  kg" in out
+    assert "divisors of forward_dynamics=" in out
+    assert "the ranges" in out
+    assert "300 states" in out
+    assert "joint1, joint2, joint4: no velocity limit declared, ±5 rad/s assumed" in out
+    assert out.rstrip().endswith(
+        "scara: 1 of 1 divisors certified; nothing observed exceeds its bound"
+    )
+
+
+def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["prove", "ur5", "--real", "float", "-f", "forward_dynamics", "--json", *FEW_STATES])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    options = ProgramOptions("float", frame=None)
+    made = programs(robot("ur5"), ["forward_dynamics"], options)
+    floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options, TextOptions(HOST))
+    divisors = found["functions"]["forward_dynamics"]["divisors"]
+    assert {d["row"]: d["certified"] for d in divisors} == {
+        row: float(floor) for row, floor in floors.items()
+    }
+    assert all(
+        d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors
+    )
+    assert [joint["link"] for joint in found["joints"]] == [
+        body.name for body in robot("ur5").bodies
+    ]
+    assert found["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
+    plain = prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
+    assert plain["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
+    assert json.dumps(plain) == json.dumps(
+        prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
+    )
+
+
+@pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass", "chain3", "square_tree6"])
+def test_every_robot_is_answered_for(name: str) -> None:
+    wanted = [
+        function for function in PROVED_BY_DEFAULT if refusal(robot(name), function, None) is None
+    ]
+    proof = prove(robot(name), wanted, ProgramOptions("float"), states=100)
+    assert proof.holds
+    assert str(proof)
+    for one in proof.functions:
+        for divisor in one.divisors:
+            assert divisor.floor.certified != bool(divisor.floor.reason)
+
+
+@pytest.mark.parametrize("with_eva", [False, True])
+def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgen.verification.proof.finite", lambda *_: None)
+    said: list[tuple[str, int, int]] = []
+    prove(
+        robot("planar_arm"),
+        ["mass_matrix", "forward_dynamics"],
+        states=2,
+        with_eva=with_eva,
+        progress=lambda *one: said.append(one),
+    )
+    total = 5 + with_eva
+    assert [one[1:] for one in said] == [(0, 1), *((done, total) for done in range(total))]
+
+
+def test_a_generated_folder_is_proved_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "scara"
+    generate(robot("scara"), folder, ["mass_matrix", "forward_dynamics"], real="float", name="arm")
+    assert main(["prove", str(folder), *FEW_STATES]) == 0
+    assert "scara, float" in capsys.readouterr().out
+    source = next(folder.rglob("arm_mass_matrix.c"))
+    text = source.read_text(encoding="utf-8")
+    wrong = text.replace("cosf(", "sinf(", 1)
+    assert wrong != text
+    source.write_text(wrong, encoding="utf-8")
+    assert main(["prove", str(folder), *FEW_STATES]) == 1
+    assert "CONTRADICTED by what was observed: mass_matrix" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--acceleration", "0"], "--acceleration 0 is not a positive number"),
+        (["--acceleration", "much"], "--acceleration much is not a positive number"),
+        (["--ulps", "-1"], "--ulps -1 is not a positive number"),
+        (["--states", "0"], "0 states"),
+        (["-f", "mass_matrices"], "mass_matrix"),
+        (["--trig", "tables"], "libm"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", "scara", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("symgen: ")
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
+    def bound(**options: Any) -> float:
+        proof = prove(
+            robot("puma560"),
+            ["inverse_dynamics"],
+            ProgramOptions("float"),
+            states=10,
+            compiled=False,
+            **options,
+        )
+        return proof.functions[0].round_off.most("tau")
+
+    assert bound() < bound(acceleration=Fraction(100))
+    assert bound() < bound(trig_ulps=2.0)
+
+
+def test_of_loops_nothing_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
+    assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
+    assert (
+        "forward_dynamics loops over links, of which nothing is proved" in capsys.readouterr().err
+    )

@@ -1,0 +1,342 @@
+"""`verify` itself: what it reports, what it refuses, and that every option reaches all four checks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.delivery.verifying import verify
+from symgen.mechanism.mechanism import Body, Mechanism, Part
+from symgen.pipeline import choose
+from symgen.reference.singularity import loss
+from symgen.reference.states import GRID, INSTANT, draw_states
+from symgen.support.errors import RequestError
+from symgen.verification.identities import IDENTITIES
+from symgen.verification.identities.dynamics import pivots
+from symgen.verification.magnitude import largest
+from symgen.verification.report import Check, Report
+from symgen.verification.residuals import worst
+from symgen.verification.scales.centroidal import BY_RESULT as WHOLE
+from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
+from symgen.vocabulary.poses import Z_AXIS
+from tests.shared.oracles import CLOSED_FORMS, random_tree
+from tests.shared.placed_bases import FAR, based
+from tests.shared.robots_for_tests import MOVING, OF_ANY_ROBOT, random_mechanism, robot, rows_of
+
+OF_THE_WHOLE = tuple(
+    name for name, f in FUNCTIONS.items() if {r.name for r in f.results} <= set(WHOLE)
+)
+ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6")
+
+
+@pytest.mark.usefixtures("as_users_have_them")
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_function_of_every_builtin_robot(name: str) -> None:
+    report = verify(name)
+    assert report.passed, str(report)
+    assert {c.subject.split("=")[0] for c in report.of("algebra")} == set(BY_DEFAULT)
+    assert (
+        len(report.of("algebra"))
+        == len(report.of("text"))
+        == len(report.of("floating"))
+        == len(BY_DEFAULT)
+    )
+    assert {c.subject for c in report.of("identities")} == {
+        one.title for one in IDENTITIES if {*one.needs} <= {*BY_DEFAULT}
+    }
+    assert not report.refused
+
+
+@pytest.mark.parametrize("name", [name for name in MOVING if robot(name).nv <= 6])
+def test_every_function_of_a_body_that_is_held_by_no_axis(name: str) -> None:
+    report = verify(name, states=4, compiled=False)
+    assert report.passed, str(report)
+    assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
+
+
+@pytest.mark.parametrize("function", OF_ANY_ROBOT)
+def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> None:
+    """On a tree; every method on many of them is in tests/verification/test_random_robots.py."""
+    tree = random_tree(20, 4, generic=True)
+    asked = f"{function}={choose.methods_for(tree, function)[0]}"
+    report = verify(tree, [asked], states=2, compiled=False, task_rows=rows_of(tree, function))
+    assert report.passed, str(report)
+    assert report.of("identities")
+    assert asked in report.costs
+
+
+def test_float_payload_frame_and_macros() -> None:
+    report = verify("scara", states=4, real="float", payload="link4", frame="link3", trig="macro")
+    assert report.passed, str(report)
+    assert report.real == "float"
+
+
+def test_facts_are_json_and_say_what_the_text_says() -> None:
+    report = verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2)
+    facts = json.loads(json.dumps(report.facts()))
+    assert facts["passed"] is True
+    assert set(facts["operations"]) >= {"forward_dynamics=riccati"}
+    assert "forward_dynamics=riccati" in str(report)
+    assert str(report).endswith("planar_arm: verified")
+    assert str(report) == str(
+        verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2)
+    )
+
+
+def test_a_failed_check_fails_the_report() -> None:
+    good, nan = Check("algebra", "f", 1e-60, 1e-40), Check("floating", "f", float("nan"), 10.0)
+    assert Report("r", "double", 1, 60, 1.0, (good,)).passed
+    broken = Report("r", "double", 1, 60, float("inf"), (good, nan))
+    assert not broken.passed
+    assert "1 of 2 checks failed" in str(broken)
+    assert json.dumps(broken.facts(), allow_nan=False)
+    assert not Report("r", "double", 1, 60, 1.0, ()).passed
+
+
+def _massless_tip(tree: Mechanism) -> Mechanism:
+    return replace(tree, bodies=(*tree.bodies[:-1], Body(tree.bodies[-1].name)))
+
+
+def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
+    robot = _massless_tip(symgen.load("planar_arm"))
+    joint = robot.joints[-1].name
+    lost = loss(robot)
+    assert lost is not None
+    assert lost.joint == joint
+    report = verify(robot, states=4, compiled=False)
+    assert report.passed, str(report)
+    inverted = {name for name in BY_DEFAULT if FUNCTIONS[name].needs_inverse}
+    # a determinant that vanishes at every state may be refused or derived as 0
+    assert inverted <= set(report.refused) <= inverted | {"mass_matrix_determinant"}
+    assert all(f"'{joint}'" in report.refused[name] for name in inverted)
+    assert f"'{joint}'" in str(report)
+    with pytest.raises(RequestError, match=f"singular: joint '{joint}'"):
+        verify(robot, ["forward_dynamics"])
+    # what is carried at run time makes the same joint feel something
+    assert loss(robot, payload=robot.frames[-1].name) is None
+
+
+def test_regular_robots_have_no_singular_joint() -> None:
+    assert [loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
+    # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
+    arm = CLOSED_FORMS["planar_2r"]().mechanism
+    coaxial = replace(
+        arm,
+        joints=(arm.joints[0], replace(arm.joints[1], pose=())),
+        bodies=(Body("upper"), arm.bodies[1]),
+    )
+    lost = loss(coaxial)
+    assert lost is not None
+    assert lost.joint == arm.joints[0].name
+
+
+def test_pivots_multiply_to_the_determinant() -> None:
+    draw = np.random.default_rng(3)
+    root = draw.normal(size=(5, 5))
+    matrix = root @ root.T
+    assert np.isclose(np.prod(pivots(matrix)), np.linalg.det(matrix))
+    assert len(pivots(np.diag([1.0, 0.0, 2.0]))) == 2
+
+
+def test_states_are_exact_seeded_and_within_limits() -> None:
+    robot = symgen.load("panda")
+    states = draw_states(robot, 50, seed=2, payload="panda_link8")
+    again = draw_states(robot, 50, seed=2, payload="panda_link8")
+    assert all((states[name] == again[name]).all() for name in states)
+    assert (states["q"] != draw_states(robot, 50, seed=3)["q"]).any()
+    for column, joint in zip(states["q"].T, robot.joints, strict=True):
+        assert joint.limits.lower is not None
+        assert joint.limits.upper is not None
+        assert all(joint.limits.lower <= x <= joint.limits.upper for x in column)
+    for name, values in states.items():
+        grid = GRID / INSTANT if name == "instant" else GRID
+        assert all(
+            Fraction(float(np.float32(float(x)))) == x and (x * grid).denominator == 1
+            for x in values.ravel()
+        )
+
+
+def test_sizes_bound_the_answers() -> None:
+    """The size that round-off is measured against is never smaller than the answer, entry by entry, and not absurdly larger."""
+    for seed in range(5):
+        truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
+        for function in (
+            "inverse_dynamics",
+            "bias_force",
+            "gravity_force",
+            "mass_matrix",
+            "forward_kinematics",
+            "jacobian",
+            "operational_inertia_inverse",
+            "link_accelerations",
+            "interbody_forces",
+            "mass_matrix_log_determinant_gradient",
+            *OF_THE_WHOLE,
+        ):
+            for result, answers in truth.results(function).items():
+                entries, size = (
+                    np.abs(np.asarray(answers, dtype=float)),
+                    truth.scales.of(function, result),
+                )
+                assert size.shape == entries.shape
+                assert (size >= entries * (1 - 1e-12)).all(), result
+                assert (largest(size) <= 1e4 * largest(entries)).all(), result
+
+
+def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
+    """That of a place is not."""
+    tree = replace(random_tree(7, 5), gravity=(Fraction(0), Fraction(0), Fraction(-10)))
+    here, there = (Truth(made, 4, frame="tool") for made in (tree, based(tree, (FAR,))))
+    for function in OF_THE_WHOLE:
+        for result in FUNCTIONS[function].results:
+            near, far = (truth.scales.of(function, result.name) for truth in (here, there))
+            if result.name in ("com", "p_links", "U"):
+                assert (far > 100 * near).all()
+                assert (far < 2e5).all()
+            else:
+                assert near == pytest.approx(far, rel=1e-9)
+
+
+def test_a_light_wrist_has_a_size_of_its_own() -> None:
+    """What the shoulder bears excuses nothing at the wrist."""
+    truth = Truth(robot("panda"), 4)
+    for function, result in (
+        ("inverse_dynamics", "tau"),
+        ("bias_force", "c"),
+        ("gravity_force", "g"),
+    ):
+        size = truth.scales.of(function, result)
+        assert (size[:, 6] < size[:, 1] / 10).all(), result
+
+
+def test_what_only_slides_has_no_size_from_its_speed() -> None:
+    """Nothing turns, so that no force goes with the square of a rate: the bias is the weight."""
+    truth = Truth(robot("prismatic_prismatic"), 4)
+    np.testing.assert_array_equal(
+        truth.scales.of("bias_force", "c"), truth.scales.of("gravity_force", "g")
+    )
+
+
+def test_progress_is_told_and_no_states_are_refused() -> None:
+    told: list[tuple[str, int, int]] = []
+    verify(
+        "planar_arm",
+        ["mass_matrix"],
+        states=1,
+        compiled=False,
+        progress=lambda *what: told.append(what),
+    )
+    assert told[-1][0] == "done"
+    assert told[-1][1] == told[-1][2]
+    with pytest.raises(RequestError, match="0 states"):
+        verify("planar_arm", states=0)
+
+
+def test_symgen_verify_is_the_function_although_the_module_has_its_name() -> None:
+    for _ in range(2):
+        assert symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False).passed
+
+
+def test_unknown_names_are_refused_in_a_sentence() -> None:
+    with pytest.raises(RequestError, match="did you mean 'mass_matrix'"):
+        verify("planar_arm", ["mass_matrx"])
+    with pytest.raises(RequestError, match="link"):
+        verify("planar_arm", ["jacobian"], frame="nowhere")
+
+
+def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    symgen.generate("scara", folder, ["mass_matrix", "inverse_dynamics"], name="arm")
+    report = verify(folder, states=4)
+    assert report.passed, str(report)
+    assert {c.subject.split("=")[0] for c in report.of("text")} == {
+        "mass_matrix",
+        "inverse_dynamics",
+    }
+    with pytest.raises(RequestError, match="not by riccati"):
+        verify(folder, ["mass_matrix=riccati"])
+    with pytest.raises(RequestError, match="function in this folder"):
+        verify(folder, ["jacobian"])
+    source = folder / "arm_mass_matrix.c"
+    text = source.read_text(encoding="utf-8")
+    parameter = "const double q[arm_NQ], "
+    for wrong, kinds in (
+        (text.replace(" + ", " - ", 1), {"text", "floating", "identities"}),
+        (text.replace("M[0] =", "M[40] ="), {"text", "floating", "identities"}),
+        (text.replace(parameter, parameter + "const double *r, "), {"text", "floating"}),
+        (text.replace("}", ""), {"text", "floating"}),
+    ):
+        assert wrong != text
+        source.write_text(wrong, encoding="utf-8")
+        report = verify(folder, states=4)
+        assert {c.kind for c in report.failures} >= kinds, str(report)
+    (folder / "arm.h").unlink()
+    with pytest.raises(symgen.SymgenError, match="generate it again"):
+        verify(folder)
+
+
+def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
+    symgen.generate(
+        "panda",
+        tmp_path / "out",
+        ["inverse_dynamics", "forward_dynamics=riccati", "jacobian"],
+        real="float",
+        payload="panda_link8",
+        frame="panda_link4",
+        trig="macro",
+        name="My_Arm",
+    )
+    report = verify(tmp_path / "out", states=4)
+    assert report.passed, str(report)
+    assert report.real == "float"
+    assert "forward_dynamics=riccati" in report.costs
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+@pytest.mark.parametrize("length", [0, 1])
+def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int) -> None:
+    """A rod about its own axis, a point on it: the entry of M is zero, and all terms of the point's. Its pivot was no share of
+    anything, and the determinant was called wrong."""
+    made = random_mechanism(2, 4)
+    rod = Body(
+        "link1",
+        (
+            Part(
+                "link1",
+                (),
+                Fraction(1),
+                tuple(Fraction(x * length, 10) for x in (1, 0, 0, 1, 0, 0)),
+            ),
+        ),
+    )
+    turning = replace(made.joints[1], axis=Z_AXIS)
+    report = symgen.verify(
+        replace(made, joints=(made.joints[0], turning), bodies=(made.bodies[0], rod)),
+        None,
+        2,
+        real=real,
+    )
+    assert not report.failures
+    assert {"mass_matrix_determinant=composite_body", "mass_matrix=composite_body"} <= set(
+        report.verdicts
+    )
+    names = {check.subject for check in report.of("identities")}
+    assert {"M positive definite", "det M = Π D"} <= names
+
+
+def test_a_balanced_wheel_weighs_nothing_and_an_error_there_is_seen() -> None:
+    """All terms of its gravity force are zero, and the balls round zero are not: it was called wrong without bound."""
+    made = random_mechanism(1, 4)
+    part = replace(made.bodies[0].parts[0], pose=())
+    wheel = replace(made, bodies=(replace(made.bodies[0], parts=(part,)),))
+    report = symgen.verify(wheel, ["gravity_force", "bias_force"], 2)
+    assert report.passed, str(report)
+    assert worst(np.array([1e-30]), np.zeros(1))[0] > 1e9
+    assert worst(np.zeros(1), np.zeros(1)) == (0.0, 0)
