@@ -50,7 +50,9 @@ class Outcome:
 
 def attacks() -> list[str]:
     return sorted(
-        m.name for m in pkgutil.iter_modules(tests.adversary.__path__) if not m.name.startswith("_")
+        m.name
+        for m in pkgutil.iter_modules(tests.adversary.__path__)
+        if not m.name.startswith(("_", "test_"))
     )
 
 
@@ -58,19 +60,19 @@ def carried_out(
     attack: str, tries: Iterator[Failure | None], seconds: float, cases: Path
 ) -> Outcome:
     """Tries until the time is over; the files of each failure are kept under `cases`."""
-    found, start = Outcome(attack), time.monotonic()
-    while (now := time.monotonic() - start) < seconds or not found.tries:
+    outcome, start = Outcome(attack), time.monotonic()
+    while (now := time.monotonic() - start) < seconds or not outcome.tries:
         try:
             failure = next(tries)
         except Exception as error:  # an attack that breaks has judged nothing
-            found.failures.append(f"the attack itself broke: {type(error).__name__}: {error}")
+            outcome.failures.append(f"the attack itself broke: {type(error).__name__}: {error}")
             break
-        found.tries += 1
+        outcome.tries += 1
         if failure is not None:
-            found.failures.append(failure.sentence)
-            _keep(cases / f"{attack}-{len(found.failures)}", failure)
-    found.seconds = now
-    return found
+            outcome.failures.append(failure.sentence)
+            _keep(cases / f"{attack}-{len(outcome.failures)}", failure)
+    outcome.seconds = now
+    return outcome
 
 
 def _keep(folder: Path, failure: Failure) -> None:
@@ -82,9 +84,9 @@ def _keep(folder: Path, failure: Failure) -> None:
         )
 
 
-def apart(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
+def run_in_own_process(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
     """An attack in a process of its own: what kills Python is a failure, and no try of the others."""
-    with tempfile.TemporaryDirectory(prefix="symgen-adversary-") as place:
+    with tempfile.TemporaryDirectory(prefix="symgen-adversary-") as folder:
         words = [
             sys.executable,
             "-m",
@@ -99,9 +101,9 @@ def apart(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
             str(cases),
         ]
         environment = os.environ | {
-            "SYMGEN_CACHE": f"{place}/cache",
+            "SYMGEN_CACHE": f"{folder}/cache",
             "SYMGEN_CACHE_PROGRAMS": "off",
-            "TMPDIR": place,
+            "TMPDIR": folder,
         }
         try:
             done = subprocess.run(
@@ -127,16 +129,16 @@ def apart(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
         )
 
 
-def table(found: Sequence[Outcome]) -> list[str]:
+def table(outcomes: Sequence[Outcome]) -> list[str]:
     rows = [
         "| attack | the word that it attacks | tries | failures | minutes |",
         "|---|---|---|---|---|",
     ]
-    for one in found:
-        word = importlib.import_module(f"tests.adversary.{one.attack}").WORD
+    for outcome in outcomes:
+        word = importlib.import_module(f"tests.adversary.{outcome.attack}").WORD
         rows.append(
-            f"| `{one.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {one.tries} | {len(one.failures)} | "
-            f"{one.seconds / 60:.1f} |"
+            f"| `{outcome.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {outcome.tries} | {len(outcome.failures)} | "
+            f"{outcome.seconds / 60:.1f} |"
         )
     return rows
 
@@ -168,12 +170,14 @@ def main() -> int:
     share = options.minutes * 60 * min(AT_ONCE, len(names)) / len(names)
     print(f"seed {seed}, {share:.0f} seconds an attack", flush=True)
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        found = list(pool.map(lambda name: apart(name, seed, share, options.cases), names))
-    lines = table(found)
+        outcomes = list(
+            pool.map(lambda name: run_in_own_process(name, seed, share, options.cases), names)
+        )
+    lines = table(outcomes)
     print("\n".join(lines))
-    for one in found:
-        for k, sentence in enumerate(one.failures, 1):
-            print(textwrap.shorten(f"FAILED {one.attack}-{k}: {sentence}", 600))
+    for outcome in outcomes:
+        for k, sentence in enumerate(outcome.failures, 1):
+            print(textwrap.shorten(f"FAILED {outcome.attack}-{k}: {sentence}", 600))
     if options.write:
         when = (
             f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, symgen {__version__}, Python {platform.python_version()}, "
@@ -186,7 +190,7 @@ def main() -> int:
             ),
             encoding="utf-8",
         )
-    return 1 if any(one.failures for one in found) else 0
+    return 1 if any(outcome.failures for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":

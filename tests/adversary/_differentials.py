@@ -50,14 +50,14 @@ def some(
     None for what is not tried.
     """
     mode = random.choice([mode for mode in modes if mode != "hvp" or function not in SLOPES])
-    known = [one.name for one in FUNCTIONS[function].arguments]
+    argument_names = [argument.name for argument in FUNCTIONS[function].arguments]
     named = random.choice(
         (
             None,
             *(
                 name
                 for name in differentiable(FUNCTIONS[function])
-                if name in known or name in loads
+                if name in argument_names or name in loads
             ),
         )
     )
@@ -71,7 +71,7 @@ def some(
     return FUNCTIONS[name].name
 
 
-def felt(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
+def relevant_arguments(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
     """The arguments at run time that are about a link that moves: others no Program has."""
     return [
         name
@@ -101,17 +101,17 @@ class _Differences:
         )
         of = FUNCTIONS[wanted.of]
         self.by = [
-            one
-            for name, one in differentiable(of).items()
+            argument
+            for name, argument in differentiable(of).items()
             if name in (wanted.by or [x.name for x in of.arguments])
         ]
-        self.drawn = {one.name: of.drawn(one.name) for one in self.by}
+        self.drawn = {argument.name: of.drawn(argument.name) for argument in self.by}
         self.step = _newton_euler.ball(STEP)
 
     def answers(self) -> dict[str, Array]:
         whole = {
-            one.name: self.states[derivatives.change(one.name)]
-            for one in self.by
+            argument.name: self.states[derivatives.change(argument.name)]
+            for argument in self.by
             if self.wanted.mode in ("jvp", "hvp")
         }
         if self.wanted.mode == "jvp":
@@ -119,27 +119,27 @@ class _Differences:
                 derivatives.change(name): _settled(x)
                 for name, x in self.slope(self.states, whole).items()
             }
-        found: dict[str, Array] = {}
-        for one in self.by:
-            units = self.units(one.name)
+        results: dict[str, Array] = {}
+        for argument in self.by:
+            units = self.units(argument.name)
             if self.wanted.mode == "jacobian":
-                each = [self.slope(self.states, {one.name: unit}) for unit in units]
+                each = [self.slope(self.states, {argument.name: unit}) for unit in units]
                 for name in each[0]:
                     rows = np.stack([slope[name] for slope in each], axis=-1)
-                    found[derivatives.slope(name, one.name)] = _settled(
-                        rows if one.shape else rows[..., 0]
+                    results[derivatives.slope(name, argument.name)] = _settled(
+                        rows if argument.shape else rows[..., 0]
                     )
                 continue
             if self.wanted.mode == "vjp":
                 each, name = (
-                    [self.weighed(self.states, one.name, unit) for unit in units],
-                    derivatives.weight(one.name),
+                    [self.weighed(self.states, argument.name, unit) for unit in units],
+                    derivatives.weight(argument.name),
                 )
             else:
-                each = [self.bent(one.name, unit, whole) for unit in units]
-                name = derivatives.change(derivatives.weight(one.name))
-            found[name] = _settled(np.stack(each, axis=-1).reshape(units[0].shape))
-        return found
+                each = [self.bent(argument.name, unit, whole) for unit in units]
+                name = derivatives.change(derivatives.weight(argument.name))
+            results[name] = _settled(np.stack(each, axis=-1).reshape(units[0].shape))
+        return results
 
     def units(self, name: str) -> list[Array]:
         """A unit of each number that an argument is changed by, at every state."""
@@ -153,7 +153,7 @@ class _Differences:
         before, after = (
             self.function(self.moved(states, along, step)) for step in (-self.step, self.step)
         )
-        found = {}
+        slopes = {}
         for name, x in after.items():
             if name in POSITIONS:
                 ends = {"q": before[name], "q_next": x}
@@ -164,10 +164,10 @@ class _Differences:
                     flint.ctx.dps,
                     {"delta": (self.mechanism.nv,)},
                 )
-                found[name] = way["delta"] / (2 * self.step)
+                slopes[name] = way["delta"] / (2 * self.step)
             else:
-                found[name] = (x - before[name]) / (2 * self.step)
-        return found
+                slopes[name] = (x - before[name]) / (2 * self.step)
+        return slopes
 
     def weighed(self, states: Mapping[str, Array], name: str, unit: Array) -> Array:
         """What the results weigh (count,) that a unit of an argument changes."""
@@ -186,26 +186,26 @@ class _Differences:
     def moved(
         self, states: Mapping[str, Array], along: Mapping[str, Array], step: Any
     ) -> dict[str, Array]:
-        found = dict(states)
+        moved_states = dict(states)
         for name, change in along.items():
             drawn = self.drawn[name]
-            found[drawn] = (
-                self._advanced(found[name], change, step)
+            moved_states[drawn] = (
+                self._advanced(moved_states[name], change, step)
                 if name in POSITIONS
-                else found[drawn] + step * change
+                else moved_states[drawn] + step * change
             )
-        return found
+        return moved_states
 
     def _advanced(self, places: Array, change: Array, step: Any) -> Array:
         """q ⊕ δ, to the first order."""
-        found = []
-        for q, own in zip(places, change, strict=True):
+        coordinates = []
+        for q, increment in zip(places, change, strict=True):
             at, total = _newton_euler.Recursion(self.mechanism, {"q": q}), np.array(q)
-            for k, rate in enumerate(own):
+            for k, rate in enumerate(increment):
                 if rate != 0:
                     total = total + np.array(at.advanced(list(q), k, step * rate), dtype=object) - q
-            found.append(total)
-        return np.array(found, dtype=object)
+            coordinates.append(total)
+        return np.array(coordinates, dtype=object)
 
 
 def _balls(values: Array) -> Array:

@@ -15,7 +15,7 @@ def armature(at: Any) -> Vector:
 
 def resisting(at: Any, q: Vector, v: Vector) -> Vector:
     """damping v + friction v/√(v² + ε²) + stiffness (q − rest), less what bears weight: the recursion of as much of it."""
-    fading, found = at.number(at.mechanism.friction_speed**2), []
+    fading, torques = at.number(at.mechanism.friction_speed**2), []
     for speed, (i, of) in zip(v, at.mechanism.dofs, strict=True):
         drive = at.mechanism.joints[i].drive
         force = (
@@ -26,8 +26,8 @@ def resisting(at: Any, q: Vector, v: Vector) -> Vector:
             force += at.number(drive.stiffness) * (
                 q[at.mechanism.q_slices[i].start + of] - at.number(drive.rest)
             )
-        found.append(force)
-    return [force - less for force, less in zip(found, _borne(at, q), strict=True)]
+        torques.append(force)
+    return [force - less for force, less in zip(torques, _borne(at, q), strict=True)]
 
 
 def _borne(at: Any, q: Vector) -> Vector:
@@ -37,9 +37,9 @@ def _borne(at: Any, q: Vector) -> Vector:
     alone, nothing = copy(at), [[at.number(0)] * 3] * 3
     alone.matter = [
         [
-            at.matter_of(one.mass * at.number(part.gravcomp), one.centre, nothing)
-            for one, part in zip(own, body.parts, strict=False)
+            at.matter_of(share.mass * at.number(part.gravcomp), share.centre, nothing)
+            for share, part in zip(parts_of_body, body.parts, strict=False)
         ]
-        for own, body in zip(at.matter, at.mechanism.bodies, strict=True)
+        for parts_of_body, body in zip(at.matter, at.mechanism.bodies, strict=True)
     ]
     return list(alone.forces(q, at.nothing, at.nothing, True, False))

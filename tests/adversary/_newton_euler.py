@@ -21,7 +21,7 @@ from symgen.reference.precision import Array
 from symgen.vocabulary.arrays import ALL_ROWS
 from symgen.vocabulary.poses import Angle, Pose, Shift, Slide
 from tests.adversary import _drives, _on_request
-from tests.adversary._steps import euler, parted, runge_kutta, stepped
+from tests.adversary._steps import difference, euler, runge_kutta, stepped
 
 Ball = Any
 Vector = list[Ball]
@@ -52,7 +52,7 @@ def vector(values: Sequence[Any]) -> Vector:
 
 
 def plus(*vectors: Vector) -> Vector:
-    return [sum(one, flint.arb(0)) for one in zip(*vectors, strict=True)]
+    return [sum(components, flint.arb(0)) for components in zip(*vectors, strict=True)]
 
 
 def scaled(factor: Ball, a: Vector) -> Vector:
@@ -111,7 +111,7 @@ def radians(angle: Angle) -> Ball:
 STILL = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
-def placed(pose: Pose) -> tuple[Turned, Vector]:
+def pose_of(pose: Pose) -> tuple[Turned, Vector]:
     R, p = [vector(row) for row in STILL], vector((0, 0, 0))
     for step in pose:
         if isinstance(step, Shift):
@@ -174,12 +174,14 @@ class Recursion:
         ]
         self.n = mechanism.nv
         self.axes = [unit(vector(joint.axis)) for joint in mechanism.joints]
-        self.poses = [placed(joint.pose) for joint in mechanism.joints]
+        self.poses = [pose_of(joint.pose) for joint in mechanism.joints]
         self.columns = [
             self._columns(joint, axis)
             for joint, axis in zip(mechanism.joints, self.axes, strict=True)
         ]
-        self.matter = [[self._carried(part) for part in body.parts] for body in mechanism.bodies]
+        self.matter = [
+            [self._matter_of_part(part) for part in body.parts] for body in mechanism.bodies
+        ]
         self.nothing = vector([0] * self.n)
         if (
             payload is not None
@@ -221,9 +223,12 @@ class Recursion:
 
     def _twist(self, i: int, v: Vector) -> tuple[Vector, Vector]:
         """(angular, linear) that a joint's velocities v (NV,) make."""
-        own = v[self.mechanism.v_slices[i]]
+        rates = v[self.mechanism.v_slices[i]]
         angular, linear = (
-            [scaled(rate, column[part]) for rate, column in zip(own, self.columns[i], strict=True)]
+            [
+                scaled(rate, column[part])
+                for rate, column in zip(rates, self.columns[i], strict=True)
+            ]
             for part in (0, 1)
         )
         return plus(*angular), plus(*linear)
@@ -231,34 +236,34 @@ class Recursion:
     def advanced(self, q: Vector, k: int, step: Ball) -> Vector:
         """q at which velocity k has been at work for a while: to the first order, which is all that differences need."""
         i, of = self.mechanism.dofs[k]
-        kind, first, found = (
+        kind, first, coordinates = (
             self.mechanism.joints[i].kind,
             self.mechanism.q_slices[i].start,
             list(q),
         )
         if kind not in ALONG:
             return [x + step if n == first + of else x for n, x in enumerate(q)]
-        own, (spin, slide) = (
+        joint_axes, (spin, slide) = (
             q[self.mechanism.q_slices[i]],
             (scaled(step, part) for part in self.columns[i][of]),
         )
-        shifted = out(self._moved(i, own)[0], slide)
+        shifted = out(self._moved(i, joint_axes)[0], slide)
         if kind == "planar":
             change = [shifted[0], shifted[1], spin[2]]
         else:
-            x, y, z, w = own[-4:]
+            x, y, z, w = joint_axes[-4:]
             half = scaled(ball(Fraction(1, 2)), spin)
             turned = [*plus(scaled(w, half), cross([x, y, z], half)), -dot([x, y, z], half)]
             change = turned if kind == "spherical" else [*shifted, *turned]
-        found[self.mechanism.q_slices[i]] = plus(own, change)
-        return found
+        coordinates[self.mechanism.q_slices[i]] = plus(joint_axes, change)
+        return coordinates
 
     def matter_of(self, mass: Ball, centre: Vector, moments: Turned) -> Matter:
         """A body's own, about its centre in its axes."""
         return Matter(mass, centre, moments)
 
-    def _carried(self, part: Any) -> Matter:
-        R, centre = placed(part.pose)
+    def _matter_of_part(self, part: Any) -> Matter:
+        R, centre = pose_of(part.pose)
         return Matter(
             ball(part.mass), centre, product(product(R, full(vector(part.moments))), columns(R))
         )
@@ -267,7 +272,7 @@ class Recursion:
         """Ten numbers about the link's own frame; moments are taken to the centre."""
         m, *rest = self.state["payload"]
         c, tensor = rest[:3], full(rest[3:])
-        R, p = placed(pose)
+        R, p = pose_of(pose)
         about = [
             [tensor[r][k] - m * ((dot(c, c) if r == k else 0) - c[r] * c[k]) for k in range(3)]
             for r in range(3)
@@ -319,21 +324,22 @@ class Recursion:
         borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
         for i in reversed(range(len(moved))):
             here, (moment, force) = moved[i], borne[i]
-            for one in self.matter[i]:
-                c = one.centre
+            for matter in self.matter[i]:
+                c = matter.centre
                 F = scaled(
-                    one.mass,
+                    matter.mass,
                     plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))),
                 )
                 N = plus(
-                    out(one.moments, here.spinning), cross(here.spin, out(one.moments, here.spin))
+                    out(matter.moments, here.spinning),
+                    cross(here.spin, out(matter.moments, here.spin)),
                 )
                 moment, force = plus(moment, N, cross(c, F)), plus(force, F)
             for k, on in enumerate(self.pushing):
                 if not pushed or on.body != i:
                     continue
-                (R, p), own = placed(on.pose), self.state["wrench"][6 * k :]
-                n, f = out(R, own[:3]), out(R, own[3:6])
+                (R, p), wrench = pose_of(on.pose), self.state["wrench"][6 * k :]
+                n, f = out(R, wrench[:3]), out(R, wrench[3:6])
                 moment, force = (
                     plus(moment, scaled(ball(-1), plus(n, cross(p, f)))),
                     plus(force, scaled(ball(-1), f)),
@@ -364,8 +370,8 @@ class Recursion:
             self.forces(q, self.nothing, vector([int(i == k) for i in range(self.n)]), False, False)
             for k in range(self.n)
         ]
-        for k, own in enumerate(_drives.armature(self) if rotors else []):
-            rows[k][k] += own
+        for k, inertia in enumerate(_drives.armature(self) if rotors else []):
+            rows[k][k] += inertia
         return flint.arb_mat(self.n, self.n, [x for row in rows for x in row])
 
     @cached_property
@@ -383,8 +389,8 @@ class Recursion:
     def driven(self, q: Vector, v: Vector, a: Vector) -> Vector:
         """Inverse dynamics, drives at work."""
         return [
-            f + own * x + more
-            for f, own, x, more in zip(
+            f + joint_force * x + more
+            for f, joint_force, x, more in zip(
                 self.forces(q, v, a, True, True),
                 _drives.armature(self),
                 a,
@@ -403,7 +409,7 @@ class Recursion:
     @cached_property
     def twists(self) -> Turned:
         """Columns of the Jacobian of the frame: its velocity for a unit of each joint's, angular part first, in base axes."""
-        on, found = self.mechanism.frame(str(self.links["frame"])), []
+        on, twists = self.mechanism.frame(str(self.links["frame"])), []
         moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
         path, body = set(), on.body
         while body != BASE:
@@ -415,20 +421,20 @@ class Recursion:
             spin, along = (out(R, part) for part in self.columns[i][of])
             lever = plus(point, scaled(ball(-1), origin))
             both = [*spin, *plus(along, cross(spin, lever))]
-            found.append(both if i in path else vector([0] * 6))
-        return found
+            twists.append(both if i in path else vector([0] * 6))
+        return twists
 
     def seat(self, moved: Sequence[Moved]) -> tuple[Turned, Vector]:
         """Pose of the frame in the base."""
         on = self.mechanism.frame(str(self.links["frame"]))
-        R, p = placed(on.pose)
+        R, p = pose_of(on.pose)
         if on.body == BASE:
             return R, p
         S, s = moved[on.body].seat
         return product(S, R), plus(s, out(S, p))
 
     def gradient(self) -> Vector:
-        inverse, found = self.M.inv(), []
+        inverse, columns = self.M.inv(), []
         for i in range(self.n):
             up, down = (
                 self.mass(self.advanced(self.state["q"], i, step))
@@ -436,10 +442,10 @@ class Recursion:
             )
             slope = (up - down) * (1 / (2 * ball(STEP)))
             traced = sum(((inverse * slope)[k, k] for k in range(self.n)), flint.arb(0))
-            found.append(
+            columns.append(
                 flint.arb(0) if traced.contains(0) else traced
             )  # of what does not change, a difference leaves a radius
-        return found
+        return columns
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
         """Results of a function of `symgen.vocabulary.functions` by name, flat."""
@@ -449,8 +455,8 @@ class Recursion:
         moved = self.outward(self.state["q"], self.v, self.accelerations, False)
         alpha = [
             x
-            for one in moved
-            for x in (*out(one.seat[0], one.spinning), *out(one.seat[0], one.pull))
+            for link in moved
+            for x in (*out(link.seat[0], link.spinning), *out(link.seat[0], link.pull))
         ]
         return {"alpha": alpha, "alpha_tip": self._tip(moved)}
 
@@ -462,9 +468,9 @@ class Recursion:
         on = self.mechanism.frame(str(self.links["frame"]))
         if on.body == BASE:
             return vector([0] * 6)
-        (_, p), one = placed(on.pose), moved[on.body]
-        swung = plus(one.pull, cross(one.spinning, p), cross(one.spin, cross(one.spin, p)))
-        return [*out(one.seat[0], one.spinning), *out(one.seat[0], swung)]
+        (_, p), link = pose_of(on.pose), moved[on.body]
+        swung = plus(link.pull, cross(link.spinning, p), cross(link.spin, cross(link.spin, p)))
+        return [*out(link.seat[0], link.spinning), *out(link.seat[0], swung)]
 
     def between(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, True)
@@ -472,9 +478,9 @@ class Recursion:
         return {
             "F": [
                 x
-                for one, both in zip(moved, borne, strict=True)
+                for link, both in zip(moved, borne, strict=True)
                 for part in both
-                for x in out(one.seat[0], part)
+                for x in out(link.seat[0], part)
             ],
             "a": self.accelerations,
         }
@@ -483,7 +489,7 @@ class Recursion:
 
     @cached_property
     def total(self) -> Ball:
-        return sum((one.mass for own in self.matter for one in own), flint.arb(0))
+        return sum((part.mass for parts in self.matter for part in parts), flint.arb(0))
 
     @cached_property
     def centre(self) -> Vector:
@@ -494,9 +500,9 @@ class Recursion:
             plus(
                 vector([0] * 3),
                 *(
-                    scaled(one.mass, plus(at.seat[1], out(at.seat[0], one.centre)))
-                    for at, own in zip(moved, self.matter, strict=True)
-                    for one in own
+                    scaled(part.mass, plus(at.seat[1], out(at.seat[0], part.centre)))
+                    for at, parts in zip(moved, self.matter, strict=True)
+                    for part in parts
                 ),
             ),
         )
@@ -543,7 +549,7 @@ def _pose(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
 
 
 def _poses(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
-    seats = [one.seat for one in at.outward(q, at.nothing, at.nothing, False)]
+    seats = [link.seat for link in at.outward(q, at.nothing, at.nothing, False)]
     return {
         "R_links": [x for R, _ in seats for row in R for x in row],
         "p_links": [x for _, p in seats for x in p],
@@ -557,9 +563,9 @@ def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
         "U": [
             sum(
                 (
-                    -one.mass * dot(down, plus(here.seat[1], out(here.seat[0], one.centre)))
-                    for here, own in zip(moved, at.matter, strict=True)
-                    for one in own
+                    -part.mass * dot(down, plus(here.seat[1], out(here.seat[0], part.centre)))
+                    for here, parts in zip(moved, at.matter, strict=True)
+                    for part in parts
                 ),
                 flint.arb(0),
             )
@@ -594,7 +600,9 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
         "T": [
             (
                 dot_n(at.v, at.forces(q, at.nothing, at.v, False, False))
-                + sum(own * v * v for own, v in zip(_drives.armature(at), at.v, strict=True))
+                + sum(
+                    inertia * v * v for inertia, v in zip(_drives.armature(at), at.v, strict=True)
+                )
             )
             / 2
         ]
@@ -606,7 +614,7 @@ ANSWERS: dict[str, Callable[[Recursion, Vector], dict[str, list[Ball]]]] = {
     },
     "centroidal_momentum_rate": lambda at, _: {"hdot": at.pushed(at.v, at.state["a"])},
     "integrate": lambda at, _: {"q_next": stepped(at)},
-    "difference": lambda at, _: {"delta": parted(at)},
+    "difference": lambda at, _: {"delta": difference(at)},
     **_on_request.ANSWERS,
     "step": lambda at, _: dict(zip(("q_next", "v_next"), euler(at), strict=True)),
     "step_rk4": lambda at, _: dict(zip(("q_next", "v_next"), runge_kutta(at), strict=True)),
@@ -623,7 +631,7 @@ def answers(
 ) -> dict[str, Array]:
     """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
     count = len(states["q"])
-    found: dict[str, list[Any]] = {name: [] for name in shapes}
+    columns: dict[str, list[Any]] = {name: [] for name in shapes}
     with flint.ctx.workdps(digits):
         for k in range(count):
             here = Recursion(
@@ -632,5 +640,5 @@ def answers(
             for name, shape in shapes.items():
                 entries = np.empty(len(here[name]), dtype=object)
                 entries[:] = here[name]
-                found[name].append(entries.reshape(shape))
-    return {name: np.stack(each) for name, each in found.items()}
+                columns[name].append(entries.reshape(shape))
+    return {name: np.stack(each) for name, each in columns.items()}

@@ -28,13 +28,13 @@ def _ball(x: Fraction | int) -> Ball:
     return flint.arb(flint.fmpq(Fraction(x).numerator, Fraction(x).denominator))
 
 
-def _settled(x: Ball) -> Ball:
+def _zero_if_contained(x: Ball) -> Ball:
     """Of what does not change, a difference leaves a radius."""
     return flint.arb(0) if x.contains(0) else x
 
 
 def _slope(up: Vector, down: Vector, step: Ball) -> Vector:
-    return [_settled((a - b) / (2 * step)) for a, b in zip(up, down, strict=True)]
+    return [_zero_if_contained((a - b) / (2 * step)) for a, b in zip(up, down, strict=True)]
 
 
 def _rows(columns: list[Vector]) -> Vector:
@@ -52,7 +52,7 @@ def _along(v: Vector, k: int, step: Ball) -> Vector:
 
 def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
     """Columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a) of a `Recursion`."""
-    q, v, step, one = at.state["q"], at.v, _ball(STEP), _ball(1)
+    q, v, step, unit = at.state["q"], at.v, _ball(STEP), _ball(1)
     by_q = [
         _slope(
             *(at.forces(at.advanced(q, k, sign * step), v, a, True, True) for sign in (1, -1)), step
@@ -60,7 +60,7 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
         for k in range(at.n)
     ]
     by_v = [
-        _slope(*(at.forces(q, _along(v, k, sign * one), a, True, True) for sign in (1, -1)), one)
+        _slope(*(at.forces(q, _along(v, k, sign * unit), a, True, True) for sign in (1, -1)), unit)
         for k in range(at.n)
     ]
     if at.mechanism.undriven is not at.mechanism:  # friction is no square of rates
@@ -73,8 +73,8 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
             for k in range(at.n)
         ]
         by_q, by_v = (
-            [[x + y for x, y in zip(*both, strict=True)] for both in zip(one, more, strict=True)]
-            for one, more in ((by_q, of_q), (by_v, of_v))
+            [[x + y for x, y in zip(*both, strict=True)] for both in zip(unit, more, strict=True)]
+            for unit, more in ((by_q, of_q), (by_v, of_v))
         )
     return by_q, by_v
 
@@ -95,39 +95,39 @@ def forward_dynamics(at: Any) -> dict[str, Vector]:
 
 def coriolis(at: Any) -> Vector:
     """C of the connection without torsion, E_k to E_j less E_j to E_k being their bracket: ½ ∂(C v)/∂v + ½ M [v, E_j]."""
-    q, v, one = at.state["q"], at.v, _ball(1)
-    found = []
+    q, v, unit = at.state["q"], at.v, _ball(1)
+    rows = []
     for j in range(at.n):
         up, down = (
-            at.forces(q, _along(v, j, sign * one), at.nothing, False, False) for sign in (1, -1)
+            at.forces(q, _along(v, j, sign * unit), at.nothing, False, False) for sign in (1, -1)
         )
         turned = at.mass(q, rotors=False) * flint.arb_mat(at.n, 1, _bracket(at, j))
-        found.append(
+        rows.append(
             [
                 half / 2 + x / 2
-                for half, (x,) in zip(_slope(up, down, one), turned.tolist(), strict=True)
+                for half, (x,) in zip(_slope(up, down, unit), turned.tolist(), strict=True)
             ]
         )
-    return [_settled(x) for x in _rows(found)]
+    return [_zero_if_contained(x) for x in _rows(rows)]
 
 
 def _bracket(at: Any, j: int) -> Vector:
     """[v, E_j] (NV): of a joint without an axis its velocities are twists of its body in its axes, and turn each other."""
-    found = list(at.nothing)
+    entries = list(at.nothing)
     i, of = at.mechanism.dofs[j]
     if at.mechanism.joints[i].type.directed:
-        return found
+        return entries
     (spin, slide), (turning, sliding) = at.columns[i][of], at._twist(i, at.v)
     angular = _cross(turning, spin)
     linear = [x + y for x, y in zip(_cross(turning, slide), _cross(sliding, spin), strict=True)]
-    for place, (about, along) in enumerate(
+    for index, (about, along) in enumerate(
         at.columns[i], at.mechanism.v_slices[i].start
     ):  # unit vectors, at right angles
-        found[place] = sum(
+        entries[index] = sum(
             (x * y for x, y in zip([*angular, *linear], [*about, *along], strict=True)),
             flint.arb(0),
         )
-    return found
+    return entries
 
 
 def _cross(a: Vector, b: Vector) -> Vector:
@@ -139,7 +139,7 @@ def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
 
     A first moment alone is that of a kilogram one metre out, less the kilogram and its moments about the origin.
     """
-    moved, found = at.outward(q, v, a, True), []
+    moved, columns = at.outward(q, v, a, True), []
 
     def column(
         body: int, mass: int, centre: tuple[int, ...], pair: tuple[int, int] | None
@@ -164,15 +164,15 @@ def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
             pair: column(body, 0, (0, 0, 0), pair)
             for pair in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         }
-        found.append(mass)
+        columns.append(mass)
         for k in range(3):
             out = column(body, 1, tuple(int(i == k) for i in range(3)), None)
             about = [seconds[i, i] for i in range(3) if i != k]
-            found.append(
+            columns.append(
                 [x - sum(less, flint.arb(0)) for x, *less in zip(out, mass, *about, strict=True)]
             )
-        found += seconds.values()
-    return [[_settled(x) for x in column] for column in found]
+        columns += seconds.values()
+    return [[_zero_if_contained(x) for x in column] for column in columns]
 
 
 def declared_regressor(at: Any) -> list[Vector]:

@@ -66,7 +66,7 @@ def axis(random: Random, square: bool) -> Vector3:
     )
 
 
-def place(random: Random, square: bool, size: float) -> Pose:
+def random_pose(random: Random, square: bool, size: float) -> Pose:
     """A pose of up to three steps: nothing, a shift, turns about axes of any length, a slide."""
     steps: list[Shift | Turn | Slide] = []
     if random.random() < 0.85:
@@ -146,7 +146,7 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
     joints, bodies, frames = [], [], []
     before: Vector3 = Z_AXIS
     for i, kind in enumerate(names):
-        at = place(random, square, reach if i else random.choice((reach, 0.0001, 1000.0)))
+        at = random_pose(random, square, reach if i else random.choice((reach, 0.0001, 1000.0)))
         along = Z_AXIS if flat else before if random.random() < 0.25 else axis(random, square)
         if flat:
             at, along = (
@@ -177,7 +177,7 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
         bodies.append(Body(f"b{i}", parts))
         frames.append(Frame(f"b{i}", i))
     tool = random.randrange(n)
-    frames += [Frame("base", BASE), Frame("tool", tool, place(random, square, reach))]
+    frames += [Frame("base", BASE), Frame("tool", tool, random_pose(random, square, reach))]
     down = random.random()
     pull: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
     if down < 0.15:
@@ -198,10 +198,11 @@ def driven(random: Random, made: Mechanism) -> Mechanism:
         replace(
             body,
             parts=tuple(
-                replace(part, gravcomp=one) for part, one in zip(body.parts, own, strict=True)
+                replace(part, gravcomp=fraction)
+                for part, fraction in zip(body.parts, fractions, strict=True)
             ),
         )
-        for body, own in zip(made.bodies, share, strict=True)
+        for body, fractions in zip(made.bodies, share, strict=True)
     ]
     return replace(made, joints=joints, bodies=tuple(bodies))
 
@@ -210,15 +211,15 @@ def drive(random: Random, joint: Joint) -> Drive:
     """None in half of the cases."""
     if random.random() < 0.5:
         return NO_DRIVE
-    found = Drive(
+    drive_drawn = Drive(
         *(
             abs(decimal(random, size)) if random.random() < 0.6 else Fraction(0)
             for size in (0.1, 2, 3, 50)
         )
     )
     if (joint.type.nq, joint.type.nv) != (1, 1):
-        return replace(found, stiffness=Fraction(0))
-    return replace(found, rest=decimal(random, 1)) if found.stiffness else found
+        return replace(drive_drawn, stiffness=Fraction(0))
+    return replace(drive_drawn, rest=decimal(random, 1)) if drive_drawn.stiffness else drive_drawn
 
 
 def limits(random: Random) -> Limits:
@@ -259,12 +260,12 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
     )
 
 
-def told(made: Mechanism) -> str:
+def as_python(made: Mechanism) -> str:
     """Everything that it declares, as Python that makes it again: what a case is kept by."""
 
     def of(value: object) -> str:
         if isinstance(value, tuple):
-            return "(" + "".join(of(one) + ", " for one in value) + ")"
+            return "(" + "".join(of(element) + ", " for element in value) + ")"
         if isinstance(value, Fraction):
             return f"Fraction({str(value)!r})"
         if value is None or isinstance(value, str | int):

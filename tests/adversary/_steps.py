@@ -13,30 +13,34 @@ Ball = flint.arb
 
 def stepped(at: Any) -> list[Ball]:
     """q (NQ,) of a `Recursion` after its dt."""
-    (dt,), q, v, found = at.state["dt"], at.state["q"], at.state["v"], []
+    (dt,), q, v, coordinates = at.state["dt"], at.state["q"], at.state["v"], []
     for i, (joint, of_q, of_v) in enumerate(
         zip(at.mechanism.joints, at.mechanism.q_slices, at.mechanism.v_slices, strict=True)
     ):
-        own, rates = list(q[of_q]), [rate * dt for rate in v[of_v]]
+        increments, rates = list(q[of_q]), [rate * dt for rate in v[of_v]]
         if joint.type.along is None:
-            found += [x + step for x, step in zip(own, rates, strict=True)]
+            coordinates += [x + step for x, step in zip(increments, rates, strict=True)]
             continue
         (a, b, c), slide = at._twist(i, [rate * dt for rate in v])
         spin = flint.arb_mat(
             [[0, -c, b, slide[0]], [c, 0, -a, slide[1]], [-b, a, 0, slide[2]], [0] * 4]
         ).exp()
-        behind = [sum(x * spin[k, 3] for k, x in enumerate(row)) for row in at._moved(i, own)[0]]
+        behind = [
+            sum(x * spin[k, 3] for k, x in enumerate(row)) for row in at._moved(i, increments)[0]
+        ]
         if joint.kind == "planar":
-            found += [own[0] + behind[0], own[1] + behind[1], own[2] + c]
+            coordinates += [increments[0] + behind[0], increments[1] + behind[1], increments[2] + c]
             continue
         if joint.kind == "free":
-            found += [x + step for x, step in zip(own, behind, strict=False)]
+            coordinates += [x + step for x, step in zip(increments, behind, strict=False)]
         turned = (
             flint.arb_mat([[0, c, -b, a], [-c, 0, a, b], [b, -a, 0, c], [-a, -b, -c, 0]])
             * Ball("0.5")
         ).exp()
-        found += [x for (x,) in (turned * flint.arb_mat([[x] for x in own[-4:]])).tolist()]
-    return found
+        coordinates += [
+            x for (x,) in (turned * flint.arb_mat([[x] for x in increments[-4:]])).tolist()
+        ]
+    return coordinates
 
 
 def elsewhere(at: Any, q: list[Ball], v: list[Ball], dt: Ball) -> Any:
@@ -63,7 +67,9 @@ def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
 
     def of(*terms: tuple[str, list[Ball]]) -> list[Ball]:
         """A sum, each with its share as a fraction."""
-        shares = [Ball(one.partition("/")[0]) / Ball(one.partition("/")[2]) for one, _ in terms]
+        shares = [
+            Ball(weight.partition("/")[0]) / Ball(weight.partition("/")[2]) for weight, _ in terms
+        ]
         pairs = [(share, values) for share, (_, values) in zip(shares, terms, strict=True)]
         return [sum((share * values[i] for share, values in pairs), Ball(0)) for i in range(len(v))]
 
@@ -81,8 +87,10 @@ def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
 
 def crossed(at: Any, x: list[Ball], y: list[Ball]) -> list[Ball]:
     """What two twists of a joint make of each other, as velocities (NV,): one turns the other, ω × ω' and ω × u' − ω' × u."""
-    found = [Ball(0) for _ in x]
-    for i, (joint, own) in enumerate(zip(at.mechanism.joints, at.mechanism.v_slices, strict=True)):
+    entries = [Ball(0) for _ in x]
+    for i, (joint, v_slice) in enumerate(
+        zip(at.mechanism.joints, at.mechanism.v_slices, strict=True)
+    ):
         if joint.type.along is None:
             continue
         (w, u), (dw, du) = at._twist(i, x), at._twist(i, y)
@@ -90,26 +98,28 @@ def crossed(at: Any, x: list[Ball], y: list[Ball]) -> list[Ball]:
             _across(w, dw),
             [a - b for a, b in zip(_across(w, du), _across(dw, u), strict=True)],
         )
-        found[own] = [
-            (turning if one.unit == "rad" else sliding)[axis]
-            for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)
+        entries[v_slice] = [
+            (turning if velocity.unit == "rad" else sliding)[axis]
+            for velocity, axis in zip(joint.type.velocities, joint.type.along, strict=True)
         ]
-    return found
+    return entries
 
 
 def _across(a: list[Ball], b: list[Ball]) -> list[Ball]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def parted(at: Any) -> list[Ball]:
-    """delta (NV,) of a `Recursion` from its q to its q_next: the half of a turn φ is the arcsine of |u|, u·F(½, ½; 3/2; u·u); and
-    the way is y = ∫ exp(s φ×) ds ρ, the integral a corner of the exponential of [[φ×, 1], [0, 0]].
+def difference(at: Any) -> list[Ball]:
+    """Return delta (NV,) of a `Recursion` from its q to its q_next.
+
+    Half of the turn φ is the arcsine of |u|: u·F(½, ½; 3/2; u·u).
+    The translation is y = ∫ exp(s φ×) ds ρ; the integral is a corner of the exponential of [[φ×, 1], [0, 0]].
     """
-    found: list[Ball] = []
+    differences: list[Ball] = []
     for i, (joint, of_q) in enumerate(zip(at.mechanism.joints, at.mechanism.q_slices, strict=True)):
         here, there = list(at.state["q"][of_q]), list(at.state["q_next"][of_q])
         if joint.type.along is None:
-            found += [two - one for one, two in zip(here, there, strict=True)]
+            differences += [after - before for before, after in zip(here, there, strict=True)]
             continue
         if joint.kind == "planar":
             half = (there[2] - here[2]) / 2
@@ -118,17 +128,20 @@ def parted(at: Any) -> list[Ball]:
             (x, y, z, w), goal = here[-4:], there[-4:]
             back = flint.arb_mat([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z], [x, y, z, w]])
             quaternion = [
-                one for (one,) in (back * flint.arb_mat([[one] for one in goal])).tolist()
+                component
+                for (component,) in (
+                    back * flint.arb_mat([[component] for component in goal])
+                ).tolist()
             ]
         if float(quaternion[3].mid()) < 0:
-            quaternion = [-one for one in quaternion]
-        square = sum((one * one for one in quaternion[:3]), Ball(0))
+            quaternion = [-component for component in quaternion]
+        square = sum((component * component for component in quaternion[:3]), Ball(0))
         a, b, c = (
-            2 * one * square.hypgeom_2f1(Ball("0.5"), Ball("0.5"), Ball("1.5"))
-            for one in quaternion[:3]
+            2 * component * square.hypgeom_2f1(Ball("0.5"), Ball("0.5"), Ball("1.5"))
+            for component in quaternion[:3]
         )
         if joint.kind == "spherical":
-            found += [a, b, c]
+            differences += [a, b, c]
             continue
         (turn, p), (_, goal) = (at._moved(i, q) for q in (here, there))
         spin = [[0, -c, b], [c, 0, -a], [-b, a, 0]]
@@ -139,6 +152,6 @@ def parted(at: Any) -> list[Ball]:
         gone = flint.arb_mat(
             [[sum((turn[k][n] * (goal[k] - p[k]) for k in range(3)), Ball(0))] for n in range(3)]
         )
-        way = [one for (one,) in V.solve(gone).tolist()]
-        found += [*way[:2], c] if joint.kind == "planar" else [*way, a, b, c]
-    return found
+        way = [component for (component,) in V.solve(gone).tolist()]
+        differences += [*way[:2], c] if joint.kind == "planar" else [*way, a, b, c]
+    return differences

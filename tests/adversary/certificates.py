@@ -95,9 +95,9 @@ class Case:
 
     @cached_property
     def multipliers(self) -> dict[int, Fraction]:
-        known = {floor.row: floor.floor for floor in self.floors if floor.floor is not None}
+        floors = {floor.row: floor.floor for floor in self.floors if floor.floor is not None}
         recognised = Recognition(self.mechanism, self.program, self.options)
-        return multiplier_sizes(recognised, self.ranges.of, known, self.options.payload)
+        return multiplier_sizes(recognised, self.ranges.of, floors, self.options.payload)
 
     @cached_property
     def run(self) -> Runner:
@@ -114,12 +114,12 @@ class Case:
     @cached_property
     def box(self) -> dict[str, tuple[Array, Array]]:
         """The ends of every argument, numbers of the real type that lie within."""
-        real, found = np.dtype(REALS[self.program.real].numpy).type, {}
+        real, box = np.dtype(REALS[self.program.real].numpy).type, {}
         for name, elements in self.ranges.for_program(self.program).items():
-            low = [_inside(real, Fraction(one[0]), np.inf) for one in elements]
-            high = [_inside(real, Fraction(one[1]), -np.inf) for one in elements]
-            found[name] = np.array(low), np.array(high)
-        return found
+            low = [_inside(real, Fraction(element[0]), np.inf) for element in elements]
+            high = [_inside(real, Fraction(element[1]), -np.inf) for element in elements]
+            box[name] = np.array(low), np.array(high)
+        return box
 
     @property
     def size(self) -> int:
@@ -132,29 +132,29 @@ class Case:
 
         Quaternions are of unit length as far as the real type lets them.
         """
-        real, found, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
+        real, states, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
         for name, (low, high) in self.box.items():
             count = _SHARES if name == "payload" else len(low)
-            own = shares[:, at : at + count]
+            share = shares[:, at : at + count]
             at += count
-            found[name] = (
-                _loads(own)
+            states[name] = (
+                _loads(share)
                 if name == "payload"
-                else np.clip((low + own * (high - low)).astype(real).astype(float), low, high)
+                else np.clip((low + share * (high - low)).astype(real).astype(float), low, high)
             )
-        for own in self.turns(found):
-            length = np.sqrt((own * own).sum(axis=1, keepdims=True))
-            own[:] = np.where(
-                length > 0, own / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)
+        for share in self.turns(states):
+            length = np.sqrt((share * share).sum(axis=1, keepdims=True))
+            share[:] = np.where(
+                length > 0, share / np.where(length > 0, length, 1.0), (0.0, 0.0, 0.0, 1.0)
             ).astype(real)
-        return found
+        return states
 
     def true(self, states: States, enter: Callable[[Array], Any]) -> dict[str, Any]:
         """The states that exact answers are for: each quaternion is the one of unit length along what the machine is given."""
-        found = {name: enter(values) for name, values in states.items()}
-        for own in self.turns(found):
-            own[:] = own / np.sqrt((own * own).sum(axis=1))[:, None]
-        return found
+        exact = {name: enter(values) for name, values in states.items()}
+        for turn in self.turns(exact):
+            turn[:] = turn / np.sqrt((turn * turn).sum(axis=1))[:, None]
+        return exact
 
     def turns(self, states: Mapping[str, Any]) -> list[Any]:
         """Views of all unit quaternions among states, (count, 4) each."""
@@ -171,18 +171,18 @@ class Case:
         every = range(len(self.program.rows))
         outputs = (Port("rows", (len(every),), tuple(every)),)
         count = len(next(iter(states.values())))
-        given = {name: [*values.reshape(count, -1).T] for name, values in states.items()}
+        columns = {name: [*values.reshape(count, -1).T] for name, values in states.items()}
         with np.errstate(all="ignore"):
-            found = evaluate(replace(self.program, outputs=outputs), given, numbers)["rows"]
-        return [np.broadcast_to(np.asarray(one), (count,)) for one in found]
+            values = evaluate(replace(self.program, outputs=outputs), columns, numbers)["rows"]
+        return [np.broadcast_to(np.asarray(row), (count,)) for row in values]
 
     def machine(self, states: States) -> list[Any]:
         """In the real type: sines rounded from double, or the library's own."""
         real = np.dtype(REALS[self.program.real].numpy).type
-        sine, cosine = (np.frompyfunc(one, 1, 1) for one in (math.sin, math.cos))
+        sine, cosine = (np.frompyfunc(function, 1, 1) for function in (math.sin, math.cos))
 
-        def through(one: Any) -> Callable[[Any], Any]:
-            return lambda x: np.asarray(one(np.asarray(x, dtype=float)), dtype=real)
+        def through(function: Any) -> Callable[[Any], Any]:
+            return lambda x: np.asarray(function(np.asarray(x, dtype=float)), dtype=real)
 
         numbers = Numbers(
             lambda x: real(REALS[self.program.real].rounded(x)),
@@ -227,10 +227,10 @@ def _inside(real: Any, end: Fraction, inward: float) -> float:
 
 def _loads(shares: Array) -> Array:
     """Ten numbers of six equal point masses within the stated box, padded so that rounding leaves a body."""
-    found = []
-    for own in shares:
-        mass = max(round(5 * own[0] * FINE), 1) / FINE
-        points = (own[1:].reshape(6, 3) * 2 - 1) * 0.19
+    loads = []
+    for share in shares:
+        mass = max(round(5 * share[0] * FINE), 1) / FINE
+        points = (share[1:].reshape(6, 3) * 2 - 1) * 0.19
         spread = points.T @ points * mass / 6
         points *= min(1.0, math.sqrt(0.19 / max(np.trace(spread), 1e-9)))
         spread = points.T @ points * mass / 6
@@ -240,8 +240,8 @@ def _loads(shares: Array) -> Array:
             *points.mean(axis=0),
             *(moments[i, k] for i in range(3) for k in range(i, 3)),
         ]
-        found.append([round(x * FINE) / FINE for x in entries])
-    return np.array(found)
+        loads.append([round(x * FINE) / FINE for x in entries])
+    return np.array(loads)
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------------
@@ -273,10 +273,10 @@ def claims(case: Case, random: Random) -> Iterator[Claim]:
     outputs = [row for port in case.program.outputs for row in port.rows]
     bounded_rows = [
         row
-        for row, one in case.enclosed.items()
+        for row, enclosure in case.enclosed.items()
         if case.program.rows[row].op not in ("const", "input")
-        and np.isfinite(one.error).all()
-        and np.isfinite(one.exact.size).all()
+        and np.isfinite(enclosure.error).all()
+        and np.isfinite(enclosure.exact.size).all()
     ]
     chosen = [row for row in outputs if row in bounded_rows][:EACH] + random.sample(
         bounded_rows, min(EACH, len(bounded_rows))
@@ -319,8 +319,8 @@ def _multiplier(case: Case, row: int, bound: Fraction) -> Claim:
 
 
 def _value(case: Case, row: int) -> Claim:
-    one = case.enclosed[row].exact
-    low, high = Fraction(float(one.lo.min())), Fraction(float(one.hi.max()))
+    exact = case.enclosed[row].exact
+    low, high = Fraction(float(exact.lo.min())), Fraction(float(exact.hi.max()))
     middle, half = (low + high) / 2, max((high - low) / 2, Fraction(1, 10**300))
 
     def exactly(states: States) -> float:
@@ -362,8 +362,8 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
     over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
 
     def bound(states: States) -> Array:
-        found = over if over.everywhere else bounded(case.program, ranges, states, arithmetic)
-        return found.bound[port.name][:, element]
+        bounds = over if over.everywhere else bounded(case.program, ranges, states, arithmetic)
+        return bounds.bound[port.name][:, element]
 
     def share(states: States) -> Array:
         return np.abs(case.closer(states)[row] - case.machine(states)[row]).astype(
@@ -401,8 +401,8 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
         if generation + 1 < GENERATIONS:
             step = 0.5 * 0.75**generation if generation % 3 else 0.3
             children = shares[random.integers(0, KEPT, POPULATION - KEPT)]
-            other = shares[random.integers(0, KEPT, POPULATION - KEPT)]
-            children = np.where(random.random(children.shape) < 0.15, other, children)
+            partners = shares[random.integers(0, KEPT, POPULATION - KEPT)]
+            children = np.where(random.random(children.shape) < 0.15, partners, children)
             moved = random.random(children.shape) < max(0.25, 1.5 / case.size)
             children = np.clip(
                 children + moved * step * random.standard_normal(children.shape), 0, 1
@@ -412,8 +412,8 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
     best = (-1.0, case.states(shares[:1]))
     for k in range(JUDGED):
         states = case.states(shares[k : k + 1])
-        found = claim.exactly(states)
-        best = (found, states) if found > best[0] or found != found else best
+        exact = claim.exactly(states)
+        best = (exact, states) if exact > best[0] or exact != exact else best
     return best
 
 
@@ -433,7 +433,9 @@ def _case(random: Random) -> Case | None:
         options, text = _robots.options(random, made)
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
-        derivative = _differentials.some(random, function, _differentials.felt(made, options))
+        derivative = _differentials.some(
+            random, function, _differentials.relevant_arguments(made, options)
+        )
         program = build.build_program(
             made,
             derivative if derivative and random.random() < DERIVED else function,
@@ -458,7 +460,7 @@ def _attacked(case: Case, random: Random, seed: str) -> Iterator[Failure | None]
         yield Failure(
             f"{claim.what}, but {reached!r} of that {claim.kind} is reached ({label})",
             {
-                "robot.py": _robots.told(case.mechanism),
+                "robot.py": _robots.as_python(case.mechanism),
                 "state.txt": where,
                 "asked.txt": label + "\n",
             },

@@ -81,10 +81,16 @@ class Folder:
 
     @property
     def files(self) -> dict[str, str | bytes]:
-        found: dict[str, str | bytes] = {
-            one.name: one.read_bytes() for one in self.path.iterdir() if one.suffix in (".c", ".h")
+        contents: dict[str, str | bytes] = {
+            path.name: path.read_bytes()
+            for path in self.path.iterdir()
+            if path.suffix in (".c", ".h")
         }
-        return {**found, "robot.py": _robots.told(self.mechanism), "asked.txt": self.what + "\n"}
+        return {
+            **contents,
+            "robot.py": _robots.as_python(self.mechanism),
+            "asked.txt": self.what + "\n",
+        }
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -95,19 +101,22 @@ def tries(seed: int) -> Iterator[Failure | None]:
             folder = _generated(random, Path(place) / "folder")
             if folder is None:
                 continue
-            found = [name for name in COMPILERS if shutil.which(name)] or ["cc"]
+            compilers = [name for name in COMPILERS if shutil.which(name)] or ["cc"]
             builds = [
-                (name, level, *native) for name in found for level in LEVELS for native in NATIVE
+                (name, level, *native)
+                for name in compilers
+                for level in LEVELS
+                for native in NATIVE
             ]
             for words in random.sample(builds, 6):
                 yield _built(folder, words, OFF, the_same=True)
             yield _built(
                 folder,
-                (random.choice(found), random.choice(LEVELS)),
+                (random.choice(compilers), random.choice(LEVELS)),
                 random.choice(CONTRACTED),
                 the_same=False,
             )
-            yield _loosened(folder, (random.choice(found), *random.choice(LOOSE)))
+            yield _loosened(folder, (random.choice(compilers), *random.choice(LOOSE)))
 
 
 def _generated(random: Random, path: Path) -> Folder | None:
@@ -117,15 +126,19 @@ def _generated(random: Random, path: Path) -> Folder | None:
     options, text = _robots.options(random, made)
     asked = random.sample([*FUNCTIONS], 2)
     sloped = [
-        _differentials.some(random, one, _differentials.felt(made, options), ("jvp", "vjp"))
-        for one in asked
+        _differentials.some(
+            random, function, _differentials.relevant_arguments(made, options), ("jvp", "vjp")
+        )
+        for function in asked
     ]
     asked = [
-        other if other is not None and random.random() < DERIVED else one
-        for one, other in zip(asked, sloped, strict=True)
+        slopes if slopes is not None and random.random() < DERIVED else function
+        for function, slopes in zip(asked, sloped, strict=True)
     ]
     try:
-        asked = [one for one in asked if build.refusal(made, one, options.payload) is None]
+        asked = [
+            function for function in asked if build.refusal(made, function, options.payload) is None
+        ]
         symgen.generate(
             made,
             path,
@@ -140,7 +153,9 @@ def _generated(random: Random, path: Path) -> Folder | None:
             trig=text.trig,
             checked=text.checked,
         )
-        programs = {one: build.build_program(made, one, None, options) for one in asked}
+        programs = {
+            function: build.build_program(made, function, None, options) for function in asked
+        }
     except SymgenError:
         return None
     what = f"{made.name}: {', '.join(asked)} with {options} and {text}"
@@ -164,7 +179,7 @@ def _built(
     """The verdict on one build, and whether its bits are those of the first one. The self-test is called in the library."""
     said = f"{' '.join((*words, *contraction))} of {folder.what}"
     library = f"build{len(list(folder.path.glob('*.so')))}.so"
-    sources = sorted(one.name for one in folder.path.glob("*.c"))
+    sources = sorted(path.name for path in folder.path.glob("*.c"))
     whole = _run(
         folder, *words, *contraction, "-std=c99", *WARNINGS, *TEST, *sources, "-o", library, "-lm"
     )
@@ -175,9 +190,9 @@ def _built(
         return Failure(f"the self-test fails: {said}", folder.files)
     if not the_same:
         return None
-    found = _bits(folder, loaded)
-    folder.first = folder.first or found
-    wrong = [function for function, bits in found.items() if bits != folder.first[function]]
+    bits = _bits(folder, loaded)
+    folder.first = folder.first or bits
+    wrong = [function for function, bits in bits.items() if bits != folder.first[function]]
     return (
         Failure(
             f"{', '.join(wrong)} has other bits than the first build gave: {said}", folder.files
@@ -189,7 +204,7 @@ def _built(
 
 def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
     """Whether leave to change sums is refused by the text, in words that name it, or seen by the self-test."""
-    sources = sorted(one.name for one in folder.path.glob("*.c"))
+    sources = sorted(path.name for path in folder.path.glob("*.c"))
     said = _run(folder, *words, "-std=c99", *TEST, *sources, "-o", "loose.so", "-lm")
     if said is not None:
         return (
@@ -223,7 +238,7 @@ def _run(folder: Folder, *words: str) -> str | None:
 
 def _bits(folder: Folder, loaded: ctypes.CDLL) -> dict[str, bytes]:
     """Every result of every function at the states, as it lies in memory."""
-    found = {}
+    bits = {}
     target = Target(folder.name, folder.mechanism.nq, folder.mechanism.nv, TextOptions())
     for function, program in folder.programs.items():
         call, real, gathered = (
@@ -232,12 +247,12 @@ def _bits(folder: Folder, loaded: ctypes.CDLL) -> dict[str, bytes]:
             b"",
         )
         for k in range(STATES):
-            given = [
+            c_arguments = [
                 np.ascontiguousarray(folder.states[port.name][k].reshape(-1), dtype=real)
                 for port in program.inputs
             ]
             out = [np.zeros(port.size, dtype=real) for port in program.outputs]
-            call(*(ctypes.c_void_p(one.ctypes.data) for one in (*given, *out)))
-            gathered += b"".join(one.tobytes() for one in out)
-        found[function] = gathered
-    return found
+            call(*(ctypes.c_void_p(array.ctypes.data) for array in (*c_arguments, *out)))
+            gathered += b"".join(array.tobytes() for array in out)
+        bits[function] = gathered
+    return bits

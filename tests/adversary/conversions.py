@@ -17,7 +17,7 @@ from symgen.description.writers import writers
 from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.support.errors import RequestError, SymgenError
 from tests.adversary import Failure, _robots
-from tests.shared.same_robot import SAME, as_told, differ
+from tests.shared.same_robot import SAME, differ, load_with_remedies
 
 WORD = "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is left out."
 
@@ -35,7 +35,7 @@ _OTHERWISE = (
 def tries(seed: int) -> Iterator[Failure | None]:
     random = Random(f"conversions {seed}")
     while True:
-        made = drawn(random)
+        made = draw_mechanism(random)
         for format_ in writers():
             yield attacked(made, format_)
 
@@ -48,10 +48,10 @@ def attacked(made: Mechanism, format_: str) -> Failure | None:
         return None
     except Exception as error:  # a traceback is a failure, whatever it is of
         return _failure(made, format_, f"{type(error).__name__}: {error}")
-    if any(other in sentence for other in _OTHERWISE for sentence in text.left_out):
+    if any(reason in sentence for reason in _OTHERWISE for sentence in text.left_out):
         return None
     try:
-        apart = differ(_sayable(made, format_), as_told(text.text, text.left_out))
+        apart = differ(_sayable(made, format_), load_with_remedies(text.text, text.left_out))
     except (SymgenError, AssertionError) as error:
         return _failure(made, format_, str(error), text.text)
     return (
@@ -61,7 +61,7 @@ def attacked(made: Mechanism, format_: str) -> Failure | None:
     )
 
 
-def drawn(random: Random) -> Mechanism:
+def draw_mechanism(random: Random) -> Mechanism:
     """A mechanism of `_robots` with drives at some joints, some weight borne, and seldom a joint that follows another."""
     made = _robots.mechanism(random)
     joints = list(made.joints)
@@ -92,7 +92,7 @@ def _sayable(made: Mechanism, format_: str) -> Mechanism:
 
 
 def _failure(made: Mechanism, format_: str, sentence: str, text: str = "") -> Failure:
-    files = {"robot.py": _robots.told(made), "robot.toml": to_toml(made)}
+    files = {"robot.py": _robots.as_python(made), "robot.toml": to_toml(made)}
     return Failure(
         f"as {format_}: {sentence}", files | ({f"written.{format_}": text} if text else {})
     )

@@ -46,9 +46,9 @@ class Broken(Exception):
 def tries(seed: int) -> Iterator[Failure | None]:
     """One kill a step, or a few."""
     random = Random(seed)
-    place = Path(tempfile.mkdtemp(prefix="symgen-crashes-"))
+    folder = Path(tempfile.mkdtemp(prefix="symgen-crashes-"))
     try:
-        attack = Attack(random, place)
+        attack = Attack(random, folder)
         while True:
             try:
                 attack.step()
@@ -58,18 +58,18 @@ def tries(seed: int) -> Iterator[Failure | None]:
                 OSError,
                 ValueError,
             ) as broken:  # what cannot be read is not whole either
-                yield Failure(f"{attack.what}: {broken}", tree(place / "here"))
+                yield Failure(f"{attack.what}: {broken}", tree(folder / "here"))
                 attack.start()
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Attack:
     """A folder of symgen's with files of the user's in it, and what is known of both."""
 
-    def __init__(self, random: Random, place: Path) -> None:
-        self.random, self.place, self.what = random, place, ""
-        self.folder = place / "here" / "arm"
+    def __init__(self, random: Random, folder: Path) -> None:
+        self.random, self.place, self.what = random, folder, ""
+        self.folder = folder / "here" / "arm"
         self.work = self.folder.with_name(".arm.symgen")
         self.texts: list[Tree] = []
         self.mine: Tree = {}
@@ -77,13 +77,13 @@ class Attack:
             with contextlib.redirect_stdout(
                 io.StringIO()
             ):  # once here, so that a fork has loaded all that it needs
-                cli.main(words(place / "whole", request))
-            self.texts.append(tree(place / "whole"))
+                cli.main(words(folder / "whole", request))
+            self.texts.append(tree(folder / "whole"))
         begun = time.monotonic()
-        self.expect(command(words(place / "whole", REQUESTS[0])))
+        self.expect(command(words(folder / "whole", REQUESTS[0])))
         self.seconds = time.monotonic() - begun
         begun = time.monotonic()
-        self.expect(Process(words(place / "whole", REQUESTS[0])))
+        self.expect(Process(words(folder / "whole", REQUESTS[0])))
         self.process_seconds = time.monotonic() - begun
         self.start()
 
@@ -216,13 +216,13 @@ class Attack:
         """The folder is one of the whole ones, and no file of the user's is missing but for what the next run brings back."""
         if not self.folder.is_dir():
             raise Broken("the folder is gone")
-        found = tree(self.folder)
-        rest = {name: text for name, text in found.items() if name not in self.mine}
+        files = tree(self.folder)
+        rest = {name: text for name, text in files.items() if name not in self.mine}
         if rest not in self.texts:
-            raise Broken(f"the folder is neither the old nor the new one; it holds {sorted(found)}")
+            raise Broken(f"the folder is neither the old nor the new one; it holds {sorted(files)}")
         aside = [tree(self.work / name) for name in ("old", "new") if (self.work / name).is_dir()]
         for name, text in self.mine.items():
-            if text not in (found.get(name), *(one.get(name) for one in aside)):
+            if text not in (files.get(name), *(files_aside.get(name) for files_aside in aside)):
                 raise Broken(f"the user's {name} is lost")
 
     def finish(self) -> None:
@@ -253,14 +253,14 @@ def words(folder: Path, request: tuple[str, ...]) -> list[str]:
 
 def tree(folder: Path) -> Tree:
     """Every file below, by name; a link by where it leads."""
-    found: Tree = {}
-    for place, _, names in os.walk(folder):
-        for path in (Path(place) / name for name in names):
+    files: Tree = {}
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent) / name for name in names):
             with contextlib.suppress(FileNotFoundError):
-                found[str(path.relative_to(folder))] = (
+                files[str(path.relative_to(folder))] = (
                     os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
                 )
-    return found
+    return files
 
 
 class Process:
@@ -334,9 +334,9 @@ def met(arguments: list[str], at: int, number: int, exchanging: bool) -> int:
         finally:
             os.kill(os.getpid(), number)
 
-    def replace(*given: Any) -> None:
+    def replace(*arguments: Any) -> None:
         with watched(at, meet, WRITES, exchanging):
-            original(*given)
+            original(*arguments)
 
     writing.replace_folder = replace
     return cli.main(arguments)

@@ -52,11 +52,11 @@ def tries(seed: int) -> Iterator[Failure | None]:
     """One damage a step; a folder takes a dozen, one after the other."""
     for count in itertools.count():
         random = Random(f"folders/{seed}/{count}")
-        with tempfile.TemporaryDirectory(prefix="symgen-folders-") as place:
-            whole = _generated(random, Path(place) / "whole")
+        with tempfile.TemporaryDirectory(prefix="symgen-folders-") as folder:
+            whole = _generated(random, Path(folder) / "whole")
             if whole is not None:
                 for k in range(EACH):
-                    yield _attacked(random, whole, Path(place) / str(k))
+                    yield _attacked(random, whole, Path(folder) / str(k))
 
 
 def _generated(random: Random, path: Path) -> Path | None:
@@ -121,20 +121,20 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
         return None  # put back as it was
     try:
         report = symgen.verify(folder, states=1)
-        found = (
+        verdict = (
             "passes" if report.passed and all(check.passed for check in report.of("files")) else ""
         )
     except SymgenError as error:
-        found = "" if "\n" not in str(error) else "has an error of several lines"
+        verdict = "" if "\n" not in str(error) else "has an error of several lines"
     except Exception as error:  # whatever it is, verify may not end in it
-        found = f"ends in {type(error).__name__}: {error}"
+        verdict = f"ends in {type(error).__name__}: {error}"
     files = {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file()
     }
     shutil.rmtree(folder)
-    return Failure(f"verify of a folder damaged in {what} {found}", files) if found else None
+    return Failure(f"verify of a folder damaged in {what} {verdict}", files) if verdict else None
 
 
 def _damaged(random: Random, folder: Path, name: str) -> str:
@@ -178,13 +178,11 @@ def _damaged(random: Random, folder: Path, name: str) -> str:
 def _revalued(random: Random, path: Path) -> str:
     """Another value somewhere in the manifest, or a name less."""
     manifest = json.loads(path.read_bytes())
-    place, keys = manifest, []
-    while isinstance(place, dict | list) and place and (not keys or random.random() < 0.7):
-        key = (
-            random.choice(list(place)) if isinstance(place, dict) else random.randrange(len(place))
-        )
+    node, keys = manifest, []
+    while isinstance(node, dict | list) and node and (not keys or random.random() < 0.7):
+        key = random.choice(list(node)) if isinstance(node, dict) else random.randrange(len(node))
         keys.append(key)
-        inside, place = place, place[key]
+        inside, node = node, node[key]
     if random.random() < 0.3:
         del inside[keys[-1]]
     else:

@@ -76,8 +76,10 @@ def tries(seed: int) -> Iterator[Failure | None]:
 def _tried(random: Random, made: Mechanism) -> Failure | None:
     asked = random.sample(FUNCTIONS, random.choice((1, 2, 3)))
     asked = [
-        f"{one}={random.choice(METHODS[one])}" if one in METHODS and random.random() < 0.3 else one
-        for one in asked
+        f"{function}={random.choice(METHODS[function])}"
+        if function in METHODS and random.random() < 0.3
+        else function
+        for function in asked
     ]
     options: dict[str, Any] = {
         "frame": random.choice(made.frames).name,
@@ -96,8 +98,8 @@ def chain(random: Random, points: bool) -> Mechanism:
     kind = "revolute" if points else random.choice(("revolute", "revolute", "prismatic"))
     joints, bodies = [], []
     out: Pose = ()
-    for i, one in enumerate(parts):
-        at = one.joints[0].pose
+    for i, part in enumerate(parts):
+        at = part.joints[0].pose
         if points:  # a step of any length, which the mass stands at the end of
             at, out = (
                 out,
@@ -141,6 +143,6 @@ def _judged(made: Mechanism, asked: list[str], options: dict[str, Any]) -> Failu
                 files = {path.name: path.read_bytes() for path in folder.iterdir()}
                 return Failure(
                     f"{said} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
-                    {**files, "robot.py": _robots.told(made), "asked.txt": said + "\n"},
+                    {**files, "robot.py": _robots.as_python(made), "asked.txt": said + "\n"},
                 )
     return None

@@ -82,9 +82,9 @@ class Second(Truth):
     def _of_frames(self, function: str, states: Mapping[str, Array]) -> dict[str, Array]:
         frames = ProgramOptions(frame=self.links["frame"]).frames
         if len(frames) < 2 or not FUNCTIONS[function].needs_frames:
-            return self._stated(function, frames[0], states)
-        each = [self._stated(function, frame, states) for frame in frames]
-        return {name: np.stack([one[name] for one in each], axis=1) for name in each[0]}
+            return self._in_stated_frame(function, frames[0], states)
+        each = [self._in_stated_frame(function, frame, states) for frame in frames]
+        return {name: np.stack([answers[name] for answers in each], axis=1) for name in each[0]}
 
     def _recursion(
         self, function: str, frame: str, states: Mapping[str, Array]
@@ -110,12 +110,14 @@ class Second(Truth):
         """DIGITS, or more where its answers are differentiated."""
         return max(DIGITS, self.working, flint.ctx.dps)
 
-    def _stated(self, function: str, frame: str, states: Mapping[str, Array]) -> dict[str, Array]:
+    def _in_stated_frame(
+        self, function: str, frame: str, states: Mapping[str, Array]
+    ) -> dict[str, Array]:
         """The recursion's J and J̇ v are in the axes of the base at the frame's origin; turned, or at the base's origin."""
-        found = self._recursion(function, frame, states)
+        answer = self._recursion(function, frame, states)
         if not FUNCTIONS[function].follows:
-            return found
-        ((name, value),) = found.items()
+            return answer
+        ((name, value),) = answer.items()
         pose, J = (
             self._recursion("forward_kinematics", frame, states),
             self._recursion("jacobian", frame, states)["J"],
@@ -144,25 +146,25 @@ class Second(Truth):
     @cached_property
     def regularity(self) -> list[float]:
         """At each state the share that det M is of the product of M's diagonal: 1 for joints that do not feel each other."""
-        found = []
+        verdicts = []
         with self.scalars.working():
             for m in self.results("mass_matrix")["M"]:
                 diagonal = math.prod(np.diagonal(m).tolist(), start=flint.arb(1))
                 det = flint.arb_mat(len(m), len(m), list(m.ravel())).det()
-                found.append(0.0 if diagonal.contains(0) else float(abs(det / diagonal)))
-        return found
+                verdicts.append(0.0 if diagonal.contains(0) else float(abs(det / diagonal)))
+        return verdicts
 
 
 def _pairs(random: Random) -> list[tuple[str, str | None]]:
     """Every function by every method, and of each function a derivative of the rows by one of them, or by the shortest way."""
-    found: list[tuple[str, str | None]] = [
+    pairs: list[tuple[str, str | None]] = [
         (f, method) for f in FUNCTIONS for method in methods.providers(f)
     ]
     of_each = [
         (_differentials.some(random, f, LOADS), random.choice((None, *methods.providers(f))))
         for f in FUNCTIONS
     ]
-    return found + [(name, method) for name, method in of_each if name is not None]
+    return pairs + [(name, method) for name, method in of_each if name is not None]
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -219,7 +221,7 @@ def attacked(
         None
         if wrong is None
         else Failure(
-            f"{wrong} ({what})", {"robot.py": _robots.told(made), "asked.txt": what + "\n"}
+            f"{wrong} ({what})", {"robot.py": _robots.as_python(made), "asked.txt": what + "\n"}
         )
     )
 
@@ -264,7 +266,7 @@ def _judged(
             and not check.unjudged
             and not (check.kind == "algebra" and _cancelled(program, truth))
         ):
-            return _said(check)
+            return _sentence(check)
     inverted = (
         FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     )
@@ -283,7 +285,7 @@ def _judged(
     ):
         return None  # the recursion has said it, and Pinocchio of each frame by itself
     exact = over(truth.scalars, program)(truth.arguments(program.function))
-    found = {name: values.astype(float) for name, values in exact.items()}
+    results = {name: values.astype(float) for name, values in exact.items()}
     for k in range(truth.count):
         state = {name: values[k] for name, values in truth.floats.items()}
         word = Weighed(
@@ -291,7 +293,7 @@ def _judged(
         )
         word.terms = float(truth.scales.forces(truth.floats["v"], truth.floats["a"])[k].max())
         error = pinocchio_answers.ERRORS[program.function](
-            {name: values[k] for name, values in found.items()}, word
+            {name: values[k] for name, values in results.items()}, word
         )
         if not error <= FROM_PINOCCHIO:
             return f"{label} is {error:.1e} off Pinocchio at state {k}"
@@ -305,13 +307,13 @@ def _cancelled(program: Program, truth: Second) -> bool:
     """
     if FUNCTIONS[program.function].derivative is None:
         return False
-    found, wanted = (
+    cancelled, wanted = (
         over(truth.scalars, program)(truth.arguments(program.function)),
         truth.results(program.function),
     )
     with truth.scalars.working():
         for name, values in wanted.items():
-            for mine, exact in zip(found[name].ravel(), values.ravel(), strict=True):
+            for mine, exact in zip(cancelled[name].ravel(), values.ravel(), strict=True):
                 if not abs(flint.arb(mine) - exact) <= NOTHING * max(
                     abs(flint.arb(exact)), flint.arb(1)
                 ):
@@ -319,7 +321,7 @@ def _cancelled(program: Program, truth: Second) -> bool:
     return True
 
 
-def _said(check: Check) -> str:
+def _sentence(check: Check) -> str:
     return f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g} allowed: {check.detail}"
 
 
@@ -360,19 +362,19 @@ class Built(pinocchio_answers.Model):
                 index = ids[i] = model.addJoint(
                     ids[joint.parent], moved, _seat(pin, at.poses[i]), joint.name
                 )
-                for one in at.matter[i]:
+                for matter in at.matter[i]:
                     inertia = pin.Inertia(
-                        float(one.mass),
-                        np.array(one.centre, dtype=float),
-                        np.array(one.moments, dtype=float),
+                        float(matter.mass),
+                        np.array(matter.centre, dtype=float),
+                        np.array(matter.moments, dtype=float),
                     )
                     model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
             on = mechanism.frame(frame)
-            seat = _seat(pin, _newton_euler.placed(on.pose))
+            seat = _seat(pin, _newton_euler.pose_of(on.pose))
             number = model.addFrame(
                 pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME)
             )
-            mass = sum(float(one.mass) for each in at.matter for one in each)
+            mass = sum(float(matter.mass) for each in at.matter for matter in each)
         super().__init__(model, mechanism, [ids[i] for i in range(len(mechanism.joints))], number)
         self.weight = max(float(np.linalg.norm(self.model.gravity.linear)), 1.0) * mass
 
@@ -383,8 +385,8 @@ def _seat(pin: Any, placed: tuple[Any, Any]) -> Any:
 
 def _depth_first(mechanism: Mechanism) -> list[int]:
     """The joints as Pinocchio wants them: what a joint carries follows it without a gap."""
-    found, waiting = [], [*reversed(mechanism.children(BASE))]
+    order, waiting = [], [*reversed(mechanism.children(BASE))]
     while waiting:
-        found.append(waiting.pop())
-        waiting += reversed(mechanism.children(found[-1]))
-    return found
+        order.append(waiting.pop())
+        waiting += reversed(mechanism.children(order[-1]))
+    return order

@@ -31,26 +31,28 @@ def tries(seed: int) -> Iterator[Failure | None]:
     random = Random(f"metamorphic {seed}")
     while True:
         for relation in random.sample(sorted(RELATIONS), len(RELATIONS)):
-            told = Told(*anything(random.randrange(10**9)), relation, random.randrange(10**6))
-            verdict = told.judged(programs=False)
+            problem = Told(*anything(random.randrange(10**9)), relation, random.randrange(10**6))
+            verdict = problem.judged(programs=False)
             if verdict is None:
                 continue
             if verdict.sentences:
-                yield told.failure(verdict, programs=False)
+                yield problem.failure(verdict, programs=False)
                 continue
             if verdict.compared:  # nothing to compare is no try
                 function = random.choice(
                     sorted({name.partition(".")[0] for name in verdict.compared})
                 )
-                yield told.by_programs(
+                yield problem.by_programs(
                     function, random.choice((None, *methods.providers(function)))
                 )
             function = random.choice([*FUNCTIONS])
             derivative = _differentials.some(
-                random, function, _differentials.felt(told.mechanism, told.links.options)
+                random,
+                function,
+                _differentials.relevant_arguments(problem.mechanism, problem.links.options),
             )
-            if derivative is not None and told.compares(derivative):
-                yield told.by_programs(
+            if derivative is not None and problem.compares(derivative):
+                yield problem.by_programs(
                     derivative, random.choice((None, *methods.providers(function)))
                 )
 
@@ -71,22 +73,22 @@ class Told(NamedTuple):
 
     def compares(self, function: str) -> bool:
         """Whether the relation says anything of a function, or stumbles over it."""
-        found = self.judged(functions=[function], programs=False)
-        return found is not None and bool(found.sentences or found.compared)
+        verdict = self.judged(functions=[function], programs=False)
+        return verdict is not None and bool(verdict.sentences or verdict.compared)
 
     def by_programs(self, function: str, method: str | None) -> Failure | None:
         asked: dict[str, Any] = {
             "functions": [function],
             "methods": {function: method} if method else {},
         }
-        found = self.judged(**asked)
+        verdict = self.judged(**asked)
         if (
-            found is None
-            or not found.sentences
-            or all(UNFELT in sentence for sentence in found.sentences)
+            verdict is None
+            or not verdict.sentences
+            or all(UNFELT in sentence for sentence in verdict.sentences)
         ):
             return None
-        return self.failure(found, **asked)
+        return self.failure(verdict, **asked)
 
     def failure(self, verdict: Verdict, **asked: Any) -> Failure:
         """What a verdict says is broken, with the lines that ask for it again."""

@@ -45,9 +45,11 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def _fuzzed(form: str, tried: list[Tried]) -> Failure | None:
-    for one in tried:
-        if one.failure:
-            return Failure(f"{form}: {one.failure}", {name_of(one.data, form): one.data})
+    for attempt in tried:
+        if attempt.failure:
+            return Failure(
+                f"{form}: {attempt.failure}", {name_of(attempt.data, form): attempt.data}
+            )
     return None
 
 
@@ -57,15 +59,15 @@ def _grown(form: str, growth: str) -> Failure | None:
     count = 20
     while len(write(count)) < SIZE and count < SIZE:
         count *= 2
-    one, two = write(count), write(2 * count)
+    single, two = write(count), write(2 * count)
     slow = _time(two)
     if slow > _LONGEST * len(two) / 1e6:
         return Failure(
             f"{growth}: {len(two)} characters of {form} took {slow:.1f} s", {f"r.{form}": two}
         )
-    if slow < _LEAST or slow <= _STEEPEST * _time(one):
+    if slow < _LEAST or slow <= _STEEPEST * _time(single):
         return None
-    if min(slow, _time(two)) <= _STEEPEST * max(_time(one), _time(one)):
+    if min(slow, _time(two)) <= _STEEPEST * max(_time(single), _time(single)):
         return None
     return Failure(
         f"{growth}: twice the text of {form} took more than {_STEEPEST:g} times as long",

@@ -38,15 +38,15 @@ def tries(seed: int) -> Iterator[Failure | None]:
             else _robots.mechanism(random)
         )
         real = random.choice(sorted(REALS))
-        with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as place:
+        with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as folder:
             try:
                 asked = random.sample(sorted(build.requested(made, None)), FUNCTIONS)
-                sloped = [_differentials.some(random, one, ()) for one in asked]
+                sloped = [_differentials.some(random, function, ()) for function in asked]
                 asked = [
-                    other if other is not None and random.random() < DERIVED else one
-                    for one, other in zip(asked, sloped, strict=True)
+                    slopes if slopes is not None and random.random() < DERIVED else function
+                    for function, slopes in zip(asked, sloped, strict=True)
                 ]
-                plot = Plot(made, real, Path(place), asked)
+                plot = Plot(made, real, Path(folder), asked)
             except SymgenError:
                 continue
             for function in plot.programs:
@@ -63,7 +63,7 @@ def _attacked(plot: Plot, function: str, seed: str) -> Iterator[Failure | None]:
         )
     chosen = sample(text, EACH, seed)
     for error, verdict in zip(
-        chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True
+        chosen, plot.judged(function, [edit.applied(text) for edit in chosen]), strict=True
     ):
         what = f"{error.new!r} on line {error.line} of {function}"
         wrong = error.applied(text)

@@ -99,21 +99,23 @@ def tries(seed: int) -> Iterator[Failure | None]:
         flags = (random.choice(LEVELS), *(FUSED if fused else ("-ffp-contract=off",)))
         x = SORTS[sort](random, real, climbs[real])
         x = x[np.abs(x) <= RANGE]
-        other = random.choice((None, *OTHERS))  # None: one angle at a time
-        found = _answers(_built(real, compiler, flags, other), x)
-        off = units(real, x, found)
+        lanes = random.choice((None, *OTHERS))  # None: one angle at a time
+        results = _answers(_built(real, compiler, flags, lanes), x)
+        off = units(real, x, results)
         climbs[real].add(x, off)
         bad = int(off.argmax())
-        if off[bad] <= ULPS and np.array_equal(np.signbit(found[0][x == 0]), np.signbit(x[x == 0])):
+        if off[bad] <= ULPS and np.array_equal(
+            np.signbit(results[0][x == 0]), np.signbit(x[x == 0])
+        ):
             yield None
             continue
-        beside = f"in a loop beside {other}" if other else "alone"
+        beside = f"in a loop beside {lanes}" if lanes else "alone"
         sentence = (
-            f"sine {found[0][bad]!r} and cosine {found[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
+            f"sine {results[0][bad]!r} and cosine {results[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
             f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)}; {beside})"
         )
         yield Failure(
-            sentence, {"arm_sincos.h": _text(real, other), "many.c": _caller(real, other)}
+            sentence, {"arm_sincos.h": _text(real, lanes), "many.c": _caller(real, lanes)}
         )
 
 
@@ -122,7 +124,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 def _near_turns(random: Random, real: str, _: Climb) -> Array:
     """m 2^e next to k pi/2: m/k is a convergent, or between two, of pi/2 / 2^e."""
-    digits, found = REALS[real].digits, []
+    digits, angles = REALS[real].digits, []
     with flint.ctx.workprec(400):
         for exponent in random.sample(range(-digits, 16 - digits), min(digits, 12)):
             rest, (m0, k0), (m1, k1) = flint.arb.pi() / 2 / flint.arb(2) ** exponent, (0, 1), (1, 0)
@@ -130,14 +132,14 @@ def _near_turns(random: Random, real: str, _: Climb) -> Array:
                 whole = int(rest.floor().unique_fmpz())
                 for part in {whole, whole // 2 + 1, 1} if whole else {0}:
                     m, k = part * m1 + m0, part * k1 + k0
-                    found += [
+                    angles += [
                         math.ldexp(m * t, exponent)
                         for t in (1, 3, random.randint(2, 99))
                         if k and m * t < 2**digits
                     ]
                 m0, k0, m1, k1 = m1, k1, whole * m1 + m0, whole * k1 + k0
                 rest = 1 / (rest - whole)
-    return _both(real, np.array(found))
+    return _both(real, np.array(angles))
 
 
 def _about(random: Random, real: str, eighths: Callable[[], int]) -> Array:
@@ -179,19 +181,19 @@ def _any(random: Random, real: str, _: Climb) -> Array:
 
 def _climbing(random: Random, real: str, climb: Climb) -> Array:
     """About the worst so far: some units away, a few turns away, at another binade."""
-    found = []
+    angles = []
     for _, x in climb.worst or [(0.0, 1.0)]:
         for _ in range(EACH // 60):
             kind = random.random()
             if kind < 0.6:
-                found.append(
+                angles.append(
                     x * (1 + random.gauss(0, 1) * REALS[real].eps * 10.0 ** random.randint(0, 4))
                 )
             elif kind < 0.9:
-                found.append(x + random.choice((-1, 1)) * math.pi / 2 * random.randint(1, 400))
+                angles.append(x + random.choice((-1, 1)) * math.pi / 2 * random.randint(1, 400))
             else:
-                found.append(math.remainder(x, math.pi / 2) * (1 + random.gauss(0, 1e-4)))
-    return _both(real, np.array(found))
+                angles.append(math.remainder(x, math.pi / 2) * (1 + random.gauss(0, 1e-4)))
+    return _both(real, np.array(angles))
 
 
 def _both(real: str, x: Array) -> Array:
@@ -211,14 +213,14 @@ SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
 # -- the C, and how far it is off ---------------------------------------------------------------------------------------------
 
 
-def _text(real: str, other: str | None) -> str:
+def _text(real: str, lanes: str | None) -> str:
     return printer().sincos(
-        real, Target("arm", Sizes(1, 1, 1), TextOptions("auto" if other else "inline"))
+        real, Target("arm", Sizes(1, 1, 1), TextOptions("auto" if lanes else "inline"))
     )
 
 
-def _caller(real: str, other: str | None) -> str:
-    return (LOOP.replace("OTHER", other) if other else CALLER).replace("REAL", real)
+def _caller(real: str, lanes: str | None) -> str:
+    return (LOOP.replace("OTHER", lanes) if lanes else CALLER).replace("REAL", real)
 
 
 @cache
@@ -229,11 +231,11 @@ def _fuses() -> bool:
 
 
 @cache
-def _built(real: str, compiler: str, flags: tuple[str, ...], other: str | None) -> ctypes.CDLL:
+def _built(real: str, compiler: str, flags: tuple[str, ...], lanes: str | None) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="symgen-sines-") as name:
         folder = Path(name)
-        (folder / "arm_sincos.h").write_text(_text(real, other), encoding="utf-8")
-        (folder / "many.c").write_text(_caller(real, other), encoding="utf-8")
+        (folder / "arm_sincos.h").write_text(_text(real, lanes), encoding="utf-8")
+        (folder / "many.c").write_text(_caller(real, lanes), encoding="utf-8")
         command = [
             compiler,
             "-std=c99",
@@ -258,11 +260,11 @@ def _answers(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
     return sine, cosine
 
 
-def units(real: str, x: Array, found: tuple[Array, Array]) -> Array:
+def units(real: str, x: Array, results: tuple[Array, Array]) -> Array:
     """The error of each argument's worse result in units in the last place of the exact one; infinite for no number."""
     digits, least, out = REALS[real].digits, REALS[real].exponent + 1 - REALS[real].digits, []
     with flint.ctx.workprec(160):
-        for angle, *both in zip(x.tolist(), *(f.tolist() for f in found), strict=True):
+        for angle, *both in zip(x.tolist(), *(f.tolist() for f in results), strict=True):
             off = 0.0
             for got, want in zip(both, flint.arb(angle).sin_cos(), strict=True):
                 unit = max(math.frexp(float(want))[1] - digits, least)

@@ -60,13 +60,13 @@ def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:
     made: dict[str, Any] = {}
     robots = [_robots.mechanism(Random(seed)) for seed in range(6)]
     for robot in robots:
-        exec(_robots.told(robot), made)
+        exec(_robots.as_python(robot), made)
         assert made["robot"] == robot
     assert len({joint.kind for robot in robots for joint in robot.joints}) > 4
 
 
-def some(*found: Failure | None) -> Iterator[Failure | None]:
-    yield from found
+def some(*failures: Failure | None) -> Iterator[Failure | None]:
+    yield from failures
     raise ValueError("no more")
 
 
@@ -86,7 +86,7 @@ def test_an_attack_that_takes_python_with_it_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner.sys, "executable", "/bin/false")
-    outcome = runner.apart("sines", 1, 0.1, tmp_path)
+    outcome = runner.run_in_own_process("sines", 1, 0.1, tmp_path)
     assert outcome.failures == ["its process ended with 1 and said nothing"]
 
 
@@ -133,11 +133,11 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
     try:
         assert attacked() is None
         monkeypatch.setitem(
-            _partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)]
+            _partials.PARTIALS, "cos", lambda tape, value, a: [lambda: (tape.put("sin", a), False)]
         )
-        found = attacked()
-        assert found is not None
-        assert "algebra" in found.sentence
+        failures = attacked()
+        assert failures is not None
+        assert "algebra" in failures.sentence
     finally:
         build._build.cache_clear()
 
@@ -157,7 +157,11 @@ def test_what_central_differences_leave_is_no_error() -> None:
 
 def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def found() -> list[str]:
-        return [one.sentence for one in islice(conversions.tries(SEED), 60) if one is not None]
+        return [
+            failure.sentence
+            for failure in islice(conversions.tries(SEED), 60)
+            if failure is not None
+        ]
 
     assert found() == []
     monkeypatch.setattr(mjcf, "_DRIVE", mjcf._DRIVE | {"damping": "stiffness"})
@@ -175,6 +179,6 @@ def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyP
     assert mechanisms.attacked(*asked) is None
     borne = _drives._borne
     monkeypatch.setattr(_drives, "_borne", lambda at, q: [-x for x in borne(at, q)])
-    found = mechanisms.attacked(*asked)
-    assert found is not None
-    assert "algebra" in found.sentence
+    failures = mechanisms.attacked(*asked)
+    assert failures is not None
+    assert "algebra" in failures.sentence

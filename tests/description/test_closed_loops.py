@@ -28,7 +28,7 @@ from symgen.support.errors import SymgenError
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, pose
 from tests import layouts
 from tests.shared import sdf_texts as sdf
-from tests.shared.descriptions import placed
+from tests.shared.descriptions import pose_matrix
 from tests.shared.robots_for_tests import OPEN
 
 F = Fraction
@@ -273,8 +273,8 @@ def test_a_second_parent_of_an_sdf_link_closes_a_loop_where_it_is_drawn(kind: st
     assert [(loop.name, loop.kind) for loop in m.loops] == [("l", ours)]
     (R, p), (S, r) = ends(m)
     assert np.abs(p - r).max() < 1e-15
-    drawn = placed(pose((F(1), F(1), F("0.5")), (Angle(), Angle(F("0.7")), Angle())))
-    drawn = drawn @ placed(
+    drawn = pose_matrix(pose((F(1), F(1), F("0.5")), (Angle(), Angle(F("0.7")), Angle())))
+    drawn = drawn @ pose_matrix(
         pose((F("0.1"), F("0.2"), F("0.3")), (Angle(F("0.4")), Angle(F("0.5")), Angle(F("0.6"))))
     )
     assert np.abs(p - drawn[:3, 3]).max() < 1e-15

@@ -1,4 +1,4 @@
-"""`convert`: the robot that is read back is the same one, by the reference at 80 digits, and what was not said is told."""
+"""`convert`: the robot read back equals the original at 80 digits, and everything left out is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.shared.robots_to_convert import (
     sayable,
     written,
 )
-from tests.shared.same_robot import SAME, as_told, differ, told
+from tests.shared.same_robot import SAME, differ, load_with_remedies, remedies
 
 OF_SEVERAL = ("several", "tree0", "tree1", "tree2")
 """Robots with a joint that MJCF has several for, of other velocities."""
@@ -44,7 +44,7 @@ def test_the_toml_says_all(name: str) -> None:
 @pytest.mark.parametrize("name", sayable("urdf"))
 def test_the_urdf_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "urdf")
-    back = as_told(text.text, text.left_out)
+    back = load_with_remedies(text.text, text.left_out)
     held = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
@@ -71,7 +71,7 @@ def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
     """But for joints that stand there as several, whose velocities are others; MuJoCo judges these."""
     robot, text = written(name, "mjcf")
     (tmp_path / "robot.xml").write_text(text.text)
-    back = symgen.load(tmp_path / "robot.xml", **told(text.left_out))
+    back = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))
     (lost,) = re.findall(r"without a mass, (.*) is no body there", "\n".join(text.left_out)) or [""]
     assert differ(robot, back, lost) <= SAME
     assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
@@ -88,8 +88,8 @@ def test_what_was_read_and_not_applied_stands_there_again() -> None:
 def test_a_second_time_nothing_changes(name: str) -> None:
     for format_ in ("toml", "urdf"):
         first = written(name, format_)[1]
-        again = writers()[format_].write(as_told(first.text, first.left_out))
-        twice = writers()[format_].write(as_told(again.text, again.left_out))
+        again = writers()[format_].write(load_with_remedies(first.text, first.left_out))
+        twice = writers()[format_].write(load_with_remedies(again.text, again.left_out))
         assert again.text == twice.text
 
 
@@ -114,7 +114,7 @@ def test_an_error_in_the_file_is_seen(what: str) -> None:
     name, old, new = PLANTED[what]
     robot, text = written(name, "urdf")
     assert old in text.text
-    back = as_told(text.text.replace(old, new, 1), text.left_out)
+    back = load_with_remedies(text.text.replace(old, new, 1), text.left_out)
     held = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
@@ -217,7 +217,7 @@ def test_almost_a_right_angle_is_not_made_one() -> None:
             for sentence in writers()[format_].write(near).left_out
         )
     text = writers()["urdf"].write(near)
-    assert differ(near, as_told(text.text, text.left_out)) <= SAME
+    assert differ(near, load_with_remedies(text.text, text.left_out)) <= SAME
     assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
     assert not any(
         "right angle" in one
@@ -240,7 +240,7 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
     )
     for format_ in ("toml", "urdf"):
         text = writers()[format_].write(robot)
-        assert differ(robot, as_told(text.text, text.left_out)) <= SAME
+        assert differ(robot, load_with_remedies(text.text, text.left_out)) <= SAME
     assert 'name="a_motor_3"' in text.text
     assert 'name="b_angle_2"' in text.text
 
@@ -252,7 +252,7 @@ def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
         + body("b", "a", f'{HINGE}, rpy = [99, -8, "{"7" * 64}.5"]')
     )
     text = writers()["urdf"].write(wound)
-    assert differ(wound, as_told(text.text, text.left_out)) <= SAME
+    assert differ(wound, load_with_remedies(text.text, text.left_out)) <= SAME
 
 
 def test_what_is_too_small_to_be_read_is_nothing() -> None:

@@ -28,12 +28,12 @@ from tests.shared.sdf_texts import (
     A,
     B,
     J,
-    alone,
     back,
     body,
     joint,
     link,
     model,
+    model_text,
     toml,
     turns,
     way,
@@ -124,9 +124,9 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     assert "inertial: declares no <mass>, so that it has what SDF then takes: 1 kg" in some
     assert "inertia: says nothing of izz, so that SDF takes 1 kg m²" in some
     assert "says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8" in notes(
-        world(alone(model(A, B, J)), gravity="")
+        world(model_text(model(A, B, J)), gravity="")
     )
-    assert float(load(world(alone(model(A, B, J)), gravity="")).gravity[2]) == -9.8
+    assert float(load(world(model_text(model(A, B, J)), gravity="")).gravity[2]) == -9.8
     windy = notes(
         model(
             A,
@@ -159,7 +159,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
             ),
         )
     )
-    kept = notes(world(alone(model(A, name="ground")), alone(model(A, B, J))))
+    kept = notes(world(model_text(model(A, name="ground")), model_text(model(A, B, J))))
     assert "info: of the models in the file 'r' is read; left out: 'ground'" in kept
 
 
@@ -220,9 +220,9 @@ def test_axes_of_a_universal_joint_in_two_frames() -> None:
 
 def test_a_model_is_chosen_by_its_name(tmp_path: Path) -> None:
     text = world(
-        alone(model(A, B, J)),
-        alone(model(A, B, THIRD, J, joint("k", "b", "c"), name="s")),
-        alone(model(A, B, J)),
+        model_text(model(A, B, J)),
+        model_text(model(A, B, THIRD, J, joint("k", "b", "c"), name="s")),
+        model_text(model(A, B, J)),
     )
     assert load(text, model="s").nq == 2
     assert load(text, model="r").name == load(text, model="r:2").name == "r"
@@ -274,7 +274,7 @@ def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
         match="none of the models that it includes is there: 'sun', 'cassie'; put their folders beside",
     ):
         load(one)
-    one.write_text(world("<include><uri>model://sun</uri></include>", alone(model(A, B, J))))
+    one.write_text(world("<include><uri>model://sun</uri></include>", model_text(model(A, B, J))))
     assert "left out: 'sun'" in "\n".join(note.text for note in load(one).notes)
 
 

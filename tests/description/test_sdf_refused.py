@@ -21,10 +21,10 @@ from tests.shared.sdf_texts import (
     A,
     B,
     J,
-    alone,
     joint,
     link,
     model,
+    model_text,
     world,
 )
 
@@ -48,13 +48,13 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no model": ('<sdf version="1.7"/>', "r.sdf: the file holds no model; give one that does"),
     "a model alone": (
-        alone(model(A, B, J)),
+        model_text(model(A, B, J)),
         "r.sdf:1: the root element is 'model', not 'sdf'; write <sdf version=\"1.7\"> around it",
     ),
     "a URDF": ("<robots/>", "the root element is 'robots', not 'sdf'; give an SDF file"),
     "no end": (model(A, B, J)[:-20], "not well-formed XML: "),
     "two models": (
-        world(alone(model(A, B, J)), alone(model(A, B, J, name="s"))),
+        world(model_text(model(A, B, J)), model_text(model(A, B, J, name="s"))),
         "it holds 2 models with joints: 'r', 's'; give --model r, say",
     ),
     "a model that stands": (
@@ -273,11 +273,13 @@ REFUSED: dict[str, tuple[str, str]] = {
         "the text '0 0 1' stands in <axis>, which has no text",
     ),
     "a misspelt gravity": (
-        world(alone(model(A, B, J)), gravity="<gravty>0 0 0</gravty>"),
+        world(model_text(model(A, B, J)), gravity="<gravty>0 0 0</gravty>"),
         "did you mean 'gravity'?",
     ),
     "a joint to another model": (
-        world(alone(model(A, B, J)), alone(model(A, name="s")), joint("w", "s::a", "r::a")),
+        world(
+            model_text(model(A, B, J)), model_text(model(A, name="s")), joint("w", "s::a", "r::a")
+        ),
         "r.sdf:10: joint 'w': it joins the model to 's', another model; put both into one model",
     ),
     "xacro": (

@@ -19,7 +19,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pages.report.show import facts, show
 from symgen.support.errors import RequestError, SymgenError
 from symgen.vocabulary.poses import Angle, Turn
-from tests.shared.descriptions import frame_at, placed, public_urdf, public_urdfs
+from tests.shared.descriptions import frame_at, pose_matrix, public_urdf, public_urdfs
 
 BUILTIN = [
     "bennett",
@@ -126,7 +126,7 @@ def test_rows_place_their_frames_as_the_conventions_say(tmp_path: Path, conventi
         total = total @ (about_z @ along_x if convention == "dh" else along_x @ about_z)
         np.testing.assert_allclose(frame_at(m, f"link{i + 1}", q), total, atol=1e-14)
         part = m.bodies[i].parts[0]
-        to_row = np.linalg.inv(placed(m.frame(f"link{i + 1}").pose)) @ placed(part.pose)
+        to_row = np.linalg.inv(pose_matrix(m.frame(f"link{i + 1}").pose)) @ pose_matrix(part.pose)
         np.testing.assert_allclose(to_row[:3, 3], [0.1, 0.2, 0.3], atol=1e-14)
         np.testing.assert_allclose(to_row[:3, :3], np.eye(3), atol=1e-14)
     np.testing.assert_allclose(frame_at(m, "tool", q), total @ transform(2, 0, 1), atol=1e-14)

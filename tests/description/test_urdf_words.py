@@ -14,7 +14,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import Rotate
-from tests.shared.descriptions import INERTIAL, joint, link, placed, robot
+from tests.shared.descriptions import INERTIAL, joint, link, pose_matrix, robot
 
 AXIS = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
 ORIGIN = '<origin xyz="0.3 0.1 0"/>'
@@ -235,7 +235,7 @@ def test_quaternions_are_read_as_pinocchio_reads_them(turn: str, version: str) -
         root=f"<robot name='r' version='{version}'>",
     )
     read, model = load(text), pinocchio.buildModelFromXML(text)
-    frame = placed(read.joints[0].pose)
+    frame = pose_matrix(read.joints[0].pose)
     assert np.allclose(frame[:3, :3], model.jointPlacements[1].rotation, atol=1e-15)
     assert np.allclose(frame[:3, 3], model.jointPlacements[1].translation, atol=1e-15)
     force = pinocchio.rnea(model, model.createData(), *STATE)
@@ -295,7 +295,7 @@ def test_calls_of_macros_that_a_finished_file_does_not_define_are_left_out(
         assert "unknown macro name: xacro:imu" in refusal(str(path))
         return
     read = load(path)
-    assert placed(next(frame.pose for frame in read.frames if frame.name == "c"))[2, 3] == 0.5
+    assert pose_matrix(next(frame.pose for frame in read.frames if frame.name == "c"))[2, 3] == 0.5
     assert [
         one
         for one in warnings(read)

@@ -46,7 +46,7 @@ def main() -> int:
                 tally[form, tried.verdict] += 1
                 kind = f"{form}: " + re.sub(r"'[^']*'|\d+", "…", tried.failure)[:160]
                 if tried.failure and kind not in failures:
-                    failures[kind] = _kept(
+                    failures[kind] = _keep_failure(
                         CASES / form / name_of(tried.data, form), tried.data, tried.failure
                     )
                 if (
@@ -62,7 +62,7 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _kept(path: Path, data: bytes, failure: str) -> str:
+def _keep_failure(path: Path, data: bytes, failure: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     print(f"FAILURE {path}: {failure}", flush=True)
@@ -73,7 +73,7 @@ def _add(form: str, data: bytes) -> None:
     folder = CORPUS / form
     path = folder / name_of(data, form)
     if len(list(folder.iterdir())) < _MOST_KEPT and not any(
-        other.read_bytes() == data for other in folder.iterdir()
+        path.read_bytes() == data for path in folder.iterdir()
     ):
         path.write_bytes(data)
 

@@ -29,15 +29,15 @@ def converted(mechanism: Mechanism, folder: Path) -> None:
         for sentence in written.left_out:
             if len(sentence) >= LONGEST_SENTENCE or not sentence.isprintable():
                 raise Broken(f"what {format_} leaves out is said as {sentence[:120]!r}")
-        told = {
+        warned = {
             match[1].replace("-", "_"): match[2]
-            for one in written.left_out
-            if (match := _TOLD.search(one))
+            for omission in written.left_out
+            if (match := _TOLD.search(omission))
         }
         path = folder / f"written{SUFFIXES[format_]}"
         path.write_text(written.text, encoding="utf-8")
         try:
-            back = load(path, **told)  # type: ignore[arg-type]
+            back = load(path, **warned)  # type: ignore[arg-type]
         except SymgenError as error:
             raise Broken(f"what was written as {format_} is not read back: {error}") from None
         if back.nv != mechanism.nv or abs(back.mass - mechanism.mass) > NEAR * abs(mechanism.mass):

@@ -55,10 +55,10 @@ class Lines:
         code = frame.f_code
         left = self._left.get(code)
         if left is None:
-            own = code.co_filename.startswith(ROOM)
+            in_room = code.co_filename.startswith(ROOM)
             left = (
                 {n for _, _, n in code.co_lines() if n and (code.co_filename, n) not in self.seen}
-                if own
+                if in_room
                 else set()
             )
             self._left[code] = left
@@ -89,16 +89,16 @@ def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
                     verdict, failure = judge(data, folder, suffix), ""
                     break
                 except TooLong as error:
-                    failure = _told(error)
+                    failure = _describe_error(error)
                 except (Broken, Exception) as error:
-                    failure = _told(error)
+                    failure = _describe_error(error)
                     break
                 finally:
                     sys.settrace(None)
             pipe.send((verdict, failure, tuple(lines.new)))
 
 
-def _told(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """The error, and the deepest place in symgen where it arose."""
     places = [f for f in traceback.extract_tb(error.__traceback__) if "/symgen/" in f.filename]
     at = f" ({places[-1].filename.rpartition('/symgen/')[2]}:{places[-1].lineno})" if places else ""

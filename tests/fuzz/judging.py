@@ -66,7 +66,7 @@ def description(data: bytes, folder: Path, suffix: str) -> str:
     except SymgenError as error:
         return refused(error, path.name)
     with within(TELLING):
-        _told(mechanism, folder, shown=dice % 4 == 0)
+        _check_written_toml(mechanism, folder, shown=dice % 4 == 0)
     if dice % 3 == 0:
         _locked(mechanism, path, dice)
     if dice % 5 == 0:
@@ -77,7 +77,7 @@ def description(data: bytes, folder: Path, suffix: str) -> str:
     return "read"
 
 
-def _told(mechanism: Mechanism, folder: Path, shown: bool) -> None:
+def _check_written_toml(mechanism: Mechanism, folder: Path, shown: bool) -> None:
     again = folder / "again.toml"
     again.write_text(to_toml(mechanism), encoding="utf-8")
     try:
@@ -103,12 +103,14 @@ def _locked(mechanism: Mechanism, path: Path, dice: int) -> None:
     joint = mechanism.joints[dice // 3 % len(mechanism.joints)].name
     try:
         with within(READING):
-            one = load(path, lock={joint: LOCKS[dice // 7 % len(LOCKS)]}, strict=dice % 2 == 0)
+            locked_mechanism = load(
+                path, lock={joint: LOCKS[dice // 7 % len(LOCKS)]}, strict=dice % 2 == 0
+            )
     except SymgenError as error:
         refused(error, "")
         return
     with within(TELLING):
-        _told(one, path.parent, shown=False)
+        _check_written_toml(locked_mechanism, path.parent, shown=False)
 
 
 def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
@@ -124,8 +126,8 @@ def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
     ):
         return
     with within(READING):
-        given = load(text)
-    if (given.joints, given.bodies, given.frames) != (
+        read_back = load(text)
+    if (read_back.joints, read_back.bodies, read_back.frames) != (
         mechanism.joints,
         mechanism.bodies,
         mechanism.frames,

@@ -187,17 +187,17 @@ def _piece(dice: random.Random, data: bytes, pattern: re.Pattern[bytes]) -> tupl
     return dice.choice(spans) if spans else (0, 0)
 
 
-def _left_out(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _left_out(dice: random.Random, data: bytes, second: bytes) -> bytes:
     start, end = _piece(dice, data, dice.choice(_PIECES))
     return data[:start] + data[end:]
 
 
-def _doubled(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _doubled(dice: random.Random, data: bytes, second: bytes) -> bytes:
     start, end = _piece(dice, data, dice.choice(_PIECES))
     return data[:end] + data[start:end] * dice.choice((1, 1, 2, 20)) + data[end:]
 
 
-def _moved(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _move_piece(dice: random.Random, data: bytes, second: bytes) -> bytes:
     pattern = dice.choice(_PIECES)
     start, end = _piece(dice, data, pattern)
     rest = data[:start] + data[end:]
@@ -205,42 +205,42 @@ def _moved(dice: random.Random, data: bytes, other: bytes) -> bytes:
     return rest[:at] + data[start:end] + rest[at:]
 
 
-def _exchanged(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _exchanged(dice: random.Random, data: bytes, second: bytes) -> bytes:
     """A part replaced by one of the same kind, of this file or another."""
     pattern = dice.choice(_PIECES)
     start, end = _piece(dice, data, pattern)
-    source = dice.choice((data, other))
+    source = dice.choice((data, second))
     first, last = _piece(dice, source, pattern)
     return data[:start] + source[first:last] + data[end:]
 
 
-def _odd(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _odd(dice: random.Random, data: bytes, second: bytes) -> bytes:
     start, end = _piece(dice, data, dice.choice((_QUOTED, _QUOTED, _NUMBERS, _NUMBERS, _WORDS)))
     quote = data[start : start + 1] if data[start : start + 1] in (b'"', b"'") else b""
     return data[:start] + quote + dice.choice(ODD) + quote + data[end:]
 
 
-def _put_in(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _put_in(dice: random.Random, data: bytes, second: bytes) -> bytes:
     at = dice.randrange(len(data) + 1)
     return data[:at] + dice.choice((dice.choice(ODD), bytes([dice.randrange(256)]))) + data[at:]
 
 
-def _flipped(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _flipped(dice: random.Random, data: bytes, second: bytes) -> bytes:
     at = dice.randrange(len(data) + 1)
     return data[:at] + bytes(b ^ 1 << dice.randrange(8) for b in data[at : at + 1]) + data[at + 1 :]
 
 
-def _cut(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _cut(dice: random.Random, data: bytes, second: bytes) -> bytes:
     start = dice.randrange(len(data) + 1)
     return data[:start] + data[start + dice.choice((1, 1, 8, 64, len(data))) :]
 
 
-def _spliced(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _spliced(dice: random.Random, data: bytes, second: bytes) -> bytes:
     pattern = dice.choice((_TAGS, _LINES, _BLOCKS))
-    return data[: _piece(dice, data, pattern)[0]] + other[_piece(dice, other, pattern)[0] :]
+    return data[: _piece(dice, data, pattern)[0]] + second[_piece(dice, second, pattern)[0] :]
 
 
-def _encoded(dice: random.Random, data: bytes, other: bytes) -> bytes:
+def _encoded(dice: random.Random, data: bytes, second: bytes) -> bytes:
     if dice.random() < 0.5:
         return dice.choice(_BOMS) + data
     return data.decode("utf-8", "replace").encode(dice.choice(_ENCODINGS), "replace")
@@ -250,7 +250,7 @@ Change = Callable[[random.Random, bytes, bytes], bytes]
 _CHANGES: tuple[Change, ...] = (
     _left_out,
     _doubled,
-    _moved,
+    _move_piece,
     _exchanged,
     _odd,
     _put_in,

@@ -48,11 +48,15 @@ def _complete(
     missing = [factor for factor in factors if factor not in row]
     if not missing:
         return row
-    factor, place = missing[0], list(factors).index
+    factor, factor_index = missing[0], list(factors).index
 
     def gain(value: str) -> int:
         return sum(
-            (((factor, value), (g, y)) if place(factor) < place(g) else ((g, y), (factor, value)))
+            (
+                ((factor, value), (g, y))
+                if factor_index(factor) < factor_index(g)
+                else ((g, y), (factor, value))
+            )
             in left
             for g, y in row.items()
         )

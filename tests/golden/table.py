@@ -65,8 +65,8 @@ NOTHING = hashes({}).tokens
 """The second hash of a row that holds words alone, such as the sentence by which symgen refuses a request."""
 
 
-def known() -> dict[str, Hashes]:
-    """The hashes of every row as they stand in the table."""
+def recorded_hashes() -> dict[str, Hashes]:
+    """Read the hashes of every row from the table."""
     with HASHES.open(encoding="utf-8", newline="") as file:
         return {name: Hashes(whole, of_tokens) for name, whole, of_tokens in csv.reader(file)}
 
@@ -109,46 +109,54 @@ def _command(row: Row, folder: Path) -> None:
         )
 
 
-class Made(NamedTuple):
-    """A row that was made: its hashes, or the sentence for which it was not, and the seconds that it took."""
+class RowResult(NamedTuple):
+    """Result of making one row: its hashes or the sentence of the failure, and the processor seconds."""
 
     name: str
-    found: Hashes | None
+    row_hashes: Hashes | None
     fault: str
     seconds: float
 
 
-def _made(numbered: Sequence[tuple[int, Row]], folder: Path) -> list[Made]:
-    """Rows one after the other."""
+def _make_rows_of_one_robot(numbered: Sequence[tuple[int, Row]], folder: Path) -> list[RowResult]:
+    """Make rows one after the other; a row that fails has the sentence of its failure."""
     results = []
     for number, row in numbered:
         began = process_time()
         try:
-            found, fault = hashes(make(row, folder / f"{number:03}")), ""
+            row_hashes, fault = hashes(make(row, folder / f"{number:03}")), ""
         except Exception as error:
-            found, fault = None, f"{type(error).__name__}: {error}"
-        results.append(Made(row.name, found, fault, process_time() - began))
+            row_hashes, fault = None, f"{type(error).__name__}: {error}"
+        results.append(RowResult(row.name, row_hashes, fault, process_time() - began))
     return results
 
 
-def _alone(cache: str) -> None:
-    """Keep the machine and earlier runs out of what this process makes."""
+def _isolate_process(cache: str) -> None:
+    """Hide the environment and the cache of earlier runs from this process."""
     for name in [name for name in os.environ if name.startswith("SYMGEN_")] + ["CC", "CXX"]:
         os.environ.pop(name, None)
     os.environ.update(PATH=cache, SYMGEN_CACHE=cache, SYMGEN_CACHE_PROGRAMS="on", COLUMNS="100")
 
 
-def made(chosen: Sequence[tuple[int, Row]], folder: Path, processes: int = 1) -> list[Made]:
-    """These rows in `folder`, those of one robot by one process."""
-    groups = [list(group) for _, group in groupby(chosen, key=lambda one: one[1].name.split()[0])]
+def make_rows(
+    chosen: Sequence[tuple[int, Row]], folder: Path, processes: int = 1
+) -> list[RowResult]:
+    """Make rows in `folder`; the rows of one robot are made by one process."""
+    groups = [
+        list(group)
+        for _, group in groupby(chosen, key=lambda indexed_row: indexed_row[1].name.split()[0])
+    ]
     with (
         tempfile.TemporaryDirectory() as cache,
         ProcessPoolExecutor(
-            processes, mp_context=get_context("spawn"), initializer=_alone, initargs=(cache,)
+            processes,
+            mp_context=get_context("spawn"),
+            initializer=_isolate_process,
+            initargs=(cache,),
         ) as pool,
     ):
         results = []
-        for done in pool.map(_made, groups, [folder] * len(groups)):
+        for done in pool.map(_make_rows_of_one_robot, groups, [folder] * len(groups)):
             results += done
             if len(groups) > 1:
                 print(f"{len(results)} of {len(chosen)} rows", file=sys.stderr, flush=True)
@@ -156,7 +164,7 @@ def made(chosen: Sequence[tuple[int, Row]], folder: Path, processes: int = 1) ->
 
 
 def main() -> int:
-    """Compare, or write; 1 where a row differs or is not made."""
+    """Compare rows with the table, or write them; return 1 if a row differs or is not made."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.golden.table",
         description=__doc__,
@@ -178,52 +186,54 @@ def main() -> int:
     ]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) if options.keep is None else options.keep.resolve()
-        results = made(chosen, folder, options.j)
+        results = make_rows(chosen, folder, options.j)
     if options.times:
-        for one in sorted(results, key=lambda one: -one.seconds):
-            print(f"{one.seconds:7.2f} s  {one.name}")
-    before = known() if HASHES.exists() else {}
-    faults = [one for one in results if one.found is None]
-    for one in faults:
-        print(f"not made: {one.name}: {one.fault}")
+        for result in sorted(results, key=lambda result: -result.seconds):
+            print(f"{result.seconds:7.2f} s  {result.name}")
+    before = recorded_hashes() if HASHES.exists() else {}
+    faults = [result for result in results if result.row_hashes is None]
+    for result in faults:
+        print(f"not made: {result.name}: {result.fault}")
     if options.write:
         _write(before, results)
         return 1 if faults else 0
     return _compare(before, results, {row.name: i for i, row in chosen}, options) or bool(faults)
 
 
-def _write(before: Mapping[str, Hashes], results: Sequence[Made]) -> None:
-    fresh = {one.name: one.found for one in results}
+def _write(before: Mapping[str, Hashes], results: Sequence[RowResult]) -> None:
+    fresh = {result.name: result.row_hashes for result in results}
     with HASHES.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in rows():
-            found = fresh.get(row.name, before.get(row.name))
-            if found is not None:
-                writer.writerow((row.name, *found))
+            row_hashes = fresh.get(row.name, before.get(row.name))
+            if row_hashes is not None:
+                writer.writerow((row.name, *row_hashes))
     print(f"{HASHES.name} has {len(fresh)} rows anew; 'git diff {HASHES}' shows which differ")
 
 
 def _compare(
     before: Mapping[str, Hashes],
-    results: Sequence[Made],
+    results: Sequence[RowResult],
     numbers: Mapping[str, int],
     options: argparse.Namespace,
 ) -> int:
     differing = [
-        one for one in results if one.found is not None and one.found != before.get(one.name)
+        result
+        for result in results
+        if result.row_hashes is not None and result.row_hashes != before.get(result.name)
     ]
-    for one in differing:
-        was = before.get(one.name)
+    for result in differing:
+        was = before.get(result.name)
         what = (
             "is not in the table"
             if was is None
             else "its words alone differ"
-            if was.tokens == one.found.tokens
+            if was.tokens == result.row_hashes.tokens
             else "its tokens differ"
         )
-        print(f"{one.name}: {what}")
+        print(f"{result.name}: {what}")
     print(
-        f"{len(results)} rows, {len(differing)} differ, {sum(one.seconds for one in results):.0f} s"
+        f"{len(results)} rows, {len(differing)} differ, {sum(result.seconds for result in results):.0f} s"
     )
     if differing:
         first = differing[0].name

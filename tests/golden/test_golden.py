@@ -17,7 +17,7 @@ from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, OF_LOOPS
 from symgen.vocabulary.options import FORMS, TRIG
 from tests.golden import FOLDER, texts
 from tests.golden.rows import Row, rows
-from tests.golden.table import NOTHING, hashes, known
+from tests.golden.table import NOTHING, hashes, recorded_hashes
 
 ROWS = rows()
 STRIDE = 17
@@ -67,7 +67,7 @@ def test_rows_of_the_table_are_what_they_were(part: int) -> None:
 
 def test_every_row_has_hashes_and_no_two_have_one_name() -> None:
     """The committed hashes are those of the rows that are declared, in their order."""
-    assert list(known()) == [row.name for row in ROWS]
+    assert list(recorded_hashes()) == [row.name for row in ROWS]
 
 
 def _functions(row: Row) -> set[str]:
@@ -79,7 +79,7 @@ def _functions(row: Row) -> set[str]:
 
 def test_every_choice_has_a_row_that_symgen_writes() -> None:
     """Functions, methods, modes, forms, wrappers, targets and trigonometry: each stands in a row that was not refused."""
-    there = known()
+    there = recorded_hashes()
     made = [row for row in ROWS if there[row.name].tokens != NOTHING]
     folders = [row for row in made if not row.command]
     every = {*FUNCTIONS, *OF_LOOPS} - {"assembly_step"} | {"assemble"}

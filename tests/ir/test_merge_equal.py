@@ -30,8 +30,8 @@ from symgen.pipeline.choose import methods_for
 from symgen.pipeline.layout import PLAIN
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.options import ProgramOptions
-from tests.shared.merging import ANGLE, EXACT_NUMBERS, at_sixty_digits, turned
-from tests.shared.pass_programs import by_hand, meant, ops
+from tests.shared.merging import ANGLE, EXACT_NUMBERS, at_sixty_digits, draw_trigonometric_program
+from tests.shared.pass_programs import by_hand, ops, value_before
 from tests.shared.robots_for_tests import (
     BALLS,
     OF_ANY_ROBOT,
@@ -207,7 +207,10 @@ def test_what_is_spare_is_not_taken_for_its_round_off() -> None:
 
 
 def test_what_pays_only_together_is_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moments of turned forces on an arm, nine operations each, or of the forces on the arm turned back: six, then three."""
+    """Moments of rotated forces about an arm take nine operations each.
+
+    Rotating the arm backwards instead takes six operations once, then three a moment.
+    """
     monkeypatch.setattr(_choose, "WORSE", 3)
     rows: list[tuple[Any, ...]] = []
 
@@ -217,14 +220,14 @@ def test_what_pays_only_together_is_taken_together(monkeypatch: pytest.MonkeyPat
 
     c, s = put("cos", 0), put("sin", 0)
     forces = ((3, 4), (5, 6), (7, 8))
-    turned = [
+    rotated_forces = [
         (
             put("sub", put("mul", c, x), put("mul", s, y)),
             put("add", put("mul", s, x), put("mul", c, y)),
         )
         for x, y in forces
     ]
-    moments = [put("sub", put("mul", 1, y), put("mul", 2, x)) for x, y in turned]
+    moments = [put("sub", put("mul", 1, y), put("mul", 2, x)) for x, y in rotated_forces]
     arm = (
         put("add", put("mul", c, 1), put("mul", s, 2)),
         put("sub", put("mul", c, 2), put("mul", s, 1)),
@@ -294,7 +297,7 @@ def test_ways_of_which_no_double_tells_the_better_one_stay_apart() -> None:
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(derived=turned())
+@given(derived=draw_trigonometric_program())
 @pytest.mark.usefixtures("sixty_digits")
 def test_every_result_and_name_keeps_its_value(derived: Program) -> None:
     after = check(recognized(derived))
@@ -306,7 +309,7 @@ def test_every_result_and_name_keeps_its_value(derived: Program) -> None:
         row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name
     }
     for row, value in zip(after.rows, now, strict=True):
-        assert not row.name or value.overlaps(meant(meaning, row.name)), row.name
+        assert not row.name or value.overlaps(value_before(meaning, row.name)), row.name
     again = eliminate(fold(recognized(eliminate(fold(after)))))
     assert again.cost <= eliminate(after).cost
 

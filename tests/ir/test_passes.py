@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from symgen.ir import passes
 from symgen.ir.program import Numbers, Port, Program, check, evaluate
-from tests.shared.pass_programs import by_hand, meant, ops
+from tests.shared.pass_programs import by_hand, ops, value_before
 from tests.shared.robots_for_tests import BALLS, BUILT_IN, largest, program, run, states
 
 Pass = Callable[[Program], Program]
@@ -117,7 +117,7 @@ def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(
             row.name: value for row, value in zip(derived.rows, before, strict=True) if row.name
         }
         for row, value in zip(after.rows, now, strict=True):
-            assert not row.name or meant(meaning, row.name) == value, row.name
+            assert not row.name or value_before(meaning, row.name) == value, row.name
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

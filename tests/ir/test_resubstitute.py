@@ -22,7 +22,7 @@ from symgen.ir.program import Program, check
 from symgen.pipeline import build, derive, search, serialize
 from symgen.support.errors import ProgramError, UnknownName
 from symgen.vocabulary.options import HIGH, ProgramOptions
-from tests.shared.merging import ANGLE, at_sixty_digits, turned
+from tests.shared.merging import ANGLE, at_sixty_digits, draw_trigonometric_program
 from tests.shared.pass_programs import by_hand, ops
 from tests.shared.robots_for_tests import BALLS, largest, program, robot, run, states
 
@@ -118,7 +118,7 @@ def test_no_digit_is_lost_for_an_operation() -> None:
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(derived=turned())
+@given(derived=draw_trigonometric_program())
 def test_every_result_keeps_its_value(derived: Program) -> None:
     finished = passes.finish(passes.begin(derived))
     after = check(

@@ -17,7 +17,7 @@ from symgen.mechanism.drives import KINDS, Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from tests.shared.driven import driven
-from tests.shared.judged_drives import answers, drawn, error
+from tests.shared.judged_drives import answers, draw_float_states, error
 from tests.shared.robots_for_tests import of_kind, random_mechanism
 
 BOUND = 1e-9
@@ -62,7 +62,7 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
     pytest.importorskip("pinocchio")
     kinds = ("armature", "damping", "friction")
     mechanism, known = of_kinds(name, *kinds), of_kinds(name, "armature")
-    states = drawn(mechanism)
+    states = draw_float_states(mechanism)
     resisting = by_hand(mechanism, states, kinds)
     assert (
         error(mechanism, "mass_matrix", states, answers("pinocchio", known, "mass_matrix", states))
@@ -86,7 +86,7 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
 def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
     pytest.importorskip("mujoco")
     mechanism, known = of_kinds(name), of_kinds(name, "armature", "damping", "stiffness")
-    states = drawn(mechanism)
+    states = draw_float_states(mechanism)
     resisting = by_hand(mechanism, states, ("friction",))
     assert (
         error(

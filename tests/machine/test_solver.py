@@ -24,7 +24,14 @@ from symgen.machine.solver import Solver, compile
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.vocabulary.arrays import Sizes
 from tests import typed_user
-from tests.shared.c_programs import arm, determinant, drawn, expected, forward_dynamics, gravity
+from tests.shared.c_programs import (
+    arm,
+    determinant,
+    expected,
+    forward_dynamics,
+    gravity,
+    uniform_states,
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ROOT = Path(__file__).parents[2]
@@ -55,7 +62,7 @@ def single(own_cache: Path) -> Solver:
     ],
 )
 def test_leading_dimensions_broadcast(solver: Solver, leads: tuple[tuple[int, ...], ...]) -> None:
-    arguments = [drawn(*lead, 2, seed=k) for k, lead in enumerate(leads)]
+    arguments = [uniform_states(*lead, 2, seed=k) for k, lead in enumerate(leads)]
     a = solver.forward_dynamics(*arguments)
     assert a.dtype == np.float64
     np.testing.assert_array_equal(a, expected(forward_dynamics(), *arguments)[0], strict=True)
@@ -66,7 +73,7 @@ def test_leading_dimensions_broadcast(solver: Solver, leads: tuple[tuple[int, ..
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
 def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
-    q, v = drawn(*lead, 2), drawn(*lead, 2, seed=1)
+    q, v = uniform_states(*lead, 2), uniform_states(*lead, 2, seed=1)
     M, c = solver.mass_matrix_and_bias(q, v)
     assert M.shape == (*lead, 2, 2)
     assert c.shape == (*lead, 2)
@@ -85,7 +92,7 @@ def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
 
 
 def test_other_arrays_are_converted(solver: Solver) -> None:
-    q, v, tau = drawn(2), drawn(2, seed=1), drawn(2, seed=2)
+    q, v, tau = uniform_states(2), uniform_states(2, seed=1), uniform_states(2, seed=2)
     wide = np.zeros(4)
     wide[::2] = q
     odd = np.frombuffer(b"x" + q.tobytes(), dtype=np.uint8)[1:].view(np.float64)
@@ -108,7 +115,7 @@ def test_other_arrays_are_converted(solver: Solver) -> None:
     read_only = q.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(solver.forward_dynamics(read_only, v, tau), a)
-    rows = drawn(6, 2)
+    rows = uniform_states(6, 2)
     np.testing.assert_array_equal(solver.mass_matrix(rows[::2]), solver.mass_matrix(rows)[::2])
     np.testing.assert_array_equal(
         solver.mass_matrix(np.asfortranarray(rows)), solver.mass_matrix(rows)
@@ -333,7 +340,7 @@ def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(
     solver: Solver, what: str, states: tuple[int, ...]
 ) -> None:
     spoil, sentence = UNFIT[what]
-    q, out = drawn(*states, 2), np.zeros((*states, 2, 2))
+    q, out = uniform_states(*states, 2), np.zeros((*states, 2, 2))
     unfit = spoil(out)
     with pytest.raises(ArgumentError, match=sentence):
         solver.mass_matrix(q, out=unfit)
@@ -391,7 +398,7 @@ def test_a_batch_in_many_shares_is_that_in_one(
     monkeypatch: pytest.MonkeyPatch, own_cache: Path
 ) -> None:
     own = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
-    q, v, tau = drawn(101, 2), drawn(2, seed=1), drawn(101, 2, seed=2)
+    q, v, tau = uniform_states(101, 2), uniform_states(2, seed=1), uniform_states(101, 2, seed=2)
     whole = own.forward_dynamics(q, v, tau)
     bound, last = np.empty((101, 2)), np.empty(2)
     for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
@@ -406,12 +413,12 @@ def test_a_batch_in_many_shares_is_that_in_one(
 
 
 def test_results_over_arguments(solver: Solver) -> None:
-    q, v, tau = drawn(2), drawn(2, seed=1), drawn(2, seed=2)
+    q, v, tau = uniform_states(2), uniform_states(2, seed=1), uniform_states(2, seed=2)
     a = solver.forward_dynamics(q, v, tau)
     for k in range(3):
         given = [q.copy(), v.copy(), tau.copy()]
         np.testing.assert_array_equal(solver.forward_dynamics(*given, out=given[k]), a)
-    qs, vs, taus = drawn(9, 2), drawn(9, 2, seed=1), drawn(9, 2, seed=2)
+    qs, vs, taus = uniform_states(9, 2), uniform_states(9, 2, seed=1), uniform_states(9, 2, seed=2)
     batch = solver.forward_dynamics(qs, vs, taus)
     store = np.zeros((10, 2))
     for start in (0, 1):  # exactly over, and shifted by one state
@@ -430,18 +437,23 @@ def test_results_over_arguments(solver: Solver) -> None:
 
 
 def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
-    q, v, tau, a = drawn(2), drawn(2, seed=1), drawn(2, seed=2), np.empty(2)
+    q, v, tau, a = (
+        uniform_states(2),
+        uniform_states(2, seed=1),
+        uniform_states(2, seed=2),
+        np.empty(2),
+    )
     call = solver.bind("forward_dynamics", q, v, tau, a)
     for seed in range(3):
-        q[:] = drawn(2, seed=seed)
+        q[:] = uniform_states(2, seed=seed)
         assert call() is None
         np.testing.assert_array_equal(a, solver.forward_dynamics(q, v, tau))
     del q, v, tau
     call()
-    qs, batch = drawn(7, 2), np.empty((7, 2, 2))
+    qs, batch = uniform_states(7, 2), np.empty((7, 2, 2))
     solver.bind("mass_matrix", qs, batch)()
     np.testing.assert_array_equal(batch, solver.mass_matrix(qs))
-    M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), drawn(2)
+    M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), uniform_states(2)
     solver.bind("mass_matrix_and_bias", one, qs, M, c)()
     np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(one, qs)[1])
     det = np.empty(())
@@ -450,7 +462,12 @@ def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
 
 
 def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> None:
-    q, v, tau, a = drawn(5, 2), drawn(5, 2, seed=1), drawn(2, seed=2), np.full(2, np.nan)
+    q, v, tau, a = (
+        uniform_states(5, 2),
+        uniform_states(5, 2, seed=1),
+        uniform_states(2, seed=2),
+        np.full(2, np.nan),
+    )
     call = solver.chain("forward_dynamics", 5, q, v, tau, a)
     for _ in range(2):
         call()
@@ -480,7 +497,7 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
 
 
 def test_float_solver(solver: Solver, single: Solver) -> None:
-    q, v, tau = (drawn(4, 2, seed=k).astype(np.float32) for k in range(3))
+    q, v, tau = (uniform_states(4, 2, seed=k).astype(np.float32) for k in range(3))
     a = single.forward_dynamics(q, v, tau)
     assert a.dtype == np.float32
     np.testing.assert_allclose(a, solver.forward_dynamics(q, v, tau), rtol=1e-4, atol=1e-4)
@@ -495,7 +512,7 @@ def test_payload_is_an_argument(own_cache: Path) -> None:
     own = Solver.from_programs(
         "arm", {"gravity_force": gravity(payload=True)}, Sizes(2, 2, 2), optimize=1
     )
-    q, payload = drawn(5, 2), drawn(10)
+    q, payload = uniform_states(5, 2), uniform_states(10)
     np.testing.assert_array_equal(
         own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0]
     )
@@ -532,7 +549,7 @@ def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.Mon
         "_run",
         lambda *_: pytest.fail("the compiler ran although the library is in the cache"),
     )
-    q = drawn(2)
+    q = uniform_states(2)
     for again in (pickle.loads(pickle.dumps(solver)), copy.deepcopy(solver)):
         np.testing.assert_array_equal(again.mass_matrix(q), solver.mass_matrix(q))
 
@@ -543,7 +560,7 @@ def test_compile_is_the_whole_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.mechanism is robot
     assert set(own.functions) == {"forward_dynamics", "inverse_dynamics"}
     assert own.programs["inverse_dynamics"].method == "newton_euler"
-    q, v, tau = (drawn(3, robot.nv, seed=k) for k in range(3))
+    q, v, tau = (uniform_states(3, robot.nv, seed=k) for k in range(3))
     np.testing.assert_allclose(
         own.inverse_dynamics(q, v, own.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9
     )
@@ -616,7 +633,7 @@ def test_the_program_that_make_check_gives_to_mypy_runs(tmp_path: Path) -> None:
 
 
 def test_threads_share_a_solver(solver: Solver) -> None:
-    q = drawn(2000, 2)
+    q = uniform_states(2000, 2)
     expected_matrices = solver.mass_matrix(q)
     wrong: list[int] = []
 

@@ -14,7 +14,7 @@ from symgen.machine import building
 from symgen.machine.solver import Solver
 from symgen.support.errors import BuildError, RequestError
 from symgen.vocabulary.arrays import Sizes
-from tests.shared.c_programs import arm, determinant, drawn, expected
+from tests.shared.c_programs import arm, determinant, expected, uniform_states
 from tests.shared.new_process import elsewhere
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -149,7 +149,7 @@ def test_other_builds(options: dict[str, Any]) -> None:
         Sizes(2, 2, 2),
         **({"optimize": 1} | options),
     )
-    q = drawn(3, 2)
+    q = uniform_states(3, 2)
     np.testing.assert_allclose(
         own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13
     )

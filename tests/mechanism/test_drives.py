@@ -26,7 +26,7 @@ from symgen.reference.precision import Array
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared.c_programs import DOUBLES
-from tests.shared.driven import UNFELT, answers, differing, driven, given, outermost
+from tests.shared.driven import UNFELT, answers, arguments_of, differing, driven, outermost
 from tests.shared.robots_for_tests import (
     BALLS,
     PROVIDED,
@@ -106,7 +106,7 @@ CASES = [
 def test_every_method_agrees_with_the_reference(name: str, function: str, method: str) -> None:
     made = ROBOTS[name]()
     wanted = Reference(made, BALLS, frame=outermost(made, function)).evaluate(
-        function, given(made, function)
+        function, arguments_of(made, function)
     )
     assert differing(answers(made, function, method), wanted) < EXACT
 
@@ -120,7 +120,7 @@ def numbers(made: Mechanism, name: str) -> Array:
 
 def forces(made: Mechanism) -> Array:
     """damping v + friction v/√(v² + ε²) + stiffness (q − rest), written once more."""
-    at = given(made, "bias_force")
+    at = arguments_of(made, "bias_force")
     q, v = at["q"][:, [made.q_slices[i].start for i, _ in made.dofs]], at["v"]
     with BALLS.working():
         root = np.sqrt(v * v + BALLS.constant(made.friction_speed**2))
@@ -134,7 +134,7 @@ def forces(made: Mechanism) -> Array:
 def test_armature_is_on_the_diagonal_and_forces_are_in_the_bias(name: str) -> None:
     made = ROBOTS[name]()
     bare = made.undriven
-    a = given(made, "inverse_dynamics")["a"]
+    a = arguments_of(made, "inverse_dynamics")["a"]
 
     def added(function: str, result: str, method: str) -> Array:
         return np.asarray(
@@ -187,7 +187,7 @@ inertia = { xx = 1, yy = 1, zz = 0.5 }
 joint = { name = "axle", type = "revolute", axis = [0, 0, 1], armature = 0.25, damping = 1, friction = 1.5 }
 """)
     exact = Reference(wheel, BALLS)
-    given = {
+    argument_values = {
         "q": [[Fraction(1)]],
         "v": [[Fraction(3)]],
         "dq": [[Fraction(1)]],
@@ -195,7 +195,7 @@ joint = { name = "axle", type = "revolute", axis = [0, 0, 1], armature = 0.25, d
         "T_bar": [Fraction(4)],
     }
     asked = {
-        a.name: np.array(given[a.name], dtype=object)
+        a.name: np.array(argument_values[a.name], dtype=object)
         for a in FUNCTIONS[f"kinetic_energy:{mode}"].arguments
     }
     found = {
@@ -216,7 +216,7 @@ joint = { name = "axle", type = "revolute", axis = [0, 0, 1], armature = 0.25, d
 def test_energy_goes_where_the_drives_take_it() -> None:
     """d/dt (T + U) along the motion that tau causes = v·(tau − what the drives resist with)."""
     made = small()
-    at = given(made, "forward_dynamics")
+    at = arguments_of(made, "forward_dynamics")
     a = answers(made, "forward_dynamics", "riccati")["a"]
     kinetic = run(
         symgen.program(made, "kinetic_energy:jvp"),
@@ -233,7 +233,7 @@ def test_energy_goes_where_the_drives_take_it() -> None:
 
 def test_friction_opposes_motion_and_is_odd() -> None:
     made = driven(robot("tree3"), "friction")
-    program, at = symgen.program(made, "bias_force"), given(made, "bias_force")
+    program, at = symgen.program(made, "bias_force"), arguments_of(made, "bias_force")
     with BALLS.working():
         there, back, still = (
             run(program, {"q": at["q"], "v": way * at["v"]}, BALLS)["c"] for way in (1, -1, 0)
@@ -274,7 +274,9 @@ def test_an_armature_makes_a_massless_joint_move() -> None:
     assert (
         differing(
             answers(made, "forward_dynamics"),
-            Reference(made, BALLS).evaluate("forward_dynamics", given(made, "forward_dynamics")),
+            Reference(made, BALLS).evaluate(
+                "forward_dynamics", arguments_of(made, "forward_dynamics")
+            ),
         )
         < EXACT
     )
@@ -460,7 +462,9 @@ def test_a_method_without_a_place_for_a_rotor_says_so_and_takes_the_rest() -> No
         (made, "fixman"),
         (driven(arm, "damping", "friction", "stiffness"), "fixman:planar"),
     ):
-        wanted = Reference(one, BALLS).evaluate("forward_dynamics", given(one, "forward_dynamics"))
+        wanted = Reference(one, BALLS).evaluate(
+            "forward_dynamics", arguments_of(one, "forward_dynamics")
+        )
         assert differing(answers(one, "forward_dynamics", method), wanted) < EXACT
     assert "fixman:planar" not in methods_for(made, "forward_dynamics")
 
@@ -635,9 +639,9 @@ def test_the_header_states_the_equation_that_the_functions_compute(
         assert ("armature on its diagonal" in text) == ("armature" in drives or drives == "on")
     bodies = symgen.load(WRITTEN, drives="off")
 
-    def number(of: Mechanism, function: str, **given: float) -> float:
+    def number(of: Mechanism, function: str, **arguments_of: float) -> float:
         (values,) = evaluate(
-            symgen.program(of, function), {name: [x] for name, x in given.items()}, DOUBLES
+            symgen.program(of, function), {name: [x] for name, x in arguments_of.items()}, DOUBLES
         ).values()
         return values[0]
 

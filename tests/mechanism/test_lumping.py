@@ -19,7 +19,7 @@ from tests.shared.descriptions import (
     frame_at,
     joint,
     link,
-    placed,
+    pose_matrix,
     public_urdf,
     public_urdfs,
     robot,
@@ -69,9 +69,9 @@ def moment(m: Mechanism, q: np.ndarray | list[float]) -> np.ndarray:
     total = np.zeros(3)
     for body in range(BASE, m.nq):
         parts = m.base_parts if body == BASE else m.bodies[body].parts
-        carrier = frame_at(m, names[body].name, q) @ np.linalg.inv(placed(names[body].pose))
+        carrier = frame_at(m, names[body].name, q) @ np.linalg.inv(pose_matrix(names[body].pose))
         total += sum(
-            (float(p.mass) * (carrier @ placed(p.pose))[:3, 3] for p in parts), np.zeros(3)
+            (float(p.mass) * (carrier @ pose_matrix(p.pose))[:3, 3] for p in parts), np.zeros(3)
         )
     return total
 
@@ -119,7 +119,7 @@ def test_a_long_chain_of_fixed_joints_goes_to_its_carrier(tmp_path: Path) -> Non
     m = load(path)
     assert (m.nq, m.bodies[0].mass, len(m.bodies[0].parts)) == (1, n + 1, n + 1)
     np.testing.assert_allclose(
-        placed(m.frame(f"l{n + 1}").pose), np.eye(4), atol=1e-12
+        pose_matrix(m.frame(f"l{n + 1}").pose), np.eye(4), atol=1e-12
     )  # 15 full squares
 
 

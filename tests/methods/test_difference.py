@@ -43,7 +43,7 @@ from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
 from tests.shared.robots_for_tests import of_kind, random_mechanism, run
 from tests.shared.rounded_rows import Coarse, rows
-from tests.shared.turning_robots import ALL, BALLS, TURNING, made, planted
+from tests.shared.turning_robots import ALL, BALLS, TURNING, planted, tree_of
 
 QUARTERS = (
     "0",
@@ -64,7 +64,7 @@ AXIS = (Fraction(2, 7), Fraction(-3, 7), Fraction(6, 7))
 
 @cache
 def program(*of: str) -> Program:
-    return symgen.program(made(*of), "difference")
+    return symgen.program(tree_of(*of), "difference")
 
 
 def turned(q: Array, first: int, tangent: Fraction) -> None:
@@ -102,10 +102,12 @@ def at(mechanism: Mechanism, tangent: str) -> dict[str, Array]:
 @pytest.mark.parametrize("tangent", QUARTERS)
 def test_it_is_the_logarithm_at_any_angle(tangent: str) -> None:
     """To 44 digits where what is added to the square of the angle counts, which is far behind those of a double."""
-    given = {name: BALLS.array(values) for name, values in at(made(*ALL), tangent).items()}
+    given = {name: BALLS.array(values) for name, values in at(tree_of(*ALL), tangent).items()}
     ours = run(program(*ALL), given, BALLS)["delta"]
     with BALLS.working():
-        missed = np.abs(ours - Reference(made(*ALL), BALLS).evaluate("difference", given)["delta"])
+        missed = np.abs(
+            ours - Reference(tree_of(*ALL), BALLS).evaluate("difference", given)["delta"]
+        )
         assert max(float(one.upper()) for one in missed.ravel()) < 2.0**-147
 
 
@@ -113,7 +115,7 @@ def test_it_is_the_logarithm_at_any_angle(tangent: str) -> None:
 @pytest.mark.parametrize("tangent", [*QUARTERS[:6], "0.9999", *QUARTERS[7:]])
 def test_the_compiled_c_is_as_near_as_its_sizes_say(tangent: str, real: str) -> None:
     """Of the quaternions that are given: what the rounding of their entries does near half a turn is not the C's."""
-    mechanism, kind = made(*ALL), np.dtype(REALS[real].numpy)
+    mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     given = {
         name: values.astype(float).astype(kind) for name, values in at(mechanism, tangent).items()
     }
@@ -135,12 +137,12 @@ def test_the_compiled_c_is_as_near_as_its_sizes_say(tangent: str, real: str) -> 
 
 @cache
 def _solver(real: str) -> Any:
-    return symgen.compile(made(*ALL), ["difference", "integrate"], real=real, optimize=0)
+    return symgen.compile(tree_of(*ALL), ["difference", "integrate"], real=real, optimize=0)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_sign_of_a_quaternion_and_whole_turns_of_a_planar_joint_say_nothing(real: str) -> None:
-    mechanism, kind = made(*ALL), np.dtype(REALS[real].numpy)
+    mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     q, goal = (draw_states(mechanism, 8)[name].astype(kind) for name in ("q", "q_next"))
     once = _solver(real).difference(q, goal)
     for one in (q, goal):
@@ -158,7 +160,7 @@ def test_the_sign_of_a_quaternion_and_whole_turns_of_a_planar_joint_say_nothing(
 @pytest.mark.parametrize("w", [0.0, -0.0])
 def test_half_a_turn_is_one_of_both(real: str, w: float) -> None:
     """About ±AXIS by π; and the way there leads there, places and all."""
-    mechanism, kind = made("free", "spherical"), np.dtype(REALS[real].numpy)
+    mechanism, kind = tree_of("free", "spherical"), np.dtype(REALS[real].numpy)
     solver = symgen.compile(mechanism, ["difference", "integrate"], real=real)
     q, goal = np.zeros(mechanism.nq, kind), np.zeros(mechanism.nq, kind)
     goal[:3] = 1.0, -0.5, 0.25
@@ -180,7 +182,7 @@ def test_pinocchio_goes_the_same_way(kind: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
-    mechanism = made(kind)
+    mechanism = tree_of(kind)
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     bound = (
         1e-8 if kind == "planar" else 2e-13
@@ -294,7 +296,7 @@ def test_the_bound_of_its_error_holds_and_misses_what_is_left_out(
 def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a spherical joint's turn is made of, in an arithmetic of fourteen digits: no turn, little, much, about half a turn."""
+    """Parts of a spherical joint's turn in an arithmetic of fourteen digits: no turn, small, large, about half a turn."""
     own, random, arithmetic = (
         program("spherical"),
         np.random.default_rng(11),
@@ -361,7 +363,7 @@ def test_it_is_lowered_with_its_signs_and_never_of_constants() -> None:
 def test_the_c_calls_it_of_y_and_x(real: str, call: str) -> None:
     """And is read back as that: operands exchanged, one of them twice, one less or another function are told."""
     own = replace(program("spherical"), real=real)
-    text = c99.source(own, c99.Target("spherical", made("spherical").sizes))
+    text = c99.source(own, c99.Target("spherical", tree_of("spherical").sizes))
     assert compare(own, text) == []
     ((whole, y, x),) = re.findall(rf"({call}\((.*), (\w+)\));", text)
     for given in (f"{x}, {y}", f"{x}, {x}", y, f"{y}, {x}, {x}"):
@@ -375,7 +377,7 @@ def test_the_c_calls_it_of_y_and_x(real: str, call: str) -> None:
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
-    mechanism, own = made(*ALL), replace(program(*ALL), real=real)
+    mechanism, own = tree_of(*ALL), replace(program(*ALL), real=real)
     found = floors(mechanism, own, ProgramOptions(real))
     assert len(found) == 6  # of three types a square and its root
     assert all(one.certified and one.joint is None and one.lost == 0 for one in found)
@@ -387,7 +389,7 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
         pytest.skip("Frama-C is not installed")
     own = replace(program("free", "planar"), real=real)
     proof = prove_programs(
-        made("free", "planar"),
+        tree_of("free", "planar"),
         {"difference": own},
         ProgramOptions(real),
         states=8,
@@ -400,7 +402,7 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
 
 def test_nothing_told_of_quaternions_is_taken_for_one() -> None:
     """Entries of a checked function: both positions are looked at, and 0 0 0 0 is refused in either."""
-    mechanism = made("free")
+    mechanism = tree_of("free")
     solver = symgen.compile(mechanism, ["difference"], checked=True)
     q = np.array([0, 0, 0, 0, 0, 0, 1.0])
     solver.difference(q, q)
@@ -418,9 +420,9 @@ def test_nothing_told_of_quaternions_is_taken_for_one() -> None:
 )
 def test_it_is_verified(real: str, text: TextOptions) -> None:
     made_of = {
-        name: symgen.program(made(*ALL), name, real=real) for name in ("integrate", "difference")
+        name: symgen.program(tree_of(*ALL), name, real=real) for name in ("integrate", "difference")
     }
-    report = verify_programs(Subject(made(*ALL), made_of, ProgramOptions(real), text, states=8))
+    report = verify_programs(Subject(tree_of(*ALL), made_of, ProgramOptions(real), text, states=8))
     assert report.passed, str(report)
     assert (
         sum(one.kind == "identities" for one in report.checks) == 7 + 8
@@ -479,7 +481,7 @@ def test_its_round_off_is_bounded() -> None:
 
 def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
     own, changed = program("free", "planar"), 0
-    truth = Truth(made("free", "planar"), 5)
+    truth = Truth(tree_of("free", "planar"), 5)
     assert check_algebra(own, truth, "difference").verdict == "passed"
     for index, row in enumerate(own.rows):
         if row.op not in ("add", "sub") or any(
@@ -497,7 +499,7 @@ def test_operands_that_are_exchanged_are_seen() -> None:
     own = program("free")
     (index,) = (i for i, row in enumerate(own.rows) if row.op == "atan2")
     wrong = planted(own, index, args=own.rows[index].args[::-1])
-    report = verify_programs(Subject(made("free"), {"difference": wrong}, states=4))
+    report = verify_programs(Subject(tree_of("free"), {"difference": wrong}, states=4))
     assert {"algebra", "floating"} <= {one.kind for one in report.failures}
 
 
@@ -520,14 +522,14 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(integrate, "logarithm", logarithm)
     report = verify_programs(
-        Subject(made("free"), {"difference": program("free")}, states=5, compiled=False)
+        Subject(tree_of("free"), {"difference": program("free")}, states=5, compiled=False)
     )
     assert "algebra" in {one.kind for one in report.failures}
 
 
 def test_hypergeometric_functions_say_the_same() -> None:
     """A third road, which an attack of the adversary takes."""
-    mechanism, given = made(*ALL), draw_states(made(*ALL), 8)
+    mechanism, given = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
     exact = Reference(mechanism, BALLS).evaluate(
         "difference", {name: given[name] for name in ("q", "q_next")}
     )["delta"]
@@ -540,11 +542,11 @@ def test_hypergeometric_functions_say_the_same() -> None:
 
 
 def test_floats_and_balls_of_the_reference_agree() -> None:
-    given = draw_states(made(*ALL), 8)
-    exact = Reference(made(*ALL), BALLS).evaluate(
+    given = draw_states(tree_of(*ALL), 8)
+    exact = Reference(tree_of(*ALL), BALLS).evaluate(
         "difference", {name: given[name] for name in ("q", "q_next")}
     )["delta"]
-    near = Reference(made(*ALL), FLOAT).evaluate(
+    near = Reference(tree_of(*ALL), FLOAT).evaluate(
         "difference", {name: given[name].astype(float) for name in ("q", "q_next")}
     )
     assert np.abs(exact.astype(float) - near["delta"]).max() < 1e-13

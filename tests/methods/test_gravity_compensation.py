@@ -22,9 +22,9 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import SymgenError
-from tests.shared.driven import UNFELT, answers, differing, driven, given
+from tests.shared.driven import UNFELT, answers, arguments_of, differing, driven
 from tests.shared.judged_drives import answers as answers_of
-from tests.shared.judged_drives import drawn, error
+from tests.shared.judged_drives import draw_float_states, error
 from tests.shared.mjcf_texts import HINGE, ROD, arm, mjcf
 from tests.shared.robots_for_tests import BALLS, PROVIDED, largest, of_kind, random_mechanism, run
 
@@ -92,10 +92,13 @@ CASES = [
 def test_every_method_agrees_with_the_reference(name: str, function: str, method: str) -> None:
     made = ROBOTS[name]()
     frame = made.frames[-1].name if function == "link_accelerations" else None
-    found = run(symgen.program(made, function, method, frame=frame), given(made, function), BALLS)
+    found = run(
+        symgen.program(made, function, method, frame=frame), arguments_of(made, function), BALLS
+    )
     assert (
         differing(
-            found, Reference(made, BALLS, frame=frame).evaluate(function, given(made, function))
+            found,
+            Reference(made, BALLS, frame=frame).evaluate(function, arguments_of(made, function)),
         )
         < EXACT
     )
@@ -107,7 +110,9 @@ def test_it_goes_along_with_frames_that_are_slid() -> None:
     assert (
         differing(
             answers(made, "inverse_dynamics"),
-            Reference(made, BALLS).evaluate("inverse_dynamics", given(made, "inverse_dynamics")),
+            Reference(made, BALLS).evaluate(
+                "inverse_dynamics", arguments_of(made, "inverse_dynamics")
+            ),
         )
         < EXACT
     )
@@ -160,7 +165,7 @@ def test_forces_between_bodies_are_of_the_whole_weight() -> None:
     """As MuJoCo's cfrc_int are: what bears it acts in the joints."""
     made = small()
     (first, *_), a = (answers(made, "interbody_forces", "riccati")[name] for name in ("F", "a"))
-    states = given(made, "interbody_forces")
+    states = arguments_of(made, "interbody_forces")
     wanted = Reference(made.undriven, BALLS)
     tau = wanted.inverse_dynamics(states["q"], states["v"], a)
     whole = wanted.evaluate("interbody_forces", {**states, "tau": tau})["F"]
@@ -185,7 +190,7 @@ def test_the_same_fraction_of_all_costs_nothing(function: str, fraction: Fractio
     assert (
         differing(
             answers(made, function),
-            Reference(made, BALLS).evaluate(function, given(made, function)),
+            Reference(made, BALLS).evaluate(function, arguments_of(made, function)),
         )
         < EXACT
     )
@@ -214,7 +219,7 @@ def test_joints_that_follow_others_are_spared_through_their_leaders() -> None:
         assert (
             differing(
                 answers(made, function),
-                Reference(made, BALLS).evaluate(function, given(made, function)),
+                Reference(made, BALLS).evaluate(function, arguments_of(made, function)),
             )
             < EXACT
         )
@@ -374,7 +379,7 @@ def test_mujoco_built_of_it_says_the_same() -> None:
     """Where a body has one fraction; else, and for Pinocchio, it is refused."""
     pytest.importorskip("mujoco")
     made = borne(symgen.load("panda"))
-    states = drawn(made)
+    states = draw_float_states(made)
     for function in ("inverse_dynamics", "forward_dynamics"):
         assert error(made, function, states, answers_of("mujoco", made, function, states)) < 1e-11
         assert (

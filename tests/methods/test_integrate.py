@@ -33,7 +33,7 @@ from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
 from tests.shared.robots_for_tests import of_kind, random_mechanism, run
-from tests.shared.turning_robots import ALL, BALLS, TURNING, made, planted
+from tests.shared.turning_robots import ALL, BALLS, TURNING, planted, tree_of
 
 SPANS = ("0", "1e-30", "1e-12", "1e-4", "0.3", "3.1415926", "3.2", "40", "-7")
 """Times for a velocity of about 1: nothing, what round-off would swallow, half turns from both sides, and many turns."""
@@ -41,7 +41,7 @@ SPANS = ("0", "1e-30", "1e-12", "1e-4", "0.3", "3.1415926", "3.2", "40", "-7")
 
 @cache
 def program(*of: str) -> Program:
-    return symgen.program(made(*of), "integrate")
+    return symgen.program(tree_of(*of), "integrate")
 
 
 def at(mechanism: Mechanism, span: str) -> dict[str, Array]:
@@ -53,10 +53,12 @@ def at(mechanism: Mechanism, span: str) -> dict[str, Array]:
 @pytest.mark.parametrize("span", SPANS)
 def test_it_is_the_exponential_map_at_any_angle(span: str) -> None:
     """To 44 digits where what is added to the square of the angle counts, which is far behind those of a double."""
-    given = {name: BALLS.array(values) for name, values in at(made(*ALL), span).items()}
+    given = {name: BALLS.array(values) for name, values in at(tree_of(*ALL), span).items()}
     ours = run(program(*ALL), given, BALLS)["q_next"]
     with BALLS.working():
-        missed = np.abs(ours - Reference(made(*ALL), BALLS).evaluate("integrate", given)["q_next"])
+        missed = np.abs(
+            ours - Reference(tree_of(*ALL), BALLS).evaluate("integrate", given)["q_next"]
+        )
         assert max(float(one.upper()) for one in missed.ravel()) < 2.0**-150 * (
             1 + abs(float(span))
         )
@@ -65,7 +67,7 @@ def test_it_is_the_exponential_map_at_any_angle(span: str) -> None:
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("span", SPANS)
 def test_the_compiled_c_is_as_near_as_its_sizes_say(span: str, real: str) -> None:
-    mechanism, kind = made(*ALL), np.dtype(REALS[real].numpy)
+    mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     solver = _solver(real)
     given = {
         name: values.astype(float).astype(kind) for name, values in at(mechanism, span).items()
@@ -83,19 +85,19 @@ def test_the_compiled_c_is_as_near_as_its_sizes_say(span: str, real: str) -> Non
 
 @cache
 def _solver(real: str) -> Any:
-    return symgen.compile(made(*ALL), ["integrate"], real=real, optimize=0)
+    return symgen.compile(tree_of(*ALL), ["integrate"], real=real, optimize=0)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_at_rest_and_in_no_time_nothing_moves_to_the_last_bit(real: str) -> None:
-    mechanism, kind = made(*ALL), np.dtype(REALS[real].numpy)
+    mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     q, v = (draw_states(mechanism, 8)[name].astype(kind) for name in ("q", "v"))
     for speed, dt in ((v, 0.0), (0 * v, 0.25), (0 * v, 0.0)):
         assert (_solver(real).integrate(q, speed, np.array(dt, kind)) == q).all()
 
 
 def test_a_scalar_argument_is_one_number_a_state() -> None:
-    mechanism, solver = made(*ALL), _solver("double")
+    mechanism, solver = tree_of(*ALL), _solver("double")
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 5).items()}
     together = solver.integrate(given["q"], given["v"], given["dt"])
     for k in range(5):
@@ -112,7 +114,7 @@ def test_pinocchio_takes_the_same_step(kind: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
-    mechanism = made(kind)
+    mechanism = tree_of(kind)
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     for span in SPANS:
         given = {name: values.astype(float) for name, values in at(mechanism, span).items()}
@@ -167,7 +169,7 @@ def test_what_it_costs() -> None:
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
-    mechanism, own = made(*ALL), replace(program(*ALL), real=real)
+    mechanism, own = tree_of(*ALL), replace(program(*ALL), real=real)
     found = floors(mechanism, own, ProgramOptions(real))
     assert len(found) == 6  # of three types a square and its root
     assert all(one.certified and one.joint is None and one.lost == 0 for one in found)
@@ -280,7 +282,7 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
         pytest.skip("Frama-C is not installed")
     own = replace(program("free", "planar"), real=real)
     proof = prove_programs(
-        made("free", "planar"),
+        tree_of("free", "planar"),
         {"integrate": own},
         ProgramOptions(real),
         states=8,
@@ -302,7 +304,7 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
 def test_it_is_verified(real: str, text: TextOptions) -> None:
     report = verify_programs(
         Subject(
-            made(*ALL),
+            tree_of(*ALL),
             {"integrate": replace(program(*ALL), real=real)},
             ProgramOptions(real),
             text,
@@ -384,7 +386,7 @@ def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
         wrong = planted(own, index, op={"add": "sub", "sub": "add"}[row.op])
         with np.errstate(all="ignore"):
             report = verify_programs(
-                Subject(made("free", "planar"), {"integrate": wrong}, states=2, compiled=False)
+                Subject(tree_of("free", "planar"), {"integrate": wrong}, states=2, compiled=False)
             )
         assert {"algebra", "identities"} <= {one.kind for one in report.failures}, (index, row)
         turned += 1
@@ -407,7 +409,7 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(integrate, "_series", series)
     report = verify_programs(
-        Subject(made("free"), {"integrate": program("free")}, states=4, compiled=False)
+        Subject(tree_of("free"), {"integrate": program("free")}, states=4, compiled=False)
     )
     assert {one.kind for one in report.failures} >= {"algebra", "floating"}
 
@@ -422,7 +424,7 @@ def test_another_constant_under_the_root_is_seen(value: Fraction) -> None:
     wrong = replace(planted(own, index, value=value), real="float")
     with np.errstate(all="ignore"):
         report = verify_programs(
-            Subject(made("free"), {"integrate": wrong}, ProgramOptions("float"), states=4)
+            Subject(tree_of("free"), {"integrate": wrong}, ProgramOptions("float"), states=4)
         )
     assert {one.kind for one in report.failures} >= (
         {"algebra"} if value > Fraction(1, 2**90) else {"floating"}
@@ -455,7 +457,7 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(
 
 def test_exponentials_of_matrices_say_the_same() -> None:
     """A third road, which an attack of the adversary takes."""
-    mechanism, given = made(*ALL), draw_states(made(*ALL), 8)
+    mechanism, given = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
     exact = Reference(mechanism, BALLS).evaluate(
         "integrate", {name: given[name] for name in ("q", "v", "dt")}
     )["q_next"]
@@ -468,11 +470,11 @@ def test_exponentials_of_matrices_say_the_same() -> None:
 
 
 def test_floats_and_balls_of_the_reference_agree() -> None:
-    given = draw_states(made(*ALL), 8)
-    exact = Reference(made(*ALL), BALLS).evaluate(
+    given = draw_states(tree_of(*ALL), 8)
+    exact = Reference(tree_of(*ALL), BALLS).evaluate(
         "integrate", {name: given[name] for name in ("q", "v", "dt")}
     )["q_next"]
-    near = Reference(made(*ALL), FLOAT).evaluate(
+    near = Reference(tree_of(*ALL), FLOAT).evaluate(
         "integrate", {name: given[name].astype(float) for name in ("q", "v", "dt")}
     )
     assert np.abs(exact.astype(float) - near["q_next"]).max() < 1e-13

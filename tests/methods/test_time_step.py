@@ -32,7 +32,7 @@ from symgen.verification.subject import Subject
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.robots_for_tests import BALLS, draw, largest, random_mechanism, run
-from tests.shared.turning_robots import made
+from tests.shared.turning_robots import tree_of
 
 STEPS = ("step", "step_rk4")
 KINDS = ("cylindrical", "free", "planar", "spherical")
@@ -41,7 +41,7 @@ KINDS = ("cylindrical", "free", "planar", "spherical")
 
 @cache
 def program(function: str, *of: str) -> Program:
-    return symgen.program(made(*of), function)
+    return symgen.program(tree_of(*of), function)
 
 
 # -- order ---------------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) 
     """Over one and the same time, of a free body that carries a spherical and a planar joint: 2^order times less."""
     ends = []
     step = over(arb(40), program(function, "free", "spherical", "planar"))
-    given = draw(made("free", "spherical", "planar"), 2, arb(40))
+    given = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
     for n in (2, 4, 8):
         at = {name: given[name] for name in ("q", "v", "tau")}
         for _ in range(n):
@@ -65,7 +65,7 @@ def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) 
 
 def test_the_schemes_lead_to_one_place() -> None:
     """A thousand short steps of the one are a few of the other, so that both follow the same law."""
-    mechanism = made("free", "revolute")
+    mechanism = tree_of("free", "revolute")
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
     ends = []
     for function, n in (("step", 1000), ("step_rk4", 4)):
@@ -84,7 +84,7 @@ def test_pinocchio_steps_the_same_way() -> None:
     pin = pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
-    mechanism = made("free", "revolute", "prismatic")
+    mechanism = tree_of("free", "revolute", "prismatic")
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 4, 3).items()}
     found = in_machine_reals(symgen.program(mechanism, "step"))({**given, "dt": given["instant"]})
@@ -103,10 +103,11 @@ def test_pinocchio_steps_the_same_way() -> None:
 
 
 def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> None:
-    mechanism, options = made(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
+    mechanism, options = tree_of(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
     programs = {name: build.build_program(mechanism, name, None, options) for name in STEPS}
     assert all(
-        {"payload", "wrench"} <= {port.name for port in made.inputs} for made in programs.values()
+        {"payload", "wrench"} <= {port.name for port in tree_of.inputs}
+        for tree_of in programs.values()
     )
     report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     assert report.passed, str(report)
@@ -153,7 +154,7 @@ def test_a_step_is_its_functions_put_together() -> None:
 def test_rows_that_are_inlined_give_what_the_program_gives() -> None:
     """With every operation that there is: a logarithm and an atan2 too."""
     for function in ("mass_matrix_log_determinant", "difference"):
-        mechanism = made("spherical", "revolute")
+        mechanism = tree_of("spherical", "revolute")
         whole = symgen.program(mechanism, function)
         with constants.precision():
             home = Derivation({port.name: port.size for port in whole.inputs})
@@ -167,7 +168,9 @@ def test_rows_that_are_inlined_give_what_the_program_gives() -> None:
             )
         given = draw(mechanism, 2, BALLS)
         with BALLS.working():
-            one, other = (next(iter(run(made, given, BALLS).values())) for made in (whole, again))
+            one, other = (
+                next(iter(run(tree_of, given, BALLS).values())) for tree_of in (whole, again)
+            )
             assert largest(one - other) <= 1e-60 * largest(one)
         assert all(row.name.startswith(("again_", "neg_again_")) for row in again.rows if row.name)
 
@@ -219,7 +222,7 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
     ],
 )
 def test_sensitivities_are_those_of_the_reference(kind: str, asked: tuple[str, ...]) -> None:
-    report = verify(made(kind), asked, states=1, compiled=False)
+    report = verify(tree_of(kind), asked, states=1, compiled=False)
     assert report.passed, str(report)
     assert len(report.of("algebra")) == len(asked)
     assert sum(
@@ -242,7 +245,7 @@ def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> N
 
 def test_no_time_has_no_sensitivity() -> None:
     """A = 1 and B = 0; and along dt it is what the right-hand side says."""
-    mechanism = made("spherical", "revolute")
+    mechanism = tree_of("spherical", "revolute")
     given = draw(mechanism, 2, BALLS)
     given["dt"] = 0 * given["dt"]
     found = run(symgen.program(mechanism, "step_rk4:jacobian"), given, BALLS)
@@ -304,7 +307,7 @@ def one_sided(self: chain_rule.Dual, other: Any) -> Any:
 
 def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_rule.Dual, "__mul__", one_sided)
-    mechanism = made("spherical")
+    mechanism = tree_of("spherical")
     asked, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
     assert compose is not None
     wrong = chain_rule.jacobian(
@@ -329,7 +332,7 @@ def test_without_a_bracket_the_order_is_lost(
 ) -> None:
     """The reference says so, and so does the order, which knows no reference."""
     monkeypatch.setattr(rk4, "bracket", planted)
-    mechanism = made("free")
+    mechanism = tree_of("free")
     compose = methods.composition("rk4", "step_rk4")
     assert compose is not None
     wrong = composing.composed(
@@ -353,7 +356,7 @@ def velocity_first(mechanism: Mechanism, given: dict[str, Array]) -> dict[str, A
 
 
 def test_explicit_euler_is_another_step() -> None:
-    mechanism = made("revolute", "prismatic")
+    mechanism = tree_of("revolute", "prismatic")
     given = draw(mechanism, 2, BALLS)
     found = Reference(mechanism, BALLS).evaluate(
         "step",

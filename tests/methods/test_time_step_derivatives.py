@@ -30,7 +30,7 @@ from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared import turns_in_digits as digits
-from tests.shared.turning_robots import made
+from tests.shared.turning_robots import tree_of
 
 TURNS = (
     "0",
@@ -83,7 +83,7 @@ def points(kind: str, function: str, real: str) -> list[dict[str, Any]]:
             found.append({"q": PLACES[kind], "v": v, "dt": 1.0})
             continue
         with flint.ctx.workdps(digits.DIGITS):
-            goal = digits.moved(kind, entered(PLACES[kind]), entered(v))
+            goal = digits.integrate(kind, entered(PLACES[kind]), entered(v))
         found.append({"q": PLACES[kind], "q_next": [number(float(x)) for x in goal]})
     return found
 
@@ -108,7 +108,7 @@ def results(
     kind: str, function: str, mode: str, real: str, directions: Mapping[str, Any] | None = None
 ) -> dict[str, Array]:
     """Results of a derivative at all points, in the machine's numbers."""
-    program = replace(symgen.program(made(kind), f"{function}:{mode}"), real=real)
+    program = replace(symgen.program(tree_of(kind), f"{function}:{mode}"), real=real)
     given = points(kind, function, real)
     stacks = {
         name: np.array([point[name] for point in given], dtype=KINDS[real]) for name in given[0]
@@ -232,7 +232,7 @@ def test_sums_of_second_derivatives_keep_the_digits_of_their_terms(
         stacks |= {name: np.repeat(part, len(places), axis=0) for name, part in of_cases.items()}
         if "dt" in step.arguments:
             stacks["ddt"] = stacks["ddt"][:, 0]
-        program = replace(symgen.program(made(kind), f"{function}:hvp"), real=real)
+        program = replace(symgen.program(tree_of(kind), f"{function}:hvp"), real=real)
         found = in_machine_reals(program)(
             {name: np.array(stack, dtype=KINDS[real]) for name, stack in stacks.items()}
         )
@@ -338,7 +338,7 @@ def test_functions_of_a_turn_are_their_series_at_any_argument() -> None:
 
 
 def test_no_program_that_is_printed_holds_a_function_of_a_turn() -> None:
-    robot = made(*PLACES)
+    robot = tree_of(*PLACES)
     for name in (f"{function}{mode}" for function in RESULTS for mode in ("", ":jvp", ":vjp")):
         assert not {row.op for row in symgen.program(robot, name).rows} & {*BY_SERIES}
 
@@ -349,7 +349,7 @@ def test_no_program_that_is_printed_holds_a_function_of_a_turn() -> None:
 @pytest.mark.parametrize("kind", PLACES)
 def test_states_hold_turns_near_none_half_a_turn_and_a_whole_one(kind: str) -> None:
     """Turns of v dt, and of q_next from q; in the three states of a self-test the first two."""
-    robot = made(kind)
+    robot = tree_of(kind)
     drawn = draw_states(robot, 16)
     angular = [one.unit == "rad" for one in joint_type(kind).velocities]
     spins = np.linalg.norm((drawn["v"] * drawn["dt"][:, None]).astype(float)[:, angular], axis=-1)
@@ -369,7 +369,7 @@ def test_states_hold_turns_near_none_half_a_turn_and_a_whole_one(kind: str) -> N
 @pytest.mark.parametrize("function", ["integrate:jacobian(v)", "difference:jacobian(q_next)"])
 def test_verify_sees_slopes_of_quotients_at_small_turns(function: str) -> None:
     """The rows of the values themselves, differentiated: the algebra is right, and digits are lost."""
-    robot, wanted = made("free"), FUNCTIONS[function].derivative
+    robot, wanted = tree_of("free"), FUNCTIONS[function].derivative
     assert wanted is not None
     quotients = replace(differentiate(symgen.program(robot, wanted.of), wanted), real="double")
     options = ProgramOptions()

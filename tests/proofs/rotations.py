@@ -38,12 +38,12 @@ def rotation_jacobian(A: Any, q: Sequence[Any] = ANGLES) -> Any:
     return sp.Matrix.hstack(*(vee(A.T * A.diff(x)).applyfunc(sp.trigsimp) for x in q))  # (10)
 
 
-def motion_jacobian(A: Any, place: Any, q: Sequence[Any]) -> Any:
+def motion_jacobian(A: Any, position: Any, q: Sequence[Any]) -> Any:
     """𝒥 with (ω, v) = 𝒥 q̇ in body axes: columns (H⁻¹ ∂H/∂q_i)^∨, WC (14), in which v = Rᵀ ḃ; (15) for Cartesian b."""
     columns = []
     for x in q:
         omega = vee(A.T * A.diff(x)).applyfunc(sp.trigsimp)
-        columns.append(sp.Matrix.vstack(omega, A.T * place.diff(x)))  # (14)
+        columns.append(sp.Matrix.vstack(omega, A.T * position.diff(x)))  # (14)
     return sp.Matrix.hstack(*columns)
 
 

@@ -51,30 +51,30 @@ def outputs(made: tuple[int, int], samples: int) -> Array:
 
 def innovations(o: Operators, y: Array) -> Array:
     """ε (samples, N) of the whitening filter (4.15)."""
-    z, found = np.zeros((len(y), 6)), []
+    z, epsilons = np.zeros((len(y), 6)), []
     for k in range(o.N):
         if k:
             L = number(o.riccati[k - 1][3])[:, 0]
             z = z @ number(o.transitions[k - 1]).T + y[:, k - 1, None] * L  # (4.15)
-        found.append(y[:, k] - z @ o.axes[k][0])
-    return np.stack(found, axis=-1)
+        epsilons.append(y[:, k] - z @ o.axes[k][0])
+    return np.stack(epsilons, axis=-1)
 
 
 def from_innovations(o: Operators, epsilon: Array) -> Array:
     """y (samples, N) of the innovations model (4.13)."""
-    z, found = np.zeros((len(epsilon), 6)), []
+    z, measurements = np.zeros((len(epsilon), 6)), []
     for k in range(o.N):
         if k:
             z = z @ o.steps[k - 1].T + epsilon[:, k - 1, None] * number(o.riccati[k - 1][3])[:, 0]
-        found.append(z @ o.axes[k][0] + epsilon[:, k])  # (4.13)
-    return np.stack(found, axis=-1)
+        measurements.append(z @ o.axes[k][0] + epsilon[:, k])  # (4.13)
+    return np.stack(measurements, axis=-1)
 
 
 def error(x: Array, covariance: Array) -> float:
     """The sample covariance's largest error in units of its own standard deviation times √samples."""
-    found = x.T @ x / len(x)
+    estimate = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
-    return float(np.abs((found - covariance) / spread).max())
+    return float(np.abs((estimate - covariance) / spread).max())
 
 
 @EVERY

@@ -18,8 +18,8 @@ from tests.shared import lee_chirikjian
 from tests.shared.point_mass_chains import Blocks, Chain, corner, exact, schur
 
 
-def missed(found: Any, expected: Any) -> float:
-    gap = found - expected
+def missed(values: Any, expected: Any) -> float:
+    gap = values - expected
     return max(abs(float(x)) for x in (gap.to_Matrix() if isinstance(gap, DomainMatrix) else gap))
 
 
@@ -59,7 +59,7 @@ def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not
     soft, hard = (straight.rows(rows) for rows in lee_chirikjian.exact_rows(3))
     assert (schur(*straight.gram(soft, hard)) * straight.mass_matrix()).to_Matrix() == sp.eye(3)
     entries = [
-        straight.settled(x)
+        straight.value_at_chain(x)
         for row in lee_chirikjian.published_rows(3)
         for part in row.values()
         for x in part
@@ -75,7 +75,7 @@ def test_lc_sums_over_the_masses_that_move() -> None:
     base, first = sp.Matrix(sp.symbols("x0_1 x0_2", real=True)), lee_chirikjian.points(1)[1]
     direction = PLANAR.direction(base, first)
     slope = sp.Matrix([[direction.diff(x) for x in base]]).subs(dict.fromkeys(base, 0))
-    added = made.settled((slope * slope.T)[0])  # of m_0 = 1
+    added = made.value_at_chain((slope * slope.T)[0])  # of m_0 = 1
     assert sp.simplify(added * made.length[0] ** 2) == 1
 
 
@@ -94,15 +94,15 @@ def turning() -> Any:
 @cache
 def points() -> list[dict[Any, Any]]:
     """Five states with rational sines and cosines of the ZXZ angles."""
-    random, found = Random(11), []
+    random, states = Random(11), []
     for _ in range(5):
         at = {}
         for angle in wc.ANGLES:
             t = sp.Rational(random.randint(1, 40), random.randint(41, 60))
             s, c = 2 * t / (1 + t * t), (1 - t * t) / (1 + t * t)
             at |= {sp.sin(angle): s, sp.cos(angle): c, sp.cot(angle): c / s}
-        found.append(at)
-    return found
+        states.append(at)
+    return states
 
 
 def vanish(*expressions: Any, at: dict[Any, Any]) -> bool:
@@ -190,18 +190,18 @@ def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
     """Spherical coordinates of the place, where J_T is not symmetric: M = 𝒥ᵀ I 𝒥 from the kinetic energy."""
     A, m, moments = wc.zxz(), sp.Rational(5, 2), sp.diag(1, 2, sp.Rational(5, 2))
     r, u, w = sp.symbols("r u w", positive=True)
-    place = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])
+    position = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])
     q = (*wc.ANGLES, r, u, w)
     here = {**AT, r: sp.Rational(3, 2), u: sp.Rational(4, 5), w: sp.Rational(1, 3)}
     rates = sp.Matrix(sp.symbols("s1:7"))
-    omega, speed = turning() * rates[:3, :], place.jacobian([r, u, w]) * rates[3:, :]
+    omega, speed = turning() * rates[:3, :], position.jacobian([r, u, w]) * rates[3:, :]
     energy = (m * speed.dot(speed) + omega.dot(moments * omega)).subs(here).evalf(30) / 2
     mass = sp.hessian(sp.expand(energy), list(rates))
-    J = wc.motion_jacobian(A, place, q).subs(here).evalf(30)
+    J = wc.motion_jacobian(A, position, q).subs(here).evalf(30)
     inertia = wc.body_inertia(m, moments)
     assert missed(wc.body_mass_matrix(J, inertia), mass) < 1e-12
     assert missed(wc.body_inverse_mass_matrix(J, inertia), mass.inv()) < 1e-12
-    JT = place.jacobian([r, u, w]).subs(here).evalf(30)
+    JT = position.jacobian([r, u, w]).subs(here).evalf(30)
     assert missed(m * JT.T * JT, mass[3:, 3:]) < 1e-12
     assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3  # as printed
     assert missed(JT.inv() * JT.inv().T / m, mass[3:, 3:].inv()) < 1e-12

@@ -38,8 +38,8 @@ def inverse(m: Array) -> Array:
 def forbidden(axis: Array) -> Array:
     """W(k), 5 x 6: the other rows of the reflection that swaps H(k), a unit vector, with the third axis."""
     v = axis[0] - np.array([0, 0, 1, 0, 0, 0], dtype=object)
-    one, size = np.array(np.eye(6, dtype=int), dtype=object), v @ v
-    reflection = one if size == 0 else one - np.outer(v, v) * (Fraction(2) / size)
+    identity, size = np.array(np.eye(6, dtype=int), dtype=object), v @ v
+    reflection = identity if size == 0 else identity - np.outer(v, v) * (Fraction(2) / size)
     return np.delete(reflection, 2, axis=0)
 
 

@@ -231,11 +231,11 @@ def test_the_four_algorithms_solve_the_equations_of_motion(made: Any) -> None:
             - o.H @ tilde(o, transition) @ o.P @ m.a
             - o.H @ o.psi @ (m.b + m.load)
         )  # (5.14)
-        found = (
+        solutions = (
             o.whitening.T @ nu - o.L.T @ o.Psi.T @ (o.one() - o.G @ o.H).T @ m.a - o.G.T @ m.a
         )  # (5.15)
-        assert (found == m.accelerations).all() == right
-        assert misses(found, m.accelerations) != right
+        assert (solutions == m.accelerations).all() == right
+        assert misses(solutions, m.accelerations) != right
 
 
 @pytest.mark.parametrize("made", MOVED)
@@ -251,11 +251,11 @@ def test_the_filter_takes_the_bias_free_moments(made: Any) -> None:
                 z = o.transitions[k - 1] @ z + o.riccati[k - 1][3][:, 0] * before  # (4.20)
             before = m.rest[k]
             nu.append((shown[k] - (o.axes[k] @ z)[0]) / o.riccati[k][1])
-        smooth, found = np.zeros(6, dtype=int).astype(object), []
+        smooth, joint_moments = np.zeros(6, dtype=int).astype(object), []
         for k in reversed(range(o.N)):
-            found.append(nu[k] - o.riccati[k][3][:, 0] @ smooth)  # (4.22)
+            joint_moments.append(nu[k] - o.riccati[k][3][:, 0] @ smooth)  # (4.22)
             smooth = o.transitions[k].T @ smooth + o.axes[k][0] * nu[k]
-        return np.array(found[::-1], dtype=object)
+        return np.array(joint_moments[::-1], dtype=object)
 
     assert (by_sweeps(m.rest) == m.accelerations).all()
     assert misses(by_sweeps(m.T), m.accelerations)

@@ -38,12 +38,12 @@ SANITIZERS = {
 
 def tool(name: str) -> str:
     """The path of a tool; where it is missing the test is skipped, or fails when the tools are required."""
-    found = shutil.which(name)
-    if found is None and REQUIRED:
+    path = shutil.which(name)
+    if path is None and REQUIRED:
         pytest.fail(f"{name} is not installed, though SYMGEN_FIRMWARE_TOOLS says that it is")
-    if found is None:
+    if path is None:
         pytest.skip(f"{name} is not installed: make firmware-tools")
-    return found
+    return path
 
 
 def built(done: subprocess.CompletedProcess[str]) -> None:

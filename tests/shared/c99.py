@@ -43,9 +43,9 @@ def call(
     library: ctypes.CDLL, program: Program, target: c99.Target, arguments: dict[str, list[float]]
 ) -> dict[str, list[float]]:
     real = {"double": ctypes.c_double, "float": ctypes.c_float}[program.real]
-    given = [(real * port.size)(*arguments[port.name]) for port in program.inputs]
+    c_arguments = [(real * port.size)(*arguments[port.name]) for port in program.inputs]
     results = {port.name: (real * port.size)() for port in program.outputs}
-    getattr(library, target.symbol(program.function))(*given, *results.values())
+    getattr(library, target.symbol(program.function))(*c_arguments, *results.values())
     return {name: list(values) for name, values in results.items()}
 
 

@@ -223,11 +223,11 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
 def expected(program: Program, *arguments: Array) -> list[Array]:
     """The Program over Python floats, state by state."""
     lead = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
-    given = [np.broadcast_to(x, lead + x.shape[-1:]) for x in arguments]
+    states = [np.broadcast_to(x, lead + x.shape[-1:]) for x in arguments]
     results = [np.empty(lead + port.shape) for port in program.outputs]
     for index in np.ndindex(lead):
         state = {
-            port.name: x[index].tolist() for port, x in zip(program.inputs, given, strict=True)
+            port.name: x[index].tolist() for port, x in zip(program.inputs, states, strict=True)
         }
         values = evaluate(program, state, DOUBLES)
         for port, result in zip(program.outputs, results, strict=True):
@@ -235,5 +235,5 @@ def expected(program: Program, *arguments: Array) -> list[Array]:
     return results
 
 
-def drawn(*shape: int, seed: int = 0) -> Array:
+def uniform_states(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).uniform(-2, 2, shape)

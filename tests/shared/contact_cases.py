@@ -25,4 +25,4 @@ def undone(patch: pytest.MonkeyPatch) -> None:
     for cache_ in (build._build, derive._attempt):
         cache_.cache_clear()
     patch.setattr("symgen.support.cache.find", lambda *key: None)
-    patch.setattr("symgen.support.cache.keep", lambda *known: None)
+    patch.setattr("symgen.support.cache.keep", lambda *arguments: None)

@@ -49,12 +49,12 @@ class CudaMissing(Exception):
 @cache
 def nvcc() -> Path:
     """NVIDIA's compiler: on the PATH, or of the wheels that `make cuda` installs."""
-    found = shutil.which("nvcc")
-    if found:
-        return Path(found)
+    on_path = shutil.which("nvcc")
+    if on_path:
+        return Path(on_path)
     spec = importlib.util.find_spec("nvidia")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        for wheel in sorted(Path(place).glob("cu*/bin/nvcc")):
+    for site_folder in (spec.submodule_search_locations or ()) if spec else ():
+        for wheel in sorted(Path(site_folder).glob("cu*/bin/nvcc")):
             return wheel
     raise CudaMissing(
         "nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin folder on the PATH"
@@ -71,12 +71,12 @@ def gpu() -> str:
             timeout=60,
             check=False,
         )
-        found = done.stdout.split() if done.returncode == 0 else []
+        capabilities = done.stdout.split() if done.returncode == 0 else []
     except (OSError, subprocess.TimeoutExpired):
-        found = []
-    if not found:
+        capabilities = []
+    if not capabilities:
         raise CudaMissing("no GPU at hand: running was skipped")
-    return "sm_" + found[0].replace(".", "")
+    return "sm_" + capabilities[0].replace(".", "")
 
 
 def compiled(source: Path, into: Path, *flags: str, architecture: str = ARCHITECTURE) -> str:
@@ -88,10 +88,10 @@ def on_cpu(folder: Path) -> Device:
     """The kernels of a folder, compiled as C++."""
     compiler = os.environ.get("CXX", "g++")
 
-    def made(source: Path, into: Path) -> None:
+    def compile_object(source: Path, into: Path) -> None:
         _run(compiler, *ON_CPU, "-c", source, "-o", into)
 
-    objects = _objects(folder, "cpu", made)
+    objects = _objects(folder, "cpu", compile_object)
     library = folder.parent / f"{folder.name}-on-cpu.so"
     _run(compiler, "-shared", *objects, "-o", library)
     return Device(library)
@@ -105,8 +105,12 @@ def on_gpu(folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> Devic
         lambda source, into: compiled(source, into, *flags, architecture=architecture),
     )
     library = folder.parent / f"{folder.name}-on-gpu.so"
-    own = nvcc().parent.parent / "lib"  # of the wheels; a toolkit's own folder is known to its nvcc
-    _run(nvcc(), "-shared", f"-arch={architecture}", f"-L{own}", *objects, "-o", library)
+    wheel_libraries = (
+        nvcc().parent.parent / "lib"
+    )  # of the wheels; a toolkit's own folder is known to its nvcc
+    _run(
+        nvcc(), "-shared", f"-arch={architecture}", f"-L{wheel_libraries}", *objects, "-o", library
+    )
     return Device(library)
 
 
@@ -135,26 +139,26 @@ class Device:
     def array(self, values: np.ndarray[Any, Any]) -> ctypes.c_void_p:
         """A copy of an array in the GPU's memory."""
         assert values.flags.c_contiguous
-        place = ctypes.c_void_p(self.library.host_new(ctypes.c_size_t(values.nbytes)))
-        assert place.value, "the GPU has no memory left"
+        address = ctypes.c_void_p(self.library.host_new(ctypes.c_size_t(values.nbytes)))
+        assert address.value, "the GPU has no memory left"
         assert (
             self.library.host_put(
-                place, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)
+                address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)
             )
             == 0
         )
-        return place
+        return address
 
-    def read(self, place: ctypes.c_void_p, into: np.ndarray[Any, Any]) -> None:
+    def read(self, address: ctypes.c_void_p, into: np.ndarray[Any, Any]) -> None:
         """Copy back, after everything that was put on the stream."""
         assert into.flags.c_contiguous
         assert (
             self.library.host_get(
-                ctypes.c_void_p(into.ctypes.data), place, ctypes.c_size_t(into.nbytes)
+                ctypes.c_void_p(into.ctypes.data), address, ctypes.c_size_t(into.nbytes)
             )
             == 0
         )
 
     def free(self, *places: ctypes.c_void_p) -> None:
-        for place in places:
-            self.library.host_free(place)
+        for address in places:
+            self.library.host_free(address)

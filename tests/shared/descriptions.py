@@ -18,9 +18,9 @@ INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" 
 def public_urdfs() -> list[Path]:
     """Every URDF of the installed example-robot-data; none where it is not installed."""
     roots = [Path(p) / "cmeel.prefix/share/example-robot-data/robots" for p in sys.path]
-    found = importlib.util.find_spec("example_robot_data")
-    if found is not None and found.origin:
-        roots.append(Path(found.origin).parents[4] / "share/example-robot-data/robots")
+    spec = importlib.util.find_spec("example_robot_data")
+    if spec is not None and spec.origin:
+        roots.append(Path(spec.origin).parents[4] / "share/example-robot-data/robots")
     return next((sorted(root.rglob("*.urdf")) for root in roots if root.is_dir()), [])
 
 
@@ -44,29 +44,29 @@ def robot(*elements: str) -> str:
     return '<robot name="r">\n' + "\n".join(elements) + "\n</robot>\n"
 
 
-def placed(pose: Pose) -> np.ndarray:
+def pose_matrix(pose: Pose) -> np.ndarray:
     """The 4×4 matrix of a pose, in floating point, with turns by the exponential of a skew matrix."""
     total = np.eye(4)
     for step in pose:
-        one = np.eye(4)
+        pose_matrix = np.eye(4)
         if isinstance(step, Shift):
-            one[:3, 3] = [float(c) for c in step.xyz]
+            pose_matrix[:3, 3] = [float(c) for c in step.xyz]
         elif isinstance(step, Rotate):
             w, *v = (float(c) for c in step.quaternion)
             skew = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
-            one[:3, :3] += 2 * (w * skew + skew @ skew) / (w * w + np.dot(v, v))
+            pose_matrix[:3, :3] += 2 * (w * skew + skew @ skew) / (w * w + np.dot(v, v))
         else:
             axis = np.array([float(c) for c in step.axis])
             axis /= np.linalg.norm(axis)
             if isinstance(step, Slide):
-                one[:3, 3] = axis * float(step.distance)
+                pose_matrix[:3, 3] = axis * float(step.distance)
             else:
-                one[:3, :3] = turned(axis, float(step.angle))
-        total = total @ one
+                pose_matrix[:3, :3] = rotation_matrix(axis, float(step.angle))
+        total = total @ pose_matrix
     return total
 
 
-def turned(axis: np.ndarray, angle: float) -> np.ndarray:
+def rotation_matrix(axis: np.ndarray, angle: float) -> np.ndarray:
     x, y, z = axis
     skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * skew @ skew
@@ -75,8 +75,8 @@ def turned(axis: np.ndarray, angle: float) -> np.ndarray:
 def frame_at(mechanism: Mechanism, name: str, q: Iterable[float]) -> np.ndarray:
     """The 4×4 pose of a named frame in the base, joint by joint."""
     positions = list(q)
-    found = mechanism.frame(name)
-    total, body = placed(found.pose), found.body
+    frame = mechanism.frame(name)
+    total, body = pose_matrix(frame.pose), frame.body
     while body != BASE:
         j = mechanism.joints[body]
         axis = np.array([float(c) for c in j.axis])
@@ -85,7 +85,7 @@ def frame_at(mechanism: Mechanism, name: str, q: Iterable[float]) -> np.ndarray:
         if j.kind == "prismatic":
             motion[:3, 3] = axis * positions[body]
         else:
-            motion[:3, :3] = turned(axis, positions[body])
-        total = placed(j.pose) @ motion @ total
+            motion[:3, :3] = rotation_matrix(axis, positions[body])
+        total = pose_matrix(j.pose) @ motion @ total
         body = j.parent
     return total

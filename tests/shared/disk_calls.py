@@ -68,7 +68,7 @@ def watched(at: int, act: Act, names: tuple[str, ...], exchanging: bool) -> Iter
         if exchanging:
             patch.setattr(files, "exchange", calls.counted("exchange", files.exchange))
         else:
-            patch.setattr(files, "exchange", lambda one, other: False)
+            patch.setattr(files, "exchange", lambda first, second: False)
         patch.setattr(fcntl, "flock", calls.counted("flock", fcntl.flock))
         patch.setattr(io, "open", calls.counted("open", io.open))
         for name in names:

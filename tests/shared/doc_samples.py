@@ -42,8 +42,8 @@ class Sample:
     @property
     def file(self) -> str | None:
         """The file's name on the first line, or None."""
-        found = _NAME.fullmatch(self.text.partition("\n")[0].strip())
-        return found[1] if found else None
+        named = _NAME.fullmatch(self.text.partition("\n")[0].strip())
+        return named[1] if named else None
 
 
 def samples(chapter: str) -> list[Sample]:

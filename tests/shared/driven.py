@@ -50,7 +50,7 @@ def driven(made: Mechanism, *kinds: str) -> Mechanism:
 def answers(made: Mechanism, function: str, method: str | None = None) -> dict[str, Array]:
     return run(
         symgen.program(made, function, method, frame=outermost(made, function)),
-        given(made, function),
+        arguments_of(made, function),
         BALLS,
     )
 
@@ -60,14 +60,14 @@ def outermost(made: Mechanism, function: str) -> str | None:
     return made.frames[-1].name if FUNCTIONS[function].needs_frame else None
 
 
-def given(made: Mechanism, function: str) -> dict[str, Array]:
+def arguments_of(made: Mechanism, function: str) -> dict[str, Array]:
     states = draw(made, STATES, BALLS)
     return {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
 
 
-def differing(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> float:
+def differing(results: Mapping[str, Array], wanted: Mapping[str, Array]) -> float:
     """The largest difference, relative to what is wanted."""
     with BALLS.working():
         return max(
-            largest(found[name] - wanted[name]) / (1 + largest(wanted[name])) for name in wanted
+            largest(results[name] - wanted[name]) / (1 + largest(wanted[name])) for name in wanted
         )

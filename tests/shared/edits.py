@@ -210,9 +210,9 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        other = _other(node.value)
-        if other is not None:
-            self._add(node, "constant", repr(other))
+        replacement = _other(node.value)
+        if replacement is not None:
+            self._add(node, "constant", repr(replacement))
 
 
 def edits_of(file: str, source: bytes) -> list[Edit]:
@@ -239,22 +239,22 @@ def in_order(package: Path, room: Callable[[str], str], seed: int) -> Iterator[E
 
     The order of one file's edits does not hang on the other files.
     """
-    found: dict[str, list[Edit]] = {}
+    edits_of_file: dict[str, list[Edit]] = {}
     lines: dict[str, int] = {}
     for path in sorted(package.rglob("*.py")):
         file, source = path.relative_to(package).as_posix(), path.read_bytes()
-        found.setdefault(room(file), []).extend(edits_of(file, source))
+        edits_of_file.setdefault(room(file), []).extend(edits_of(file, source))
         lines[room(file)] = lines.get(room(file), 0) + lines_of_code(source)
-    for name, edits in found.items():
+    for name, edits in edits_of_file.items():
         seen: dict[tuple[str, str], int] = {}
         ranks = {}
         for edit in edits:
-            place = (edit.file, edit.text)
-            seen[place] = seen.get(place, 0) + 1
-            ranks[edit] = hashlib.sha256(f"{seed}/{place}/{seen[place]}".encode()).digest()
-        found[name] = sorted(edits, key=ranks.__getitem__, reverse=True)
-    taken = dict.fromkeys(found, 0)
-    while waiting := [name for name, edits in found.items() if edits]:
-        name = max(waiting, key=lambda one: (lines[one] / (2 * taken[one] + 1), one))
+            key = (edit.file, edit.text)
+            seen[key] = seen.get(key, 0) + 1
+            ranks[edit] = hashlib.sha256(f"{seed}/{key}/{seen[key]}".encode()).digest()
+        edits_of_file[name] = sorted(edits, key=ranks.__getitem__, reverse=True)
+    taken = dict.fromkeys(edits_of_file, 0)
+    while waiting := [name for name, edits in edits_of_file.items() if edits]:
+        name = max(waiting, key=lambda file: (lines[file] / (2 * taken[file] + 1), file))
         taken[name] += 1
-        yield found[name].pop()
+        yield edits_of_file[name].pop()

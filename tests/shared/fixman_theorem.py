@@ -61,8 +61,8 @@ def check_that_hard_gradients_in_soft_rows_keep_the_schur_complement(
     if case[0].startswith("rationals"):
         others.append(made.rows(lee_chirikjian.published_rows(made.n)))
         assert hard.vstack(others[-1] - soft).rank() == hard.rank()
-    for other in others:
-        blocks = made.gram(other, hard)
+    for shifted_soft in others:
+        blocks = made.gram(shifted_soft, hard)
         assert made.n == 1 or blocks[0] != plain[0]
         assert schur(*blocks) == schur(*plain)
 
@@ -71,7 +71,7 @@ def exactly(
     mechanism: Mechanism,
     function: str,
     method: str,
-    given: Mapping[str, list[Any]],
+    arguments: Mapping[str, list[Any]],
     number: Callable[[Any], Any] = Fraction,
 ) -> list[Any]:
     """A program in the declared frames over a field; q of a revolute joint stands for the tangent of its half angle."""
@@ -91,7 +91,7 @@ def exactly(
         _no_root,
         _no_root,
     )
-    return list(evaluate(program, {name: given[name] for name in shapes}, numbers)[result.name])
+    return list(evaluate(program, {name: arguments[name] for name in shapes}, numbers)[result.name])
 
 
 def _no_root(x: Any) -> Any:
@@ -102,9 +102,11 @@ def check_the_bridge_for_every_state(n: int) -> None:
     """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the length of a joint that slides."""
     made = random_mechanism(n, seed=n, joints=PURE, general=False)
     field = Functions([f"t{i}" for i in range(n)])
-    given = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}
+    arguments = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}
     mass, inverse = (
-        np.array(exactly(made, function, method, given, field.number), dtype=object).reshape(n, n)
+        np.array(exactly(made, function, method, arguments, field.number), dtype=object).reshape(
+            n, n
+        )
         for function, method in (
             ("mass_matrix", "composite_body"),
             ("inverse_mass_matrix", "fixman:spatial"),
@@ -112,8 +114,8 @@ def check_the_bridge_for_every_state(n: int) -> None:
     )
     assert (mass @ inverse - np.eye(n, dtype=int) == 0).all()
     x = np.array(
-        exactly(made, "mass_matrix_solve", "fixman:spatial", given, field.number), dtype=object
+        exactly(made, "mass_matrix_solve", "fixman:spatial", arguments, field.number), dtype=object
     )
-    assert (mass @ x - given["b"] == 0).all()
-    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given, field.number)
+    assert (mass @ x - arguments["b"] == 0).all()
+    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", arguments, field.number)
     assert det == determinant(mass)

@@ -33,7 +33,7 @@ def mechanism(name: str = "arm") -> Mechanism:
 
 
 def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTestCase]:
-    found = []
+    cases_in_turn = []
     for function, program in programs.items():
         for k in range(3):
             arguments = tuple(
@@ -46,12 +46,15 @@ def cases(programs: dict[str, Program], tolerance: float = 1e-12) -> list[SelfTe
                 DOUBLES,
             )
             results = tuple(tuple(values[p.name]) for p in program.outputs)
-            found.append(
+            cases_in_turn.append(
                 SelfTestCase(
-                    function, arguments, results, tuple((tolerance,) * len(one) for one in results)
+                    function,
+                    arguments,
+                    results,
+                    tuple((tolerance,) * len(result) for result in results),
                 )
             )
-    return found
+    return cases_in_turn
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -90,8 +93,8 @@ def cmake(*arguments: str | Path) -> None:
 
 
 def binary(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         wheel = pytest.importorskip("cmake")
-        found = str(Path(wheel.CMAKE_BIN_DIR) / name)
-    return found
+        path = str(Path(wheel.CMAKE_BIN_DIR) / name)
+    return path

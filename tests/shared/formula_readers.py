@@ -29,9 +29,9 @@ class Unread(ValueError):
 # -- SymPy, line by line --------------------------------------------------------------------------------------------------
 
 
-def by_sympy(text: str, known: Values) -> list[Any]:
+def by_sympy(text: str, values_of: Values) -> list[Any]:
     """One expression; the rows of a matrix between brackets, two spaces between columns; or name = either, one a line."""
-    values, lines = dict(known), text.split("\n")
+    values, lines = dict(values_of), text.split("\n")
     if lines[0][0] in "⎡[":
         return _rows(lines, values)
     if " = " not in text and not re.search(r" =$", text, re.MULTILINE):
@@ -40,11 +40,11 @@ def by_sympy(text: str, known: Values) -> list[Any]:
         name, _, expression = lines.pop(0).partition(" =")
         if not expression or expression[1] == "[":
             return _rows(lines or [expression[1:]], values)
-        found = _number(expression, values)
+        value = _number(expression, values)
         if name in values:
             raise Unread(f"{name} is given twice")
-        values[name] = found
-    return [found]
+        values[name] = value
+    return [value]
 
 
 def _rows(lines: Sequence[str], values: Values) -> list[Any]:
@@ -76,22 +76,22 @@ def _number(text: str, values: Values) -> Any:
 # -- Python as it stands ----------------------------------------------------------------------------------------------------
 
 
-def by_python(text: str, known: Values) -> list[float]:
+def by_python(text: str, values_of: Values) -> list[float]:
     """Statements run with nothing but the inputs; an expression with what math has."""
-    scope: dict[str, Any] = {name: float(value) for name, value in known.items()}
+    scope: dict[str, Any] = {name: float(value) for name, value in values_of.items()}
     try:
         statements = ast.parse(text).body
         if isinstance(statements[-1], ast.Assign):
             exec(compile(text, "", "exec"), scope)
             target = statements[-1].targets[0]
             assert isinstance(target, ast.Name)
-            found = scope[target.id]
+            value = scope[target.id]
         else:
             exec(f"from math import {', '.join(FUNCTIONS)}", scope)
-            found = eval(compile(text, "", "eval"), scope)
+            value = eval(compile(text, "", "eval"), scope)
     except (SyntaxError, NameError, RecursionError) as error:
         raise Unread(str(error)) from error
-    return [float(x) for row in found for x in row] if isinstance(found, list) else [float(found)]
+    return [float(x) for row in value for x in row] if isinstance(value, list) else [float(value)]
 
 
 # -- C by a compiler ----------------------------------------------------------------------------------------------------------
@@ -102,14 +102,14 @@ def by_compiler(
 ) -> list[list[float]]:
     """All at once: an expression, an initializer, or declarations whose last one is meant."""
     body = ""
-    for text, known in texts:
+    for text, values_of in texts:
         name = "found"
         if text.startswith("const double"):
             name = re.findall(r"^const double (\w+)", text, re.MULTILINE)[-1]
         else:
             text = f"const double found{'[]' if text.startswith('{') else ''} = {text};"
         inputs = "".join(
-            f"const double {symbol} = {float(value)!r}; " for symbol, value in known.items()
+            f"const double {symbol} = {float(value)!r}; " for symbol, value in values_of.items()
         )
         body += (
             f"{{ {inputs}{text}\n const double *at = (const double *)&{name};\n"
@@ -143,23 +143,23 @@ GREEK = re.compile(
 )
 
 
-def by_latex(text: str, known: Values) -> list[Any]:
+def by_latex(text: str, values_of: Values) -> list[Any]:
     """Sums, products, fractions, powers, roots, calls, letters with indices, a bmatrix, and equations in aligned."""
-    reader = _Latex(text, dict(known))
+    reader = _Latex(text, dict(values_of))
     with mpmath.workdps(DIGITS):
-        return reader.whole()
+        return reader.whole_formula()
 
 
 class _Latex:
     def __init__(self, text: str, values: dict[str, Any]) -> None:
         self.tokens, self.values, at = [], values, 0
         while at < len(text):
-            found = TOKENS.match(text, at)
-            if found is None:
+            token = TOKENS.match(text, at)
+            if token is None:
                 raise Unread(f"what is {text[at : at + 10]!r}?")
-            if not found[0].isspace():
-                self.tokens.append(found[0])
-            at = found.end()
+            if not token[0].isspace():
+                self.tokens.append(token[0])
+            at = token.end()
         self.tokens.append("end")
 
     @property
@@ -167,9 +167,9 @@ class _Latex:
         return self.tokens[0]
 
     def take(self, *wanted: str) -> str:
-        for one in wanted:
-            if self.next != one:
-                raise Unread(f"{one} was to come, not {self.tokens[:5]}")
+        for alternative in wanted:
+            if self.next != alternative:
+                raise Unread(f"{alternative} was to come, not {self.tokens[:5]}")
             self.tokens.pop(0)
         return wanted[-1]
 
@@ -180,10 +180,10 @@ class _Latex:
         self.take(*opening)
         return True
 
-    def whole(self) -> list[Any]:
-        found = self.aligned() if self._environment("aligned") else self.matrix()
+    def whole_formula(self) -> list[Any]:
+        entries = self.aligned() if self._environment("aligned") else self.matrix()
         self.take("end")
-        return found
+        return entries
 
     def aligned(self) -> list[Any]:
         """Lines with one & each: equations, or a sum that goes on."""
@@ -195,21 +195,21 @@ class _Latex:
                 if self.next != "\\\\":
                     break
                 self.take("\\\\")
-            found = [total]
+            rows = [total]
         else:
             while True:
                 name = self.symbol()
                 self.take("&", "=")
-                found = self.matrix()
+                rows = self.matrix()
                 if name in self.values:
                     raise Unread(f"{name} is given twice")
-                self.values[name] = found[0]
+                self.values[name] = rows[0]
                 if self.next != "\\\\":
                     break
                 self.take("\\\\")
         if not self._environment("aligned", "\\end"):
             raise Unread(f"no end: {self.tokens[:5]}")
-        return found
+        return rows
 
     def matrix(self) -> list[Any]:
         if not self._environment("bmatrix"):
@@ -310,8 +310,12 @@ class _Latex:
             self.take(",")
             indices.append(self.index())
         self.take("}")
-        given = name + indices[0]
-        return given if len(indices) == 1 and given in self.values else "_".join([name, *indices])
+        name_with_index = name + indices[0]
+        return (
+            name_with_index
+            if len(indices) == 1 and name_with_index in self.values
+            else "_".join([name, *indices])
+        )
 
     def letter(self) -> str:
         token = self.next

@@ -36,13 +36,13 @@ def chain(
     """A finger or an arm of as many links, the last one called after it."""
     names = [f"{name}{k}" for k in range(len(axes) - 1)] + [name]
     return "".join(
-        turning(one, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
-        for k, (one, axis) in enumerate(zip(names, axes, strict=True))
+        turning(name, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
+        for k, (name, axis) in enumerate(zip(names, axes, strict=True))
     )
 
 
 def loop(kind: str, first: str, second: str, name: str = "") -> str:
-    numbers = "".join(f"{one.name} = 0.2\n" for one in closure(kind).parameters)
+    numbers = "".join(f"{parameter.name} = 0.2\n" for parameter in closure(kind).parameters)
     return f'[[loop]]\nname = "{name or kind}"\ntype = "{kind}"\nfirst = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}'
 
 
@@ -79,8 +79,8 @@ def hand() -> Mechanism:
         ("middle", 240, [-0.05, -0.087, 0]),
     ]
     ends = [
-        (f'link = "ball", xyz = {place}', f'link = "{name}", xyz = [0, 0, 0.3]')
-        for name, _, place in at
+        (f'link = "ball", xyz = {point}', f'link = "{name}", xyz = [0, 0, 0.3]')
+        for name, _, point in at
     ]
     hold = "".join(
         loop("point", *(pair if k else pair[::-1]), f"point{k}") for k, pair in enumerate(ends)

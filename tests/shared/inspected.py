@@ -28,9 +28,9 @@ Blocks = dict[tuple[int, ...], Array]
 
 def numbers(mechanism: Mechanism, what: str, method: str, state: dict[str, Array]) -> Array:
     """The answer at one state, (rows, columns), 1x1 for a number."""
-    found = answer(mechanism, choose(mechanism, what, method))
-    shape = found.shape or (1, 1)
-    derived = replace(found.program, outputs=(Port("x", shape, found.rows),))
+    formula = answer(mechanism, choose(mechanism, what, method))
+    shape = formula.shape or (1, 1)
+    derived = replace(formula.program, outputs=(Port("x", shape, formula.rows),))
     return run(derived, {name: value[None] for name, value in state.items()}, BALLS)["x"][0]
 
 
@@ -82,15 +82,15 @@ class Seen:
     @cached_property
     def c(self) -> list[Array]:
         """Mass centres in the base, the joint's origin for a massless link."""
-        found = []
+        rows = []
         for i in range(self.n):
-            own = [part for part in self.reference.parts() if part.body == i]
-            mass = sum((part.mass for part in own), flint.arb(0))
+            own_parts = [part for part in self.reference.parts() if part.body == i]
+            mass = sum((part.mass for part in own_parts), flint.arb(0))
             at = self.o[i]
             if mass != 0:
-                at = at + self.R[i] @ (sum(part.mass * part.centre for part in own) / mass)
-            found.append(at)
-        return found
+                at = at + self.R[i] @ (sum(part.mass * part.centre for part in own_parts) / mass)
+            rows.append(at)
+        return rows
 
     def inertia(self, i: int, at: list[Array] | None = None) -> Array:
         """6x6 about a point of link i (its origin), in its axes."""
@@ -143,15 +143,15 @@ class Seen:
 
     def articulated(self, i: int, at: list[Array] | None = None) -> Array:
         """The inertia that link i feels of everything that it carries, its joints loose: a Schur complement."""
-        own, loose = self.composite(i, at), self.joints_beyond(i)
+        inertia, loose = self.composite(i, at), self.joints_beyond(i)
         if not loose:
-            return own
+            return inertia
         points = self.o if at is None else at
         coupling = np.hstack(
             [self.twist(j, i, points).T @ self.composite(j, at) @ self.p(j, at) for j in loose]
         )
         inner = self.M[np.ix_(loose, loose)]
-        return own - coupling @ BALLS.solve(inner, transposed(coupling))
+        return inertia - coupling @ BALLS.solve(inner, transposed(coupling))
 
     def composite(self, i: int, at: list[Array] | None = None) -> Array:
         points = self.o if at is None else at
@@ -170,11 +170,13 @@ class Seen:
 
     def psi(self, i: int, j: int) -> Array:
         """A wrench on link j as felt at link i, the joints from j up to below i loose: 1 − Σ over them."""
-        found = self.one
+        product = self.one
         while j != i:
-            found = self.phi(self.parent[j], j) @ (self.one - self.gain(j) @ self.axis(j).T) @ found
+            product = (
+                self.phi(self.parent[j], j) @ (self.one - self.gain(j) @ self.axis(j).T) @ product
+            )
             j = self.parent[j]
-        return found
+        return product
 
     # -- cut joints ------------------------------------------------------------------------------------------------------
 
@@ -206,7 +208,7 @@ def each(f: Callable[[Seen, int], Array]) -> Expected:
     return lambda seen: {(i,): f(seen, i) for i in range(seen.n)}
 
 
-def carried(
+def along_paths(
     f: Callable[[Seen, int, int], Array], inward: bool = False, strict: bool = False
 ) -> Expected:
     """Blocks (i, j) where i carries j; inward: where j carries i."""
@@ -251,15 +253,15 @@ def _reduced(letter: str) -> Expected:
 
 def _dq_dxi(seen: Seen) -> Blocks:
     W_a, W = seen.directions("constraint_force")
-    found: Blocks = {}
+    blocks: Blocks = {}
     for i, p in enumerate(seen.parent):
         basis = np.hstack(
             [W_a[6 * i : 6 * i + 6, i : i + 1], W[6 * i : 6 * i + 6, 5 * i : 5 * i + 5]]
         ).T
-        found[i, i] = basis
+        blocks[i, i] = basis
         if p >= 0:
-            found[i, p] = -basis @ seen.twist(i, p)
-    return found
+            blocks[i, p] = -basis @ seen.twist(i, p)
+    return blocks
 
 
 def _schur_alpha(seen: Seen, i: int, k: int) -> Array:
@@ -354,26 +356,28 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("riccati", "G"): each(lambda seen, i: seen.gain(i)),
     ("riccati", "L"): each(lambda seen, i: seen.phi(seen.parent[i], i) @ seen.gain(i)),
     ("riccati", "H"): each(lambda seen, i: seen.axis(i).T),
-    ("riccati", "phi"): carried(lambda seen, i, j: seen.phi(i, j)),
-    ("riccati", "psi"): carried(lambda seen, i, j: seen.psi(i, j)),
+    ("riccati", "phi"): along_paths(lambda seen, i, j: seen.phi(i, j)),
+    ("riccati", "psi"): along_paths(lambda seen, i, j: seen.psi(i, j)),
     ("riccati", "Omega"): each(
         lambda seen, i: seen.jacobian(i) @ BALLS.solve(seen.M, transposed(seen.jacobian(i)))
     ),
-    ("udut", "B"): carried(_B, inward=True),
+    ("udut", "B"): along_paths(_B, inward=True),
     ("udut", "p"): each(lambda seen, i: seen.p(i, seen.c)),
-    ("udut", "T_l"): carried(lambda seen, i, j: seen.twist(i, j, seen.c), inward=True),
+    ("udut", "T_l"): along_paths(lambda seen, i, j: seen.twist(i, j, seen.c), inward=True),
     ("udut", "T_d"): each(lambda seen, i: seen.p(i, seen.c)),
-    ("udut", "T"): carried(lambda seen, i, j: seen.jacobian(i, seen.c)[:, j : j + 1], inward=True),
+    ("udut", "T"): along_paths(
+        lambda seen, i, j: seen.jacobian(i, seen.c)[:, j : j + 1], inward=True
+    ),
     ("udut", "Mtilde"): each(lambda seen, i: seen.composite(i, seen.c)),
     ("udut", "Mhat"): each(lambda seen, i: seen.articulated(i, seen.c)),
     ("udut", "mhat"): each(_pivot),
-    ("udut", "psi"): carried(lambda seen, i, k: _psi_hat(seen, i, k) * _pivot(seen, k)[0, 0]),
-    ("udut", "psihat"): carried(_psi_hat),
-    ("udut", "alpha"): carried(_schur_alpha, strict=True),
-    ("udut", "U"): carried(_schur_alpha),
+    ("udut", "psi"): along_paths(lambda seen, i, k: _psi_hat(seen, i, k) * _pivot(seen, k)[0, 0]),
+    ("udut", "psihat"): along_paths(_psi_hat),
+    ("udut", "alpha"): along_paths(_schur_alpha, strict=True),
+    ("udut", "U"): along_paths(_schur_alpha),
     ("udut", "D"): each(_pivot),
     ("udut", "E"): each(_factor),
-    ("udut", "L2"): carried(
+    ("udut", "L2"): along_paths(
         lambda seen, i, j: _eliminated(seen)[i : i + 1, j : j + 1], inward=True
     ),
     ("constraint_force", "I_inv"): each(lambda seen, i: inverse(seen.inertia(i))),

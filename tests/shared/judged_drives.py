@@ -27,13 +27,13 @@ def answers(judge: str, mechanism: Mechanism, function: str, states: dict[str, A
     each = [{name: values[k] for name, values in states.items()} for k in range(STATES)]
     return np.array(
         [
-            peer.ours(function, one, call())
-            for one, call in zip(each, peer.calls(function, each), strict=True)
+            peer.ours(function, state, call())
+            for state, call in zip(each, peer.calls(function, each), strict=True)
         ]
     )
 
 
-def drawn(mechanism: Mechanism) -> dict[str, Array]:
+def draw_float_states(mechanism: Mechanism) -> dict[str, Array]:
     return {
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=7).items()
@@ -42,5 +42,5 @@ def drawn(mechanism: Mechanism) -> dict[str, Array]:
 
 def error(mechanism: Mechanism, function: str, states: dict[str, Array], wanted: Array) -> float:
     arguments = {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
-    (found,) = run(symgen.program(mechanism, function, METHODS[function]), arguments).values()
-    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+    (result,) = run(symgen.program(mechanism, function, METHODS[function]), arguments).values()
+    return float(np.abs(result - wanted).max() / np.abs(wanted).max())

@@ -27,13 +27,13 @@ def places(n: int) -> dict[Any, Any]:
     """The coordinates of x_1 … x_n by the joint angles theta1 … and lengths L1 …, LC (14)."""
     theta = sp.symbols(f"theta1:{n + 1}", real=True)
     length = sp.symbols(f"L1:{n + 1}", positive=True)
-    found: dict[Any, Any] = {}
+    positions: dict[Any, Any] = {}
     at = sp.zeros(2, 1)
     for i, x in enumerate(points(n)[1:]):
         phi = sp.Add(*theta[: i + 1])
         at = at + length[i] * sp.Matrix([sp.cos(phi), sp.sin(phi)])  # (14)
-        found.update(zip(x, at, strict=True))
-    return found
+        positions.update(zip(x, at, strict=True))
+    return positions
 
 
 def exact_rows(
@@ -69,7 +69,7 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
     theta = sp.symbols(f"theta1:{n + 1}", real=True)
     length = (sp.S.One, *sp.symbols(f"L1:{n + 1}", positive=True))
     x = [sp.Matrix([-1, 0]), *points(n)]
-    found = []
+    gradients = []
     for i in range(1, n + 1):
         here = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
         p = [here[k, :].T for k in range(3)]  # x_{i−2}, x_{i−1}, x_i
@@ -83,20 +83,20 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
             if as_printed and k == 0:
                 slope = (p[1] - p[0]).T * -1 / (length[i] * length[i - 1])  # (21) as printed
             rows[i - 2 + k] = (-slope / sp.sin(theta[i - 1])).subs(back, simultaneous=True)  # (21)
-        found.append(rows)
-    return found
+        gradients.append(rows)
+    return gradients
 
 
 def block(left: list[dict[int, Any]], right: list[dict[int, Any]]) -> Entries:
     """Σ_l (1/m_l) (∂a_i/∂x_l)(∂b_j/∂x_l)ᵀ, LC (23): the entries whose coordinates share a point."""
-    found: Entries = {}
+    entries: Entries = {}
     for i, a in enumerate(left):
         for j, b in enumerate(right):
             shared = sorted(a.keys() & b.keys())
             total = sp.Add(*(a[k].dot(b[k]) / sp.Symbol(f"m{k}", positive=True) for k in shared))
             if total != 0:
-                found[i, j] = total
-    return found
+                entries[i, j] = total
+    return entries
 
 
 def theta_blocks(n: int, geometry: Geometry = PLANAR) -> tuple[Entries, Entries, Entries]:

@@ -18,10 +18,10 @@ def called(
     library: ctypes.CDLL, recursion: LoopProgram, arguments: dict[str, list[float]]
 ) -> dict[str, list[float]]:
     real = REAL[recursion.real]
-    given = [(real * port.size)(*arguments[port.name]) for port in recursion.inputs]
+    c_arguments = [(real * port.size)(*arguments[port.name]) for port in recursion.inputs]
     results = {port.name: (real * port.size)() for port in recursion.outputs}
     work = (real * c99.work(recursion))(*[float("nan")] * c99.work(recursion))
-    getattr(library, f"arm_{recursion.function}")(*given, *results.values(), work)
+    getattr(library, f"arm_{recursion.function}")(*c_arguments, *results.values(), work)
     return {name: list(values) for name, values in results.items()}
 
 

@@ -52,7 +52,7 @@ def _arms(kind: str, joints: tuple[str, ...], trunk: bool, base: str, more: str)
                 )
             )
             before = f"{arm}{i}"
-    numbers = "".join(f"{one.name} = 0.3\n" for one in closure(kind).parameters)
+    numbers = "".join(f"{parameter.name} = 0.3\n" for parameter in closure(kind).parameters)
     text.append(
         f'[[loop]]\nname = "closing"\ntype = "{kind}"\n{numbers}'
         f'first = {{ link = "left{len(joints) - 1}", xyz = [0.01, 0.02, 0.1], rpy = [0.2, 0.5, 0.1] }}\n'

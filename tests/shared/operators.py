@@ -67,15 +67,15 @@ class Operators:
     @cached_property
     def riccati(self) -> list[tuple[Array, Any, Array, Array]]:
         """P(k), D(k), G(k), L(k), up to and with k = N (4.4)-(4.6), (5.12)."""
-        found, P = [], self.inertias[0]
+        articulated, P = [], self.inertias[0]
         for k in range(self.N):
             H, step = self.axes[k], self.steps[k]
             D = (H @ P @ H.T)[0, 0]  # (4.6)
             G = (P @ H.T) * self.divide(1, D)  # (5.12)
-            found.append((P, D, G, step @ G))
+            articulated.append((P, D, G, step @ G))
             if k + 1 < self.N:
                 P = step @ (P - G @ (H @ P)) @ step.T + self.inertias[k + 1]  # (4.5)
-        return found
+        return articulated
 
     @cached_property
     def transitions(self) -> list[Array]:
@@ -163,8 +163,8 @@ def skew(v: Sequence[Any]) -> Array:
 
 def shift(v: Sequence[Any]) -> Array:
     """φ of a shift ℓ (2.16)."""
-    one = np.array(np.eye(3, dtype=int), dtype=object)
-    return np.block([[one, skew(v)], [0 * one, one]])
+    identity = np.array(np.eye(3, dtype=int), dtype=object)
+    return np.block([[identity, skew(v)], [0 * identity, identity]])
 
 
 def rotation(source: Random) -> list[list[Fraction]]:
@@ -232,7 +232,7 @@ def spatial_chain(kinds: str, whole: bool = False) -> Operators:
     steps, axes, inertias = [], [], []
     for k, kind in enumerate(kinds):
         q, m, *rest = field.symbols()[k * len(each) : (k + 1) * len(each)]
-        between, place = (
+        between, turn_and_shift = (
             np.array(rotation(source), dtype=object),
             np.array(rest[9:] or rationals(source, 3), dtype=object),
         )
@@ -241,10 +241,10 @@ def spatial_chain(kinds: str, whole: bool = False) -> Operators:
             c, s = (1 - q * q) * unit, 2 * q * unit
             R = between @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], dtype=object)
         else:
-            R, place = between, place + between[:, 2] * q
+            R, turn_and_shift = between, turn_and_shift + between[:, 2] * q
         turned = np.array(np.zeros((6, 6), dtype=int), dtype=object)
         turned[:3, :3] = turned[3:, 3:] = R
-        steps.append(shift(place) @ turned)
+        steps.append(shift(turn_and_shift) @ turned)
         axes.append(np.array([[0, 0, int(kind == "r"), 0, 0, int(kind == "p")]], dtype=object))
         inertias.append(_inertia(m, rest[:3], rest[3:9]) if rest else unit_inertia(source) * m)
     return Operators(steps, axes, inertias)

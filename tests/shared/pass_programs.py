@@ -33,6 +33,6 @@ def ops(derived: Program) -> list[str]:
     return sorted(row.op for row in derived.rows if row.op not in ("input", "const"))
 
 
-def meant(meaning: dict[str, Fraction], name: str) -> Fraction:
+def value_before(meaning: dict[str, Fraction], name: str) -> Fraction:
     """What a name said before: of `neg_x`, where there was no such name, the opposite of x."""
     return meaning[name] if name in meaning else -meaning[name.removeprefix("neg_")]

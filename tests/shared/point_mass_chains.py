@@ -37,18 +37,18 @@ class Chain:
     @cached_property
     def bindings(self) -> dict[Any, Any]:
         """Points, masses and lengths, and sin θ_i by way of θ_i (see `settled`)."""
-        found = {}
+        values = {}
         for i in range(self.n):
-            found.update(zip(lee_chirikjian.points(self.n)[i + 1], self.x[i], strict=True))
-            found[sp.Symbol(f"m{i + 1}", positive=True)] = self.mass[i]
-            found[sp.Symbol(f"L{i + 1}", positive=True)] = self.length[i]
+            values.update(zip(lee_chirikjian.points(self.n)[i + 1], self.x[i], strict=True))
+            values[sp.Symbol(f"m{i + 1}", positive=True)] = self.mass[i]
+            values[sp.Symbol(f"L{i + 1}", positive=True)] = self.length[i]
             c, s = (self.cosine[i - 1], self.sine[i - 1]) if i else (1, 0)
-            found[sp.sin(sp.Symbol(f"theta{i + 1}", real=True))] = (
+            values[sp.sin(sp.Symbol(f"theta{i + 1}", real=True))] = (
                 self.sine[i] * c - self.cosine[i] * s
             )
-        return found
+        return values
 
-    def settled(self, entry: Any) -> Any:
+    def value_at_chain(self, entry: Any) -> Any:
         """An entry at this chain; roots of squares are taken."""
         value = sp.sympify(entry).xreplace(self.bindings)
         return value.replace(
@@ -71,24 +71,24 @@ class Chain:
 
     def rows(self, derived: Rows) -> DomainMatrix:
         """∂a/∂x as an n × 2n matrix."""
-        found = sp.zeros(self.n, 2 * self.n)
+        gradients = sp.zeros(self.n, 2 * self.n)
         for i, row in enumerate(derived):
             for k, part in row.items():
-                found[i, 2 * k - 2], found[i, 2 * k - 1] = (
-                    self.settled(part[0]),
-                    self.settled(part[1]),
+                gradients[i, 2 * k - 2], gradients[i, 2 * k - 1] = (
+                    self.value_at_chain(part[0]),
+                    self.value_at_chain(part[1]),
                 )
-        return self.field(found)
+        return self.field(gradients)
 
     def jacobian(self) -> DomainMatrix:
         """∂x/∂(θ, L) by hand, LC (14)."""
-        found = sp.zeros(2 * self.n, 2 * self.n)
+        jacobian = sp.zeros(2 * self.n, 2 * self.n)
         for k in range(self.n):
             for i in range(k + 1):
-                found[2 * k : 2 * k + 2, self.n + i] = sp.Matrix([self.cosine[i], self.sine[i]])
+                jacobian[2 * k : 2 * k + 2, self.n + i] = sp.Matrix([self.cosine[i], self.sine[i]])
                 arm = self.x[k] - (self.x[i - 1] if i else sp.zeros(2, 1))
-                found[2 * k : 2 * k + 2, i] = sp.Matrix([-arm[1], arm[0]])
-        return self.field(found)
+                jacobian[2 * k : 2 * k + 2, i] = sp.Matrix([-arm[1], arm[0]])
+        return self.field(jacobian)
 
     def masses(self, power: int = 1) -> DomainMatrix:
         return self.field(sp.diag(*(m**power for m in self.mass for _ in (0, 1))))

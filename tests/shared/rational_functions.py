@@ -53,8 +53,8 @@ class Ratio:
     def __init__(self, home: Functions, above: Any, powers: tuple[int, ...]) -> None:
         self.home, self.above, self.powers = home, above, powers
 
-    def _entered(self, other: Any) -> Ratio:
-        return other if isinstance(other, Ratio) else self.home.number(other)
+    def _entered(self, operand: Any) -> Ratio:
+        return operand if isinstance(operand, Ratio) else self.home.number(operand)
 
     def _lowest(self) -> Ratio:
         above, powers = self.above, list(self.powers)

@@ -75,7 +75,7 @@ def idle(real: str = "double") -> LoopProgram:
             (LinkClass("turning", 1, 1, 1), LinkClass("sliding", 1, 1, 0)),
             tuple(range(-1, 4)),
             of,
-            tuple((Fraction(2, 7),) if one == 0 else () for one in of),
+            tuple((Fraction(2, 7),) if link_class == 0 else () for link_class in of),
             sweeps,
             0,
             real=real,
@@ -90,13 +90,13 @@ def mixed(
     which the position is a result besides.
     """
     used = sorted(set(of))
-    kinds = tuple(KINDS[one] for one in used)
-    of = tuple(used.index(one) for one in of)
+    kinds = tuple(KINDS[kind] for kind in used)
+    of = tuple(used.index(kind) for kind in of)
     pick = random.Random(len(parents))
     tables = tuple(
-        tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[one].width)) for one in of
+        tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[kind].width)) for kind in of
     )
-    nq, nv = sum(kinds[one].nq for one in of), sum(kinds[one].nv for one in of)
+    nq, nv = sum(kinds[kind].nq for kind in of), sum(kinds[kind].nv for kind in of)
     ends = [FinalCarry("det", 1, (2,))] + (
         [FinalCarry("p", 0, (1, 2), end)] if end is not None else []
     )
@@ -146,13 +146,13 @@ def framed(
     sliding links outward already.
     """
     used = sorted(set(of))
-    kinds = tuple(KINDS[one]._replace(nv=KINDS[one].nq) for one in used)
-    of = tuple(used.index(one) for one in of)
+    kinds = tuple(KINDS[kind]._replace(nv=KINDS[kind].nq) for kind in used)
+    of = tuple(used.index(kind) for kind in of)
     tables = tuple(
-        tuple(Fraction(2 * i + k + 1, 7) for k in range(kinds[one].width))
-        for i, one in enumerate(of)
+        tuple(Fraction(2 * i + k + 1, 7) for k in range(kinds[kind].width))
+        for i, kind in enumerate(of)
     )
-    nq, count = sum(kinds[one].nq for one in of), len(kinds)
+    nq, count = sum(kinds[kind].nq for kind in of), len(kinds)
     sweeps = (
         Sweep(
             False,

@@ -287,7 +287,7 @@ def program(name: str, function: str, method: str | None = None) -> Program:
     if method is None:
         return min(
             (program(name, function, m) for m in methods_for(robot(name), function)),
-            key=lambda found: found.cost,
+            key=lambda candidate: candidate.cost,
         )
     return symgen.program(robot(name), function, method, task_rows=task_rows(name, function))
 
@@ -319,12 +319,12 @@ def run(
         flat = {
             port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs
         }
-        found = evaluate(
+        results = evaluate(
             program, flat, Numbers(scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2)
         )
         zero = scalars.array([0] * count)  # a result that is constant is one number for all states
         return {
-            p.name: np.stack([x + zero for x in found[p.name]], axis=-1).reshape(count, *p.shape)
+            p.name: np.stack([x + zero for x in results[p.name]], axis=-1).reshape(count, *p.shape)
             for p in program.outputs
         }
 
@@ -355,11 +355,13 @@ def states(name: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
 
 @cache
 def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Array]:
-    given = {a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments}
+    arguments = {
+        a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments
+    }
     frame = tip(robot(name)) if FUNCTIONS[function].needs_frame else None
     rows = task_rows(name, function) or ALL_ROWS
     return Reference(robot(name), _SCALARS[scalars], frame=frame, task_rows=rows).evaluate(
-        function, given
+        function, arguments
     )
 
 

@@ -190,5 +190,5 @@ def sayable(format_: str) -> list[str]:
 def written(name: str, format_: str) -> tuple[Mechanism, Written]:
     """A robot of ROBOTS and its text."""
     robot = ROBOTS[name]()
-    found: Written = writers()[format_].write(robot)
-    return robot, found
+    written_robot: Written = writers()[format_].write(robot)
+    return robot, written_robot

@@ -64,35 +64,35 @@ def rows(
         return x * (1 + size * u * random.choice((-1.0, 1.0), count))
 
     act = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-    found: list[Array] = []
+    values: list[Array] = []
     for op, args, value, _, _ in program.rows:
-        a = [found[i] for i in args]
+        a = [values[i] for i in args]
         if op == "const":
-            found.append(np.full(count, arithmetic.rounded(value)))
+            values.append(np.full(count, arithmetic.rounded(value)))
         elif op == "input":
-            found.append(
+            values.append(
                 arguments[program.inputs[value[0]].name]
                 .reshape(count, -1)[:, value[1]]
                 .astype(float)
             )
         elif op == "neg":
-            found.append(-a[0])
+            values.append(-a[0])
         elif op in act:
             exact = act[op](*a)
-            found.append(
+            values.append(
                 exact
                 if op == "mul" and any(_power_of_two(program.rows[i].value) for i in args)
                 else off(exact)
             )
         elif op in ("sin", "cos"):
             exact = np.sin(a[0]) if op == "sin" else np.cos(a[0])
-            found.append(
+            values.append(
                 off(exact)
                 if random is None
                 else exact + arithmetic.trig * u * random.choice((-1.0, 1.0), count)
             )
         elif op == "atan2":
-            found.append(off(np.arctan2(*a), arithmetic.angle))
+            values.append(off(np.arctan2(*a), arithmetic.angle))
         else:
-            found.append(off(np.sqrt(a[0]) if op == "sqrt" else np.log(a[0])))
-    return found
+            values.append(off(np.sqrt(a[0]) if op == "sqrt" else np.log(a[0])))
+    return values

@@ -19,51 +19,51 @@ BALLS = arb(80)
 SAME = 1e-40
 
 
-def told(left_out: tuple[str, ...]) -> dict[str, Any]:
+def remedies(left_out: tuple[str, ...]) -> dict[str, Any]:
     """The options of reading that sentences name."""
     said = re.findall(r"read it with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
     return {option.replace("-", "_"): value for option, value in said}
 
 
-def as_told(text: str, left_out: tuple[str, ...]) -> Mechanism:
+def load_with_remedies(text: str, left_out: tuple[str, ...]) -> Mechanism:
     """The robot that is read with them."""
-    return symgen.load(text, **told(left_out))
+    return symgen.load(text, **remedies(left_out))
 
 
 def answers(
     robot: Mechanism, states: dict[str, Array], frames: list[str], scalars: Scalars = BALLS
 ) -> list[Array]:
     """M, tau, and where every frame is."""
-    reference, given = (
+    reference, arguments = (
         Reference(robot, scalars, frame=frames[0]),
         {name: scalars.array(x) for name, x in states.items()},
     )
-    found = [
-        reference.mass_matrix(given["q"]),
-        reference.inverse_dynamics(given["q"], given["v"], given["a"]),
+    results = [
+        reference.mass_matrix(arguments["q"]),
+        reference.inverse_dynamics(arguments["q"], arguments["v"], arguments["a"]),
     ]
     with scalars.working():
-        places = reference.placements(given["q"])
+        places = reference.placements(arguments["q"])
         for frame in frames:
             reference.frame = robot.frame(frame)
-            found += reference.frame_placement(places, given["q"])
-    return found
+            results += reference.frame_placement(places, arguments["q"])
+    return results
 
 
-def apart(one: list[Array], other: list[Array]) -> float:
+def largest_difference(results: list[Array], expected: list[Array]) -> float:
     """The largest difference of two answers."""
-    assert [x.shape for x in one] == [x.shape for x in other]
+    assert [x.shape for x in results] == [x.shape for x in expected]
     return max(
         float(abs(flint.arb(a - b)).upper())
-        for x, y in zip(one, other, strict=True)
+        for x, y in zip(results, expected, strict=True)
         for a, b in zip(np.ravel(x), np.ravel(y), strict=True)
     )
 
 
 def differ(robot: Mechanism, back: Mechanism, without: str = "") -> float:
-    """How far two robots are apart at one state, by all that the first names but the frames `without`, with commas."""
+    """Return the largest difference of two robots at one state over all frames of the first except `without`."""
     states, lost = draw_states(robot, 1), without.split(", ")
     frames = [frame.name for frame in robot.frames if frame.name not in lost] or [
         body.name for body in robot.bodies
     ]
-    return apart(answers(robot, states, frames), answers(back, states, frames))
+    return largest_difference(answers(robot, states, frames), answers(back, states, frames))

@@ -43,7 +43,7 @@ def world(
     )
 
 
-def alone(text: str) -> str:
+def model_text(text: str) -> str:
     """The model of a file of one."""
     return text[text.index("<model") : text.rindex("</sdf>")]
 
@@ -83,15 +83,15 @@ def body(
     name: str,
     parent: str,
     steps: list[tuple[str, list[float]]],
-    own: list[tuple[str, list[float]]] | None = None,
+    own_elements: list[tuple[str, list[float]]] | None = None,
     joint: str = 'name = "j", type = "revolute", axis = [0, 0, 1]',
 ) -> str:
     """A body of `INERTIAL`. `own`: from the frame of its joint to that of its link."""
-    own = own or []
+    own_elements = own_elements or []
     return (
-        f'[[body]]\nname = "{name}"\nparent = "{parent}"\nframe = {written(own)}\n'
+        f'[[body]]\nname = "{name}"\nparent = "{parent}"\nframe = {written(own_elements)}\n'
         f"joint = {{ {joint}, steps = {written(steps)} }}\n"
-        f"[[body.part]]\nmass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\nsteps = {written(own + CENTRE)}\n"
+        f"[[body.part]]\nmass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\nsteps = {written(own_elements + CENTRE)}\n"
     )
 
 
@@ -134,7 +134,7 @@ GEAR = joint(
     "<axis><xyz>0 0 -1</xyz></axis><axis2><xyz>0 0 -1</xyz></axis2>",
     "gearbox",
 )
-INNER = alone(model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m")).replace(
+INNER = model_text(model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m")).replace(
     'name="m">', f'name="m"><pose>{AT}</pose>', 1
 )
 LYING = model(A, B, J).replace('name="r">', 'name="r"><pose>7 8 9 0.3 0.2 0.1</pose>', 1)
@@ -417,32 +417,36 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
         {},
     ),
     "a model that lies": (
-        world(alone(LYING)),
+        world(model_text(LYING)),
         toml(body("b", "z", turns("0 0 0 0.3 0.2 0.1") + way(AT)), base="z"),
         ("0.3 0.2 0.1", "0.3 0.2 0"),
         {},
     ),
     "the world": (
-        world(alone(LYING).replace("</model>", joint("w", "world", "a", "", "fixed") + "</model>")),
+        world(
+            model_text(LYING).replace(
+                "</model>", joint("w", "world", "a", "", "fixed") + "</model>"
+            )
+        ),
         toml(body("b", "world", way("7 8 9 0.3 0.2 0.1") + way(AT)), base="world"),
         ("7 8 9", "7 8 8"),
         {},
     ),
     "a joint of the world": (
-        world(alone(LYING), joint("w", "world", "r::a", "", "fixed")),
+        world(model_text(LYING), joint("w", "world", "r::a", "", "fixed")),
         toml(body("b", "world", way("7 8 9 0.3 0.2 0.1") + way(AT)), base="world"),
         ("7 8 9", "7 8 8"),
         {},
     ),
     "gravity of the world": (
-        world(alone(model(A, B, J)), gravity="<gravity>1 2 3</gravity>"),
+        world(model_text(model(A, B, J)), gravity="<gravity>1 2 3</gravity>"),
         PLAIN.replace('name = "r"', 'name = "r"\ngravity = [1, 2, 3]', 1),
         ("1 2 3</gravity", "1 2 4</gravity"),
         {},
     ),
     "gravity of 1.4": (
         world(
-            alone(model(A, B, joint("j", "a", "b", OLD))),
+            model_text(model(A, B, joint("j", "a", "b", OLD))),
             version="1.4",
             gravity='<physics type="ode"><gravity>1 2 3</gravity></physics>',
         ),
@@ -451,7 +455,9 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
         {},
     ),
     "no gravity": (
-        model(*(one.replace("<inertial>", "<gravity>0</gravity><inertial>") for one in (A, B)), J),
+        model(
+            *(link.replace("<inertial>", "<gravity>0</gravity><inertial>") for link in (A, B)), J
+        ),
         PLAIN.replace('name = "r"', 'name = "r"\ngravity = [0, 0, 0]', 1),
         ("2</mass", "3</mass"),
         {},

@@ -18,7 +18,7 @@ TURNING = [kind for kind in kinds() if joint_type(kind).along is not None]
 
 
 @cache
-def made(*of: str) -> Mechanism:
+def tree_of(*of: str) -> Mechanism:
     """A tree of joints of these types."""
     plain = random_mechanism(len(of), seed=3, kind="tree")
     return replace(
@@ -31,7 +31,7 @@ def made(*of: str) -> Mechanism:
 ALL = tuple(kinds())
 
 
-def planted(own: Program, index: int, **changes: Any) -> Program:
-    rows = list(own.rows)
+def planted(program: Program, index: int, **changes: Any) -> Program:
+    rows = list(program.rows)
     rows[index] = rows[index]._replace(**changes)
-    return check(replace(own, rows=tuple(rows)))
+    return check(replace(program, rows=tuple(rows)))

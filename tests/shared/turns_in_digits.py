@@ -37,11 +37,11 @@ def exponential(turn: Sequence[Any], shift: Sequence[Any]) -> tuple[Vector, Vect
         )
         half = (size / 2).sin() / size
     along = third * dot(turn, shift)
-    place = [
+    translation = [
         first * s + second * b + along * x
         for s, b, x in zip(shift, cross(turn, shift), turn, strict=True)
     ]
-    return [*(half * x for x in turn), (size / 2).cos()], place
+    return [*(half * x for x in turn), (size / 2).cos()], translation
 
 
 def _taylor(square: Any, k: int) -> Any:
@@ -104,23 +104,23 @@ def unit(quaternion: Sequence[Any]) -> Vector:
     return [x / size for x in quaternion]
 
 
-def moved(kind: str, q: Sequence[Any], step: Sequence[Any]) -> Vector:
+def integrate(kind: str, q: Sequence[Any], step: Sequence[Any]) -> Vector:
     """q ⊕ step of a free, spherical or planar joint."""
     if kind == "planar":
         zero = flint.arb(0)
-        _, place = exponential([zero, zero, step[2]], [step[0], step[1], zero])
-        place = rotated([zero, zero, (q[2] / 2).sin(), (q[2] / 2).cos()], place)
-        return [q[0] + place[0], q[1] + place[1], q[2] + step[2]]
-    turned, place = exponential(step[-3:], step[:3])
+        _, translation = exponential([zero, zero, step[2]], [step[0], step[1], zero])
+        translation = rotated([zero, zero, (q[2] / 2).sin(), (q[2] / 2).cos()], translation)
+        return [q[0] + translation[0], q[1] + translation[1], q[2] + step[2]]
+    turned, translation = exponential(step[-3:], step[:3])
     if kind == "spherical":
         return product(q, turned)
     return [
-        *(x + y for x, y in zip(q[:3], rotated(q[3:], place), strict=True)),
+        *(x + y for x, y in zip(q[:3], rotated(q[3:], translation), strict=True)),
         *product(q[3:], turned),
     ]
 
 
-def apart(kind: str, q: Sequence[Any], goal: Sequence[Any]) -> Vector:
+def difference(kind: str, q: Sequence[Any], goal: Sequence[Any]) -> Vector:
     """goal ⊖ q."""
     if kind == "planar":
         zero, half = flint.arb(0), (goal[2] - q[2]) / 2
@@ -150,20 +150,22 @@ class Step:
     def at(self, point: Point) -> Vector:
         """The result."""
         if self.function == "integrate":
-            return moved(self.kind, point["q"], [x * point["dt"] for x in point["v"]])
-        return apart(self.kind, point["q"], point["q_next"])
+            return integrate(self.kind, point["q"], [x * point["dt"] for x in point["v"]])
+        return difference(self.kind, point["q"], point["q_next"])
 
     def shifted(self, point: Point, changes: Point, size: Any) -> Point:
-        """The point with arguments moved by `size` times their changes."""
-        found = dict(point)
+        """Return the point after `size` times the changes of its arguments."""
+        shifted_point = dict(point)
         for name, change in changes.items():
             if name in ("q", "q_next"):
-                found[name] = moved(self.kind, point[name], [size * x for x in change])
+                shifted_point[name] = integrate(self.kind, point[name], [size * x for x in change])
             elif name == "dt":
-                found[name] = point[name] + size * change
+                shifted_point[name] = point[name] + size * change
             else:
-                found[name] = [x + size * d for x, d in zip(point[name], change, strict=True)]
-        return found
+                shifted_point[name] = [
+                    x + size * d for x, d in zip(point[name], change, strict=True)
+                ]
+        return shifted_point
 
     def slope(self, point: Point, changes: Point) -> Vector:
         """The change of the result along changes of arguments; of positions as a step."""
@@ -173,7 +175,7 @@ class Step:
             return [x * changes["dt"] for x in point["v"]]
         before, after = (self.at(self.shifted(point, changes, size)) for size in (-STEP, STEP))
         gone = (
-            apart(self.kind, before, after)
+            difference(self.kind, before, after)
             if self.function == "integrate"
             else [y - x for x, y in zip(before, after, strict=True)]
         )
@@ -190,7 +192,7 @@ class Step:
     def jacobian(self, point: Point) -> dict[str, list[Vector]]:
         """By argument, the slope along each of its directions."""
         return {
-            name: [self.slope(point, {name: one}) for one in self.units(name)]
+            name: [self.slope(point, {name: direction}) for direction in self.units(name)]
             for name in self.arguments
         }
 

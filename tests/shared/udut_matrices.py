@@ -159,20 +159,21 @@ class Chain:
     @cached_property
     def composites(self) -> list[Matrix]:
         """M̃_i: links i … n frozen to one body, seen from C_i."""
-        found = [body.M for body in self.bodies]
+        inertias = [body.M for body in self.bodies]
         for i in reversed(range(self.n - 1)):
             B = self.B(i + 1, i)
-            found[i] = plus(
-                self.bodies[i].M, times(transposed(B), times(found[i + 1], B))
+            inertias[i] = plus(
+                self.bodies[i].M, times(transposed(B), times(inertias[i + 1], B))
             )  # (15a), (15c)
-        return found
+        return inertias
 
     def composite_by_sum(self, i: int) -> Matrix:
         """M̃_i as the sum over the links that it freezes (15a-b)."""
         total = self.bodies[i].M
-        for one in range(i + 1, self.n):
+        for body in range(i + 1, self.n):
             total = plus(
-                total, times(transposed(self.B(one, i)), times(self.bodies[one].M, self.B(one, i)))
+                total,
+                times(transposed(self.B(body, i)), times(self.bodies[body].M, self.B(body, i))),
             )  # (15b)
         return total
 
@@ -188,24 +189,26 @@ class Chain:
         """M̂_ik for i < k (i ≤ k − 1) and M̂_kk, by recursion; M̂_{i,i+1} is the articulated-body inertia of link i (35)."""
         if (i, k) not in self._articulated:
             if i == k:
-                found = minus(
+                inertias = minus(
                     self.articulated(k, k + 1),
                     times(self.psi_hat(k, k), transposed(self.psi(k, k))),
                 )  # under (35)
             elif i == self.n - 1:
-                found = self.bodies[i].M
+                inertias = self.bodies[i].M
             else:
                 B = self.B(i + 1, i)
                 inner = self.articulated(i + 1, k)
-                found = plus(self.bodies[i].M, times(transposed(B), times(inner, B)))  # (35)
-            self._articulated[i, k] = found
+                inertias = plus(self.bodies[i].M, times(transposed(B), times(inner, B)))  # (35)
+            self._articulated[i, k] = inertias
         return self._articulated[i, k]
 
     def articulated_by_sum(self, i: int, k: int) -> Matrix:
         """M̂_ik = M̃_i − Σ ψ̂_il ψ_ilᵀ over l = k … n (34)."""
         total = self.composites[i]
-        for one in range(k, self.n):
-            total = minus(total, times(self.psi_hat(i, one), transposed(self.psi(i, one))))  # (34)
+        for body in range(k, self.n):
+            total = minus(
+                total, times(self.psi_hat(i, body), transposed(self.psi(i, body)))
+            )  # (34)
         return total
 
     def psi(self, i: int, k: int) -> Matrix:

@@ -24,22 +24,24 @@ FELT = [name for name in OF_ANY_ROBOT if WRENCH in FUNCTIONS[name].feels]
 UNFELT = [name for name in OF_ANY_ROBOT if name not in FELT]
 
 
-def close(found: Array, expected: Array) -> bool:
+def close(results: Array, expected: Array) -> bool:
     with BALLS.working():  # constants keep 64 of 80 digits, the condition of M takes a few
-        return largest(found - expected) <= 1e-40 * (largest(expected) or 1.0)
+        return largest(results - expected) <= 1e-40 * (largest(expected) or 1.0)
 
 
 def check_against_reference(
     mechanism: Mechanism, function: str, method: str | None, at: dict[str, Array], **links: str
 ) -> None:
-    found = run(symgen.program(mechanism, function, method, **links), at, BALLS)
+    results = run(symgen.program(mechanism, function, method, **links), at, BALLS)
     spec = FUNCTIONS[function]
-    given = {
+    arguments = {
         a.name: at[a.name]
         for a in (*spec.arguments, *spec.feels)
         if a in spec.arguments or a.name in links
     }
     for name, value in (
-        Reference(mechanism, BALLS, frame=tip(mechanism), **links).evaluate(function, given).items()
+        Reference(mechanism, BALLS, frame=tip(mechanism), **links)
+        .evaluate(function, arguments)
+        .items()
     ):
-        assert close(found[name], value), (function, method, name)
+        assert close(results[name], value), (function, method, name)

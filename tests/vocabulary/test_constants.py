@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from symgen.derivation import constants as k
 from symgen.support.errors import MechanismError
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Slide, Turn
-from tests.shared.descriptions import placed
+from tests.shared.descriptions import pose_matrix
 from tests.shared.robots_for_tests import rationals
 
 
@@ -187,7 +187,7 @@ POSES = {
 def test_a_displacement_is_the_product_of_its_steps(name: str) -> None:
     with k.precision():
         rotation, shift = k.displacement(POSES[name])  # type: ignore[arg-type]
-        expected = placed(POSES[name])  # type: ignore[arg-type]
+        expected = pose_matrix(POSES[name])  # type: ignore[arg-type]
         found = np.eye(4)
         found[:3, :3] = [[k.as_float(x) for x in row] for row in rotation]
         found[:3, 3] = [k.as_float(x) for x in shift]
