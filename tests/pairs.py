@@ -244,7 +244,7 @@ def contents(chosen: frozenset[str], made: Made, answers: Sequence[SelfTestCase]
 
 def run(chosen: frozenset[str], judged: set[str]) -> Outcome:
     """Judge a folder of the requests whose `contents` are not among `judged` yet, and add those that are right to it."""
-    with patch.object(exact, "answers", _remembering(exact.answers)):
+    with patch.object(exact, "evaluate_adaptively", _remembering(exact.evaluate_adaptively)):
         return _run(chosen, judged)
 
 

@@ -211,7 +211,7 @@ def bench(
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
-        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+        for name, values in draw_states(mechanism, STATES, seed=11, derivative_shapes=taken).items()
     }
     measured = []
     for done, name in enumerate(programs):

@@ -561,7 +561,7 @@ def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
-        for name, values in draw_states(mechanism, STATES, seed=11, besides=taken).items()
+        for name, values in draw_states(mechanism, STATES, seed=11, derivative_shapes=taken).items()
     }
     contestants: dict[str, Callable[[], None]] = {}
     for method, program in programs.items():

@@ -409,7 +409,9 @@ def find_constraint_pivots(
         return None
     loops, touched = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
     damped = (
-        touching.solves(mechanism, options.contacts) if touched else loop_closure.solves(mechanism)
+        touching.solve_count(mechanism, options.contacts)
+        if touched
+        else loop_closure.solves(mechanism)
     ) > 1
     with samples.scalars.working():
         first = [_of_loops(samples, mechanism, options)] if loops else []

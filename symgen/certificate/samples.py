@@ -23,7 +23,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import added, cross, times, transposed
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb, atan2
-from symgen.reference.states import draw_besides, draw_states
+from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.vocabulary.options import ProgramOptions
 
 DIGITS, STATES, SEED = 80, 3, 271828
@@ -73,7 +73,9 @@ class Samples:
         }
         if "active" in states:  # no switches, which make rows equal that are not
             states["active"] = scalars.array(
-                draw_besides({"switches": states["active"].shape[1:]}, STATES, SEED)["switches"]
+                draw_derivative_arguments({"switches": states["active"].shape[1:]}, STATES, SEED)[
+                    "switches"
+                ]
             )
         reference = Reference(mechanism, scalars, payload=options.payload)
         with scalars.working():
@@ -171,7 +173,7 @@ class Samples:
         for i, sign in spin.terms:
             place = joint_form(motion.mechanism.joints[i].kind).angle
             assert place is not None
-            angle = angle + sign * motion.coordinates(i, self.states["q"])[:, place]
+            angle = angle + sign * motion.joint_coordinates(i, self.states["q"])[:, place]
         c, s, zero, one = np.cos(angle), np.sin(angle), 0 * angle, 0 * angle + 1
         return np.stack(
             [np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero), (zero, zero, one))],

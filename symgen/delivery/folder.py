@@ -31,7 +31,7 @@ from symgen.ir.ports import describe, meaning, operations_text
 from symgen.ir.program import Port
 from symgen.machine import firmware
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.contacts import solves
+from symgen.pipeline.contacts import solve_count
 from symgen.support.tables import span
 from symgen.support.version import __version__
 from symgen.vocabulary.functions import FUNCTIONS, PREPARED
@@ -387,7 +387,7 @@ def _contacts(contents: FolderContents) -> dict[str, Any]:
     points = contents.options.contacts
     if not any(FUNCTIONS[name].counts("NT") for name in contents.programs):
         return {"contacts": [], "redundant": ""}
-    count = solves(contents.mechanism, points)
+    count = solve_count(contents.mechanism, points)
     words = {1: "", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
     return {"contacts": [code(point) for point in points], "redundant": words[count]}
 

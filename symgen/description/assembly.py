@@ -525,11 +525,11 @@ def _closed(
     if not loops:
         return (), []
     # NumPy, which a description without loops does without
-    from symgen.reference.rounding import ROUNDED, idle
+    from symgen.reference.rounding import ROUNDED, immobile_loops
 
     declared = {closing.name: closing for closing in tree.loops}
     notes = []
-    for name, distance in idle(open_chain, list(loops.values())).items():
+    for name, distance in immobile_loops(open_chain, list(loops.values())).items():
         loop = loops[name]
         if distance > ROUNDED and loop.first.body != loop.second.body:
             continue  # no pose closes it, which whoever assembles says

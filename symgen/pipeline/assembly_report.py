@@ -146,7 +146,7 @@ def rows(mechanism: Mechanism) -> str:
 
 def free(mechanism: Mechanism, found: Assembly) -> list[int]:
     """The entries of v that are independent."""
-    return [k for k in range(mechanism.nv) if k not in found.given]
+    return [k for k in range(mechanism.nv) if k not in found.eliminated]
 
 
 def _named(mechanism: Mechanism, velocities: Sequence[int]) -> list[str]:

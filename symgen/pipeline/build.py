@@ -65,7 +65,7 @@ from symgen.vocabulary.options import HIGH, NORMAL, UNROLLED, ProgramOptions, Ro
 from symgen.vocabulary.reals import DOUBLE
 
 if TYPE_CHECKING:
-    from symgen.reference.singularity import Loss
+    from symgen.reference.singularity import RankLoss
 
 INVERSE_ON_REQUEST_ABOVE = 20
 Progress = Callable[[str, int, int], None]
@@ -116,14 +116,14 @@ def program_key(
 
 
 @lru_cache(maxsize=64)
-def loss(mechanism: Mechanism, payload: str | None) -> Loss | None:
+def loss(mechanism: Mechanism, payload: str | None) -> RankLoss | None:
     """What makes M singular in every state, else None (see `symgen.reference.singularity`)."""
     from symgen.reference import singularity
 
     known = cache.find("loss", mechanism.content, payload)
     if known is not None:
-        return singularity.Loss(**known["lost"]) if known["lost"] else None
-    found = singularity.loss(mechanism, payload)
+        return singularity.RankLoss(**known["lost"]) if known["lost"] else None
+    found = singularity.find_rank_loss(mechanism, payload)
     cache.keep({"lost": found and asdict(found)}, "loss", mechanism.content, payload)
     return found
 

@@ -24,7 +24,7 @@ from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import loses
 
 if TYPE_CHECKING:
-    from symgen.reference.singularity import Loss
+    from symgen.reference.singularity import RankLoss
 
 OF_A_CALL = 5
 """Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
@@ -54,7 +54,7 @@ def best(
     mechanism: Mechanism,
     function: str,
     options: ProgramOptions,
-    loss: Callable[[], Loss | None] = lambda: None,
+    loss: Callable[[], RankLoss | None] = lambda: None,
 ) -> Program:
     """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits.
 

@@ -52,10 +52,10 @@ def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> s
 
 
 @lru_cache(maxsize=64)
-def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
+def solve_count(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
     """How often forces are solved for, with one elimination; see `symgen.reference.contacts`."""
     from symgen.reference.contacts import (
-        solves as count,
+        solve_count as count,
     )  # NumPy, which a cached Program does without
     from symgen.reference.mechanics import Reference
 
@@ -68,4 +68,4 @@ def solves(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
 
 def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
     """Whether forces of loops and at all contacts at once can do nothing, at any state: then the least forces are taken."""
-    return solves(mechanism, contacts) > 1
+    return solve_count(mechanism, contacts) > 1

@@ -459,7 +459,7 @@ class Recording:
             linkage.contacts = tuple(
                 model.placed(point.name, point.body, point.pose) for point in points
             )
-            linkage.solves = contacts.solves(mechanism, options.contacts)
+            linkage.solves = contacts.solve_count(mechanism, options.contacts)
         return linkage
 
     def named(self, results: Results) -> list[tuple[str, tuple[int, ...], Sequence[Scalar]]]:

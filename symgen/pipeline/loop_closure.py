@@ -38,7 +38,7 @@ def assembly(mechanism: Mechanism) -> Assembly:
         tuple(map(tuple, found["kept"])),
         found["rank"],
         tuple(found["dependent"]),
-        tuple(found["given"]),
+        tuple(found["eliminated"]),
         found["start"],
         tuple(found["actuated"]),
         tuple(found["passive"]),
@@ -57,7 +57,7 @@ def solves(mechanism: Mechanism) -> int:
 
     known = cache.find("solves", mechanism.content)
     if known is None:
-        known = constrained.solves(mechanism, Reference)
+        known = constrained.solve_count(mechanism, Reference)
         cache.keep(known, "solves", mechanism.content)
     return int(known)
 
@@ -67,7 +67,7 @@ def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
     """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
     from symgen.reference import loop_mobility
 
-    return loop_mobility.moves(mechanism, assembly(mechanism))
+    return loop_mobility.loop_arm_ranks(mechanism, assembly(mechanism))
 
 
 def rows(mechanism: Mechanism) -> int:
@@ -94,7 +94,7 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     linkage.anywhere = (
         anywhere or closed.rounded
     )  # rows that are left out leave the frames off by rounding
-    linkage.dependent = closed.given
+    linkage.dependent = closed.eliminated
     linkage.actuated, linkage.passive = closed.actuated, closed.passive
 
 

@@ -21,6 +21,6 @@ def inertial_parameters(robot: Mechanism | str | PathLike[str]) -> Array:
     It is the π of tau = Y π and of `base_parameters`. Raises what `symgen.load` does.
     """
     from symgen.reference.motion import Motion  # NumPy, which a cached Program does without
-    from symgen.reference.parameters import declared
+    from symgen.reference.parameters import declared_parameters
 
-    return declared(Motion(robot if isinstance(robot, Mechanism) else load(robot)))
+    return declared_parameters(Motion(robot if isinstance(robot, Mechanism) else load(robot)))

@@ -30,6 +30,8 @@ def refusal(mechanism: Mechanism, function: str, options: ProgramOptions) -> str
 @lru_cache(maxsize=64)
 def _independent(mechanism: Mechanism, frame: str, rows: tuple[int, ...]) -> tuple[int, ...]:
     from symgen.reference.mechanics import Reference  # NumPy, which a cached Program does without
-    from symgen.reference.task import independent
+    from symgen.reference.task import independent_rows
 
-    return independent(lambda scalars: Reference(mechanism, scalars, frame=frame), mechanism, rows)
+    return independent_rows(
+        lambda scalars: Reference(mechanism, scalars, frame=frame), mechanism, rows
+    )

@@ -1,7 +1,8 @@
-"""The reference's answers with as many digits as it takes: a ball that is too wide to tell is asked again, never believed.
+"""Reference results at adaptive precision: if a ball is too wide to decide, the evaluation is
+repeated with more digits.
 
-What solves with the mass matrix loses digits to the dependence of its balls, more of them the more joints there are. Too few
-of them are no property of the matrix.
+Functions that solve with the mass matrix lose digits to the dependence of its balls, and lose more
+with more joints. That loss says nothing about the matrix itself.
 """
 
 from __future__ import annotations
@@ -18,19 +19,25 @@ from symgen.vocabulary.functions import FUNCTIONS
 DOUBLINGS = 4
 
 
-def answers(
-    reference: Reference, digits: int, function: str, arguments: Mapping[str, Any], known: int
+def evaluate_adaptively(
+    reference: Reference,
+    digits: int,
+    function: str,
+    arguments: Mapping[str, Any],
+    required_digits: int,
 ) -> dict[str, Array]:
-    """`reference.evaluate` over its balls of `digits` digits, or over more where the answer of a solve has not `known` digits.
+    """Return `reference.evaluate` over balls of `digits` digits, or more if the result of a solve
+    has too few digits.
 
-    Raises TooFewDigits where sixteen times as many digits leave the answer open, as at a state where M is singular.
+    At least `required_digits` digits of each result are correct. Raises TooFewDigits if sixteen
+    times as many digits do not suffice, as at a state where M is singular.
     """
     for attempt in range(DOUBLINGS + 1):
         last = attempt == DOUBLINGS
         try:
-            found = (_sharper(reference, digits << attempt) if attempt else reference).evaluate(
-                function, arguments
-            )
+            results = (
+                _with_digits(reference, digits << attempt) if attempt else reference
+            ).evaluate(function, arguments)
         except TooFewDigits:
             if last:
                 raise
@@ -38,18 +45,19 @@ def answers(
         if (
             last
             or not FUNCTIONS[function].needs_inverse
-            or all(_knows(values, known) for values in found.values())
+            or all(_has_digits(values, required_digits) for values in results.values())
         ):
             break
-    return found
+    return results
 
 
-def _sharper(reference: Reference, digits: int) -> Reference:
+def _with_digits(reference: Reference, digits: int) -> Reference:
+    """Return a copy of the reference over balls of `digits` digits."""
     frame, wrench = (
-        [one.name for one in links] for links in (reference.frames, reference.wrenches)
+        [frame.name for frame in links] for links in (reference.frames, reference.wrenches)
     )
     payload = None if reference.payload is None else reference.payload.name
-    found = Reference(
+    copy = Reference(
         reference.mechanism,
         arb(digits),
         frame=frame,
@@ -59,12 +67,12 @@ def _sharper(reference: Reference, digits: int) -> Reference:
         task_rows=reference.task_rows,
         contact=reference.contact,
     )
-    found.described = reference.described
-    return found
+    copy.described = reference.described
+    return copy
 
 
-def _knows(values: Array, digits: int) -> bool:
-    """Whether at every state the radii are below 10^-digits of the largest entry."""
+def _has_digits(values: Array, digits: int) -> bool:
+    """True if at every state the radii are below 10^-digits of the largest entry."""
     for state in values.reshape(len(values), -1):
         size = max((ball.abs_upper() for ball in state), default=flint.arb(0))
         if not all(ball.rad() <= size * flint.arb(10) ** -digits for ball in state):

@@ -1,4 +1,4 @@
-"""Vectors and matrices of three, and stacks of them: for any scalar and any leading dimensions."""
+"""Vectors and 3x3 matrices, and stacks of them, for any scalar and any leading dimensions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def added(terms: Any) -> Array:
 
 
 def stacked(*vectors: Array) -> list[Array]:
-    """Vectors (..., n), each with its n, broadcast over one stack of states."""
+    """Return vectors (..., n) broadcast over one stack of states; each keeps its n."""
     states = np.broadcast_shapes(*(v.shape[:-1] for v in vectors))
     return [np.broadcast_to(v, (*states, v.shape[-1])) for v in vectors]
 
@@ -51,19 +51,24 @@ def skew(a: Array) -> Array:
 
 
 def skewed(a: Array) -> Array:
-    """`skew` of a stack (..., 3): (..., 3, 3)."""
+    """Return `skew` of a stack (..., 3): (..., 3, 3)."""
     return np.moveaxis(skew(np.moveaxis(a, -1, 0)), (0, 1), (-2, -1))
 
 
 def axial(matrix: Array) -> Array:
-    """The vector of a skew-symmetric matrix."""
+    """Return the vector of a skew-symmetric matrix."""
     return np.stack([matrix[..., 2, 1], matrix[..., 0, 2], matrix[..., 1, 0]], axis=-1)
 
 
 def quaternion(q: Array) -> Array:
-    """The turn (..., 3, 3) by a unit quaternion x y z w (..., 4): (w² − u·u) 1 + 2 u uᵀ + 2 w u×, u = (x, y, z)."""
+    """Return the rotation matrix (..., 3, 3) of a unit quaternion x y z w (..., 4).
+
+    It is (w² − u·u) 1 + 2 u uᵀ + 2 w u×, with u = (x, y, z).
+    """
     u, w = q[..., :3], q[..., 3, None, None]
-    square = np.asarray((u * u).sum(axis=-1))[..., None, None]  # of one state as well
+    square = np.asarray((u * u).sum(axis=-1))[
+        ..., None, None
+    ]  # asarray: a sum over one state is a scalar
     return np.asarray(
         (w * w - square) * np.eye(3, dtype=int)
         + 2 * (u[..., :, None] * u[..., None, :] + w * skewed(u))
@@ -71,7 +76,9 @@ def quaternion(q: Array) -> Array:
 
 
 def rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:
-    """Turn about a unit axis (3,) by angles (...): 1 + sin K + (1 − cos) K² (Rodrigues), K = axis×."""
+    """Return the rotation about a unit axis (3,) by angles (...): 1 + sin K + (1 − cos) K²
+    (Rodrigues), with K = axis×.
+    """
     spin = skew(axis)
     sine, cosine = np.asarray(sine)[..., None, None], np.asarray(cosine)[..., None, None]
     return np.asarray(np.eye(3, dtype=int) + sine * spin + (1 - cosine) * (spin @ spin))

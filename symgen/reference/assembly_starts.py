@@ -1,4 +1,6 @@
-"""Positions from which loops are closed: the declared start, and places round one on the grid that states are drawn on."""
+"""Start positions for assembling closed loops: the declared start, and rational positions around it
+on the grid of drawn states.
+"""
 
 from __future__ import annotations
 
@@ -13,68 +15,82 @@ from symgen.reference.precision import Array
 from symgen.reference.states import GRID
 
 
-def start(mechanism: Mechanism) -> Array:
-    """The declared start, in floats; of what it does not name, where each joint leaves its body in its own frame."""
-    declared, found = dict(mechanism.start), []
+def start_positions(mechanism: Mechanism) -> Array:
+    """Return the declared start in floats; a joint without a declared start is neutral."""
+    declared, coordinates = dict(mechanism.start), []
     for joint in mechanism.leading:
-        own = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
+        entries = np.array([float(x) for x in declared.get(joint.name, joint.type.neutral)])
         if (first := joint.type.quaternion) is not None:
-            own[first : first + 4] /= np.linalg.norm(own[first : first + 4])
-        found.append(own)
-    return np.concatenate(found)
+            entries[first : first + 4] /= np.linalg.norm(entries[first : first + 4])
+        coordinates.append(entries)
+    return np.concatenate(coordinates)
 
 
-def near(mechanism: Mechanism, begun: Array, attempt: int) -> Array:
-    """The start itself, then poses round it, farther and farther."""
+def position_near_start(mechanism: Mechanism, start: Array, attempt: int) -> Array:
+    """Return the start itself at attempt 0, then positions around it, farther with each attempt."""
     if not attempt:
-        return begun.copy()
+        return start.copy()
     random = Random(f"start/{mechanism.nv}/{attempt}")
-    return drawn(mechanism, rational(mechanism, begun), Fraction(attempt, 8), random).astype(float)
+    return draw_positions_near(
+        mechanism, rational_positions(mechanism, start), Fraction(attempt, 8), random
+    ).astype(float)
 
 
-def rational(mechanism: Mechanism, q: Sequence[float] | Array, grid: int = GRID) -> Array:
-    """A pose on the grid that states are drawn on: quaternions by the point of the sphere that is seen from its pole."""
-    found: list[Fraction] = []
-    for joint, own in zip(mechanism.leading, places(mechanism), strict=True):
-        entries = [Fraction(round(float(x) * grid), grid) for x in q[own]]
+def rational_positions(mechanism: Mechanism, q: Sequence[float] | Array, grid: int = GRID) -> Array:
+    """Return positions rounded to the grid of drawn states; quaternions are rounded in the
+    stereographic projection.
+    """
+    coordinates: list[Fraction] = []
+    for joint, q_slice in zip(mechanism.leading, leading_slices(mechanism), strict=True):
+        entries = [Fraction(round(float(x) * grid), grid) for x in q[q_slice]]
         if (first := joint.type.quaternion) is not None:
-            entries[first : first + 4] = unit(
-                [float(x) for x in q[own][first : first + 4]], [Fraction(0)] * 3, grid
+            entries[first : first + 4] = rational_unit_quaternion(
+                [float(x) for x in q[q_slice][first : first + 4]], [Fraction(0)] * 3, grid
             )
-        found += entries
-    return np.array(found, dtype=object)
+        coordinates += entries
+    return np.array(coordinates, dtype=object)
 
 
-def drawn(mechanism: Mechanism, centre: Array, reach: Fraction, random: Random) -> Array:
-    """Round a pose on the grid, within `reach` of it in every coordinate."""
-    found: list[Fraction] = []
+def draw_positions_near(
+    mechanism: Mechanism, centre: Array, reach: Fraction, random: Random
+) -> Array:
+    """Return random positions on the grid around `centre`, within `reach` of it in every
+    coordinate.
+    """
+    coordinates: list[Fraction] = []
     span = int(reach * GRID)
-    for joint, own in zip(mechanism.leading, places(mechanism), strict=True):
-        entries = [x + Fraction(random.randint(-span, span), GRID) for x in centre[own]]
+    for joint, q_slice in zip(mechanism.leading, leading_slices(mechanism), strict=True):
+        entries = [x + Fraction(random.randint(-span, span), GRID) for x in centre[q_slice]]
         if (first := joint.type.quaternion) is not None:
-            push = [Fraction(random.randint(-span, span), 2 * GRID) for _ in range(3)]
-            entries[first : first + 4] = unit(
-                [float(x) for x in centre[own][first : first + 4]], push
+            offset = [Fraction(random.randint(-span, span), 2 * GRID) for _ in range(3)]
+            entries[first : first + 4] = rational_unit_quaternion(
+                [float(x) for x in centre[q_slice][first : first + 4]], offset
             )
-        found += entries
-    return np.array(found, dtype=object)
+        coordinates += entries
+    return np.array(coordinates, dtype=object)
 
 
-def unit(quaternion: Sequence[float], push: Sequence[Fraction], grid: int = GRID) -> list[Fraction]:
-    """A rational unit quaternion near one that is given, its place on the sphere as seen from the pole −1 moved by `push`."""
+def rational_unit_quaternion(
+    quaternion: Sequence[float], offset: Sequence[Fraction], grid: int = GRID
+) -> list[Fraction]:
+    """Return a rational unit quaternion near the given one.
+
+    Its stereographic projection from the pole −1 is rounded to the grid, then moved by `offset`.
+    """
     x, y, z, w = quaternion
     sign = -1 if w < 0 else 1
     u = [
-        Fraction(round(sign * one / (1 + abs(w)) * grid), grid) + p
-        for one, p in zip((x, y, z), push, strict=True)
+        Fraction(round(sign * entry / (1 + abs(w)) * grid), grid) + shift
+        for entry, shift in zip((x, y, z), offset, strict=True)
     ]
-    square = sum((one * one for one in u), Fraction(0))
-    return [*(sign * 2 * one / (1 + square) for one in u), sign * (1 - square) / (1 + square)]
+    square = sum((entry * entry for entry in u), Fraction(0))
+    return [*(sign * 2 * entry / (1 + square) for entry in u), sign * (1 - square) / (1 + square)]
 
 
-def places(mechanism: Mechanism) -> list[slice]:
+def leading_slices(mechanism: Mechanism) -> list[slice]:
+    """Return the slices of q of the joints that follow no other joint."""
     return [
-        own
-        for own, follows in zip(mechanism.q_slices, mechanism.follows, strict=True)
+        q_slice
+        for q_slice, follows in zip(mechanism.q_slices, mechanism.follows, strict=True)
         if follows is None
     ]

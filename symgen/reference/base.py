@@ -1,8 +1,10 @@
-"""The reference's base parameters: the first independent columns of its regressor, from products of columns over random states.
+"""Base parameters of the reference: the first independent columns of its regressor at random
+states.
 
-With G = Σ Yᵀ Y over the states, a column depends on those before it if nothing of it is left in G when these are eliminated,
-pivot by pivot (Cholesky). The map from all parameters to those of the columns K that stay is G_KK⁻¹ G_K, by least squares.
-Arrays are as `symgen.reference.mechanics` has them; over floats, balls of DIGITS digits are asked.
+With G = Σ Yᵀ Y over the states, a column depends on the columns before it if the elimination of
+those leaves zero of it in G, pivot by pivot (Cholesky). The map from all parameters to those of the
+kept columns K is G_KK⁻¹ G_K, by least squares. Arrays are as in `symgen.reference.mechanics`; a
+reference over floats uses balls of DIGITS digits.
 """
 
 from __future__ import annotations
@@ -20,39 +22,47 @@ from symgen.reference.states import draw_states
 
 DIGITS = 120
 STATES, SEED = 14, 1234
-"""As many for each body that there is to an entry of v: more rows than there are columns."""
+"""Number of states for each body per entry of v: the stacked regressor has more rows than columns.
+"""
 NOTHING = 1e-40
-"""Of what a column's product with itself was: what is left of it in G then is nothing."""
+"""A column depends on the columns before it if its remainder in G is below this fraction of its own
+entry.
+"""
 LEAST = 1e-20
-"""Of the largest such product: no column counts as smaller."""
+"""Least size of a column, as a fraction of the largest diagonal entry of G."""
 
 
-def base(motion: Motion) -> tuple[list[int], Array]:
-    """(the columns that stay, the map (NR, 10·NB) to their parameters), once for a motion."""
-    known = motion.answers.get("base parameters")
-    if known is None:
+def base_parameter_map(motion: Motion) -> tuple[list[int], Array]:
+    """Return (indices of the kept columns, map (NR, 10·NB) to their parameters). The result is
+    cached in the motion.
+    """
+    cached = motion.answers.get("base parameters")
+    if cached is None:
         exact = arb(DIGITS)
         with exact.working():
-            columns, found = _worked_out(Motion(motion.mechanism, exact))
-        known = motion.answers["base parameters"] = ({}, (columns, found))
-    columns, found = known[1]
-    return list(columns), found if motion.scalars.dtype is object else found.astype(float)
+            columns, parameter_map = _compute_base(Motion(motion.mechanism, exact))
+        cached = motion.answers["base parameters"] = ({}, (columns, parameter_map))
+    columns, parameter_map = cached[1]
+    if motion.scalars.dtype is not object:
+        parameter_map = parameter_map.astype(float)
+    return list(columns), parameter_map
 
 
-def _worked_out(motion: Motion) -> tuple[list[int], Array]:
+def _compute_base(motion: Motion) -> tuple[list[int], Array]:
+    """Return the kept columns and the map to their parameters, from the regressor at random states."""
     states = STATES * -(-len(motion.mechanism.bodies) // motion.mechanism.nv)
-    drawn = {
+    values = {
         name: motion.scalars.array(values)
         for name, values in draw_states(motion.mechanism, states, SEED).items()
     }
-    Y = regressor(motion, drawn["q"], drawn["v"], drawn["a"]).reshape(
+    Y = regressor(motion, values["q"], values["v"], values["a"]).reshape(
         -1, 10 * len(motion.mechanism.bodies)
     )
     G = motion.scalars.product(transposed(Y), Y)
     columns, left = [], G.copy()
-    own = [abs(G[c, c]).upper() for c in range(len(G))]
+    diagonal = [abs(G[c, c]).upper() for c in range(len(G))]
     for c in range(len(G)):
-        if not abs(left[c, c]).upper() > NOTHING * max(own[c], LEAST * max(own)):
+        if not abs(left[c, c]).upper() > NOTHING * max(diagonal[c], LEAST * max(diagonal)):
             continue
         columns.append(c)
         rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i].is_zero()], dtype=int)
@@ -64,12 +74,12 @@ def _worked_out(motion: Motion) -> tuple[list[int], Array]:
 
 
 def _base_regressor(motion: Motion, /, q: Array, v: Array, a: Array) -> dict[str, Array]:
-    return {"Y_base": regressor(motion, q, v, a)[..., base(motion)[0]]}
+    return {"Y_base": regressor(motion, q, v, a)[..., base_parameter_map(motion)[0]]}
 
 
 def _base_parameters(motion: Motion, /, pi: Array) -> dict[str, Array]:
     with motion.scalars.working():
-        return {"pi_base": times(base(motion)[1], pi)}
+        return {"pi_base": times(base_parameter_map(motion)[1], pi)}
 
 
 ORACLES: dict[str, Callable[..., dict[str, Any]]] = {

@@ -1,4 +1,4 @@
-"""What the joints of a robot carry: every part with its place, and the bodies on its way in."""
+"""Moving parts of a robot, in floats, with the bodies on the path from each part to the base."""
 
 from __future__ import annotations
 
@@ -13,34 +13,39 @@ from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
 
 
-class Carried(NamedTuple):
-    """A moving part in floats: its mass (count,) or (), the place of its centre in the base (count, 3), a norm of its inertia
-    about it, and the bodies that carry it, its own first."""
+class MovingPart(NamedTuple):
+    """A part that a joint moves, in floats."""
 
     mass: Array
-    place: Array
+    """kg, (count,) or ()."""
+    centre: Array
+    """Mass centre in base axes, m (count, 3)."""
     inertia: Array
+    """Frobenius norm of the inertia about the mass centre, kg·m²."""
     bodies: tuple[int, ...]
+    """Indices of the bodies from the part's own body to the base."""
 
 
-def carried(
+def moving_parts(
     reference: Reference, placed: Sequence[Placement], load: Array | None
-) -> Iterator[Carried]:
-    """Every part that a joint moves."""
+) -> Iterator[MovingPart]:
+    """Yield every part that a joint moves."""
     for part in reference.parts(load):
         if part.body == BASE:
             continue
         at = placed[part.body]
-        place = at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
+        centre = (
+            at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
+        )
         inertia = np.linalg.norm(np.asarray(part.inertia, dtype=float), axis=(-2, -1))
-        yield Carried(
+        yield MovingPart(
             np.asarray(part.mass, dtype=float),
-            place,
+            centre,
             inertia,
-            tuple(reversed(reference.ways[part.body])),
+            tuple(reversed(reference.paths[part.body])),
         )
 
 
 def origins(placed: Sequence[Placement], count: int) -> list[Array]:
-    """Of the bodies' frames in the base, (count, 3) each."""
+    """Return the origins of the bodies' frames in the base, (count, 3) each."""
     return [np.broadcast_to(at.shift[0], (count, 3)) for at in placed]

@@ -1,8 +1,10 @@
-"""What is said of all moving links at once: poses, mass centre, energy and momentum, and how the momentum changes.
+"""Quantities of all moving links together: poses, mass centre, energy, momentum and the rate of the
+momentum.
 
-Everything is a sum over the declared parts and the payload, of powers of t along q + v t + a t²/2 or of the columns of their
-Jacobians. Momenta are about the mass centre, in the axes of the base, angular first. Gravity is no part of them: a rate of
-momentum is what everything outside exerts, weight included. Arrays are as `symgen.reference.mechanics` has them.
+Each quantity is a sum over the declared parts and the payload. The terms are coefficients of powers
+of t along q + v t + a t²/2, or columns of the parts' Jacobians. Momenta are about the mass centre, in base axes, angular
+part first. They exclude gravity: a rate of momentum is the sum of all external wrenches, weight
+included. Arrays are as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -12,23 +14,27 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from symgen.reference.arrays import added, axial, cross, stacked, times, transposed
-from symgen.reference.drives import with_spin
-from symgen.reference.forces import d_alembert
-from symgen.reference.motion import Carried, Motion, Placement, at_precision
+from symgen.reference.drives import add_rotor_energy
+from symgen.reference.forces import d_alembert_wrench
+from symgen.reference.motion import BodyPart, Motion, Placement, at_precision
 from symgen.reference.precision import Array
-from symgen.reference.twists import stated_rate
+from symgen.reference.twists import twist_rate
 
 
 @at_precision
 def bias_acceleration(motion: Motion, q: Array, v: Array) -> Array:
-    """J̇ v (..., 6) of the frame: how its twist changes at (q, v) with a = 0, stated as the convention has it."""
+    """Return J̇ v (..., 6) of the frame: the rate of its twist at (q, v) with a = 0, in the
+    requested convention.
+    """
     q, v = stacked(q, v)
-    return stated_rate(motion.convention, motion.frame_series(motion.placements(q, v, 0 * v), q))
+    return twist_rate(motion.convention, motion.frame_series(motion.placements(q, v, 0 * v), q))
 
 
 @at_precision
 def link_poses(motion: Motion, q: Array) -> tuple[Array, Array]:
-    """Axes R (..., NB, 3, 3) and origins p (..., NB, 3), in the base, of the frames that the joints move."""
+    """Return axes R (..., NB, 3, 3) and origins p (..., NB, 3), in the base, of the frames that the
+    joints move.
+    """
     placed = motion.placements(q)
     turns = (np.broadcast_to(at.turn[0], (*q.shape[:-1], 3, 3)) for at in placed)
     shifts = (np.broadcast_to(at.shift[0], (*q.shape[:-1], 3)) for at in placed)
@@ -38,7 +44,7 @@ def link_poses(motion: Motion, q: Array) -> tuple[Array, Array]:
 def _centre(
     motion: Motion, placed: Sequence[Placement], payload: Array | None, power: int = 0
 ) -> Array:
-    """A power of t of the mass centre (..., 3)."""
+    """Return the coefficient of a power of t of the mass centre (..., 3)."""
     parts = motion.parts(payload)
     terms = (
         (
@@ -47,12 +53,14 @@ def _centre(
         )
         for p in parts
     )
-    return np.asarray(added(mass * place for mass, place in terms) / _mass(parts)[..., None])
+    return np.asarray(added(mass * centre for mass, centre in terms) / _mass(parts)[..., None])
 
 
 @at_precision
 def center_of_mass(motion: Motion, q: Array, payload: Array | None = None) -> Array:
-    """Σ m c / Σ m (..., 3), in m. A mechanism without mass has none, and gives what a division by zero gives."""
+    """Return Σ m c / Σ m (..., 3), in m. A mechanism without mass gives the result of a division by
+    zero.
+    """
     return np.broadcast_to(
         _centre(motion, motion.placements(q), payload), (*_batch(motion, q, payload), 3)
     )
@@ -60,19 +68,19 @@ def center_of_mass(motion: Motion, q: Array, payload: Array | None = None) -> Ar
 
 @at_precision
 def center_of_mass_jacobian(motion: Motion, q: Array, payload: Array | None = None) -> Array:
-    """Jcom (..., 3, NV) = Σ m Jv / Σ m."""
+    """Return Jcom (..., 3, NV) = Σ m Jv / Σ m."""
     placed, parts = motion.placements(q), motion.parts(payload)
-    out = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 3, motion.mechanism.nv)))
+    total = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 3, motion.mechanism.nv)))
     for part in parts:
         at = placed[part.body]
         _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
-        out[..., motion.supports[part.body]] += part.mass[..., None, None] * linear
-    return np.asarray(out / _mass(parts)[..., None, None])
+        total[..., motion.supports[part.body]] += part.mass[..., None, None] * linear
+    return np.asarray(total / _mass(parts)[..., None, None])
 
 
 @at_precision
 def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = None) -> Array:
-    """½ Σ (m ċ·ċ + ω·I ω) (...), in J, and that of the drives' rotors in their joints."""
+    """Return ½ Σ (m ċ·ċ + ω·I ω) (...) plus the energy of the drives' rotors, in J."""
     q, v = stacked(q, v)
     placed = motion.placements(q, v, 0 * v)
     total = motion.scalars.array(np.zeros(_batch(motion, q, payload)))
@@ -84,62 +92,65 @@ def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = N
             total
             + (part.mass * (velocity * velocity).sum(axis=-1) + (omega * spin).sum(axis=-1)) / 2
         )
-    return with_spin(motion, np.asarray(total), v)
+    return add_rotor_energy(motion, np.asarray(total), v)
 
 
 @at_precision
 def centroidal_momentum(motion: Motion, q: Array, v: Array, payload: Array | None = None) -> Array:
-    """h (..., 6): Σ (c − com) × m ċ + I ω in kg·m²/s, then Σ m ċ in kg·m/s."""
+    """Return h (..., 6): Σ (c − com) × m ċ + I ω in kg·m²/s, then Σ m ċ in kg·m/s."""
     q, v = stacked(q, v)
     placed = motion.placements(q, v, 0 * v)
     centre = _centre(motion, placed, payload)
-    out = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
+    h = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
     for part in motion.parts(payload):
         (r0, r1, _), (p0, p1, _) = placed[part.body]
-        push = part.mass[..., None] * (p1 + times(r1, part.centre))
+        momentum = part.mass[..., None] * (p1 + times(r1, part.centre))
         spin = times(r0 @ part.inertia @ transposed(r0), axial(r1 @ transposed(r0)))
-        out[..., :3] += cross(p0 + times(r0, part.centre) - centre, push) + spin
-        out[..., 3:] += push
-    return out
+        h[..., :3] += cross(p0 + times(r0, part.centre) - centre, momentum) + spin
+        h[..., 3:] += momentum
+    return h
 
 
 @at_precision
 def centroidal_momentum_matrix(motion: Motion, q: Array, payload: Array | None = None) -> Array:
-    """A_G (..., 6, NV) with h = A_G v: Σ (c − com) × m Jv + I Jw over Σ m Jv."""
+    """Return A_G (..., 6, NV) with h = A_G v: Σ (c − com) × m Jv + I Jw over Σ m Jv."""
     placed = motion.placements(q)
     centre = _centre(motion, placed, payload)
-    out = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6, motion.mechanism.nv)))
+    A_G = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6, motion.mechanism.nv)))
     for part in motion.parts(payload):
         at, support = placed[part.body], motion.supports[part.body]
-        place = at.shift[0] + times(at.turn[0], part.centre)
-        angular, linear = motion.columns(part.body, place, placed)
-        push = part.mass[..., None, None] * linear
-        turned = transposed(cross((place - centre)[..., None, :], transposed(push)))
-        out[..., :3, support] += (
-            turned + at.turn[0] @ part.inertia @ transposed(at.turn[0]) @ angular
+        part_centre = at.shift[0] + times(at.turn[0], part.centre)
+        angular, linear = motion.columns(part.body, part_centre, placed)
+        momentum = part.mass[..., None, None] * linear
+        moment = transposed(cross((part_centre - centre)[..., None, :], transposed(momentum)))
+        A_G[..., :3, support] += (
+            moment + at.turn[0] @ part.inertia @ transposed(at.turn[0]) @ angular
         )
-        out[..., 3:, support] += push
-    return out
+        A_G[..., 3:, support] += momentum
+    return A_G
 
 
 @at_precision
 def centroidal_momentum_rate(
     motion: Motion, q: Array, v: Array, a: Array, payload: Array | None = None
 ) -> Array:
-    """dh/dt (..., 6) at (q, v, a): Σ (c − com) × m c̈ + I ω̇ + ω × I ω in N·m, then Σ m c̈ in N."""
+    """Return dh/dt (..., 6) at (q, v, a): Σ (c − com) × m c̈ + I ω̇ + ω × I ω in N·m, then Σ m c̈
+    in N.
+    """
     q, v, a = stacked(q, v, a)
     placed = motion.placements(q, v, a)
     centre = _centre(motion, placed, payload)
-    out = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
+    rate = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
     for part in motion.parts(payload):
-        place, moment, force = d_alembert(part, placed[part.body], 0 * motion.gravity)
-        out[..., :3] += cross(place - centre, force) + moment
-        out[..., 3:] += force
-    return out
+        part_centre, moment, force = d_alembert_wrench(part, placed[part.body], 0 * motion.gravity)
+        rate[..., :3] += cross(part_centre - centre, force) + moment
+        rate[..., 3:] += force
+    return rate
 
 
-def _mass(parts: Sequence[Carried]) -> Array:
-    return np.asarray(added(part.mass for part in parts))  # of one state as well
+def _mass(parts: Sequence[BodyPart]) -> Array:
+    """Return the total mass (...)."""
+    return np.asarray(added(part.mass for part in parts))
 
 
 def _batch(motion: Motion, q: Array, payload: Array | None) -> tuple[int, ...]:
@@ -160,17 +171,19 @@ def _poses(motion: Motion, /, q: Array, payload: Array | None = None) -> dict[st
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
     "bias_acceleration": _bias_acceleration,
     "link_poses": _poses,
-    "center_of_mass": lambda motion, **given: {"com": center_of_mass(motion, **given)},
-    "center_of_mass_jacobian": lambda motion, **given: {
-        "Jcom": center_of_mass_jacobian(motion, **given)
+    "center_of_mass": lambda motion, **arguments: {"com": center_of_mass(motion, **arguments)},
+    "center_of_mass_jacobian": lambda motion, **arguments: {
+        "Jcom": center_of_mass_jacobian(motion, **arguments)
     },
-    "kinetic_energy": lambda motion, **given: {"T": kinetic_energy(motion, **given)},
-    "centroidal_momentum": lambda motion, **given: {"h": centroidal_momentum(motion, **given)},
-    "centroidal_momentum_matrix": lambda motion, **given: {
-        "A_G": centroidal_momentum_matrix(motion, **given)
+    "kinetic_energy": lambda motion, **arguments: {"T": kinetic_energy(motion, **arguments)},
+    "centroidal_momentum": lambda motion, **arguments: {
+        "h": centroidal_momentum(motion, **arguments)
     },
-    "centroidal_momentum_rate": lambda motion, **given: {
-        "hdot": centroidal_momentum_rate(motion, **given)
+    "centroidal_momentum_matrix": lambda motion, **arguments: {
+        "A_G": centroidal_momentum_matrix(motion, **arguments)
+    },
+    "centroidal_momentum_rate": lambda motion, **arguments: {
+        "hdot": centroidal_momentum_rate(motion, **arguments)
     },
 }
 """One oracle per function: (motion, arguments by name) → results by name."""

@@ -1,8 +1,10 @@
-"""What closes the loops of a mechanism, from the poses of its links as power series in t along q + v t + a t²/2.
+"""Constraint rows of closed loops, from the poses of the links as power series in t along q + v t +
+a t²/2.
 
-Each row is a number that stays zero (`symgen.mechanism.closures`), written out of the two frames' poses in the base: C(q) is its value, A v
-its coefficient of t, and γ twice that of t² while no joint accelerates. Nothing of it is a Jacobian of a twist, or assumes that
-the loop is closed.
+Each row is a number that stays zero (`symgen.mechanism.closures`), a function of the two frames'
+poses in the base. C(q) is its value, A v its coefficient of t, and γ twice its coefficient of t²
+with zero joint accelerations. The rows use no Jacobian of a twist, and do not assume that the loop
+is closed.
 """
 
 from __future__ import annotations
@@ -21,22 +23,26 @@ from symgen.reference.motion import Motion, Placement, at_precision
 from symgen.reference.precision import Array
 
 Series = Sequence[Array]
-"""Of a number (...) or a vector (..., 3): its coefficients, one a power of t."""
+"""Coefficients of a power series, one a power of t: numbers (...) or vectors (..., 3)."""
 ALIKE = 0.5
-"""The cosine of axes that are the same is one where a loop is closed; of those that are astray it is none, or minus one."""
+"""Threshold for the cosine between axes that coincide in a closed loop: it is 1 there, and 0 or −1
+if the loop is misassembled.
+"""
 Kept = Sequence[Sequence[int]]
-"""Of each loop the rows that count."""
+"""For each closed loop, the rows that count."""
 
 
-def _times(a: Series, b: Series) -> list[Array]:
-    """The product of two series of vectors, as a series of numbers."""
+def _dot_series(a: Series, b: Series) -> list[Array]:
+    """Return the scalar product of two series of vectors, as a series of numbers."""
     return [
         np.asarray(sum((a[i] * b[k - i]).sum(axis=-1) for i in range(k + 1))) for k in range(len(a))
     ]
 
 
 class Relative(NamedTuple):
-    """Of one loop, series in base axes: the axes of both frames, and the way d between their origins."""
+    """Series of one closed loop in base axes: the axes of both frames, and the vector d between
+    their origins.
+    """
 
     first: Sequence[Series]
     second: Sequence[Series]
@@ -46,15 +52,16 @@ class Relative(NamedTuple):
 def relative(
     motion: Motion, loop: Loop, placed: Sequence[Placement], shape: tuple[int, ...]
 ) -> Relative:
-    """From the series of all poses."""
-    a, b = (_series(motion, end, placed, shape) for end in (loop.first, loop.second))
-    axes = [[[turn[..., :, k] for turn in one.turn] for k in range(3)] for one in (a, b)]
+    """Return the relative pose of a closed loop's two frames, from the series of all poses."""
+    a, b = (_end_series(motion, end, placed, shape) for end in (loop.first, loop.second))
+    axes = [[[turn[..., :, k] for turn in frame.turn] for k in range(3)] for frame in (a, b)]
     return Relative(axes[0], axes[1], [q - p for p, q in zip(a.shift, b.shift, strict=True)])
 
 
-def _series(
+def _end_series(
     motion: Motion, end: End, placed: Sequence[Placement], shape: tuple[int, ...]
 ) -> Placement:
+    """Return the power series of the pose of one end of a closed loop."""
     turn, shift = motion.pose(end.pose)
     order = len(placed[0].turn)
     if end.body == BASE:
@@ -70,26 +77,39 @@ def _series(
 
 
 def _row(row: Row, loop: Loop, at: Relative, constant: Callable[[Fraction], object]) -> list[Array]:
-    """The series of what the row keeps at zero. Of one about velocities alone, that of its integral from t = 0 on."""
+    """Return the series of a row's value. For a row that constrains velocities only, return the
+    series of its integral from t = 0.
+    """
     if isinstance(row, Along):
-        return _times(at.first[row.axis], at.d)
+        return _dot_series(at.first[row.axis], at.d)
     if isinstance(row, Across):
-        return [row.sign * one for one in _times(at.first[row.first], at.second[row.second])]
+        return [
+            row.sign * coefficient
+            for coefficient in _dot_series(at.first[row.first], at.second[row.second])
+        ]
     if isinstance(row, Apart):
-        square = _times(at.d, at.d)
+        square = _dot_series(at.d, at.d)
         length = dict(loop.parameters)["distance"]
-        return [(square[0] - constant(length * length)) / 2, *(one / 2 for one in square[1:])]
-    return _unspun(row.axis, at)
+        return [
+            (square[0] - constant(length * length)) / 2,
+            *(coefficient / 2 for coefficient in square[1:]),
+        ]
+    return _spin_integral(row.axis, at)
 
 
-def _unspun(axis: int, at: Relative) -> list[Array]:
-    """∫ e · ω dt: ω is half the curl of Ṙ Rᵀ, R being the second's axes in the first's."""
+def _spin_integral(axis: int, at: Relative) -> list[Array]:
+    """Return ∫ e · ω dt: ω is half the curl of Ṙ Rᵀ, where R are the second frame's axes in the
+    first's.
+    """
     zero = 0 * at.d[0][..., 0]
     R = [
         np.stack(
             [
                 np.stack(
-                    [sum((_times(at.first[i], at.second[j])[k : k + 1]), zero) for j in range(3)],
+                    [
+                        sum((_dot_series(at.first[i], at.second[j])[k : k + 1]), zero)
+                        for j in range(3)
+                    ],
                     axis=-1,
                 )
                 for i in range(3)
@@ -119,48 +139,56 @@ def rows(
     a: Array | None = None,
     loops: Sequence[Loop] | None = None,
 ) -> list[Array]:
-    """The series of the kept rows of all loops (..., NL), one array a power of t: of C alone without v and a. None keeps all.
+    """Return the series of the kept rows of all closed loops (..., NL), one array a power of t;
+    without v and a, only C.
 
-    `loops` stand in the place of those of the mechanism."""
+    `kept` None keeps all rows. `loops` replace the closed loops of the mechanism.
+    """
     q, v, a = (q, None, None) if v is None or a is None else stacked(q, v, a)
     placed = motion.placements(q, v, a)
-    found = []
+    series = []
     for number, loop in enumerate(motion.mechanism.loops if loops is None else loops):
         at = relative(motion, loop, placed, q.shape[:-1])
-        own = range(len(loop.type.rows)) if kept is None else kept[number]
-        found += [_row(loop.type.rows[k], loop, at, motion.scalars.constant) for k in own]
-    return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*found, strict=True)]
+        row_indices = range(len(loop.type.rows)) if kept is None else kept[number]
+        series += [_row(loop.type.rows[k], loop, at, motion.scalars.constant) for k in row_indices]
+    return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*series, strict=True)]
 
 
-def astray(motion: Motion, q: Array) -> Array:
-    """Whether some loop has its rows at zero with one frame turned half round, or with its axes in each other's places, (...)."""
+def is_misassembled(motion: Motion, q: Array) -> Array:
+    """True (...) if the rows of some loop are zero although one frame is turned by half a turn, or
+    its axes are permuted.
+    """
     with motion.scalars.working():
-        placed, found = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
+        placed, misassembled = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
         for loop in motion.mechanism.loops:
             at = relative(motion, loop, placed, q.shape[:-1])
             for k in loop.type.aligned:
-                found = found | np.asarray(_times(at.first[k], at.second[k])[0] < ALIKE, dtype=bool)
-        return found
+                misassembled = misassembled | np.asarray(
+                    _dot_series(at.first[k], at.second[k])[0] < ALIKE, dtype=bool
+                )
+        return misassembled
 
 
-def turned(motion: Motion, q: Array) -> Array:
-    """Of the axes that both frames of a loop have alike where it is closed, 1 less the cosine between them, summed (...)."""
-    placed, found = motion.placements(q), 0 * q.sum(axis=-1)
+def misalignment(motion: Motion, q: Array) -> Array:
+    """Return the sum over aligned axes of 1 minus the cosine between the two frames' axes (...):
+    zero if the loops are well assembled.
+    """
+    placed, total = motion.placements(q), 0 * q.sum(axis=-1)
     for loop in motion.mechanism.loops:
         at = relative(motion, loop, placed, q.shape[:-1])
         for k in loop.type.aligned:
-            found = found + (1 - _times(at.first[k], at.second[k])[0])
-    return np.asarray(found)
+            total = total + (1 - _dot_series(at.first[k], at.second[k])[0])
+    return np.asarray(total)
 
 
 def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
-    """C (..., NL)."""
+    """Return C (..., NL)."""
     return rows(motion, kept, q)[0]
 
 
 @at_precision
 def jacobian(motion: Motion, kept: Kept | None, q: Array) -> Array:
-    """A (..., NL, NV), a velocity at a time."""
+    """Return A (..., NL, NV), column by column."""
     nv = motion.mechanism.nv
     units = motion.scalars.array(np.eye(nv, dtype=int)).reshape(nv, *[1] * (q.ndim - 1), nv)
     each = np.broadcast_to(units, (nv, *q.shape[:-1], nv))
@@ -171,5 +199,5 @@ def jacobian(motion: Motion, kept: Kept | None, q: Array) -> Array:
 
 @at_precision
 def bias(motion: Motion, kept: Kept | None, q: Array, v: Array) -> Array:
-    """γ (..., NL)."""
+    """Return γ (..., NL)."""
     return np.asarray(2 * rows(motion, kept, q, v, 0 * v)[2])

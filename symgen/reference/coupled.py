@@ -1,7 +1,8 @@
-"""Joints that follow others, as the reference has them: q_full = G q + q_0, so that M is Gᵀ M_full G.
+"""Mimic joints in the reference: q_full = G q + q_0, so that M is Gᵀ M_full G.
 
-Whatever is made of poses and of Jacobians' columns needs none of this: a joint that follows moves by its leader's coordinate, and
-its column is added to its leader's (`symgen.reference.motion`). It is for formulas that go along the tree.
+Poses and columns of Jacobians need no G: a mimic joint moves by its leader's coordinate, and its
+column is added to its leader's (`symgen.reference.motion`). G is for formulas that recurse along
+the tree.
 """
 
 from __future__ import annotations
@@ -12,23 +13,24 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 
 
-def whole(motion: Motion) -> Motion:
-    """The motion of all joints, independent."""
+def uncoupled_motion(motion: Motion) -> Motion:
+    """Return the motion with all joints independent."""
     payload = None if motion.payload is None else motion.payload.name
     return type(motion)(motion.mechanism.uncoupled, motion.scalars, payload=payload)
 
 
-def every(motion: Motion, q: Array) -> Array:
-    """q of all joints (..., NQ of the whole)."""
+def all_coordinates(motion: Motion, q: Array) -> Array:
+    """Return q_full (..., NQ of the uncoupled mechanism) of all joints."""
     return np.concatenate(
-        [motion.coordinates(index, q) for index in range(len(motion.mechanism.joints))], axis=-1
+        [motion.joint_coordinates(index, q) for index in range(len(motion.mechanism.joints))],
+        axis=-1,
     )
 
 
-def spread(motion: Motion) -> Array:
-    """G (NV of the whole, NV)."""
+def coupling_matrix(motion: Motion) -> Array:
+    """Return G (NV of the uncoupled mechanism, NV)."""
     rows = [pair for pairs in motion.shares for pair in pairs]
-    out = motion.scalars.array(np.zeros((len(rows), motion.mechanism.nv), dtype=int))
+    G = motion.scalars.array(np.zeros((len(rows), motion.mechanism.nv), dtype=int))
     for i, (k, rate) in enumerate(rows):
-        out[i, k] = motion.scalars.constant(rate)
-    return out
+        G[i, k] = motion.scalars.constant(rate)
+    return G

@@ -1,11 +1,13 @@
-"""The true derivatives of every function, from the reference's own formulas over jets (`symgen.reference.jets`).
+"""Exact derivatives of every function, from the reference's own formulas over jets
+(`symgen.reference.jets`).
 
-All of them follow from the slopes of every result along each coordinate of each argument. Positions are moved by velocities,
-q ⊕ δ, and a result that is positions changes by the step δ that makes the same change.
+All derivatives follow from the slopes of every result along each coordinate of each argument.
+Positions move by velocities, q ⊕ δ. The derivative of a result that is a position is the step δ
+that makes the same change.
 
-Some functions are derivatives of inverse and forward dynamics: inverse dynamics over jets, and a general linear solve. Along q a
-joint is displaced by velocities, q ⊕ δ. ∂FD follows from M a + c = tau: M ∂a = −∂ID at the a that tau causes. Arrays are as
-`symgen.reference.mechanics` has them.
+Some functions are derivatives of inverse and forward dynamics: inverse dynamics over jets, and a
+general linear solve. ∂FD follows from M a + c = tau: M ∂a = −∂ID at the a that tau causes. Arrays
+are as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from symgen.reference.jets import POSITIONS, ThirdDerivative, derivatives, lifted, moved, slopes
+from symgen.reference.jets import (
+    POSITIONS,
+    ThirdDerivative,
+    derivatives,
+    displaced_argument,
+    lifted,
+    slopes,
+)
 from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary import derivatives as names
@@ -24,161 +33,204 @@ from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 
 Blocks = dict[str, dict[str, Array]]
-"""By argument and result: (count, *result, n), n coordinates of the argument."""
+"""Slopes by argument and result: (count, *result, n) for n coordinates of the argument."""
 
 
 def differential(
-    reference: Any, wanted: Derivative, arguments: Mapping[str, Array]
+    reference: Any, derivative: Derivative, arguments: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The results of a derivative by name, (count, …); `arguments` are balls, stacks of states. `reference` is a Reference."""
+    """Return the results of a derivative by name, (count, …).
+
+    `arguments` are balls, stacks of states; `reference` is a Reference over balls. Raises
+    ArgumentError over floats, and RequestError for a third derivative.
+    """
     if reference.scalars.dtype is not object:
         raise ArgumentError(
-            f"{wanted.name} is told by the reference over balls alone; give it scalars of arb(digits)"
+            f"{derivative.name} needs a reference over balls; give it scalars of arb(digits)"
         )
-    function = FUNCTIONS[wanted.of]
-    by = list(wanted.by or function.own)
-    known = (*(array.name for array in function.arguments), *_AT_RUN_TIME)
-    given = {name: arguments[name] for name in known if name in arguments}
+    function = FUNCTIONS[derivative.of]
+    inputs = list(derivative.by or function.own)
+    names_of_inputs = (*(array.name for array in function.arguments), *_AT_RUN_TIME)
+    values = {name: arguments[name] for name in names_of_inputs if name in arguments}
     with reference.scalars.working():
-        if wanted.mode == "jvp":
-            return _along(reference, wanted.of, by, given, arguments)
-        if wanted.mode == "hvp":
+        if derivative.mode == "jvp":
+            return _directional(reference, derivative.of, inputs, values, arguments)
+        if derivative.mode == "hvp":
             try:
-                return _bent(reference, wanted.of, by, given, arguments)
+                return _gradient_changes(reference, derivative.of, inputs, values, arguments)
             except ThirdDerivative:
                 raise RequestError(
-                    f"{wanted.name} is not judged: {wanted.of} holds derivatives, and the reference has none of "
-                    f"the third order; ask for {wanted.of}:jvp, {wanted.of}:vjp or {wanted.of}:jacobian"
+                    f"{derivative.name} is not judged: {derivative.of} contains derivatives, and the reference has no "
+                    f"third derivatives; request {derivative.of}:jvp, {derivative.of}:vjp or {derivative.of}:jacobian"
                 ) from None
-        blocks = _blocks(reference, wanted.of, by, given)
-        if wanted.mode == "vjp":
-            return _weighed(blocks, arguments)
-        scalars = {name for name in by if given[name].ndim == 1}
+        blocks = _blocks(reference, derivative.of, inputs, values)
+        if derivative.mode == "vjp":
+            return _weighted_slopes(blocks, arguments)
+        scalars = {name for name in inputs if values[name].ndim == 1}
         return {
-            names.slope(one.name, x): blocks[x][one.name][..., 0]
+            names.slope(result.name, x): blocks[x][result.name][..., 0]
             if x in scalars
-            else blocks[x][one.name]
-            for one in function.results
-            for x in by
+            else blocks[x][result.name]
+            for result in function.results
+            for x in inputs
         }
 
 
 _AT_RUN_TIME = ("payload", "wrench", "gains")
 
 
-def _blocks(reference: Any, function: str, by: Sequence[str], given: Mapping[str, Array]) -> Blocks:
-    """Remembered by argument: the modes ask for the same."""
-    missing = [x for x in by if not _known(reference, function, x, given)]
+def _blocks(
+    reference: Any, function: str, by: Sequence[str], values: Mapping[str, Array]
+) -> Blocks:
+    """Return the slopes of all results along each argument. They are cached by argument, since the
+    modes share them.
+    """
+    missing = [x for x in by if not _is_cached(reference, function, x, values)]
     if missing:
-        found = derivatives(reference, function, given, missing)
-        places = [array.name for array in FUNCTIONS[function].results if array.name in POSITIONS]
-        values = reference.evaluate(function, given) if places else {}
+        slopes_by = derivatives(reference, function, values, missing)
+        positions = [array.name for array in FUNCTIONS[function].results if array.name in POSITIONS]
+        results = reference.evaluate(function, values) if positions else {}
         for x in missing:
-            found[x] |= {one: _as_steps(reference, values[one], found[x][one]) for one in places}
+            slopes_by[x] |= {
+                name: _as_steps(reference, results[name], slopes_by[x][name]) for name in positions
+            }
             reference.answers[f"{function} by {x}"] = (
-                {name: np.array(value) for name, value in given.items()},
-                found[x],
+                {name: np.array(value) for name, value in values.items()},
+                slopes_by[x],
             )
     return {x: reference.answers[f"{function} by {x}"][1] for x in by}
 
 
-def _known(reference: Any, function: str, x: str, given: Mapping[str, Array]) -> bool:
-    before, _ = reference.answers.get(f"{function} by {x}", ({}, None))
-    return before.keys() == given.keys() and all(
-        a.shape == given[name].shape and bool(np.all(a == given[name]))
-        for name, a in before.items()
+def _is_cached(reference: Any, function: str, x: str, values: Mapping[str, Array]) -> bool:
+    """True if the slopes along this argument are cached for these values."""
+    cached, _ = reference.answers.get(f"{function} by {x}", ({}, None))
+    return cached.keys() == values.keys() and all(
+        a.shape == values[name].shape and bool(np.all(a == values[name]))
+        for name, a in cached.items()
     )
 
 
-def _as_steps(reference: Any, place: Array, rates: Array) -> Array:
-    """The steps δ (count, NV, n) that change positions (count, NQ) by `rates` (count, NQ, n): Ωᵀ Ω δ = Ωᵀ q̇."""
-    above, nv = lifted(reference), reference.mechanism.nv
-    ways = reference.scalars.array(
-        np.broadcast_to(np.eye(nv, dtype=int)[:, None, :], (nv, len(place), nv))
+def _as_steps(reference: Any, positions: Array, rates: Array) -> Array:
+    """Return the steps δ (count, NV, n) that change positions (count, NQ) by `rates` (count, NQ,
+    n): Ωᵀ Ω δ = Ωᵀ q̇.
+    """
+    lifted_reference, nv = lifted(reference), reference.mechanism.nv
+    directions = reference.scalars.array(
+        np.broadcast_to(np.eye(nv, dtype=int)[:, None, :], (nv, len(positions), nv))
     )
-    turned = np.moveaxis(
-        slopes(moved(above, "q", place, ways), nv, above.scalars), 0, 1
+    omega_transposed = np.moveaxis(
+        slopes(
+            displaced_argument(lifted_reference, "q", positions, directions),
+            nv,
+            lifted_reference.scalars,
+        ),
+        0,
+        1,
     )  # Ωᵀ (count, NV, NQ)
-    return np.asarray(reference.scalars.solve(turned @ np.swapaxes(turned, -1, -2), turned @ rates))
+    return np.asarray(
+        reference.scalars.solve(
+            omega_transposed @ np.swapaxes(omega_transposed, -1, -2), omega_transposed @ rates
+        )
+    )
 
 
-def _moved(
-    above: Any, by: Sequence[str], given: Mapping[str, Array], arguments: Mapping[str, Array]
+def _displaced_arguments(
+    lifted_reference: Any,
+    by: Sequence[str],
+    values: Mapping[str, Array],
+    arguments: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """The arguments, those of `by` moved by ε times their changes, all of them at once."""
-    return {**given, **{x: moved(above, x, given[x], arguments[names.change(x)][None]) for x in by}}
+    """Return the arguments; those of `by` are moved by ε times their changes, all at once."""
+    return {
+        **values,
+        **{
+            x: displaced_argument(lifted_reference, x, values[x], arguments[names.change(x)][None])
+            for x in by
+        },
+    }
 
 
-def _along(
+def _directional(
     reference: Any,
     function: str,
     by: Sequence[str],
-    given: Mapping[str, Array],
+    values: Mapping[str, Array],
     arguments: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """What the results change by."""
-    above = lifted(reference)
-    found = {
-        name: slopes(value, 1, above.scalars)[0]
-        for name, value in above.evaluate(function, _moved(above, by, given, arguments)).items()
+    """Return the directional derivatives of the results (mode jvp)."""
+    lifted_reference = lifted(reference)
+    changes = {
+        name: slopes(value, 1, lifted_reference.scalars)[0]
+        for name, value in lifted_reference.evaluate(
+            function, _displaced_arguments(lifted_reference, by, values, arguments)
+        ).items()
     }
-    places = reference.evaluate(function, given) if any(name in POSITIONS for name in found) else {}
+    positions = (
+        reference.evaluate(function, values) if any(name in POSITIONS for name in changes) else {}
+    )
     return {
-        names.change(name): _as_steps(reference, places[name], rates[..., None])[..., 0]
+        names.change(name): _as_steps(reference, positions[name], rates[..., None])[..., 0]
         if name in POSITIONS
         else rates
-        for name, rates in found.items()
+        for name, rates in changes.items()
     }
 
 
-def _weighed(blocks: Blocks, arguments: Mapping[str, Array]) -> dict[str, Array]:
-    """What each argument weighs, from the weights of the results among `arguments`."""
-    found = {}
+def _weighted_slopes(blocks: Blocks, arguments: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the gradients of the arguments, from the weights of the results among `arguments`
+    (mode vjp).
+    """
+    gradients = {}
     for x, block in blocks.items():
         total: Any = 0
-        for one, slope in block.items():
-            weight = arguments[names.weight(one)]
+        for result, slope in block.items():
+            weight = arguments[names.weight(result)]
             total = total + (slope * weight[..., None]).reshape(
                 len(slope), -1, slope.shape[-1]
             ).sum(axis=1)
-        found[names.weight(x)] = (
+        gradients[names.weight(x)] = (
             total.reshape(np.shape(arguments[x])) if x not in POSITIONS else total
         )
-    return found
+    return gradients
 
 
-def _bent(
+def _gradient_changes(
     reference: Any,
     function: str,
     by: Sequence[str],
-    given: Mapping[str, Array],
+    values: Mapping[str, Array],
     arguments: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """What the weights of the arguments change by: their slope along the changes of all of `by` at once."""
-    above = lifted(reference)
-    there = _moved(above, by, given, arguments)
-    weights = _weighed(_blocks(above, function, by, there), {**arguments, **there})
+    """Return the directional derivatives of the gradients along the changes of all of `by` at once
+    (mode hvp).
+    """
+    lifted_reference = lifted(reference)
+    displaced = _displaced_arguments(lifted_reference, by, values, arguments)
+    weights = _weighted_slopes(
+        _blocks(lifted_reference, function, by, displaced), {**arguments, **displaced}
+    )
     return {
-        names.change(name): slopes(value, 1, above.scalars)[0] for name, value in weights.items()
+        names.change(name): slopes(value, 1, lifted_reference.scalars)[0]
+        for name, value in weights.items()
     }
 
 
 # -- the functions that are derivatives of inverse and forward dynamics --
 
 DIGITS = 40
-"""Of the balls that floats are entered into: jets are made of balls."""
+"""Digits of the balls that replace floats: jets are made of balls."""
 
 
 def _slopes(reference: Any, arguments: Mapping[str, Array]) -> tuple[Array, Array]:
-    """∂τ/∂q and ∂τ/∂v (..., NV, NV) of inverse dynamics."""
-    found = derivatives(reference, "inverse_dynamics", arguments, ("q", "v"))
-    return found["q"]["tau"], found["v"]["tau"]
+    """Return ∂τ/∂q and ∂τ/∂v (..., NV, NV) of inverse dynamics."""
+    blocks = derivatives(reference, "inverse_dynamics", arguments, ("q", "v"))
+    return blocks["q"]["tau"], blocks["v"]["tau"]
 
 
 def inverse_dynamics_derivatives(
     reference: Any, /, q: Array, v: Array, a: Array, **loads: Array
 ) -> dict[str, Array]:
-    """dtau_dq, dtau_dv and M at (q, v, a)."""
+    """Return dtau_dq, dtau_dv and M at (q, v, a)."""
     by_q, by_v = _slopes(reference, {"q": q, "v": v, "a": a, **loads})
     return {"dtau_dq": by_q, "dtau_dv": by_v, "M": _mass(reference, q, loads)}
 
@@ -186,54 +238,58 @@ def inverse_dynamics_derivatives(
 def forward_dynamics_derivatives(
     reference: Any, /, q: Array, v: Array, tau: Array, **loads: Array
 ) -> dict[str, Array]:
-    """da_dq, da_dv and Minv at (q, v, tau)."""
+    """Return da_dq, da_dv and Minv at (q, v, tau)."""
     a = reference.forward_dynamics(q, v, tau, **loads)
     by_q, by_v = _slopes(reference, {"q": q, "v": v, "a": a, **loads})
-    payload = {name: given for name, given in loads.items() if name == "payload"}
+    payload = {name: value for name, value in loads.items() if name == "payload"}
     inverse = reference.inverse_mass_matrix(q, **payload)
     with reference.scalars.working():
-        found = reference.scalars.solve(
+        solution = reference.scalars.solve(
             _mass(reference, q, loads), -np.concatenate([by_q, by_v], axis=-1)
         )
     n = reference.mechanism.nv
-    return {"da_dq": found[..., :n], "da_dv": found[..., n:], "Minv": inverse}
+    return {"da_dq": solution[..., :n], "da_dv": solution[..., n:], "Minv": inverse}
 
 
 def _mass(reference: Any, q: Array, loads: Mapping[str, Array]) -> Array:
     return np.asarray(reference.mass_matrix(q, loads.get("payload")))
 
 
-def _in_a_row(
+def _over_states(
     oracle: Callable[..., dict[str, Array]], reference: Any, /, **arguments: Array
 ) -> dict[str, Array]:
-    """The oracle at stacks of states of any shape, and for a reference over floats too."""
-    within = {
+    """Return the oracle's results at stacks of states of any shape, also for a reference over
+    floats.
+    """
+    ranks = {
         name: 2 if name == "wrench" and len(reference.wrenches) > 1 else 1 for name in arguments
     }
     batch = np.broadcast_shapes(
-        *(given.shape[: given.ndim - within[name]] for name, given in arguments.items())
+        *(value.shape[: value.ndim - ranks[name]] for name, value in arguments.items())
     )
-    row: dict[str, Array] = {}
-    for name, given in arguments.items():
-        own = given.shape[given.ndim - within[name] :]
-        row[name] = np.broadcast_to(given, (*batch, *own)).reshape(-1, *own)
+    flat: dict[str, Array] = {}
+    for name, value in arguments.items():
+        shape = value.shape[value.ndim - ranks[name] :]
+        flat[name] = np.broadcast_to(value, (*batch, *shape)).reshape(-1, *shape)
     if reference.scalars.dtype is object:
-        found = oracle(reference, **row)
+        results = oracle(reference, **flat)
     else:
         frame, wrench = (
-            [one.name for one in links] for links in (reference.frames, reference.wrenches)
+            [link.name for link in links] for links in (reference.frames, reference.wrenches)
         )
         payload = None if reference.payload is None else reference.payload.name
         exact = type(reference)(
             reference.mechanism, arb(DIGITS), frame=frame, payload=payload, wrench=wrench
         )
-        found = oracle(exact, **{name: exact.scalars.array(given) for name, given in row.items()})
-        found = {name: values.astype(float) for name, values in found.items()}
-    return {name: values.reshape(*batch, *values.shape[1:]) for name, values in found.items()}
+        results = oracle(
+            exact, **{name: exact.scalars.array(value) for name, value in flat.items()}
+        )
+        results = {name: values.astype(float) for name, values in results.items()}
+    return {name: values.reshape(*batch, *values.shape[1:]) for name, values in results.items()}
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
-    "inverse_dynamics_derivatives": partial(_in_a_row, inverse_dynamics_derivatives),
-    "forward_dynamics_derivatives": partial(_in_a_row, forward_dynamics_derivatives),
+    "inverse_dynamics_derivatives": partial(_over_states, inverse_dynamics_derivatives),
+    "forward_dynamics_derivatives": partial(_over_states, forward_dynamics_derivatives),
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

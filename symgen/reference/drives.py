@@ -1,7 +1,8 @@
-"""What the drives of a mechanism add to the reference: the armature to M, and a force of each joint to the bias.
+"""Drive terms of the reference: the armature in M, and a force of each joint in the bias.
 
-Read off the declaration joint by joint. What follows another joint brings its own drive, which turns and resists as far as it
-goes. The weight that is borne is a force −κ m g at the centre of each part. Arrays are as `symgen.reference.mechanics` has them.
+The terms are read off the declaration joint by joint. A mimic joint brings its own drive, scaled by
+its multiplier. Gravity compensation is a force −κ m g at the centre of each part. Arrays are as in
+`symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -19,80 +20,91 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array
 
 
-class Driven(NamedTuple):
-    """A drive at `rate` times entry `of` of v; a joint of one coordinate is at `rate` times entry `place` of q, and `offset`."""
+class DrivenVelocity(NamedTuple):
+    """Drive of one velocity: `rate` times entry `velocity` of v.
+
+    The position of a joint of one coordinate is `rate` times entry `position` of q, plus `offset`.
+    """
 
     drive: Drive
-    of: int
-    place: int
+    velocity: int
+    position: int
     rate: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
 
 
-def driven(mechanism: Mechanism) -> Iterator[Driven]:
-    """Every drive of a mechanism, once for each velocity that it is at."""
-    for joint, own, q, follows in zip(
+def driven_velocities(mechanism: Mechanism) -> Iterator[DrivenVelocity]:
+    """Yield every drive of a mechanism, once for each velocity that it acts on."""
+    for joint, v_slice, q_slice, follows in zip(
         mechanism.joints, mechanism.v_slices, mechanism.q_slices, mechanism.follows, strict=True
     ):
         if follows is not None and joint.drive:
-            first, place = (
+            first, position = (
                 mechanism.v_slices[follows.leader].start,
                 mechanism.q_slices[follows.leader].start,
             )
-            yield Driven(joint.drive, first, place, follows.multiplier, follows.offset)
+            yield DrivenVelocity(joint.drive, first, position, follows.multiplier, follows.offset)
         elif joint.drive:
             yield from (
-                Driven(joint.drive.at(k - own.start), k, q.start)
-                for k in range(own.start, own.stop)
+                DrivenVelocity(joint.drive.at(k - v_slice.start), k, q_slice.start)
+                for k in range(v_slice.start, v_slice.stop)
             )
 
 
-def with_armature(motion: Motion, mass: Array, sign: int = 1) -> Array:
-    """M of the bodies (..., NV, NV) with the rotors; or, by the sign −1, M without them."""
-    found = mass.copy()
-    for one in driven(motion.mechanism):
-        found[..., one.of, one.of] += sign * motion.scalars.constant(
-            one.drive.armature * one.rate**2
+def add_armature(motion: Motion, mass: Array, sign: int = 1) -> Array:
+    """Return M (..., NV, NV) with the rotors' armature added; with sign −1, subtracted."""
+    total = mass.copy()
+    for driven in driven_velocities(motion.mechanism):
+        total[..., driven.velocity, driven.velocity] += sign * motion.scalars.constant(
+            driven.drive.armature * driven.rate**2
         )
-    return found
+    return total
 
 
-def with_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Array:
-    """tau (..., NV) of the bodies with armature · a, damping v, friction v/√(v² + ε²) and stiffness (q − rest), all stacked, and
-    without what bears their weight."""
+def add_drive_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -> Array:
+    """Return tau (..., NV) of the bodies plus the drive forces minus gravity compensation.
+
+    Drive forces are armature · a, damping v, friction v/√(v² + ε²) and stiffness (q − rest). All
+    arguments are stacked.
+    """
     number: Any = motion.scalars.constant
-    found, fading = tau.copy(), motion.mechanism.friction_speed**2
-    for one in driven(motion.mechanism):
-        drive, rate = one.drive, number(one.rate)
-        speed = rate * v[..., one.of]
-        force = number(drive.armature) * rate * a[..., one.of] + number(drive.damping) * speed
+    total, squared_speed = tau.copy(), motion.mechanism.friction_speed**2
+    for driven in driven_velocities(motion.mechanism):
+        drive, rate = driven.drive, number(driven.rate)
+        speed = rate * v[..., driven.velocity]
+        force = (
+            number(drive.armature) * rate * a[..., driven.velocity] + number(drive.damping) * speed
+        )
         if drive.friction:
-            force = force + number(drive.friction) * speed / np.sqrt(speed * speed + number(fading))
+            force = force + number(drive.friction) * speed / np.sqrt(
+                speed * speed + number(squared_speed)
+            )
         if drive.stiffness:
             force = force + number(drive.stiffness) * (
-                rate * q[..., one.place] + number(one.offset - drive.rest)
+                rate * q[..., driven.position] + number(driven.offset - drive.rest)
             )
-        found[..., one.of] += rate * force
-    return found - spared(motion, q) if motion.mechanism.borne else found
+        total[..., driven.velocity] += rate * force
+    return total - gravity_compensation(motion, q) if motion.mechanism.borne else total
 
 
-def spared(motion: Motion, q: Array) -> Array:
-    """−Σ Jvᵀ κ m gravity (..., NV): what the joints need not give where a fraction κ of the weight of parts is borne."""
+def gravity_compensation(motion: Motion, q: Array) -> Array:
+    """Return −Σ Jvᵀ κ m gravity (..., NV): the joint forces that gravity compensation replaces."""
     placed = motion.placements(q)
-    out = motion.scalars.array(np.zeros((*q.shape[:-1], motion.mechanism.nv)))
-    for part in (one for one in motion.declared if one.borne):
+    force = motion.scalars.array(np.zeros((*q.shape[:-1], motion.mechanism.nv)))
+    for part in (part for part in motion.declared if part.gravcomp):
         at = placed[part.body]
         _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
-        mass = part.mass * motion.scalars.constant(part.borne)
-        out[..., motion.supports[part.body]] -= mass * times(transposed(linear), motion.gravity)
-    return np.asarray(out)
+        mass = part.mass * motion.scalars.constant(part.gravcomp)
+        force[..., motion.supports[part.body]] -= mass * times(transposed(linear), motion.gravity)
+    return np.asarray(force)
 
 
-def with_spin(motion: Motion, energy: Array, v: Array) -> Array:
-    """Kinetic energy (...) of the bodies and ½ Σ armature v², in J."""
-    for one in driven(motion.mechanism):
+def add_rotor_energy(motion: Motion, energy: Array, v: Array) -> Array:
+    """Return the kinetic energy (...) of the bodies plus ½ Σ armature v², in J."""
+    for driven in driven_velocities(motion.mechanism):
         energy = (
             energy
-            + motion.scalars.constant(one.drive.armature * one.rate**2 / 2) * v[..., one.of] ** 2
+            + motion.scalars.constant(driven.drive.armature * driven.rate**2 / 2)
+            * v[..., driven.velocity] ** 2
         )
     return np.asarray(energy)

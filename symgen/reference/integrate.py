@@ -1,12 +1,15 @@
-"""q ⊕ v dt, where a constant velocity takes a mechanism, and its inverse goal ⊖ q: by power series, without a closed form.
+"""Integration q ⊕ v dt at constant velocity, and its inverse goal ⊖ q, by power series without a
+closed form.
 
-A joint without an axis moves by exp(ξ), ξ = (w, v) dt. Its series is taken at ξ/2ⁿ, small enough for a few terms, and the
-motion is put behind itself n times, as a unit quaternion and a displacement. So the quaternion keeps its sign.
+A joint without an axis moves by exp(ξ), ξ = (w, v) dt. The series is evaluated at ξ/2ⁿ, small
+enough for a few terms, and the motion is squared n times, as a unit quaternion and a displacement.
+So the quaternion keeps its sign.
 
-On the way back such a joint has moved by T = exp(ξ). Its turn is told by a quaternion, whose sign is chosen so that it is half a
-turn at most. Then T is replaced by its square root HALVINGS times, until it turns little: the root of a quaternion is half way to
-1, and that of a displacement p is the p' with p' + R' p' = p. What is left is the series of the arcsine, and that of V in
-p = V ρ. Over balls a bound of what the series leave out is added to each number.
+For the inverse, such a joint has moved by T = exp(ξ). The sign of its quaternion is chosen so that
+the rotation is half a turn at most. Then T is replaced by its square root HALVINGS times, until its
+rotation is small. The square root of a quaternion is the normalized mean of it and 1. The root p'
+of a displacement p solves p' + R' p' = p. The rest is the series of the arcsine and that of V in p
+= V ρ. Over balls, a bound of the truncation error is added to each number.
 """
 
 from __future__ import annotations
@@ -33,41 +36,46 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
 
 SMALL = Fraction(1, 4)
-"""rad: a turn is halved until it is no larger."""
-Moved = tuple[Array, Array]
+"""rad: a rotation is halved until it is no larger."""
+RigidMotion = tuple[Array, Array]
 """A quaternion x y z w (..., 4) and a displacement (..., 3)."""
 
 
 def integrate(motion: Motion, q: Array, v: Array, dt: Array) -> Array:
-    """q (..., NQ) moved for a time dt (...) by the velocity v (..., NV), constant in each body's own axes."""
+    """Return q (..., NQ) after a time dt (...) at the velocity v (..., NV), which is constant in
+    each body's own axes.
+    """
     with motion.scalars.working():
         step = v * dt[..., None]
         q, step = (x.copy() for x in stacked(q, step))
-        for index, (of_q, of_v) in enumerate(
+        for index, (q_slice, v_slice) in enumerate(
             zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
         ):
-            own, aside = q[..., of_q], step[..., of_v]  # a view of what is returned
+            coordinates = q[..., q_slice]  # a view of the result
+            displacement = step[..., v_slice]
             if motion.mechanism.joints[index].type.directed:
-                own += aside
+                coordinates += displacement
                 continue
-            turn, spin, shift = motion.stirred(index, own, aside)
-            turned, displaced = exponential(spin, shift, motion.scalars)
+            rotation, spin, shift = motion.joint_displacement(index, coordinates, displacement)
+            step_rotation, step_shift = exponential(spin, shift, motion.scalars)
             for word in motion.motions[index]:
                 if isinstance(word, Placing):
-                    own[..., word.of : word.of + word.axes] += times(turn, displaced)[
+                    coordinates[..., word.of : word.of + word.axes] += times(rotation, step_shift)[
                         ..., : word.axes
                     ]
                 elif isinstance(word, Orienting):
-                    own[..., word.of : word.of + 4] = product(
-                        own[..., word.of : word.of + 4], turned
+                    coordinates[..., word.of : word.of + 4] = quaternion_product(
+                        coordinates[..., word.of : word.of + 4], step_rotation
                     )
                 else:
-                    own[..., word.of] += (spin * motion.axes[index]).sum(axis=-1)
+                    coordinates[..., word.of] += (spin * motion.axes[index]).sum(axis=-1)
         return q
 
 
-def exponential(spin: Array, shift: Array, scalars: Scalars) -> Moved:
-    """exp of the twist (spin, shift) (..., 3) each: the turn as a quaternion, and the displacement."""
+def exponential(spin: Array, shift: Array, scalars: Scalars) -> RigidMotion:
+    """Return exp of the twist (spin, shift), (..., 3) each: the rotation as a quaternion, and the
+    displacement.
+    """
     size = (
         float(np.sqrt((np.asarray(spin, dtype=float) ** 2).sum(axis=-1)).max(initial=0.0))
         * (1 + 1e-9)
@@ -76,41 +84,47 @@ def exponential(spin: Array, shift: Array, scalars: Scalars) -> Moved:
     halvings = 0
     while Fraction(size) > SMALL * 2**halvings:
         halvings += 1
-    whole = scalars.array(scalars.constant(Fraction(1, 2**halvings)))
-    found = _series(spin * whole, shift * whole, scalars)
+    scale = scalars.array(scalars.constant(Fraction(1, 2**halvings)))
+    motion = _exponential_series(spin * scale, shift * scale, scalars)
     for _ in range(halvings):
-        found = _twice(found)
-    return found
+        motion = _squared_motion(motion)
+    return motion
 
 
-def product(a: Array, b: Array) -> Array:
-    """a ∘ b of quaternions (..., 4)."""
-    (u, w), (x, c) = ((one[..., :3], one[..., 3, None]) for one in (a, b))
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return the quaternion product a ∘ b (..., 4)."""
+    (u, w), (x, c) = ((factor[..., :3], factor[..., 3, None]) for factor in (a, b))
     scalar = w * c - np.asarray((u * x).sum(axis=-1))[..., None]
     return np.concatenate([w * x + c * u + cross(u, x), scalar], axis=-1)
 
 
-def _twice(moved: Moved) -> Moved:
-    turn, shift = moved
-    return product(turn, turn), shift + times(quaternion(turn), shift)
+def _squared_motion(motion: RigidMotion) -> RigidMotion:
+    """Return the composition of a rigid motion with itself."""
+    rotation, shift = motion
+    return quaternion_product(rotation, rotation), shift + times(quaternion(rotation), shift)
 
 
-def _series(spin: Array, shift: Array, scalars: Scalars) -> Moved:
-    """Of a turn φ (rad) of SMALL at most: Σ (φ/2)ᵏ/k! in quaternions and Σ (φ×)ᵏ/(k+1)! of the displacement."""
-    aim = left_out(scalars)
-    count = next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < aim)
+def _exponential_series(spin: Array, shift: Array, scalars: Scalars) -> RigidMotion:
+    """Return the exponential of a twist whose angle φ is at most SMALL.
+
+    The series are Σ (φ/2)ᵏ/k! in quaternions, and Σ (φ×)ᵏ/(k+1)! for the displacement.
+    """
+    tolerance = truncation_bound(scalars)
+    count = next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < tolerance)
     half = np.concatenate([spin / 2, 0 * spin[..., :1]], axis=-1)
-    one = 0 * half + scalars.array([0, 0, 0, 1])
-    turn, power, displaced, bent = one, one, shift, shift
+    identity = 0 * half + scalars.array([0, 0, 0, 1])
+    rotation, power, displaced, term = identity, identity, shift, shift
     for k in range(1, count):
-        power, bent = product(power, half) / k, cross(spin, bent) / (k + 1)
-        turn, displaced = turn + power, displaced + bent
+        power, term = quaternion_product(power, half) / k, cross(spin, term) / (k + 1)
+        rotation, displaced = rotation + power, displaced + term
     longest = np.asarray(np.abs(shift).sum(axis=-1))[..., None]
-    return turn + around(aim, scalars), displaced + around(aim, scalars) * longest
+    return rotation + ball_around_zero(tolerance, scalars), displaced + ball_around_zero(
+        tolerance, scalars
+    ) * longest
 
 
-def left_out(scalars: Scalars) -> Fraction:
-    """What a series may leave out: less than the scalars have digits for."""
+def truncation_bound(scalars: Scalars) -> Fraction:
+    """Return the tolerated truncation error of a series, below the resolution of the scalars."""
     return (
         Fraction(1, 2**60)
         if scalars.dtype is not object
@@ -118,8 +132,8 @@ def left_out(scalars: Scalars) -> Fraction:
     )
 
 
-def around(radius: Fraction, scalars: Scalars) -> Any:
-    """Zero within ±radius; of floats, zero."""
+def ball_around_zero(radius: Fraction, scalars: Scalars) -> Any:
+    """Return zero within ±radius as a ball; zero for floats."""
     return (
         0.0
         if scalars.dtype is not object
@@ -128,26 +142,28 @@ def around(radius: Fraction, scalars: Scalars) -> Any:
 
 
 HALVINGS = 4
-"""Of half a turn: what is left is less than SMALL."""
+"""Number of square roots: they reduce half a turn below SMALL."""
 
 
 def difference(motion: Motion, q: Array, goal: Array) -> Array:
-    """δ (..., NV) from q (..., NQ) to `goal` (..., NQ), in each body's own axes at q."""
+    """Return δ (..., NV) from q (..., NQ) to `goal` (..., NQ), in each body's own axes at q."""
     scalars = motion.scalars
     with scalars.working():
         q, goal = stacked(q, goal)
-        found = []
-        for index, own in enumerate(motion.mechanism.q_slices):
+        steps = []
+        for index, q_slice in enumerate(motion.mechanism.q_slices):
             if motion.mechanism.joints[index].type.directed:
-                found.append(goal[..., own] - q[..., own])
+                steps.append(goal[..., q_slice] - q[..., q_slice])
                 continue
-            (turn, here), (reached, there) = (
-                _placed(motion, index, x[..., own]) for x in (q, goal)
+            (rotation, origin), (goal_rotation, goal_origin) = (
+                _joint_motion(motion, index, x[..., q_slice]) for x in (q, goal)
             )
-            behind = times(transposed(quaternion(turn)), there - here)
-            spin, shift = logarithm(product(_opposite(turn), reached), behind, scalars)
+            displacement = times(transposed(quaternion(rotation)), goal_origin - origin)
+            spin, shift = logarithm(
+                quaternion_product(_conjugate(rotation), goal_rotation), displacement, scalars
+            )
             units = motion.twists(index, identity(scalars))
-            found.append(
+            steps.append(
                 np.stack(
                     [
                         np.asarray((spin * w).sum(axis=-1) + (shift * u).sum(axis=-1))
@@ -156,41 +172,46 @@ def difference(motion: Motion, q: Array, goal: Array) -> Array:
                     axis=-1,
                 )
             )
-        return np.concatenate(found, axis=-1) if found else q[..., :0]
+        return np.concatenate(steps, axis=-1) if steps else q[..., :0]
 
 
-def _placed(motion: Motion, index: int, q: Array) -> Moved:
-    """What a joint without an axis does at q (..., n): a quaternion and a displacement."""
-    nothing = 0 * q[..., :1]
-    turn = np.concatenate([nothing, nothing, nothing, 1 + nothing], axis=-1)
-    shift = turn[..., :3]
+def _joint_motion(motion: Motion, index: int, q: Array) -> RigidMotion:
+    """Return the rigid motion of a joint without an axis at q (..., n), as a quaternion and a
+    displacement.
+    """
+    zero = 0 * q[..., :1]
+    rotation = np.concatenate([zero, zero, zero, 1 + zero], axis=-1)
+    shift = rotation[..., :3]
     for word in motion.motions[index]:
         if isinstance(word, Placing):
             shift = shift + times(
-                quaternion(turn)[..., : word.axes], q[..., word.of : word.of + word.axes]
+                quaternion(rotation)[..., : word.axes], q[..., word.of : word.of + word.axes]
             )
         elif isinstance(word, Orienting):
-            turn = product(turn, q[..., word.of : word.of + 4])
+            rotation = quaternion_product(rotation, q[..., word.of : word.of + 4])
         else:
             half = q[..., word.of, None] / 2
-            turn = product(
-                turn, np.concatenate([np.sin(half) * motion.axes[index], np.cos(half)], axis=-1)
+            rotation = quaternion_product(
+                rotation, np.concatenate([np.sin(half) * motion.axes[index], np.cos(half)], axis=-1)
             )
-    return turn, shift
+    return rotation, shift
 
 
-def _opposite(turn: Array) -> Array:
-    return np.concatenate([-turn[..., :3], turn[..., 3:]], axis=-1)
+def _conjugate(rotation: Array) -> Array:
+    """Return the conjugate quaternion."""
+    return np.concatenate([-rotation[..., :3], rotation[..., 3:]], axis=-1)
 
 
 def logarithm(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
-    """The twist (spin, shift) (..., 3) each of a motion: the turn as a unit quaternion, and the displacement."""
+    """Return the twist (spin, shift), (..., 3) each, of a motion: `turn` is its rotation as a unit
+    quaternion.
+    """
     turn = np.where(np.asarray(turn[..., 3:], dtype=float) < 0, -turn, turn)
     for _ in range(HALVINGS):
         turn = turn + scalars.array([0, 0, 0, 1])
         turn = turn / np.sqrt(np.asarray((turn * turn).sum(axis=-1)))[..., None]
-        shift = _solved(identity(scalars) + quaternion(turn), shift, scalars)
-    left = left_out(scalars)
+        shift = _solve_vector(identity(scalars) + quaternion(turn), shift, scalars)
+    bound = truncation_bound(scalars)
     u = turn[..., :3]
     square, term, total = (
         np.asarray((u * u).sum(axis=-1))[..., None],
@@ -198,19 +219,19 @@ def logarithm(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array
         0 * u[..., :1],
     )
     for k in range(
-        next(k for k in range(1, 10**4) if Fraction(1, 64**k) * 2 < left)
+        next(k for k in range(1, 10**4) if Fraction(1, 64**k) * 2 < bound)
     ):  # |u| is less than 1/8
         total = total + term / (2 * k + 1)
         term = term * square * (2 * k + 1) / (2 * k + 2)
-    spin = 2 * u * (total + around(left, scalars))
-    bent = skewed(spin)
-    power, terms = identity(scalars) + 0 * bent, []
-    for k in range(1, next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < left)):
+    spin = 2 * u * (total + ball_around_zero(bound, scalars))
+    spin_matrix = skewed(spin)
+    power, terms = identity(scalars) + 0 * spin_matrix, []
+    for k in range(1, next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < bound)):
         terms.append(power / factorial(k))
-        power = power @ bent
-    slid = _solved(added(terms) + around(left, scalars), shift, scalars)
-    return spin * 2**HALVINGS, slid * 2**HALVINGS
+        power = power @ spin_matrix
+    linear = _solve_vector(added(terms) + ball_around_zero(bound, scalars), shift, scalars)
+    return spin * 2**HALVINGS, linear * 2**HALVINGS
 
 
-def _solved(matrix: Array, vector: Array, scalars: Scalars) -> Array:
+def _solve_vector(matrix: Array, vector: Array, scalars: Scalars) -> Array:
     return scalars.solve(matrix, vector[..., None])[..., 0]

@@ -1,11 +1,13 @@
-"""Exact derivatives of the reference: numbers x + ε d with ε² = 0, that go through every formula of it as its balls do.
+"""Exact derivatives of the reference by forward mode: numbers x + ε d with ε² = 0, which pass
+through every formula like balls.
 
-Each operation has the derivative that calculus gives it; nothing is a difference of two values. d holds the slopes in as many
-directions as are asked for at once, so that a whole Jacobian is one evaluation. Jets over jets give second derivatives: η is
-entered first, ε on top of it.
+Each operation has its derivative from calculus; no finite differences are taken. d holds the slopes
+in several directions at once, so that a whole Jacobian is one evaluation. Jets over jets give
+second derivatives: the inner jet η is created first, ε on top of it.
 
-Where the reference adds a ball round zero for what a series leaves out (`symgen.reference.integrate`), what the slope's own series
-leaves out is in no ball. It is less than 2^10 times as large, far below what anybody asks for.
+Where the reference adds a ball around zero for the truncation error of a series
+(`symgen.reference.integrate`), no ball covers the truncation error of the slope's own series. It is
+less than 2^10 times as large, far below any accuracy that is tested.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from symgen.support.errors import ArgumentError, RequestError
 
 _Moved = TypeVar("_Moved", bound=Motion)
 DEEPEST = 2
-"""Level of jets over jets."""
+"""Highest level of jets over jets."""
 
 
 class Jet(Entered):
-    """x + ε d: `x` a ball, `d` what it changes by in each of some directions.
+    """Number x + ε d: `x` is a ball, `d` its slopes in several directions.
 
-    Jets of `level` 1 have a column of balls as `d`. Those of level 2 go over them: their x may be a jet of level 1, and their
-    `d` a row of as many as there are directions, or a jet of level 1 that holds such a row and what it changes by. What is of a
-    lower level is constant to a jet.
+    A jet of `level` 1 has a column of balls as `d`. A jet of level 2 is a jet over jets: its x may
+    be a jet of level 1. Its `d` is a row with one entry for each direction, or a jet of level 1
+    that holds such a row and the slopes of the row. A number of a lower level is constant to a jet.
     """
 
     __slots__ = ("d", "level", "x")
@@ -65,25 +67,25 @@ class Jet(Entered):
             return Jet(self.x / other, self.d / other, self.level)
         if other.level > self.level:
             return Jet.__rtruediv__(other, self)
-        whole = self.x / other.x
-        return Jet(whole, (self.d - other.d * whole) / other.x, self.level)
+        quotient = self.x / other.x
+        return Jet(quotient, (self.d - other.d * quotient) / other.x, self.level)
 
     def __rtruediv__(self, other: Any) -> Jet:
-        whole = other / self.x
-        return Jet(whole, -(self.d * whole) / self.x, self.level)
+        quotient = other / self.x
+        return Jet(quotient, -(self.d * quotient) / self.x, self.level)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Jet:
-        """x to a positive whole power."""
+        """Return x to a positive integer power."""
         return Jet(self.x**exponent, self.d * (exponent * self.x ** (exponent - 1)), self.level)
 
     def __neg__(self) -> Jet:
         return Jet(-self.x, -self.d, self.level)
 
     def __abs__(self) -> Jet:
-        """Of slope ±d, and anything between them where the sign is not known."""
+        """Return |x| with slope ±d; if the sign is not known, a slope that encloses both."""
         sign = 1 if self.x > 0 else -1 if self.x < 0 else flint.arb(0, 1)
         return Jet(abs(self.x), self.d * sign, self.level)
 
@@ -100,11 +102,11 @@ class Jet(Entered):
     def log(self) -> Jet:
         return Jet(self.x.log(), self.d / self.x, self.level)
 
-    def atan2(self, other: Any) -> Jet:
-        """The angle of (other, self), which is a jet of the same level."""
-        square = self.x * self.x + other.x * other.x
-        whole = self.x.atan2(other.x) if type(self.x) is Jet else flint.arb.atan2(self.x, other.x)
-        return Jet(whole, (self.d * other.x - other.d * self.x) / square, self.level)
+    def atan2(self, x: Any) -> Jet:
+        """Return the angle from the x axis to (x, self); both are jets of one level."""
+        square = self.x * self.x + x.x * x.x
+        angle = self.x.atan2(x.x) if type(self.x) is Jet else flint.arb.atan2(self.x, x.x)
+        return Jet(angle, (self.d * x.x - x.d * self.x) / square, self.level)
 
     def __lt__(self, other: Any) -> bool:
         return bool(self.x < (other.x if type(other) is Jet else other))
@@ -113,7 +115,9 @@ class Jet(Entered):
         return bool(self.x > (other.x if type(other) is Jet else other))
 
     def __eq__(self, other: object) -> bool:
-        """Of all that is known; as with balls, what has a radius equals nothing."""
+        """True if value and slopes are equal. As with balls, a number with a radius equals no other
+        number.
+        """
         return type(other) is Jet and bool(self.x == other.x) and bool(self.d == other.d)
 
     __hash__ = None  # type: ignore[assignment]   # equality is of values
@@ -124,17 +128,19 @@ class Jet(Entered):
 
 @dataclass(frozen=True)
 class Jets(Scalars):
-    """Scalars x + ε d; `level` is that of the jets among them."""
+    """Scalars x + ε d; `level` is the level of the jets among them."""
 
     level: int = 1
 
 
 class ThirdDerivative(RequestError):
-    """Jets over jets over jets are asked for."""
+    """A third derivative was requested: jets over jets over jets."""
 
 
 def jets(base: Scalars) -> Jets:
-    """Scalars x + ε d over `base`, which are balls or jets; what is constant stays a number of `base`."""
+    """Return the scalars x + ε d over `base`, which are balls or jets. Constants stay numbers of
+    `base`.
+    """
     level = 1 + getattr(base, "level", 0)
     if level > DEEPEST:
         raise ThirdDerivative(
@@ -142,39 +148,41 @@ def jets(base: Scalars) -> Jets:
         )
 
     def solve(matrices: Array, right: Array) -> Array:
-        """A x = b: A x' = b' − A' x, all directions at once."""
+        """Return x with A x = b, and its slopes from A x' = b' − A' x, all directions at once."""
         a, b = _values(matrices, level), _values(right, level)
         x = base.solve(a, b)
         count = max(_count(matrices, level), _count(right, level))
         if not count:
             return x
         rates = [
-            slope - base.product(bent, x)
-            for slope, bent in zip(
+            slope - base.product(matrix_slope, x)
+            for slope, matrix_slope in zip(
                 _slopes(right, count, level), _slopes(matrices, count, level), strict=True
             )
         ]
-        found = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
-        return _joined(x, np.split(found, count, axis=-1), level)
+        slope_solutions = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
+        return _make_jets(x, np.split(slope_solutions, count, axis=-1), level)
 
     def log_determinant(matrices: Array) -> Array:
-        """d ln det A = tr(A⁻¹ dA)."""
+        """Return ln det A with the slope d ln det A = tr(A⁻¹ dA)."""
         a, count = _values(matrices, level), _count(matrices, level)
-        whole = base.log_determinant(a)
+        value = base.log_determinant(a)
         if not count:
-            return whole
-        turned = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
-        return _joined(whole, [_trace(one) for one in np.split(turned, count, axis=-1)], level)
+            return value
+        solved = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        return _make_jets(
+            value, [_trace(slope) for slope in np.split(solved, count, axis=-1)], level
+        )
 
     def determinant(matrices: Array) -> Array:
-        """d det A = det A tr(A⁻¹ dA)."""
+        """Return det A with the slope d det A = det A tr(A⁻¹ dA)."""
         a, count = _values(matrices, level), _count(matrices, level)
-        whole = base.determinant(a)
+        value = base.determinant(a)
         if not count:
-            return whole
-        turned = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
-        return _joined(
-            whole, [whole * _trace(one) for one in np.split(turned, count, axis=-1)], level
+            return value
+        solved = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        return _make_jets(
+            value, [value * _trace(slope) for slope in np.split(solved, count, axis=-1)], level
         )
 
     return Jets(
@@ -192,38 +200,39 @@ def jets(base: Scalars) -> Jets:
 
 
 def lifted(motion: _Moved) -> _Moved:
-    """The same motion or reference over jets."""
-    above = copy(motion)
-    above.scalars, above.answers = jets(motion.scalars), {}
-    return above
+    """Return the same motion or reference over jets."""
+    copied = copy(motion)
+    copied.scalars, copied.answers = jets(motion.scalars), {}
+    return copied
 
 
 def seeded(values: Array, directions: Array, scalars: Jets) -> Array:
-    """values (..., n) + ε directions (m, ..., n), as jets of m slopes among `scalars`."""
-    return _joined(values, list(directions), scalars.level)
+    """Return values (..., n) + ε directions (m, ..., n), as jets with m slopes."""
+    return _make_jets(values, list(directions), scalars.level)
 
 
-def slopes(found: Array, count: int, scalars: Jets) -> Array:
-    """(m, ...) of results (...) in jets among `scalars`: how they change along each of the `count` directions."""
+def slopes(results: Array, count: int, scalars: Jets) -> Array:
+    """Return the slopes (m, ...) of results (...) in jets, along each of the `count` directions."""
     with scalars.working():
-        return np.stack(_slopes(found, count, scalars.level)) + scalars.array(
-            np.zeros(np.shape(found))
+        return np.stack(_slopes(results, count, scalars.level)) + scalars.array(
+            np.zeros(np.shape(results))
         )
 
 
-def moved(motion: Motion, name: str, given: Array, ways: Array) -> Array:
-    """An argument by its name, moved by ε ways (m, ..., n), as jets. Positions are moved by velocities: q ⊕ ε δ.
+def displaced_argument(motion: Motion, name: str, value: Array, directions: Array) -> Array:
+    """Return an argument moved by ε directions (m, ..., n), as jets. Positions move by velocities:
+    q ⊕ ε δ.
 
-    `motion` is one over jets.
+    `motion` is a motion over jets.
     """
     scalars = motion.scalars
     if not isinstance(scalars, Jets):
-        raise ArgumentError("what is moved by ε is a motion over jets; see `lifted`")
+        raise ArgumentError("an argument moves by ε only in a motion over jets; see `lifted`")
     with scalars.working():
         if name not in POSITIONS:
-            return seeded(np.broadcast_to(given, ways.shape[1:]), ways, scalars)
-        still = np.broadcast_to(scalars.array(np.zeros(motion.mechanism.nv)), ways.shape[1:])
-        return motion.moved(given, seeded(still, ways, scalars))
+            return seeded(np.broadcast_to(value, directions.shape[1:]), directions, scalars)
+        still = np.broadcast_to(scalars.array(np.zeros(motion.mechanism.nv)), directions.shape[1:])
+        return motion.displaced(value, seeded(still, directions, scalars))
 
 
 POSITIONS = ("q", "q_next")
@@ -233,78 +242,92 @@ POSITIONS = ("q", "q_next")
 def derivatives(
     motion: Any, function: str, arguments: Mapping[str, Array], of: Sequence[str]
 ) -> dict[str, dict[str, Array]]:
-    """{argument: {result: (..., *shape, n)}}: the slope of every result of a function along each coordinate of an argument.
+    """Return {argument: {result: (..., *shape, n)}}: the slope of every result along each
+    coordinate of the arguments `of`.
 
-    n is the argument's size, or NV for positions, which are moved by velocities (q ⊕ δ). `motion` is a `Reference` over balls or
-    jets, `arguments` are stacks of states (count, …) in its scalars. Raises ArgumentError for an argument that is not there.
+    n is the argument's size, or NV for positions, which move by velocities (q ⊕ δ). `motion` is a
+    `Reference` over balls or jets, `arguments` are stacks of states (count, …) in its scalars.
+    Raises ArgumentError for an unknown argument.
     """
-    found: dict[str, dict[str, Array]] = {}
-    above, scalars = lifted(motion), motion.scalars
+    by_argument: dict[str, dict[str, Array]] = {}
+    lifted_motion, scalars = lifted(motion), motion.scalars
     for name in of:
         if name not in arguments:
             raise ArgumentError(
                 f"{function} has no argument '{name}'; it has {', '.join(arguments)}"
             )
-        given = arguments[name]
+        value = arguments[name]
         count, shape = (
-            given.shape[0],
-            (motion.mechanism.nv,) if name in POSITIONS else given.shape[1:],
+            value.shape[0],
+            (motion.mechanism.nv,) if name in POSITIONS else value.shape[1:],
         )
         n = int(np.prod(shape, dtype=int))
-        ways = scalars.array(
+        directions = scalars.array(
             np.broadcast_to(np.eye(n, dtype=int).reshape(n, 1, *shape), (n, count, *shape))
         )
-        answers = above.evaluate(function, {**arguments, name: moved(above, name, given, ways)})
-        found[name] = {
-            result: np.moveaxis(slopes(answer, n, above.scalars), 0, -1)
-            for result, answer in answers.items()
+        results = lifted_motion.evaluate(
+            function,
+            {**arguments, name: displaced_argument(lifted_motion, name, value, directions)},
+        )
+        by_argument[name] = {
+            result: np.moveaxis(slopes(values, n, lifted_motion.scalars), 0, -1)
+            for result, values in results.items()
         }
-    return found
+    return by_argument
 
 
 # -- jets in arrays --------------------------------------------------------------------------------------------------------
 
 
-def _moves(one: Any, level: int) -> bool:
-    return type(one) is Jet and one.level == level
+def _is_jet(number: Any, level: int) -> bool:
+    """True if the number is a jet of this level."""
+    return type(number) is Jet and number.level == level
 
 
 def _values(array: Array, level: int) -> Array:
-    """The numbers without their slopes."""
+    """Return the numbers without their slopes."""
     return np.asarray(
-        np.frompyfunc(lambda one: one.x if _moves(one, level) else one, 1, 1)(array), dtype=object
+        np.frompyfunc(lambda number: number.x if _is_jet(number, level) else number, 1, 1)(array),
+        dtype=object,
     )
 
 
 def _count(array: Array, level: int) -> int:
-    """How many directions the entries have; 0 where none moves."""
+    """Return the number of directions of the entries; 0 if no entry is a jet."""
     return next(
-        (len(_row(one.d)) for one in np.asarray(array, dtype=object).flat if _moves(one, level)), 0
+        (
+            len(_row(number.d))
+            for number in np.asarray(array, dtype=object).flat
+            if _is_jet(number, level)
+        ),
+        0,
     )
 
 
 def _slopes(array: Array, count: int, level: int) -> list[Array]:
-    """The slopes in each direction, an array as large as the jets' own."""
+    """Return the slopes in each direction, each an array of the jets' shape."""
     array = np.asarray(array, dtype=object)
-    rows = [_row(one.d) if _moves(one, level) else [0 * one] * count for one in array.flat]
+    rows = [
+        _row(number.d) if _is_jet(number, level) else [0 * number] * count for number in array.flat
+    ]
     out = np.empty((count, len(rows)), dtype=object)
     for i, row in enumerate(rows):
         out[:, i] = row
-    return [one.reshape(array.shape) for one in out]
+    return [row.reshape(array.shape) for row in out]
 
 
-def _joined(whole: Array, ways: Sequence[Array], level: int) -> Array:
-    """Jets of that level of these values and slopes, arrays of one shape."""
-    whole = np.asarray(whole, dtype=object)
-    out = np.empty(whole.shape, dtype=object)
-    flat = [np.broadcast_to(way, whole.shape).ravel() for way in ways]
-    for i, x in enumerate(whole.ravel()):
-        out.flat[i] = Jet(x, _together([way[i] for way in flat], level), level)
+def _make_jets(values: Array, slopes: Sequence[Array], level: int) -> Array:
+    """Return jets of a level from values and slopes, arrays of one shape."""
+    values = np.asarray(values, dtype=object)
+    out = np.empty(values.shape, dtype=object)
+    flat = [np.broadcast_to(slope, values.shape).ravel() for slope in slopes]
+    for i, x in enumerate(values.ravel()):
+        out.flat[i] = Jet(x, _pack_slopes([slope[i] for slope in flat], level), level)
     return out
 
 
 def _row(d: Any) -> list[Any]:
-    """The slopes that `d` holds, one by one."""
+    """Return the slopes that `d` holds, one by one."""
     if type(d) is not Jet:
         return list(d.entries())
     n, m = d.d.nrows(), d.d.ncols()
@@ -312,16 +335,16 @@ def _row(d: Any) -> list[Any]:
     return [Jet(x, flint.arb_mat(n, 1, slopes[k::m])) for k, x in enumerate(d.x.entries())]
 
 
-def _together(row: Sequence[Any], level: int) -> Any:
-    """One `d` that holds these slopes: see `Jet`."""
+def _pack_slopes(row: Sequence[Any], level: int) -> Any:
+    """Return one `d` that holds these slopes: see `Jet`."""
     if level == 1:
         return flint.arb_mat(len(row), 1, list(row))
-    n = next((one.d.nrows() for one in row if type(one) is Jet), 0)
+    n = next((slope.d.nrows() for slope in row if type(slope) is Jet), 0)
     if not n:
         return flint.arb_mat(1, len(row), list(row))
-    columns = [one.d.entries() if type(one) is Jet else [0 * one] * n for one in row]
+    columns = [slope.d.entries() if type(slope) is Jet else [0 * slope] * n for slope in row]
     return Jet(
-        flint.arb_mat(1, len(row), [one.x if type(one) is Jet else one for one in row]),
+        flint.arb_mat(1, len(row), [slope.x if type(slope) is Jet else slope for slope in row]),
         flint.arb_mat(n, len(row), [column[i] for i in range(n) for column in columns]),
     )
 

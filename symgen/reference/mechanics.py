@@ -1,22 +1,26 @@
-"""The numeric reference: joint-space dynamics from body Jacobians, over float64 or over balls of any precision.
+"""Numeric reference of the dynamics: body Jacobians and power series, over float64 or over balls of
+any precision.
 
-It evaluates the *declared* mechanism and shares nothing with the derivation but `Mechanism` and what a joint type does
-(a turn about its axis, a slide along it). Each part's Jacobians Jv (of its mass centre) and Jw (of its axes), both in
-the base's axes, give
+It evaluates the *declared* mechanism and shares only two things with the derivation: `Mechanism`,
+and the elementary motions of a joint type (a rotation about its axis, a translation along it). Each
+part's Jacobians Jv (of its mass centre) and Jw (of its axes), both in the base's axes, give
 
     M = Σ_parts  m Jvᵀ Jv + Jwᵀ I Jw
 
-and the forces come from the trajectory itself rather than from a recursion over twists: along
-q(t) = q + v t + a t²/2 every pose is a power series in t, truncated after t², whose coefficients are the acceleration of
-each centre and the angular velocity and acceleration of each part, so that d'Alembert's principle reads
+The forces come from the trajectory itself rather than from a recursion over twists: along q(t) = q
++ v t + a t²/2 every pose is a power series in t, truncated after t². Its coefficients are the
+acceleration of each centre and the angular velocity and acceleration of each part, so that
+d'Alembert's principle reads
 
     tau = Σ_parts  Jvᵀ m (c̈ − gravity) + Jwᵀ (I ω̇ + ω × I ω)          (Goldstein, Classical Mechanics, §1.4 and §5.5).
 
-What drives the joints adds to both (`symgen.reference.drives`); the wrenches across the joints are those of the bodies.
+The drives of the joints add to both (`symgen.reference.drives`). The wrenches across the joints are
+those of the bodies alone.
 
-Arrays are stacks of states: q is (..., NQ), v, a, tau and b are (..., NV), a matrix is (..., NV, NV); leading dimensions
-broadcast. Units are SI; vectors are in the base's axes. Over `arb(digits)` the entries are `flint.arb` balls in NumPy
-object arrays, and each result encloses the exact value for the declared decimals.
+Arrays are stacks of states: q is (..., NQ), v, a, tau and b are (..., NV), a matrix is (..., NV,
+NV); leading dimensions broadcast. Units are SI; vectors are in the base's axes. Over `arb(digits)`
+the entries are `flint.arb` balls in NumPy object arrays, and each result encloses the exact value
+for the declared decimals.
 """
 
 from __future__ import annotations
@@ -40,58 +44,64 @@ from symgen.reference import (
     time_step,
 )
 from symgen.reference.arrays import cross, identity, stacked, times, transposed
-from symgen.reference.drives import with_armature, with_forces
-from symgen.reference.forces import acceleration, d_alembert, interbody_forces
+from symgen.reference.drives import add_armature, add_drive_forces
+from symgen.reference.forces import d_alembert_wrench, frame_acceleration, interbody_forces
 from symgen.reference.integrate import difference, integrate
 from symgen.reference.jets import derivatives
-from symgen.reference.motion import Motion, Placement, at_precision, remembered
+from symgen.reference.motion import Motion, Placement, at_precision, cached_result
 from symgen.reference.precision import Array, arb
-from symgen.reference.twists import stated
+from symgen.reference.twists import convert_jacobian
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
 
 
 class Reference(Motion):
-    """The dynamics of `mechanism` over `scalars`, evaluated from its declaration.
+    """Dynamics of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame` names the link that poses, Jacobians and Λ⁻¹ speak of, or several: `evaluate` then stacks the answers that are
-    there for each frame, and everything else speaks of the first. `convention` says how `evaluate` states J and J̇ v.
-    `task_rows` are those of J that Λ and J̄ are about, and `contact` the points that may touch something (`symgen.vocabulary.contacts`).
-    `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg), centre (m) and moments xx xy
-    xz yy yz zz (kg·m², tensor entries, about the origin of the link's frame), all in the link's axes. `wrench` names the link
-    that the surroundings exert a wrench (..., 6) on: moment (N·m) about the origin of its frame and force (N), in its axes; or
-    several, with wrenches (..., NW, 6). c then includes −Jᵀ wrench of each.
+    `frame` names one link or several, for poses, Jacobians and Λ⁻¹. With several frames, `evaluate`
+    stacks the results that exist for each frame; all other methods use the first frame.
+    `convention` selects how `evaluate` returns J and J̇ v. `task_rows` are the rows of J in Λ and
+    J̄, and `contact` names the contact points (`symgen.vocabulary.contacts`).
+
+    `payload` names the link that carries the run-time payload, ten numbers (..., 10): mass (kg),
+    centre (m) and moments xx xy xz yy yz zz (kg·m², tensor entries, about the origin of the link's
+    frame), all in the link's axes.
+
+    `wrench` names the link on which the surroundings exert a wrench (..., 6): moment (N·m) about
+    the origin of its frame and force (N), in its axes. With several links, the wrenches are (...,
+    NW, 6). Then c includes −Jᵀ wrench of each.
+
     Raises RequestError for an unknown link or joint type.
     """
 
     @at_precision
     def forward_kinematics(self, q: Array) -> tuple[Array, Array]:
-        """Axes R (..., 3, 3) and origin p (..., 3) of the frame, in the base."""
+        """Return axes R (..., 3, 3) and origin p (..., 3) of the frame, in the base."""
         return self.frame_placement(self.placements(q), q)
 
     @at_precision
     def jacobian(self, q: Array) -> Array:
-        """J (..., 6, NV) of the frame: angular rows first, axes of the base, at the frame's origin."""
+        """Return J (..., 6, NV) of the frame: angular rows first, in base axes, at the frame's
+        origin.
+        """
         placed = self.placements(q)
         _, origin = self.frame_placement(placed, q)
-        out = self.scalars.array(np.zeros((*q.shape[:-1], 6, self.mechanism.nv)))
+        J = self.scalars.array(np.zeros((*q.shape[:-1], 6, self.mechanism.nv)))
         if self.frame is not None and self.frame.body != BASE:
             support = self.supports[self.frame.body]
-            out[..., :3, support], out[..., 3:, support] = self.columns(
-                self.frame.body, origin, placed
-            )
-        return out
+            J[..., :3, support], J[..., 3:, support] = self.columns(self.frame.body, origin, placed)
+        return J
 
     # ---- dynamics ----------------------------------------------------------------------------------------------------
 
-    @remembered
+    @cached_result
     @at_precision
     def mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
-        """M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw, and the armature on its diagonal."""
+        """Return M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw, plus the armature on its diagonal."""
         placed, product = self.placements(q), self.scalars.product
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
-        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
+        M = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
             angular, linear = self.columns(
@@ -102,12 +112,12 @@ class Reference(Motion):
                 np.array(self.supports[part.body]),
                 part.mass[..., None, None] * product(transposed(linear), linear),
             )
-            out[..., rows[:, None], rows[None, :]] += block + product(
+            M[..., rows[:, None], rows[None, :]] += block + product(
                 transposed(angular), inertia @ angular
             )
-        return with_armature(self, out)
+        return add_armature(self, M)
 
-    @remembered
+    @cached_result
     @at_precision
     def inverse_dynamics(
         self,
@@ -117,57 +127,61 @@ class Reference(Motion):
         payload: Array | None = None,
         wrench: Array | None = None,
     ) -> Array:
-        """tau (..., NV) that makes the mechanism accelerate by a at (q, v), gravity, wrench and drives at work."""
+        """Return tau (..., NV) that accelerates the mechanism by a at (q, v), with gravity, wrench
+        and drives.
+        """
         q, v, a = stacked(q, v, a)
         placed = self.placements(q, v, a)
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
-        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
+        tau = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
-            centre, moment, force = d_alembert(part, placed[part.body], self.gravity)
+            centre, moment, force = d_alembert_wrench(part, placed[part.body], self.gravity)
             angular, linear = self.columns(part.body, centre, placed)
-            out[..., self.supports[part.body]] += times(transposed(linear), force) + times(
+            tau[..., self.supports[part.body]] += times(transposed(linear), force) + times(
                 transposed(angular), moment
             )
-        return with_forces(self, out - self._pushed(placed, wrench), q, v, a)
+        return add_drive_forces(self, tau - self._wrench_torque(placed, wrench), q, v, a)
 
-    def _pushed(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
-        """Σ Jᵀ wrench (..., NV): what each wrench, at its link, spares the joints."""
+    def _wrench_torque(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
+        """Return Σ Jᵀ wrench (..., NV): the joint forces that the external wrenches replace."""
         total = self.scalars.array([0] * self.mechanism.nv)
-        for body, point, moment, force in self.outside(placed, wrench):
+        for body, point, moment, force in self.external_wrenches(placed, wrench):
             angular, linear = self.columns(body, point, placed)
-            felt = times(transposed(angular), moment) + times(transposed(linear), force)
-            out = self.scalars.array(np.zeros((*felt.shape[:-1], self.mechanism.nv)))
-            out[..., self.supports[body]] = felt
-            total = total + out
+            torque = times(transposed(angular), moment) + times(transposed(linear), force)
+            contribution = self.scalars.array(np.zeros((*torque.shape[:-1], self.mechanism.nv)))
+            contribution[..., self.supports[body]] = torque
+            total = total + contribution
         return total
 
     def bias_force(
         self, q: Array, v: Array, payload: Array | None = None, wrench: Array | None = None
     ) -> Array:
-        """c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench and what the drives resist with: the force that leaves a = 0."""
+        """Return c (..., NV) = C(q, v) v + g(q) − Jᵀ wrench + drive resistance: the force for which
+        a = 0.
+        """
         return self.inverse_dynamics(q, v, 0 * v, payload, wrench)
 
     @at_precision
     def gravity_force(self, q: Array, payload: Array | None = None) -> Array:
-        """g (..., NV) = −Σ m Jvᵀ gravity: the force that holds the mechanism still."""
+        """Return g (..., NV) = −Σ m Jvᵀ gravity: the joint force that balances the weight."""
         placed = self.placements(q)
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
-        out = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
+        g = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
             at = placed[part.body]
             _, linear = self.columns(
                 part.body, at.shift[0] + times(at.turn[0], part.centre), placed
             )
-            out[..., self.supports[part.body]] -= part.mass[..., None] * times(
+            g[..., self.supports[part.body]] -= part.mass[..., None] * times(
                 transposed(linear), self.gravity
             )
-        return out
+        return g
 
     @at_precision
     def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
-        """−Σ m gravity·centre (...), in J."""
+        """Return −Σ m gravity·centre (...), in J."""
         placed, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
         for part in self.parts(payload):
             at = placed[part.body]
@@ -176,10 +190,13 @@ class Reference(Motion):
             ).sum(axis=-1)
         return np.asarray(total)
 
-    @remembered
+    @cached_result
     @at_precision
     def mass_matrix_solve(self, q: Array, b: Array, payload: Array | None = None) -> Array:
-        """x (..., NV) with M(q) x = b. Raises TooFewDigits (balls) or LinAlgError (floats) where M is singular."""
+        """Return x (..., NV) with M(q) x = b.
+
+        Raises TooFewDigits (balls) or LinAlgError (floats) if M is singular.
+        """
         return self.scalars.solve(self.mass_matrix(q, payload), b[..., None])[..., 0]
 
     @at_precision
@@ -191,13 +208,13 @@ class Reference(Motion):
         payload: Array | None = None,
         wrench: Array | None = None,
     ) -> Array:
-        """a (..., NV) with M a + c = tau, by a general linear solve."""
+        """Return a (..., NV) with M a + c = tau, by a general linear solve."""
         return self.mass_matrix_solve(q, tau - self.bias_force(q, v, payload, wrench), payload)
 
-    @remembered
+    @cached_result
     @at_precision
     def inverse_mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
-        """M⁻¹ (..., NV, NV)."""
+        """Return M⁻¹ (..., NV, NV)."""
         m = self.mass_matrix(q, payload)
         return self.scalars.solve(
             m, np.broadcast_to(self.scalars.array(np.eye(self.mechanism.nv)), m.shape)
@@ -205,7 +222,9 @@ class Reference(Motion):
 
     @at_precision
     def operational_inertia_inverse(self, q: Array, payload: Array | None = None) -> Array:
-        """J M⁻¹ Jᵀ (..., 6, 6) of the frame: angular rows first, axes of the base, at the frame's origin."""
+        """Return J M⁻¹ Jᵀ (..., 6, 6) of the frame: angular rows first, in base axes, at the
+        frame's origin.
+        """
         m, jacobian = self.mass_matrix(q, payload), self.jacobian(q)
         columns = np.broadcast_to(transposed(jacobian), (*m.shape[:-1], 6))
         return np.asarray(jacobian @ self.scalars.solve(m, columns))
@@ -219,28 +238,36 @@ class Reference(Motion):
         payload: Array | None = None,
         wrench: Array | None = None,
     ) -> tuple[Array, Array]:
-        """(ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6): axes of the base, gravity no part of it."""
+        """Return (ω̇, v̇) of every body's frame (..., NB, 6) and of the chosen frame (..., 6).
+
+        They are in base axes and exclude gravity.
+        """
         q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
         placed = self.placements(q, v, a)
-        tip = acceleration(self.frame_series(placed, q))
-        return np.stack(np.broadcast_arrays(*(acceleration(one) for one in placed)), axis=-2), tip
+        tip = frame_acceleration(self.frame_series(placed, q))
+        return np.stack(
+            np.broadcast_arrays(*(frame_acceleration(body) for body in placed)), axis=-2
+        ), tip
 
     @at_precision
     def mass_matrix_log_determinant(self, q: Array, payload: Array | None = None) -> Array:
-        """ln det M (...); NaN where det M is not positive."""
+        """Return ln det M (...); NaN if det M is not positive."""
         return self.scalars.log_determinant(self.mass_matrix(q, payload))
 
     @at_precision
     def mass_matrix_log_determinant_gradient(self, q: Array, payload: Array | None = None) -> Array:
-        """∂ ln det M/∂q (..., NV)."""
+        """Return ∂ ln det M/∂q (..., NV)."""
         inverse = self.inverse_mass_matrix(q, payload)
         if not self.mechanism.coupled:
             return log_determinant_gradient(self, inverse, q, payload)
-        G = coupled.spread(self)  # tr(M⁻¹ ∂M) is tr(G M⁻¹ Gᵀ ∂M_full)
-        found = log_determinant_gradient(
-            coupled.whole(self), G @ inverse @ G.T, coupled.every(self, q), payload
+        G = coupled.coupling_matrix(self)  # tr(M⁻¹ ∂M) is tr(G M⁻¹ Gᵀ ∂M_full)
+        full_gradient = log_determinant_gradient(
+            coupled.uncoupled_motion(self),
+            G @ inverse @ G.T,
+            coupled.all_coordinates(self, q),
+            payload,
         )
-        return np.asarray(found @ G)
+        return np.asarray(full_gradient @ G)
 
     @at_precision
     def interbody_forces(
@@ -251,35 +278,46 @@ class Reference(Motion):
         payload: Array | None = None,
         wrench: Array | None = None,
     ) -> tuple[Array, Array]:
-        """F (..., NB, 6) on every body from its parent, at the origin of the body's frame in base axes, and a (..., NV)."""
+        """Return F (..., NB, 6) on every body from its parent, and a (..., NV).
+
+        F acts at the origin of the body's frame, in base axes.
+        """
         a = self.forward_dynamics(q, v, tau, payload, wrench)
         q, v, a = stacked(q, v, a)
         return interbody_forces(self, q, v, a, payload, wrench), a
 
     @at_precision
     def mass_matrix_determinant(self, q: Array, payload: Array | None = None) -> Array:
-        """det M (...)."""
+        """Return det M (...)."""
         return self.scalars.determinant(self.mass_matrix(q, payload))
 
     def evaluate(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Array]:
-        """The results of one of `symgen.vocabulary.functions.FUNCTIONS` by name; `arguments` by name, in any numbers."""
-        wanted = FUNCTIONS[function].derivative if function in FUNCTIONS else None
-        if wanted is not None:
+        """Return the results by name of one function of `symgen.vocabulary.functions.FUNCTIONS`.
+
+        `arguments` are arrays of any numbers, by name. Raises RequestError for a function without
+        an oracle.
+        """
+        derivative = FUNCTIONS[function].derivative if function in FUNCTIONS else None
+        if derivative is not None:
             return differentials.differential(
-                self, wanted, {name: self.scalars.array(value) for name, value in arguments.items()}
+                self,
+                derivative,
+                {name: self.scalars.array(value) for name, value in arguments.items()},
             )
         oracle = ORACLES.get(function)
         if oracle is None:
             raise RequestError(
                 f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}"
             )
-        known = {name: self.scalars.array(value) for name, value in arguments.items()}
+        inputs = {name: self.scalars.array(value) for name, value in arguments.items()}
         if len(self.frames) < 2 or not FUNCTIONS[function].needs_frames:
-            return oracle(self, **known)
-        found = [oracle(one, **known) for one in self.of_each_frame()]
-        # the frames come behind the states: as many places from the end as one answer has, and one more
+            return oracle(self, **inputs)
+        by_frame = [oracle(reference, **inputs) for reference in self.of_each_frame()]
+        # the axis of frames follows the axes of states and precedes those of the result
         return {
-            result.name: np.stack([one[result.name] for one in found], axis=-len(result.shape) - 1)
+            result.name: np.stack(
+                [results[result.name] for results in by_frame], axis=-len(result.shape) - 1
+            )
             for result in FUNCTIONS[function].results
         }
 
@@ -287,18 +325,20 @@ class Reference(Motion):
 def log_determinant_gradient(
     motion: Motion, inverse: Array, q: Array, payload: Array | None = None
 ) -> Array:
-    """∂ ln det M/∂q (..., NV), with `inverse` M⁻¹ (..., NV, NV) at q; in the working precision of its caller.
+    """Return ∂ ln det M/∂q (..., NV), with `inverse` M⁻¹ (..., NV, NV) at q. The caller opens the
+    working precision.
 
-    It is tr(M⁻¹ ∂M/∂q_i), with ∂M/∂q_i in closed form.
+    The result is tr(M⁻¹ ∂M/∂q_i), with ∂M/∂q_i in closed form. M's entries are scalar products of
+    vectors, so the axes may rotate with the bodies that joint i carries. In these axes the columns
+    of the joints after i are constant. Let w be
+    the axis of a rotating joint (0 for a translation), and v, w the columns of Jv and Jw, in the
+    base's axes. For a joint j before i, the rates relative to the rotating axes are
 
-    M's entries are products of vectors, so they may be taken in axes that turn with what joint i carries: the columns of the joints
-    after i stand still in these. Of a joint j before i, with w the axis a joint turns about (0 for a slide) and v, w its columns of
-    Jv and Jw, in the base's axes, the rates against them are
+        δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j.
 
-        δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j,
-
-    the part's tensor turns with it, and each part adds twice the sum over j of δv_j·F_j + δw_j·N_j with the columns F_j of
-    m Jv M⁻¹ and N_j of I Jw M⁻¹. A joint on the base has none before it: 0. A joint without an axis turns all its columns.
+    The part's inertia tensor rotates with the axes. Each part adds twice the sum over j of δv_j·F_j
+    + δw_j·N_j with the columns F_j of m Jv M⁻¹ and N_j of I Jw M⁻¹. For a joint on the base the sum
+    is empty: 0. A joint without an axis rotates all its columns.
     """
     placed = motion.placements(q)
     grad = 0 * inverse[..., 0]
@@ -325,57 +365,70 @@ def log_determinant_gradient(
 
 
 def _before(rates: Array, first: list[int]) -> Array:
-    """Σ_{j < first[i]} along the first axis."""
+    """Return Σ_{j < first[i]} along the first axis."""
     return np.concatenate([0 * rates[:1], np.cumsum(rates[:-1], axis=0)])[first]
 
 
 CORIOLIS_DIGITS = 30
+"""Digits of the balls that replace floats in `coriolis_matrix`."""
 
 
 def coriolis_matrix(reference: Any, q: Array, v: Array, payload: Array | None = None) -> Array:
-    """C (..., NV, NV) of a `Reference`; over floats, by balls of CORIOLIS_DIGITS digits.
+    """Return C (..., NV, NV) of a `Reference`; a reference over floats uses balls of
+    CORIOLIS_DIGITS digits.
 
-    It follows from M(q) alone: how M changes along each degree of freedom, and how these do not commute.
-
-    M is a metric on the velocities. One connection keeps lengths and has no torsion, that of Levi-Civita, and C v is what it makes of
-    v along v. By Koszul's formula, with E_k the rate of degree of freedom k, ∂_k the derivative along it and
-    [E_k, E_j] = Σ_l c_kjl E_l,
+    C follows from M(q) alone: from the change of M along each degree of freedom, and from the
+    commutators of the degrees of freedom. M is a metric on the velocities. The Levi-Civita
+    connection is the one that preserves lengths and has no torsion, and C v is the covariant
+    derivative of v along v, times M. By Koszul's formula, with E_k the rate of degree of freedom k,
+    ∂_k the derivative along it and [E_k, E_j] = Σ_l c_kjl E_l,
 
         2 C_ij = Σ_k v_k (∂_k M_ij + ∂_j M_ik − ∂_i M_jk)
-               + Σ_kl v_k (c_kjl M_li + c_ijl M_lk + c_ikl M_lj),
+               + Σ_kl v_k (c_kjl M_li + c_ijl M_lk + c_ikl M_lj).
 
-    that is Christoffel's formula where velocities are the rates of coordinates, and all c are 0. Those of a joint without an axis are
-    twists of its body in the body's axes, whose bracket is their cross product. ∂M is exact (`symgen.reference.jets`).
+    If the velocities are the rates of coordinates, all c are 0, and this is Christoffel's formula.
+    The velocities of a joint without an axis are twists of its body in the body's axes, whose
+    bracket is their cross product. ∂M is exact (`symgen.reference.jets`).
     """
     if reference.scalars.dtype is not object:
         links = {} if reference.payload is None else {"payload": reference.payload.name}
-        exact, given = arb(CORIOLIS_DIGITS), [x for x in (q, v, payload) if x is not None]
-        found = coriolis_matrix(
-            type(reference)(reference.mechanism, exact, **links), *map(exact.array, given)
+        exact, arguments = arb(CORIOLIS_DIGITS), [x for x in (q, v, payload) if x is not None]
+        C = coriolis_matrix(
+            type(reference)(reference.mechanism, exact, **links), *map(exact.array, arguments)
         )
-        return np.asarray(found, dtype=float)
+        return np.asarray(C, dtype=float)
     q, v = stacked(q, v)
     states = {"q": q.reshape(-1, q.shape[-1])} | (
         {} if payload is None else {"payload": payload.reshape(-1, 10)}
     )
-    bent = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
+    slopes = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
     with reference.scalars.working():
-        bent = bent.reshape(*q.shape[:-1], *bent.shape[1:])  # ∂_k M_ij at [i, j, k]
-        # of the bodies: rotors add to M what never changes, whatever their joint, and to C nothing
-        mass = with_armature(reference, reference.mass_matrix(q, payload), -1)
-        across = (bent * v[..., None, :, None]).sum(axis=-2)  # ∂_k (M v)_i at [i, k]
+        slopes = slopes.reshape(*q.shape[:-1], *slopes.shape[1:])  # ∂_k M_ij at [i, j, k]
+        # M of the bodies alone: the armature is constant, so rotors do not contribute to C
+        mass = add_armature(reference, reference.mass_matrix(q, payload), -1)
+        momentum_slopes = (slopes * v[..., None, :, None]).sum(axis=-2)  # ∂_k (M v)_i at [i, k]
         brackets = commutators(reference)  # c_kjl at [k, j, l]
-        turned = mass @ np.einsum("...k,kjl->...lj", v, brackets)  # Σ_kl v_k c_kjl M_li at [i, j]
-        spun = np.einsum("ijl,...l->...ij", brackets, times(mass, v))  # Σ_kl v_k c_ijl M_lk
-        along = (bent * v[..., None, None, :]).sum(axis=-1)
+        first_term = mass @ np.einsum(
+            "...k,kjl->...lj", v, brackets
+        )  # Σ_kl v_k c_kjl M_li at [i, j]
+        second_term = np.einsum("ijl,...l->...ij", brackets, times(mass, v))  # Σ_kl v_k c_ijl M_lk
+        rate = (slopes * v[..., None, None, :]).sum(axis=-1)
         return np.asarray(
-            (along + across - transposed(across) + turned + spun - transposed(turned)) / 2
+            (
+                rate
+                + momentum_slopes
+                - transposed(momentum_slopes)
+                + first_term
+                + second_term
+                - transposed(first_term)
+            )
+            / 2
         )
 
 
 def commutators(motion: Motion) -> Array:
-    """c_kjl (NV, NV, NV) with [E_k, E_j] = Σ_l c_kjl E_l. Those of a joint with an axis are zero."""
-    out = motion.scalars.array(np.zeros((motion.mechanism.nv,) * 3, dtype=int))
+    """Return c_kjl (NV, NV, NV) with [E_k, E_j] = Σ_l c_kjl E_l; zero for joints with an axis."""
+    coefficients = motion.scalars.array(np.zeros((motion.mechanism.nv,) * 3, dtype=int))
     for index, joint in enumerate(motion.mechanism.joints):
         if joint.type.directed:
             continue
@@ -383,15 +436,15 @@ def commutators(motion: Motion) -> Array:
         first = motion.mechanism.v_slices[index].start
         for k, (w, u) in enumerate(units):
             for j, (spin, slide) in enumerate(units):
-                both = cross(w, spin), cross(w, slide) + cross(u, spin)
-                for place, one in enumerate(units, first):  # which are orthonormal
-                    out[first + k, first + j, place] = sum(
-                        (a * b).sum() for a, b in zip(both, one, strict=True)
+                bracket = cross(w, spin), cross(w, slide) + cross(u, spin)
+                for index_l, unit in enumerate(units, first):  # the units are orthonormal
+                    coefficients[first + k, first + j, index_l] = sum(
+                        (a * b).sum() for a, b in zip(bracket, unit, strict=True)
                     )
-    return out
+    return coefficients
 
 
-def _one(
+def _single_result(
     name: str, method: Callable[..., Array], reference: Reference, /, **arguments: Array
 ) -> dict[str, Array]:
     return {name: method(reference, **arguments)}
@@ -445,9 +498,11 @@ def _interbody_forces(reference: Reference, /, **arguments: Array) -> dict[str, 
 
 @at_precision
 def _jacobian(reference: Reference, /, q: Array, payload: Array | None = None) -> dict[str, Array]:
-    """J as the convention has it. What it is made of, such as J M⁻¹ Jᵀ, does not follow."""
+    """Return J in the requested convention. Quantities made of J, such as J M⁻¹ Jᵀ, always use base
+    axes.
+    """
     turn, origin = reference.forward_kinematics(q)
-    return {"J": stated(reference.convention, turn, origin, reference.jacobian(q))}
+    return {"J": convert_jacobian(reference.convention, turn, origin, reference.jacobian(q))}
 
 
 def _integrate(reference: Reference, /, q: Array, v: Array, dt: Array) -> dict[str, Array]:
@@ -459,36 +514,38 @@ def _difference(reference: Reference, /, q: Array, q_next: Array) -> dict[str, A
 
 
 def _step(
-    scheme: Callable[..., dict[str, Array]], reference: Reference, /, **given: Array
+    scheme: Callable[..., dict[str, Array]], reference: Reference, /, **arguments: Array
 ) -> dict[str, Array]:
-    return scheme(reference, reference.forward_dynamics, **given)
+    return scheme(reference, reference.forward_dynamics, **arguments)
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
-    "inverse_dynamics": partial(_one, "tau", Reference.inverse_dynamics),
-    "forward_dynamics": partial(_one, "a", Reference.forward_dynamics),
-    "bias_force": partial(_one, "c", Reference.bias_force),
-    "gravity_force": partial(_one, "g", Reference.gravity_force),
-    "mass_matrix": partial(_one, "M", Reference.mass_matrix),
+    "inverse_dynamics": partial(_single_result, "tau", Reference.inverse_dynamics),
+    "forward_dynamics": partial(_single_result, "a", Reference.forward_dynamics),
+    "bias_force": partial(_single_result, "c", Reference.bias_force),
+    "gravity_force": partial(_single_result, "g", Reference.gravity_force),
+    "mass_matrix": partial(_single_result, "M", Reference.mass_matrix),
     "mass_matrix_and_bias": _mass_matrix_and_bias,
-    "inverse_mass_matrix": partial(_one, "Minv", Reference.inverse_mass_matrix),
-    "mass_matrix_solve": partial(_one, "x", Reference.mass_matrix_solve),
-    "mass_matrix_determinant": partial(_one, "det", Reference.mass_matrix_determinant),
-    "mass_matrix_log_determinant": partial(_one, "logdet", Reference.mass_matrix_log_determinant),
+    "inverse_mass_matrix": partial(_single_result, "Minv", Reference.inverse_mass_matrix),
+    "mass_matrix_solve": partial(_single_result, "x", Reference.mass_matrix_solve),
+    "mass_matrix_determinant": partial(_single_result, "det", Reference.mass_matrix_determinant),
+    "mass_matrix_log_determinant": partial(
+        _single_result, "logdet", Reference.mass_matrix_log_determinant
+    ),
     "mass_matrix_log_determinant_gradient": partial(
-        _one, "grad", Reference.mass_matrix_log_determinant_gradient
+        _single_result, "grad", Reference.mass_matrix_log_determinant_gradient
     ),
     "operational_inertia_inverse": partial(
-        _one, "Lambda_inv", Reference.operational_inertia_inverse
+        _single_result, "Lambda_inv", Reference.operational_inertia_inverse
     ),
     "link_accelerations": _link_accelerations,
     "interbody_forces": _interbody_forces,
     "forward_kinematics": _kinematics,
     "jacobian": _jacobian,
-    "potential_energy": partial(_one, "U", Reference.potential_energy),
+    "potential_energy": partial(_single_result, "U", Reference.potential_energy),
     **centroidal.ORACLES,
     **differentials.ORACLES,
-    "coriolis_matrix": partial(_one, "C", coriolis_matrix),
+    "coriolis_matrix": partial(_single_result, "C", coriolis_matrix),
     "mass_matrix_coriolis_and_bias": _mass_matrix_coriolis_and_bias,
     **parameters.ORACLES,
     **base.ORACLES,

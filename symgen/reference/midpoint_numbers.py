@@ -1,4 +1,6 @@
-"""Numbers of many digits without a radius. A ball of a product of ten thousand turns is so wide that it says nothing."""
+"""Multiprecision numbers without a radius, for long products: a ball after ten thousand rotations
+is too wide to be useful.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from symgen.vocabulary.poses import Angle
 
 
 class Point(Entered):
-    """A number that is rounded after each operation, in the working precision."""
+    """A number that is rounded to the working precision after each operation."""
 
     __slots__ = ("ball",)
 
@@ -69,7 +71,9 @@ def _ball(x: Any) -> Any:
 
 
 def points(digits: int) -> Scalars:
-    """Such numbers of `digits` decimal digits; nothing is solved with them."""
+    """Return Points of `digits` decimal digits as scalars. They support no linear solve and no
+    determinant.
+    """
     exact = balls(digits)
 
     def sine_cosine(angle: Angle) -> tuple[Any, Any]:
@@ -85,16 +89,18 @@ def points(digits: int) -> Scalars:
         constant,
         sine_cosine,
         lambda a, b: a @ b,
-        _none,
-        _alone,
-        _alone,
+        _refuse_solve,
+        _refuse_determinant,
+        _refuse_determinant,
         exact.working,
     )
 
 
-def _none(matrices: Array, right: Array) -> Array:
-    raise RequestError("numbers without a radius solve nothing; take balls")
+def _refuse_solve(matrices: Array, right: Array) -> Array:
+    """Raise RequestError: a solve needs error bounds."""
+    raise RequestError("numbers without a radius cannot solve a linear system; use balls")
 
 
-def _alone(matrices: Array) -> Array:
-    raise RequestError("numbers without a radius have no determinant; take balls")
+def _refuse_determinant(matrices: Array) -> Array:
+    """Raise RequestError: a determinant needs error bounds."""
+    raise RequestError("numbers without a radius have no determinant; use balls")

@@ -1,8 +1,9 @@
-"""How much more freely the links on the way to a frame move than the frame itself: what a recursion of mobilities loses.
+"""Cancellation in a recursion of mobilities Λ⁻¹ along the path to a frame.
 
-Λ⁻¹ of a link, carried out to the next one, is what that would move by if it were welded on. The joint between them takes away
-what it lets go. Where a light link carries a heavy one, it turns about the joint between them as if nothing were there, and of
-this the heavy link feels nothing: large terms leave a small one over.
+Λ⁻¹ of a link, transformed to the next link, is the mobility of the next link if it were welded on.
+The joint between them adds its own mobility by a difference. If a light link carries a heavy one,
+the light link rotates freely about the joint between them, and the heavy link hardly moves: large
+terms leave a small result.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ STATES = 4
 
 @lru_cache(maxsize=64)
 def mobility(mechanism: Mechanism, frame: str | None, payload: str | None = None) -> float:
-    """Round-offs of Λ⁻¹ that the mobility of a link on the way comes to, the most over links and a few seeded states; 1 or more.
+    """Return the largest mobility of a link on the path, in units of the round-off of Λ⁻¹, over
+    links and seeded states; at least 1.
 
-    Both are taken at the frame's origin, turning and moving apart. Λ⁻¹ counts as what it changes by when M or J changes in all
-    entries: row r of X = J M⁻¹ brings (Σ_j |x_rj| √M_jj)² + 2 Σ_j |J_rj x_rj|, and what turns moves what is far. Two digits are
-    kept, as of `free_bodies.freedom`.
+    Both are taken at the frame's origin, with rotation and translation apart. Λ⁻¹ counts as its
+    change when M or J changes in all entries: row r of X = J M⁻¹ contributes (Σ_j |x_rj| √M_jj)² +
+    2 Σ_j |J_rj x_rj|, and a rotation moves distant points. The result has two digits, as that of
+    `free_bodies.freedom`.
     """
-    with np.errstate(all="ignore"):  # what is larger than any double moves without end
+    with np.errstate(all="ignore"):  # an overflow counts as infinite mobility
         try:
             ratio = _ratios(mechanism, frame, payload)
         except np.linalg.LinAlgError:
@@ -36,6 +39,9 @@ def mobility(mechanism: Mechanism, frame: str | None, payload: str | None = None
 
 
 def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Array:
+    """Return the ratios of the links' mobilities to the change of Λ⁻¹, for rotation and
+    translation.
+    """
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, frame=frame, payload=payload)
     if reference.frame is None or reference.frame.body == BASE:
@@ -48,20 +54,22 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     )
     roots = np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1))
     scaled = mass / (roots[:, :, None] * roots[:, None, :])
-    way = reference.ways[reference.frame.body]
-    reach = np.max(
-        [np.linalg.norm(origin - placed[body].shift[0], axis=-1) for body in way], axis=0
+    path = reference.paths[reference.frame.body]
+    distance = np.max(
+        [np.linalg.norm(origin - placed[body].shift[0], axis=-1) for body in path], axis=0
     )
-    moved, left = [], np.zeros((STATES, 2))
-    for body in way:
+    mobilities, changes = [], np.zeros((STATES, 2))
+    for body in path:
         columns = np.zeros((STATES, 6, mechanism.nv))
         support = reference.supports[body]
         columns[:, :3, support], columns[:, 3:, support] = reference.columns(body, origin, placed)
         columns /= roots[:, None, :]
         levers = np.swapaxes(np.linalg.solve(scaled, np.swapaxes(columns, -1, -2)), -1, -2)
-        moved.append((columns * levers).sum(axis=-1).reshape(STATES, 2, 3).sum(axis=-1))
+        mobilities.append((columns * levers).sum(axis=-1).reshape(STATES, 2, 3).sum(axis=-1))
         if body == reference.frame.body:
             terms = np.abs(levers).sum(axis=-1) ** 2 + 2 * np.abs(columns * levers).sum(axis=-1)
-            left = terms.reshape(STATES, 2, 3).sum(axis=-1)
-            left[:, 1] += reach**2 * left[:, 0]
-    return np.divide(moved, left, out=np.ones((len(moved), STATES, 2)), where=left != 0)
+            changes = terms.reshape(STATES, 2, 3).sum(axis=-1)
+            changes[:, 1] += distance**2 * changes[:, 0]
+    return np.divide(
+        mobilities, changes, out=np.ones((len(mobilities), STATES, 2)), where=changes != 0
+    )

@@ -1,7 +1,7 @@
-"""Where the parts of the declared mechanism are and how they move: poses as power series along a trajectory, and Jacobians.
+"""Kinematics of the declared mechanism: poses as power series along a trajectory, and Jacobians.
 
-What a joint type does (a turn about its axis, a slide along it) and `Mechanism` are all that it shares with the derivation.
-Arrays are as `symgen.reference.mechanics` has them.
+It shares only `Mechanism` and the elementary motions of a joint type (a rotation about its axis, a
+translation along it) with the derivation. Arrays are as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -39,19 +39,23 @@ _T = TypeVar("_T")
 _Motion = TypeVar("_Motion", bound="Motion")
 
 
-class Carried(NamedTuple):
-    """One part as a body carries it: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes; `borne`
-    is the fraction of its weight that is borne for it."""
+class BodyPart(NamedTuple):
+    """One part of a body: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes.
+
+    `gravcomp` is the fraction of its weight that gravity compensation cancels.
+    """
 
     body: int
     mass: Array
     centre: Array
     inertia: Array
-    borne: Fraction = Fraction(0)
+    gravcomp: Fraction = Fraction(0)
 
 
 class Placement(NamedTuple):
-    """Power series in t of a body's pose in the base: `turn` of (..., 3, 3) and `shift` of (..., 3), one a power."""
+    """Power series in t of a body's pose in the base: `turn` (..., 3, 3) and `shift` (..., 3), one
+    array a power.
+    """
 
     turn: tuple[Array, ...]
     shift: tuple[Array, ...]
@@ -60,7 +64,7 @@ class Placement(NamedTuple):
 def at_precision(
     method: Callable[Concatenate[_Motion, _P], _T],
 ) -> Callable[Concatenate[_Motion, _P], _T]:
-    """Run a method of Motion in its scalars' working precision."""
+    """Decorator: run a method of Motion in the working precision of its scalars."""
 
     @wraps(method)
     def run(self: _Motion, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -70,12 +74,12 @@ def at_precision(
     return cast("Callable[Concatenate[_Motion, _P], _T]", run)
 
 
-def remembered(
+def cached_result(
     method: Callable[Concatenate[_Motion, _P], Array],
 ) -> Callable[Concatenate[_Motion, _P], Array]:
-    """Give a method's last answer again at the same exact states; floats are quick enough to be taken anew.
+    """Decorator: cache a method's last result at exact states. Floats are fast and are not cached.
 
-    Most functions ask for M, and over balls M takes the longest.
+    Most functions need M, and over balls M takes the longest.
     """
 
     names = list(signature(method).parameters)[1:]
@@ -84,29 +88,31 @@ def remembered(
     def run(self: _Motion, /, *args: _P.args, **kwargs: _P.kwargs) -> Array:
         if self.scalars.dtype is not object:
             return method(self, *args, **kwargs)
-        given: dict[str, Any] = {**dict(zip(names, args, strict=False)), **kwargs}
-        before, answer = self.answers.get(method.__name__, ({}, None))
-        if answer is None or not all(_same(before.get(name), given.get(name)) for name in names):
-            answer = method(self, *args, **kwargs)
-            # Copies: who calls may write into what it gave, and into what it got.
+        arguments: dict[str, Any] = {**dict(zip(names, args, strict=False)), **kwargs}
+        cached_arguments, result = self.answers.get(method.__name__, ({}, None))
+        if result is None or not all(
+            _same(cached_arguments.get(name), arguments.get(name)) for name in names
+        ):
+            result = method(self, *args, **kwargs)
+            # Copies: the caller may write into the arguments and into the result.
             self.answers[method.__name__] = (
-                {name: np.array(x) for name, x in given.items() if x is not None},
-                answer,
+                {name: np.array(x) for name, x in arguments.items() if x is not None},
+                result,
             )
-        return np.array(answer)
+        return np.array(result)
 
     return run
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two arguments hold the same exact numbers; a ball with a radius equals nothing."""
+    """True if two arguments hold the same exact numbers. A ball with a radius equals no other ball."""
     if a is None or b is None:
         return a is b
     return bool(a.shape == b.shape and (a == b).all())
 
 
 def _composed(first: Placement, second: Placement) -> Placement:
-    """Power series of one motion after another."""
+    """Return the power series of one motion followed by another."""
     powers = range(len(first.turn))
     shifts = (
         p + added(times(first.turn[i], second.shift[k - i]) for i in range(k + 1))
@@ -117,7 +123,9 @@ def _composed(first: Placement, second: Placement) -> Placement:
 
 
 class Attachments(TypedDict, total=False):
-    """Links that carry frames, a run-time payload or wrenches, points that may touch something, and how J is stated."""
+    """Links that carry frames, a run-time payload or wrenches; contact points; and the convention
+    of J.
+    """
 
     frame: str | Sequence[str] | None
     payload: str | None
@@ -133,10 +141,10 @@ def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 class Motion:
-    """The motion of `mechanism` over `scalars`, evaluated from its declaration.
+    """Motion of `mechanism` over `scalars`, evaluated from its declaration.
 
-    `frame`, `payload` and `wrench` name links and `contact` points of them, as `Reference` has them. Raises UnknownName for an
-    unknown link.
+    `frame`, `payload` and `wrench` name links and `contact` names contact points, as in
+    `Reference`. Raises UnknownName for an unknown link.
     """
 
     def __init__(
@@ -146,7 +154,7 @@ class Motion:
         self.convention = attachments.get("convention", USUAL)
         self.task_rows = attachments.get("task_rows", ALL_ROWS)
         self.described = mechanism
-        """By whose numbers it is decided how often redundant forces are solved for, where `mechanism` has others at run time."""
+        """Mechanism whose numbers determine the number of damped solves, if `mechanism` has other numbers at run time."""
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames = [mechanism.frame(name) for name in _names(attachments.get("frame"))]
         self.wrenches = [mechanism.frame(name) for name in _names(attachments.get("wrench"))]
@@ -161,57 +169,67 @@ class Motion:
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
             self.gravity: Array = self._vector(mechanism.gravity)
             self.declared = [
-                self._carry(index, part)
+                self._body_part(index, part)
                 for index, body in enumerate(mechanism.bodies)
                 for part in body.parts
             ]
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
-        """Per body, how fast each degree of freedom of its own joint moves for a unit of v: (entry of v, rate)."""
+        """Per body, for each degree of freedom of its joint: (entry of v, rate of the degree of freedom for a unit of it)."""
 
     def of_each_frame(self) -> list[Self]:
-        """The same motion once for each frame, where only that one is named."""
-        found = [copy(self) for _ in self.frames]
-        for one, frame in zip(found, self.frames, strict=True):
-            one.frame, one.frames = frame, [frame]
-        return found
+        """Return one copy of the motion for each frame, with that frame only."""
+        copies = [copy(self) for _ in self.frames]
+        for motion, frame in zip(copies, self.frames, strict=True):
+            motion.frame, motion.frames = frame, [frame]
+        return copies
 
     # ---- the declaration, entered into the scalars -------------------------------------------------------------------
 
     @cached_property
-    def ways(self) -> list[list[int]]:
-        """Per body, the bodies between it and the base, base first and its own last. Of a long chain that is a long list: a
-        recursion does without.
+    def paths(self) -> list[list[int]]:
+        """Return per body the path from the base to it: base first, the body itself last.
+
+        For a long chain these lists are long; recursions do without them.
         """
-        found: list[list[int]] = []
+        paths: list[list[int]] = []
         for body, parent in enumerate(self.mechanism.parents):
-            found.append([*(found[parent] if parent != BASE else ()), body])
-        return found
+            paths.append([*(paths[parent] if parent != BASE else ()), body])
+        return paths
 
     @cached_property
     def supports(self) -> list[list[int]]:
-        """Per body, the entries of v that move it: those of the joints of its way, or of joints that these follow."""
+        """Return per body the entries of v that move it: those of the joints on its path, or of
+        their leaders.
+        """
         return [
-            list(dict.fromkeys(k for one in way for k, _ in self.shares[one])) for way in self.ways
+            list(dict.fromkeys(k for joint in path for k, _ in self.shares[joint]))
+            for path in self.paths
         ]
 
     def _shares(self, index: int) -> list[tuple[int, Fraction]]:
-        own, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]
+        """Return (entry of v, rate) for each degree of freedom of a joint."""
+        v_slice, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]
         if follows is None:
-            return [(k, Fraction(1)) for k in range(own.start, own.stop)]
+            return [(k, Fraction(1)) for k in range(v_slice.start, v_slice.stop)]
         return [(self.mechanism.v_slices[follows.leader].start, follows.multiplier)]
 
-    def coordinates(self, index: int, q: Array) -> Array:
-        """A joint's own coordinates (..., n), at q (..., NQ) of those that follow no other."""
+    def joint_coordinates(self, index: int, q: Array) -> Array:
+        """Return a joint's own coordinates (..., n) at q (..., NQ); a mimic joint's follow from its
+        leader's.
+        """
         follows = self.mechanism.follows[index]
         if follows is None:
             return q[..., self.mechanism.q_slices[index]]
-        lead = q[..., self.mechanism.q_slices[follows.leader]]
+        leader = q[..., self.mechanism.q_slices[follows.leader]]
         return np.asarray(
-            lead * self.scalars.constant(follows.multiplier) + self.scalars.constant(follows.offset)
+            leader * self.scalars.constant(follows.multiplier)
+            + self.scalars.constant(follows.offset)
         )
 
-    def rates(self, index: int, v: Array) -> Array:
-        """A joint's own velocities or accelerations likewise."""
+    def joint_rates(self, index: int, v: Array) -> Array:
+        """Return a joint's own velocities or accelerations (..., n); a mimic joint's follow from
+        its leader's.
+        """
         follows = self.mechanism.follows[index]
         if follows is None:
             return v[..., self.mechanism.v_slices[index]]
@@ -233,7 +251,7 @@ class Motion:
         )
 
     def _unit(self, declared: Quaternion) -> Array:
-        """A declared quaternion w, x, y, z as x, y, z, w of length one."""
+        """Return a declared quaternion w, x, y, z as x, y, z, w of length one."""
         w, *u = (self.scalars.constant(entry) for entry in declared)
         length = np.sqrt(
             self.scalars.array(self.scalars.constant(sum((e * e for e in declared), Fraction(0))))
@@ -241,7 +259,9 @@ class Motion:
         return np.asarray(self.scalars.array([*u, w]) / length)
 
     def pose(self, pose: Pose) -> tuple[Array, Array]:
-        """Turn (3, 3) and shift (3,) of a declared pose: the product of its steps from left to right."""
+        """Return rotation (3, 3) and shift (3,) of a declared pose: the product of its steps from
+        left to right.
+        """
         turn, shift = identity(self.scalars), self._vector((Fraction(0),) * 3)
         for step in pose:
             if isinstance(step, Shift):
@@ -258,11 +278,12 @@ class Motion:
                 )
         return turn, shift
 
-    def _carry(self, body: int, part: Any) -> Carried:
+    def _body_part(self, body: int, part: Any) -> BodyPart:
+        """Return a declared part in the scalars, in its body's axes."""
         turn, centre = self.pose(part.pose)
         xx, xy, xz, yy, yz, zz = (self.scalars.constant(moment) for moment in part.moments)
         tensor = self.scalars.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Carried(
+        return BodyPart(
             body,
             self.scalars.array(self.scalars.constant(part.mass)),
             centre,
@@ -270,25 +291,25 @@ class Motion:
             part.gravcomp,
         )
 
-    def parts(self, payload: Array | None = None) -> list[Carried]:
-        """Every part that a body carries, the run-time payload included."""
+    def parts(self, payload: Array | None = None) -> list[BodyPart]:
+        """Return every part of every body, the run-time payload included."""
         if self.payload is None or self.payload.body == BASE:
             return self.declared
         if payload is None:
             raise ArgumentError(
-                f"this reference carries a payload on '{self.payload.name}'; pass its ten numbers as `payload`"
+                f"this reference has a payload on '{self.payload.name}'; pass its ten numbers as `payload`"
             )
         turn, shift = self.pose(self.payload.pose)
         mass, c = payload[..., 0], payload[..., 1:4]
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
-        # Steiner: the ten numbers are about the link's origin, a part's moments about its centre
+        # parallel axis theorem: the ten numbers are about the link's origin, a part's moments about its centre
         squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
         about_centre = tensor - mass[..., None, None] * (
             squared - c[..., :, None] * c[..., None, :]
         )
         return [
             *self.declared,
-            Carried(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T),
+            BodyPart(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T),
         ]
 
     # ---- kinematics --------------------------------------------------------------------------------------------------
@@ -297,30 +318,38 @@ class Motion:
     def placements(
         self, q: Array, v: Array | None = None, a: Array | None = None
     ) -> list[Placement]:
-        """Pose of every body's frame in the base: at q, or with v and a the power series along q + v t + a t²/2."""
-        still, nothing = identity(self.scalars), self.scalars.array([0, 0, 0])
+        """Return the pose of every body's frame in the base.
+
+        With q alone each series has one term; with v and a it is the power series along q + v t + a
+        t²/2.
+        """
+        identity_rotation, zero = identity(self.scalars), self.scalars.array([0, 0, 0])
         order = 1 if v is None else 3
-        base = Placement((still, *[0 * still] * (order - 1)), (nothing,) * order)
+        base = Placement(
+            (identity_rotation, *[0 * identity_rotation] * (order - 1)), (zero,) * order
+        )
         placed: list[Placement] = []
         for index, joint in enumerate(self.mechanism.joints):
             start = self._start(index, base if joint.parent == BASE else placed[joint.parent])
-            series = [self.coordinates(index, q)]
+            series = [self.joint_coordinates(index, q)]
             if v is not None and a is not None:
-                series += [self.rates(index, v), self.rates(index, a)]
+                series += [self.joint_rates(index, v), self.joint_rates(index, a)]
             if joint.type.directed:
                 placed.append(self._moved_about_axis(index, start, series))
             else:
-                placed.append(_composed(start, self._along(index, *series)))
+                placed.append(_composed(start, self._joint_motion(index, *series)))
         return placed
 
     def _start(self, index: int, parent: Placement) -> Placement:
-        """Power series of where a joint starts: its declared pose on the parent."""
+        """Return the power series of a joint's start frame: its declared pose on the parent."""
         turn, shift = self.poses[index]
         shifts = (p + times(r, shift) for r, p in zip(parent.turn, parent.shift, strict=True))
         return Placement(tuple(r @ turn for r in parent.turn), tuple(shifts))
 
     def _moved_about_axis(self, index: int, start: Placement, series: Sequence[Array]) -> Placement:
-        """A pose moved by the turns and slides of a joint with an axis, in their order."""
+        """Return a pose moved by the rotations and translations of a joint with an axis, in their
+        order.
+        """
         turns, shifts = start
         powers = range(len(turns))
         for step in self.mechanism.joints[index].about_axis:
@@ -336,8 +365,12 @@ class Motion:
                 turns = tuple(added(turns[i] @ motion[k - i] for i in range(k + 1)) for k in powers)
         return Placement(turns, shifts)
 
-    def _along(self, index: int, q: Array, *rates: Array) -> Placement:
-        """What a joint without an axis does, as a power series T (1 + t ξ̂ + t²/2 (ξ̂ ξ̂ + dξ̂)): the twist ξ is of v, dξ of a."""
+    def _joint_motion(self, index: int, q: Array, *rates: Array) -> Placement:
+        """Return the motion of a joint without an axis as a power series T (1 + t ξ̂ + t²/2 (ξ̂ ξ̂
+        + dξ̂)).
+
+        The twist ξ is that of v, dξ that of a.
+        """
         turn, shift = identity(self.scalars), self.scalars.array([0, 0, 0])
         for step in self.motions[index]:
             if isinstance(step, Placing):
@@ -348,8 +381,8 @@ class Motion:
                 turn = turn @ self._turn(self.axes[index], [q[..., step.of]])[0]
         if not rates:
             return Placement((turn,), (shift,))
-        own = self.twists(index, identity(self.scalars))
-        (w, u), (dw, du) = (self._twist(own, x) for x in rates)
+        units = self.twists(index, identity(self.scalars))
+        (w, u), (dw, du) = (self._twist(units, x) for x in rates)
         spin, rate = skewed(w), skewed(dw)
         return Placement(
             (turn, turn @ spin, turn @ (spin @ spin + rate) / 2),
@@ -357,54 +390,66 @@ class Motion:
         )
 
     def _twist(self, units: Sequence[tuple[Array, Array]], v: Array) -> list[Array]:
-        """(angular, linear) of the twist that the velocities v (..., n) make of those of their units."""
+        """Return (angular, linear) of the twist of velocities v (..., n), from the twists of their
+        units.
+        """
         return [
             added(v[..., k, None] * unit[part] for k, unit in enumerate(units)) for part in (0, 1)
         ]
 
-    def moved(self, q: Array, step: Array) -> Array:
-        """q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
+    def displaced(self, q: Array, step: Array) -> Array:
+        """Return q ⊕ δ (..., NQ), to the first order in δ (..., NV)."""
         q, step = (x.copy() for x in stacked(q, step))
-        for index, (of_q, of_v) in enumerate(
+        for index, (q_slice, v_slice) in enumerate(
             zip(self.mechanism.q_slices, self.mechanism.v_slices, strict=True)
         ):
-            own, aside = q[..., of_q], step[..., of_v]  # a view of what is returned
+            coordinates = q[..., q_slice]  # a view of the result
+            displacement = step[..., v_slice]
             if self.mechanism.joints[index].type.directed:
-                own += aside
+                coordinates += displacement
                 continue
-            turn, spin, shift = self.stirred(index, own, aside)
-            for word in self.motions[index]:
-                if isinstance(word, Placing):
-                    own[..., word.of : word.of + word.axes] += times(turn, shift)[..., : word.axes]
-                elif isinstance(word, Orienting):
+            turn, spin, shift = self.joint_displacement(index, coordinates, displacement)
+            for element in self.motions[index]:
+                if isinstance(element, Placing):
+                    coordinates[..., element.of : element.of + element.axes] += times(turn, shift)[
+                        ..., : element.axes
+                    ]
+                elif isinstance(element, Orienting):
                     u, w = (
-                        own[..., word.of : word.of + 3].copy(),
-                        own[..., word.of + 3, None].copy(),
+                        coordinates[..., element.of : element.of + 3].copy(),
+                        coordinates[..., element.of + 3, None].copy(),
                     )
-                    own[..., word.of : word.of + 3] += (w * spin + cross(u, spin)) / 2
-                    own[..., word.of + 3] -= (u * spin).sum(axis=-1) / 2
+                    coordinates[..., element.of : element.of + 3] += (w * spin + cross(u, spin)) / 2
+                    coordinates[..., element.of + 3] -= (u * spin).sum(axis=-1) / 2
                 else:
-                    own[..., word.of] += (spin * self.axes[index]).sum(axis=-1)
+                    coordinates[..., element.of] += (spin * self.axes[index]).sum(axis=-1)
         return q
 
-    def stirred(self, index: int, q: Array, step: Array) -> tuple[Array, Array, Array]:
-        """Of a joint without an axis: how it has turned its body (..., 3, 3), and the twist of a step δ in the body's axes."""
+    def joint_displacement(self, index: int, q: Array, step: Array) -> tuple[Array, Array, Array]:
+        """Return for a joint without an axis its rotation (..., 3, 3), and the twist (angular,
+        linear) of a step δ in the body's axes.
+        """
         spin, shift = self._twist(self.twists(index, identity(self.scalars)), step)
-        return self._along(index, q).turn[0], spin, shift
+        return self._joint_motion(index, q).turn[0], spin, shift
 
     def _scaled(self, step: AboutAxis, coordinates: Array) -> Array:
-        """What an elementary motion takes of a joint's coordinates, or of their rates."""
+        """Return the angle or distance of an elementary motion from a joint's coordinates, or from
+        their rates.
+        """
         value = coordinates[..., step.of]
-        return (
-            value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))
-        )  # of one state as well
+        # asarray: the product over one state is a scalar
+        return value if step.rate == 1 else np.asarray(value * self.scalars.constant(step.rate))
 
     def _slide(self, axis: Array, along: Sequence[Array]) -> list[Array]:
-        """A displacement along an axis as a power series, from its value and, where given, its rates."""
+        """Return a translation along an axis as a power series, from its value and, if present, its
+        rates.
+        """
         return [value[..., None] * axis / n for value, n in zip(along, (1, 1, 2), strict=False)]
 
     def _turn(self, axis: Array, along: Sequence[Array]) -> list[Array]:
-        """A turn about an axis likewise."""
+        """Return a rotation about an axis as a power series, from its angle and, if present, its
+        rates.
+        """
         turn = rodrigues(axis, np.sin(along[0]), np.cos(along[0]))
         if len(along) == 1:
             return [turn]
@@ -412,14 +457,16 @@ class Motion:
         v, a = along[1][..., None, None], along[2][..., None, None]
         return [turn, v * (spin @ turn), (a * spin + v * v * (spin @ spin)) @ turn / 2]
 
-    def across(self, index: int, q: Array) -> tuple[Array, Array]:
-        """Turn (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q (..., NQ)."""
+    def parent_transform(self, index: int, q: Array) -> tuple[Array, Array]:
+        """Return rotation (..., 3, 3) and shift (..., 3) from a body's frame to its parent's, at q
+        (..., NQ).
+        """
         turn, shift = self.poses[index]
         if not self.mechanism.joints[index].type.directed:
-            own = self._along(index, self.coordinates(index, q))
-            return turn @ own.turn[0], shift + times(turn, own.shift[0])
+            motion = self._joint_motion(index, self.joint_coordinates(index, q))
+            return turn @ motion.turn[0], shift + times(turn, motion.shift[0])
         for step in self.mechanism.joints[index].about_axis:
-            value = self._scaled(step, self.coordinates(index, q))
+            value = self._scaled(step, self.joint_coordinates(index, q))
             if isinstance(step, Sliding):
                 shift = shift + times(turn, self._slide(self.axes[index], [value])[0])
             else:
@@ -427,9 +474,10 @@ class Motion:
         return turn, shift
 
     def twists(self, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        """(angular, linear) (..., 3) of a body's frame for a unit of each of its joint's velocities.
+        """Return (angular, linear), (..., 3) each, of a body's frame for a unit of each velocity of
+        its joint.
 
-        `turn` (..., 3, 3) leads from the body's axes to those that the answer is in.
+        `turn` (..., 3, 3) maps the body's axes to the axes of the result.
         """
         kind, still = self.mechanism.joints[index].type, 0 * turn[..., 0]
         if kind.along is not None:
@@ -438,48 +486,57 @@ class Motion:
                 for along, velocity in zip(kind.along, kind.velocities, strict=True)
             ]
         axis = times(turn, self.axes[index])
-        found = [(still, still) for _ in range(kind.nv)]
+        twists = [(still, still) for _ in range(kind.nv)]
         for step in self.mechanism.joints[index].about_axis:
-            moved = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
-            angular, linear = found[step.of]
-            found[step.of] = (
-                (angular, linear + moved)
+            direction = axis if step.rate == 1 else axis * self.scalars.constant(step.rate)
+            angular, linear = twists[step.of]
+            twists[step.of] = (
+                (angular, linear + direction)
                 if isinstance(step, Sliding)
-                else (angular + moved, linear)
+                else (angular + direction, linear)
             )
-        return found
+        return twists
 
     @at_precision
     def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
-        """Jw and Jv (..., 3, k) of a point (..., 3) carried by `body`, for the k entries of v in `supports[body]`."""
-        found: dict[int, list[Array]] = {}
-        for j in self.ways[body]:
-            for (turning, sliding), (k, rate) in zip(
+        """Return Jw and Jv (..., 3, k) of a point (..., 3) fixed to `body`, for the k entries of v
+        in `supports[body]`.
+        """
+        columns: dict[int, list[Array]] = {}
+        for j in self.paths[body]:
+            for (angular, linear), (k, rate) in zip(
                 self.twists(j, placed[j].turn[0]), self.shares[j], strict=True
             ):
-                both = np.broadcast_arrays(
-                    turning, sliding + cross(turning, point - placed[j].shift[0])
+                column = np.broadcast_arrays(
+                    angular, linear + cross(angular, point - placed[j].shift[0])
                 )
-                moved = [one if rate == 1 else one * self.scalars.constant(rate) for one in both]
-                found[k] = (
-                    moved
-                    if k not in found
-                    else [a + b for a, b in zip(found[k], moved, strict=True)]
+                scaled = [
+                    part if rate == 1 else part * self.scalars.constant(rate) for part in column
+                ]
+                columns[k] = (
+                    scaled
+                    if k not in columns
+                    else [a + b for a, b in zip(columns[k], scaled, strict=True)]
                 )
-        return stack([one[0] for one in found.values()]), stack([one[1] for one in found.values()])
+        angular_columns, linear_columns = zip(*columns.values(), strict=True)
+        return stack(angular_columns), stack(linear_columns)
 
     def first_of(self, k: int) -> int:
-        """The first entry of v that turns with what entry k moves: k itself, or that of its joint where this has no axis."""
-        joint, of = self.mechanism.dofs[k]
-        return k if self.mechanism.joints[joint].type.directed else k - of
+        """Return the first entry of v that rotates with entry k: k itself, or the first entry of a
+        joint without an axis.
+        """
+        joint, position = self.mechanism.dofs[k]
+        return k if self.mechanism.joints[joint].type.directed else k - position
 
     def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
-        """Axes (..., 3, 3) and origin (..., 3) of the chosen frame, in the base."""
+        """Return axes (..., 3, 3) and origin (..., 3) of the chosen frame, in the base."""
         (turn, *_), (shift, *_) = self.frame_series(placed, q)
         return turn, shift
 
     def frame_series(self, placed: Sequence[Placement], q: Array) -> Placement:
-        """Power series of the chosen frame's pose in the base, as long as those of `placed`."""
+        """Return the power series of the chosen frame's pose in the base, of the length of those in
+        `placed`.
+        """
         if self.frame is None:
             raise ArgumentError("this reference has no frame; name a link with frame=")
         turn, shift = self.pose(self.frame.pose)
@@ -495,12 +552,12 @@ class Motion:
             tuple(np.broadcast_to(p, (*q.shape[:-1], 3)) for p in shifts),
         )
 
-    def outside(
+    def external_wrenches(
         self, placed: Sequence[Placement], wrench: Array | None
     ) -> list[tuple[int, Array, Array, Array]]:
-        """Every wrench that a joint carries, on its body: (body, point, moment, force) in base axes."""
-        carried = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
-        if not carried:
+        """Return every external wrench on a moving body: (body, point, moment, force) in base axes."""
+        moving = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
+        if not moving:
             return []
         several = len(self.wrenches) > 1
         if wrench is None or wrench.shape[-1 - several :] != (
@@ -508,14 +565,14 @@ class Motion:
         ):
             names = "', '".join(link.name for link in self.wrenches)
             raise ArgumentError(
-                f"this reference feels a wrench on '{names}'; pass six numbers of each as `wrench`"
+                f"this reference has an external wrench on '{names}'; pass six numbers of each as `wrench`"
             )
-        found = []
-        for k, link in carried:
-            own = wrench[..., k, :] if several else wrench
+        wrenches = []
+        for k, link in moving:
+            entries = wrench[..., k, :] if several else wrench
             (turn, shift), at = self.pose(link.pose), placed[link.body]
             moment, force = (
-                times(at.turn[0] @ turn, part) for part in (own[..., :3], own[..., 3:])
+                times(at.turn[0] @ turn, part) for part in (entries[..., :3], entries[..., 3:])
             )
-            found.append((link.body, at.shift[0] + times(at.turn[0], shift), moment, force))
-        return found
+            wrenches.append((link.body, at.shift[0] + times(at.turn[0], shift), moment, force))
+        return wrenches

@@ -1,13 +1,13 @@
-"""The reference's regressor, from point masses: the torques that one kilogram at a place of a link takes.
+"""Regressor of the reference, from point masses: the torques of one kilogram at a point of a link.
 
-By d'Alembert they are T(r) = Jvᵀ (acceleration − gravity), Jv the Jacobian of the point r of the link. T is a polynomial of the
-second degree in r, so that with unit vectors e_k
+By d'Alembert they are T(r) = Jvᵀ (acceleration − gravity), with Jv the Jacobian of the point r of
+the link. T is a polynomial of the second degree in r, so that with unit vectors e_k
 
     m: T(0),    h_k: (T(e_k) − T(−e_k)) / 2,    Σ_kk: (T(e_k) + T(−e_k)) / 2 − T(0),
     Σ_kl: T(e_k + e_l) − T(e_k) − T(e_l) + T(0),
 
-and by J = tr(Σ) 1 − Σ the columns of moments are J_kk: ½ tr Σ − Σ_kk, J_kl: −Σ_kl. Nothing is divided by a mass.
-Arrays are as `symgen.reference.mechanics` has them.
+and by J = tr(Σ) 1 − Σ the columns of moments are J_kk: ½ tr Σ − Σ_kk, J_kl: −Σ_kl. No formula
+divides by a mass. Arrays are as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 @at_precision
 def regressor(motion: Motion, q: Array, v: Array, a: Array) -> Array:
-    """Y (..., NV, 10·NB): m, m·c, xx xy xz yy yz zz of every body about the origin of its frame, in its axes."""
+    """Return Y (..., NV, 10·NB): columns m, m·c, xx xy xz yy yz zz of every body about the origin
+    of its frame, in its axes.
+    """
     q, v, a = stacked(q, v, a)
     placed = motion.placements(q, v, a)
-    out = motion.scalars.array(
+    columns = motion.scalars.array(
         np.zeros((*q.shape[:-1], motion.mechanism.nv, 10 * len(placed)), dtype=int)
     )
     for body in range(len(placed)):
-        out[..., motion.supports[body], 10 * body : 10 * body + 10] = np.stack(
-            _ten(motion, body, placed), axis=-1
+        columns[..., motion.supports[body], 10 * body : 10 * body + 10] = np.stack(
+            _body_columns(motion, body, placed), axis=-1
         )
-    return out
+    return columns
 
 
-def _ten(motion: Motion, body: int, placed: Sequence[Placement]) -> list[Array]:
-    """The columns of one body, (..., k) each, for the entries of v that move it."""
+def _body_columns(motion: Motion, body: int, placed: Sequence[Placement]) -> list[Array]:
+    """Return the ten columns of one body, (..., k) each, for the entries of v that move it."""
 
     def torque(x: int = 0, y: int = 0, z: int = 0) -> Array:
         (r0, _, r2), (p0, _, p2) = placed[body]
@@ -47,34 +49,34 @@ def _ten(motion: Motion, body: int, placed: Sequence[Placement]) -> list[Array]:
         _, linear = motion.columns(body, p0 + times(r0, r), placed)
         return times(transposed(linear), 2 * (p2 + times(r2, r)) - motion.gravity)
 
-    still, ahead, behind = (
+    centre, ahead, behind = (
         torque(),
         [torque(1), torque(0, 1), torque(0, 0, 1)],
         [torque(-1), torque(0, -1), torque(0, 0, -1)],
     )
-    second = {(k, k): (ahead[k] + behind[k]) / 2 - still for k in range(3)}
+    second = {(k, k): (ahead[k] + behind[k]) / 2 - centre for k in range(3)}
     for i, j in ((0, 1), (0, 2), (1, 2)):
         second[i, j] = (
-            torque(*(1 if k in (i, j) else 0 for k in range(3))) - ahead[i] - ahead[j] + still
+            torque(*(1 if k in (i, j) else 0 for k in range(3))) - ahead[i] - ahead[j] + centre
         )
     half = (second[0, 0] + second[1, 1] + second[2, 2]) / 2
-    first = [(one - other) / 2 for one, other in zip(ahead, behind, strict=True)]
-    return [still, *first, *((half if i == j else 0 * half) - second[i, j] for i, j in UPPER)]
+    first = [(plus - minus) / 2 for plus, minus in zip(ahead, behind, strict=True)]
+    return [centre, *first, *((half if i == j else 0 * half) - second[i, j] for i, j in UPPER)]
 
 
 @at_precision
-def declared(motion: Motion) -> Array:
-    """π (10·NB): the parameters that the description has, without a payload."""
-    out = motion.scalars.array(np.zeros((len(motion.mechanism.bodies), 10), dtype=int))
+def declared_parameters(motion: Motion) -> Array:
+    """Return π (10·NB): the declared parameters, without a payload."""
+    parameters = motion.scalars.array(np.zeros((len(motion.mechanism.bodies), 10), dtype=int))
     for part in motion.declared:
         c = part.centre
         moments = part.inertia + part.mass * (
             (c * c).sum() * np.eye(3, dtype=int) - c[:, None] * c[None, :]
         )  # Steiner
-        out[part.body] += np.array(
+        parameters[part.body] += np.array(
             [part.mass, *(part.mass * c), *(moments[pair] for pair in UPPER)]
         )
-    return out.ravel()
+    return parameters.ravel()
 
 
 def _regressor(motion: Motion, /, q: Array, v: Array, a: Array) -> dict[str, Array]:

@@ -1,10 +1,12 @@
-"""The planar chain of unit masses on unit links by LC's partition, whose H_bb is tridiagonal, (7), (18): eliminated in 200 bits.
+"""Planar chain of unit masses on unit links by the partition of LC, whose H_bb is tridiagonal, (7),
+(18): eliminated in 200 bits.
 
-Rod k turns by φ_k = q_1 + … + q_k; it pushes its mass across with s_k and pulls along with λ_k, which keeps its length:
+LC is the paper of the method `fixman` that partitions a linear chain. Rod k rotates by φ_k = q_1 +
+… + q_k. It pushes its mass across with s_k and pulls along with λ_k, which keeps its length:
 
     H_bb λ = r:   λ_1 − c_2 λ_2 = r_1,   2 λ_k − c_k λ_k−1 − c_k+1 λ_k+1 = r_k,   c_k = cos q_k,
 
-since the first rod hangs on the base. det M = det H_bb, for the masses and lengths are 1.
+since the first rod is pinned to the base. det M = det H_bb, for the masses and lengths are 1.
 """
 
 from __future__ import annotations
@@ -21,30 +23,33 @@ from symgen.reference.precision import Array
 BITS = 200
 
 
-def _turned(q: Array) -> tuple[list[arb], list[arb]]:
+def _cosines_and_sines(q: Array) -> tuple[list[arb], list[arb]]:
+    """Return the cosines and sines of q."""
     exact = [arb(float(x)) for x in q]
     return [x.cos() for x in exact], [x.sin() for x in exact]
 
 
-def _forward(c: list[arb]) -> list[arb]:
-    """Pivots of H_bb from the base."""
-    found = [arb(1)]
+def _pivots_from_base(c: list[arb]) -> list[arb]:
+    """Return the pivots of H_bb from the base."""
+    pivots = [arb(1)]
     for x in c[1:]:
-        found.append(2 - x * x / found[-1])
-    return found
+        pivots.append(2 - x * x / pivots[-1])
+    return pivots
 
 
 def log_determinant(q: Array) -> float:
-    """ln det M, q in rad."""
+    """Return ln det M; q in rad."""
     with flint.ctx.workprec(BITS):
-        return float(reduce(add, (x.log() for x in _forward(_turned(q)[0])), arb(0)))
+        return float(
+            reduce(add, (x.log() for x in _pivots_from_base(_cosines_and_sines(q)[0])), arb(0))
+        )
 
 
 def gradient(q: Array) -> Array:
-    """∂ ln det M/∂q (1/rad), from the pivots of both ends."""
+    """Return ∂ ln det M/∂q (1/rad), from the pivots of both ends."""
     with flint.ctx.workprec(BITS):
-        c, s = _turned(q)
-        f, b = _forward(c), [arb(2)]
+        c, s = _cosines_and_sines(q)
+        f, b = _pivots_from_base(c), [arb(2)]
         for k in range(len(c) - 1, 0, -1):
             b.append((2 if k > 1 else 1) - c[k] * c[k] / b[-1])
         b.reverse()
@@ -60,9 +65,11 @@ def gradient(q: Array) -> Array:
 
 
 def solution(q: Array, b: Array) -> Array:
-    """x of M x = b, b in N m of each joint: the accelerations (rad/s²) that b gives the chain at rest."""
+    """Return x with M x = b: the accelerations (rad/s²) that the torques b (N m) give the chain at
+    rest.
+    """
     with flint.ctx.workprec(BITS):
-        c, s = _turned(q)
+        c, s = _cosines_and_sines(q)
         n = len(c)
         across = [arb(float(x)) - arb(float(y)) for x, y in zip(b, [*b[1:], 0.0], strict=True)]
         # e_k·n_k+1 = −sin q_k+1 and e_k·n_k−1 = sin q_k, with n a quarter turn ahead of e
@@ -71,20 +78,20 @@ def solution(q: Array, b: Array) -> Array:
             + (s[k] * across[k - 1] if k else arb(0))
             for k in range(n)
         ]
-        f = _forward(c)
+        f = _pivots_from_base(c)
         for k in range(1, n):
             right[k] += c[k] * right[k - 1] / f[k - 1]
-        pull = [right[-1] / f[-1]]
+        tension = [right[-1] / f[-1]]
         for k in range(n - 2, -1, -1):
-            pull.append((right[k] + c[k + 1] * pull[-1]) / f[k])
-        pull.reverse()
-        # n_k·(a_k − a_k−1) of the masses, a_k being what rod k does to its mass less what rod k+1 does to the next one
-        turned = []
+            tension.append((right[k] + c[k + 1] * tension[-1]) / f[k])
+        tension.reverse()
+        # n_k·(a_k − a_k−1) of the masses: a_k is the force of rod k on its mass minus that of rod k+1
+        rates = []
         for k in range(n):
             rate = (2 if k else 1) * across[k]
             if k + 1 < n:  # n_k·e_k+1 = sin q_k+1
-                rate -= c[k + 1] * across[k + 1] + s[k + 1] * pull[k + 1]
+                rate -= c[k + 1] * across[k + 1] + s[k + 1] * tension[k + 1]
             if k:  # n_k·e_k−1 = −sin q_k
-                rate -= c[k] * across[k - 1] - s[k] * pull[k - 1]
-            turned.append(rate)
-        return np.array([float(x - y) for x, y in zip(turned, [arb(0), *turned], strict=False)])
+                rate -= c[k] * across[k - 1] - s[k] * tension[k - 1]
+            rates.append(rate)
+        return np.array([float(x - y) for x, y in zip(rates, [arb(0), *rates], strict=False)])

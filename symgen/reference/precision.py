@@ -1,8 +1,9 @@
-"""The scalar types that numbers are checked in: float64 over stacks of states, and balls of any precision.
+"""Scalar types of the reference: float64 over stacks of states, and balls of any precision.
 
-A declaration is exact (`Fraction`, `Angle`); here it is entered into a scalar type once. Over `arb(digits)` the entries
-of a NumPy object array are `flint.arb` balls: a midpoint and a radius that encloses the exact value, so an error bound
-comes with each answer. python-flint keeps its working precision in a global context, which `Scalars.working` opens.
+A declaration is exact (`Fraction`, `Angle`) and is converted into a scalar type once. Over
+`arb(digits)` the entries of a NumPy object array are `flint.arb` balls: a midpoint and a radius
+that encloses the exact value, so each result has an error bound. python-flint keeps its working
+precision in a global context, which `Scalars.working` opens.
 """
 
 from __future__ import annotations
@@ -24,20 +25,24 @@ Array = npt.NDArray[Any]
 
 
 class TooFewDigits(RequestError):
-    """Balls of a working precision do not tell whether a matrix can be inverted: it is singular, or they are too wide."""
+    """The balls do not decide whether a matrix is invertible: the matrix is singular, or the balls
+    are too wide.
+    """
 
 
 class Entered:
-    """A number that is made of the scalars of others, and enters an array of scalars as it is."""
+    """Base of numbers that are built from other scalars and enter an array of scalars unchanged."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Scalars:
-    """A scalar type: how to enter it from exact numbers, and the linear algebra that NumPy has for float64 only.
+    """Scalar type: conversion from exact numbers, and the linear algebra that NumPy has for float64
+    only.
 
-    `working` opens the context (the working precision) in which every operation on the scalars belongs.
+    `working` opens the context (the working precision) in which every operation on the scalars
+    belongs.
     """
 
     name: str
@@ -45,16 +50,18 @@ class Scalars:
     constant: Callable[[Fraction], Any]
     sine_cosine: Callable[[Angle], tuple[Any, Any]]
     product: Callable[[Array, Array], Array]
-    """(..., n, m), (..., m, k) → (..., n, k): for balls, quicker than `@`."""
+    """(..., n, m), (..., m, k) → (..., n, k): faster than `@` for balls."""
     solve: Callable[[Array, Array], Array]
     """(..., n, n), (..., n, k) → the solution, (..., n, k)."""
     determinant: Callable[[Array], Array]
     log_determinant: Callable[[Array], Array]
-    """ln of the determinant, NaN where that is not positive; the determinant itself may be out of range."""
+    """ln of the determinant, NaN if that is not positive; the determinant itself may overflow."""
     working: Callable[[], AbstractContextManager[Any]]
 
     def array(self, values: Any) -> Array:
-        """`values` (nested numbers of any kind, binary floats taken exactly) as an array of this scalar."""
+        """Return `values` (nested numbers of any kind, binary floats taken exactly) as an array of
+        this scalar.
+        """
         if self.dtype is not object:
             return np.asarray(values, dtype=self.dtype)
         with self.working():
@@ -68,14 +75,16 @@ class Scalars:
 
 
 def atan2(y: Array, x: Array) -> Array:
-    """The angle from the x axis to (x, y), from -π to π, entry by entry. NumPy knows it of floats alone."""
-    if any(np.asarray(one).dtype == object for one in (y, x)):
+    """Return the angle from the x axis to (x, y), from -π to π, entry by entry. NumPy has it for
+    floats only.
+    """
+    if any(np.asarray(array).dtype == object for array in (y, x)):
         return np.asarray(np.frompyfunc(_angle, 2, 1)(y, x))
     return np.asarray(np.arctan2(y, x))
 
 
 def _angle(y: Any, x: Any) -> Any:
-    """A ball's own is a function of two."""
+    """Return the angle of one entry. For balls, atan2 is a class method of two arguments."""
     return flint.arb.atan2(y, x) if isinstance(y, flint.arb) else y.atan2(x)
 
 
@@ -123,17 +132,22 @@ def _ball_sine_cosine(angle: Angle) -> tuple[Any, Any]:
 
 
 def _over_states(
-    matrices: Array, others: Array | None, one: Callable[[Any, Any], Any], shape: tuple[int, ...]
+    matrices: Array,
+    rights: Array | None,
+    operation: Callable[[Any, Any], Any],
+    shape: tuple[int, ...],
 ) -> Array:
-    """`one(matrix, other)` for each state of a stack of ball matrices, gathered into `shape`."""
+    """Return `operation(matrix, right)` for each state of a stack of ball matrices, gathered into
+    `shape`.
+    """
     out = np.empty(shape, dtype=object)
     n = matrices.shape[-1]
     for state in np.ndindex(*matrices.shape[:-2]):
-        other = None
-        if others is not None:
-            other = flint.arb_mat(n, others.shape[-1], others[state].ravel().tolist())
-        answer = one(flint.arb_mat(n, n, matrices[state].ravel().tolist()), other)
-        out[state] = answer if others is None else np.array(answer.tolist(), dtype=object)
+        right = None
+        if rights is not None:
+            right = flint.arb_mat(n, rights.shape[-1], rights[state].ravel().tolist())
+        result = operation(flint.arb_mat(n, n, matrices[state].ravel().tolist()), right)
+        out[state] = result if rights is None else np.array(result.tolist(), dtype=object)
     return out
 
 
@@ -143,10 +157,10 @@ def _ball_product(left: Array, right: Array) -> Array:
     left, right = np.broadcast_to(left, (*batch, n, m)), np.broadcast_to(right, (*batch, m, k))
     out = np.empty((*batch, n, k), dtype=object)
     for state in np.ndindex(*batch):
-        found = flint.arb_mat(n, m, left[state].ravel().tolist()) * flint.arb_mat(
+        product = flint.arb_mat(n, m, left[state].ravel().tolist()) * flint.arb_mat(
             m, k, right[state].ravel().tolist()
         )
-        out[state] = np.array(found.entries(), dtype=object).reshape(n, k)
+        out[state] = np.array(product.entries(), dtype=object).reshape(n, k)
     return out
 
 
@@ -158,8 +172,8 @@ def _ball_solve(matrices: Array, right: Array) -> Array:
         return _over_states(matrices, right, lambda m, b: m.solve(b), right.shape)
     except ZeroDivisionError:
         raise TooFewDigits(
-            f"{flint.ctx.dps} digits do not tell whether the matrix can be inverted; take more digits, or solve "
-            "where it is regular"
+            f"{flint.ctx.dps} digits do not decide whether the matrix is invertible; use more digits, or a state "
+            "at which the matrix is regular"
         ) from None
 
 
@@ -172,7 +186,9 @@ def _ball_log_determinant(matrices: Array) -> Array:
 
 
 def arb(digits: int) -> Scalars:
-    """Balls of `digits` decimal digits (python-flint's `arb`): every result encloses the exact value."""
+    """Return balls of `digits` decimal digits (python-flint's `arb`): every result encloses the
+    exact value.
+    """
     return Scalars(
         f"arb({digits})",
         object,

@@ -1,8 +1,9 @@
-"""Numbers that a description rounds: the rank of the rows of loops in spite of them, and what they explain.
+"""Rank of constraint rows whose numbers are rounded in the description.
 
-Closures that say the same as others do so exactly only where their numbers are exact. Written in decimals, their rows contradict
-each other by the rounding: a singular value that is zero becomes one of that size, and no pose closes all rows. Lengths count as
-parts of the robot's size and angles in rad, so that one number, ROUNDED, tells rounding from a constraint.
+Redundant closures duplicate each other exactly only if their numbers are exact. Written in
+decimals, their rows contradict each other by the rounding: a zero singular value becomes one of
+that size, and no position closes all rows. Lengths count as fractions of the robot's size and
+angles in rad, so that one number, ROUNDED, separates rounding from a constraint.
 """
 
 from __future__ import annotations
@@ -23,17 +24,21 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 
 ROUNDED = 1e-5
-"""Part of the robot's size, and rad: rows that differ by less where the loops are closed count as the same in rounded numbers."""
+"""Fraction of the robot's size, and rad: rows that differ by less on the closed loops count as
+equal.
+"""
 STATES, SEED = 4, 41
 Kept = tuple[tuple[int, ...], ...]
-"""For each loop, the numbers of some of its rows."""
+"""For each closed loop, the numbers of some of its rows."""
 
 
 @lru_cache(maxsize=64)
-def size(mechanism: Mechanism) -> float:
-    """The diagonal of the box (m) round the origins of all bodies and their mass centres; 1 where that is zero."""
+def robot_size(mechanism: Mechanism) -> float:
+    """Return the diagonal of the box (m) around the origins of all bodies and their mass centres; 1
+    if that is zero.
+    """
     floats = Motion(mechanism, FLOAT)
-    placed = floats.placements(assembly_starts.start(mechanism))
+    placed = floats.placements(assembly_starts.start_positions(mechanism))
     points = [at.shift[0] for at in placed]
     for part in floats.declared:
         at = placed[part.body]
@@ -45,9 +50,11 @@ def size(mechanism: Mechanism) -> float:
 def row_scales(
     mechanism: Mechanism, loops: Sequence[Loop], kept: closing.Kept | None = None
 ) -> Array:
-    """Factors of the rows of some loops, or of those that are kept, with which they count in rad or parts of the robot's size."""
-    whole = size(mechanism)
-    by_kind = {Along: 1 / whole, Apart: 1 / whole**2}
+    """Return factors that convert the (kept) rows of closed loops to rad or to fractions of the
+    robot's size.
+    """
+    length = robot_size(mechanism)
+    by_kind = {Along: 1 / length, Apart: 1 / length**2}
     return np.array(
         [
             by_kind.get(type(row), 1.0)
@@ -59,52 +66,64 @@ def row_scales(
 
 
 def column_scales(mechanism: Mechanism) -> Array:
-    """Factors of the columns of Jacobians, with which velocities count in rad/s or in the robot's size a second."""
+    """Return factors that convert the columns of Jacobians to velocities in rad/s or in robot sizes
+    a second.
+    """
     units = (mechanism.joints[joint].type.velocities[k].unit for joint, k in mechanism.dofs)
-    return np.array([size(mechanism) if unit == "m" else 1.0 for unit in units])
+    return np.array([robot_size(mechanism) if unit == "m" else 1.0 for unit in units])
 
 
-def scaled(mechanism: Mechanism, A: Array) -> Array:
-    """All rows of A (..., NL, NV) without units."""
+def dimensionless(mechanism: Mechanism, A: Array) -> Array:
+    """Return all rows of A (..., NL, NV) without units."""
     return np.asarray(
         row_scales(mechanism, mechanism.loops)[:, None] * A * column_scales(mechanism)
     )
 
 
-def counted(values: Array) -> Array:
-    """How many singular values (..., n) of matrices without units rounding does not explain."""
+def count_significant(values: Array) -> Array:
+    """Return the number of singular values (..., n) of dimensionless matrices that rounding does
+    not explain.
+    """
     return np.asarray((values > ROUNDED * np.maximum(1.0, values[..., :1])).sum(axis=-1))
 
 
 def singular_values(mechanism: Mechanism, A: Array) -> Array:
-    """Return the singular values of `scaled` (NL, NV), the largest first."""
-    return np.linalg.svd(scaled(mechanism, A), compute_uv=False)
+    """Return the singular values of `dimensionless` A (NL, NV), the largest first."""
+    return np.linalg.svd(dimensionless(mechanism, A), compute_uv=False)
 
 
 def rank(mechanism: Mechanism, A: Array) -> int:
-    """Return the rank of A, by all its rows."""
-    return int(counted(singular_values(mechanism, A)))
+    """Return the rank of A, from all its rows."""
+    return int(count_significant(singular_values(mechanism, A)))
 
 
-def listed(mechanism: Mechanism, A: Array) -> str:
-    """The singular values that `rank` counts, for a sentence."""
+def format_singular_values(mechanism: Mechanism, A: Array) -> str:
+    """Return the significant singular values of A as text for a message."""
     return ", ".join(
         f"{value:.2g}" for value in singular_values(mechanism, A)[: rank(mechanism, A)]
     )
 
 
 def independent_rows(mechanism: Mechanism, A: Array) -> Kept:
-    """As many rows of A as its rank, by loop, which span the others."""
-    chosen, found, first = spanning_columns(scaled(mechanism, A).T, rank(mechanism, A)), [], 0
+    """Return as many rows of A as its rank, by closed loop, which span the others."""
+    chosen, by_loop, first = (
+        spanning_columns(dimensionless(mechanism, A).T, rank(mechanism, A)),
+        [],
+        0,
+    )
     for loop in mechanism.loops:
-        found.append(tuple(k for k in range(len(loop.type.rows)) if first + k in chosen))
+        by_loop.append(tuple(k for k in range(len(loop.type.rows)) if first + k in chosen))
         first += len(loop.type.rows)
-    return tuple(found)
+    return tuple(by_loop)
 
 
 def contradiction(mechanism: Mechanism, q: Array, v: Array | None = None) -> float:
-    """How far the loops are from being closed at q (..., NQ), or, with v (..., NV) as well, from staying so, the most over all
-    rows: in rad and parts of the robot's size, and of the largest velocity where that is above 1."""
+    """Return the largest row error of the closed loops at q (..., NQ), in rad and fractions of the
+    robot's size.
+
+    With v (..., NV), the row rates count as well, relative to the largest velocity if that is above
+    1.
+    """
     floats, scales = Motion(mechanism, FLOAT), row_scales(mechanism, mechanism.loops)
     if v is None:
         return float(np.abs(scales * closing.residual(floats, None, q)).max())
@@ -114,75 +133,86 @@ def contradiction(mechanism: Mechanism, q: Array, v: Array | None = None) -> flo
     )
 
 
-def idle(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
-    """Return how far open the loops are that no motion of a mechanism opens or closes, in rad and parts of its size.
+def immobile_loops(mechanism: Mechanism, loops: Sequence[Loop]) -> dict[str, float]:
+    """Return how far open the closed loops are that no motion of the mechanism changes, in rad and
+    fractions of its size.
 
-    `loops` need not be those of the mechanism, and both ends of one may be on one body.
+    `loops` need not be those of the mechanism, and both ends of a loop may be on one body.
     """
     floats, random = Motion(mechanism, FLOAT), np.random.default_rng(SEED)
     q = draw_states(mechanism, STATES)["q"].astype(float)
     v = random.uniform(0.5, 1, (STATES, mechanism.nv)) * random.choice(
         (-1, 1), (STATES, mechanism.nv)
-    )  # all joints at once
+    )  # all joints move at once
     still, moving, _ = (
         np.abs(row_scales(mechanism, loops) * power).max(axis=0)
         for power in closing.rows(floats, None, q, v, 0 * v, loops)
     )
-    found, first = {}, 0
+    openings, first = {}, 0
     for loop in loops:
-        own = slice(first, first + len(loop.type.rows))
-        first = own.stop
-        if moving[own].max() <= ROUNDED:
-            found[loop.name] = float(still[own].max())
-    return found
+        row_slice = slice(first, first + len(loop.type.rows))
+        first = row_slice.stop
+        if moving[row_slice].max() <= ROUNDED:
+            openings[loop.name] = float(still[row_slice].max())
+    return openings
 
 
-def exact_rank(A: Array, nothing: Any) -> int:
-    """In balls, by elimination with the largest entry left as the pivot; what is `nothing` beside the largest entry is zero."""
-    rows, found = [list(row) for row in A], 0
-    whole = max(
-        (abs(x) for row in rows for x in row), key=lambda x: float(x.mid()), default=nothing
+def exact_rank(A: Array, zero_bound: Any) -> int:
+    """Return the rank of A in balls, by elimination with the largest remaining entry as the pivot.
+
+    An entry below `zero_bound` times the largest entry counts as zero.
+    """
+    rows, count = [list(row) for row in A], 0
+    scale = max(
+        (abs(x) for row in rows for x in row), key=lambda x: float(x.mid()), default=zero_bound
     )
     while rows:
         largest, i, j = max(
             (float(abs(x).mid()), i, j) for i, row in enumerate(rows) for j, x in enumerate(row)
         )
         pivot = rows.pop(i)
-        if not largest or not abs(pivot[j]) > nothing * whole:
-            return found
+        if not largest or not abs(pivot[j]) > zero_bound * scale:
+            return count
         rows = [
             [x - p * (row[j] / pivot[j]) for x, p in zip(row, pivot, strict=True)] for row in rows
         ]
-        found += 1
-    return found
+        count += 1
+    return count
 
 
-def given_columns(A: Array, count: int, spared: Collection[int] = ()) -> tuple[int, ...]:
-    """`count` columns that span the others, from the last on, each with a good part of its length across those behind it. Those
-    that are `spared` come after all others."""
-    found: list[int] = []
-    for turn, part in product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
+def trailing_spanning_columns(
+    A: Array, count: int, spared: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Return `count` columns that span the others, searched from the last column on.
+
+    Each has a good part of its length orthogonal to the columns chosen before it. Columns in
+    `spared` come after all others.
+    """
+    chosen: list[int] = []
+    for spared_round, part in product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
         for k in reversed(range(A.shape[1])):
-            if len(found) == count or k in found or (k in spared) is not turn:
+            if len(chosen) == count or k in chosen or (k in spared) is not spared_round:
                 continue
-            others = A[:, found]
-            left = (
-                A[:, k] - others @ np.linalg.lstsq(others, A[:, k], rcond=None)[0]
-                if found
+            basis = A[:, chosen]
+            remainder = (
+                A[:, k] - basis @ np.linalg.lstsq(basis, A[:, k], rcond=None)[0]
+                if chosen
                 else A[:, k]
             )
-            if np.linalg.norm(left) > part * np.linalg.norm(A, axis=0).max():
-                found.append(k)
-    return tuple(sorted(found))
+            if np.linalg.norm(remainder) > part * np.linalg.norm(A, axis=0).max():
+                chosen.append(k)
+    return tuple(sorted(chosen))
 
 
 def spanning_columns(A: Array, count: int) -> tuple[int, ...]:
-    """`count` columns that span the others, greedily the largest of what is left; of equal ones the first."""
-    left, found = np.array(A, dtype=float), []
+    """Return `count` columns that span the others: greedily the largest remainder; among equal ones
+    the first.
+    """
+    remainders, chosen = np.array(A, dtype=float), []
     for _ in range(count):
-        sizes = [float(f"{length:.5g}") for length in np.linalg.norm(left, axis=0)]
+        sizes = [float(f"{length:.5g}") for length in np.linalg.norm(remainders, axis=0)]
         k = max(range(len(sizes)), key=lambda column: (sizes[column], -column))
-        found.append(k)
-        way = left[:, k] / np.linalg.norm(left[:, k])
-        left = left - np.outer(way, way @ left)
-    return tuple(sorted(found))
+        chosen.append(k)
+        direction = remainders[:, k] / np.linalg.norm(remainders[:, k])
+        remainders = remainders - np.outer(direction, direction @ remainders)
+    return tuple(sorted(chosen))

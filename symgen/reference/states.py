@@ -1,9 +1,13 @@
-"""States to check at: seeded, inside the declared limits, and exact in every real type.
+"""Seeded test states inside the declared limits, exact in every real type.
 
-Each number is k/1024, an instant that by 4096: a terminating decimal that float, double and a ball of any precision hold
-exactly, so one exact answer serves the check of the algebra and that of both floating-point types. A unit quaternion is the
-exception: no others than the 24 with entries 0, ±1/2 and ±1 are exact in binary, so it is rational, and each of its entries is
-rounded where C takes it. Small turns of joints that turn freely are powers of two, which a type may hold as zero (`place_special`).
+Each number is k/1024, and an `instant` is such a number divided by 4096. These terminating decimals
+are exact in float, in double and in balls of any precision. One exact answer therefore serves the
+check of the algebra and the check of both floating-point types.
+
+A unit quaternion is the exception: only the 24 with entries 0, ±1/2 and ±1 are exact in binary.
+Drawn quaternions are rational, and each entry is rounded where C takes it. Small rotations of
+joints without an axis are powers of two, which a real type may round to zero
+(`insert_special_states`).
 """
 
 from __future__ import annotations
@@ -24,11 +28,13 @@ GRID = 1024
 _RATE = (Fraction(-2), Fraction(2))
 _FORCE = (Fraction(-20), Fraction(20))
 _GAINS = ((Fraction(1), Fraction(400)), (Fraction(1), Fraction(40)))
-"""1/s² and 1/s."""
+"""K_p in 1/s² and K_d in 1/s."""
 _STEPS = ((1, GRID // 8), (GRID // 2, 4 * GRID), (-GRID // 8, -1), (0, 0))
-"""Of the grid, in s."""
+"""Ranges of time steps, in grid units of 1/1024 s."""
 INSTANT = Fraction(1, 4096)
-"""Part of such a step that is short beside what any drawn force does to a light link."""
+"""Factor from a drawn step to a step of dynamics, so short that no drawn force moves a light link
+far.
+"""
 
 
 def draw_states(
@@ -37,17 +43,23 @@ def draw_states(
     seed: int = 0,
     payload: str | None = None,
     wrench: str | Sequence[str] | None = None,
-    besides: Mapping[str, tuple[int, ...]] | None = None,
+    derivative_shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> dict[str, Array]:
-    """`count` states by argument name: q and q_next (count, NQ), v, a, tau and b (count, NV), dt and instant (count,), pi
-    (count, NP), and payload (count, 10) and wrench (count, 6), or of several links (count, NW, 6), if asked.
+    """Return `count` seeded states by argument name.
 
-    Entries are Fractions. Positions lie within the declared limits where both are given (and are in order), else in the joint
-    type's usual range (±π rad, ±1 m); the payload is a load of 0.5 to 2 kg within 0.1 m of its link's origin, as six point
-    masses. Steps dt are in turn one of a controller's, one of some seconds, in which a body turns right round, one back in time,
-    and none; an instant is a step of dynamics, dt as much shorter. Every fourth q_next is q. Joints that turn freely turn
-    little in one of four states, and by about half a turn or a whole one in another. `besides` are
-    changes and weights for derivatives by name, and their shapes.
+    Shapes: q and q_next (count, NQ); v, a, tau and b (count, NV); dt and instant (count,); pi
+    (count, 10·NB). With `payload`, payload (count, 10); with `wrench`, wrench (count, 6), or
+    (count, NW, 6) for several links. Entries are Fractions. `derivative_shapes` names the changes
+    and weights of derivatives and gives their shapes.
+
+    Positions lie within the declared limits if both are declared in order, else in the usual range
+    of the joint type (±π rad, ±1 m). The payload is a load of 0.5 to 2 kg, made of six point masses
+    within 0.1 m of its link's origin.
+
+    Steps dt cycle through a controller's step, some seconds (a body turns all the way round), a
+    step back in time, and zero. An instant is a step of dynamics, dt times INSTANT. Every fourth
+    q_next equals q. Of four states, joints without an axis turn little in one, and by about half a
+    turn or a full turn in another.
     """
     random = Random(f"{seed}/{mechanism.nv}/{count}")
     rows = _motions(mechanism, count, random)
@@ -56,76 +68,85 @@ def draw_states(
         rows["payload"] = [draw_load(random) for _ in range(count)]
     if wrench is not None:
         rows["wrench"] = [
-            [_between(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)
+            [_draw_on_grid(random, *_FORCE) for _ in range(6 * links)] for _ in range(count)
         ]
-    rows["q_next"] = _goals(mechanism, rows["q"], seed)
-    times = list(_steps(count, seed))
-    place_special(mechanism, seed, rows, times)
-    states = {name: _exact(values) for name, values in rows.items()} | {
+    rows["q_next"] = _target_positions(mechanism, rows["q"], seed)
+    times = list(_time_steps(count, seed))
+    insert_special_states(mechanism, seed, rows, times)
+    states = {name: _fraction_array(values) for name, values in rows.items()} | {
         "dt": np.array(times, dtype=object),
-        "instant": _steps(count, seed) * INSTANT,
+        "instant": _time_steps(count, seed) * INSTANT,
         "pi": _inertial_parameters(mechanism, count, seed),
     }
     if links > 1:
         states["wrench"] = states["wrench"].reshape(count, links, 6)
-    more = {name: shape for name, shape in (besides or {}).items() if name not in states}
-    return states | draw_besides(more, count, seed)
+    missing_shapes = {
+        name: shape for name, shape in (derivative_shapes or {}).items() if name not in states
+    }
+    return states | draw_derivative_arguments(missing_shapes, count, seed)
 
 
 def _motions(mechanism: Mechanism, count: int, random: Random) -> dict[str, list[Row]]:
-    """Positions, velocities, accelerations, forces and right-hand sides, state by state."""
+    """Return positions, velocities, accelerations, forces and right-hand sides, state by state."""
     rows: dict[str, list[Row]] = {name: [] for name in ("q", "v", "a", "tau", "b")}
     for _ in range(count):
         rows["q"].append(_positions(mechanism, random))
         for name, span in (("v", _RATE), ("a", _RATE), ("tau", _FORCE), ("b", _RATE)):
-            rows[name].append([_between(random, *span) for _ in range(mechanism.nv)])
+            rows[name].append([_draw_on_grid(random, *span) for _ in range(mechanism.nv)])
     return rows
 
 
-def _goals(mechanism: Mechanism, q: Sequence[Row], seed: int) -> list[Row]:
-    """Positions to go to from q, every fourth one q itself, drawn apart from all else."""
+def _target_positions(mechanism: Mechanism, q: Sequence[Row], seed: int) -> list[Row]:
+    """Return target positions; every fourth one equals q. They have their own random stream."""
     random = Random(f"q_next/{seed}/{mechanism.nv}/{len(q)}")
-    return [here if k % 4 == 3 else _positions(mechanism, random) for k, here in enumerate(q)]
+    return [start if k % 4 == 3 else _positions(mechanism, random) for k, start in enumerate(q)]
 
 
 def _inertial_parameters(mechanism: Mechanism, count: int, seed: int) -> Array:
-    """Ten numbers a body (count, 10·NB), drawn apart from all else."""
+    """Return ten numbers for each body (count, 10·NB), from their own random stream."""
     size = 10 * len(mechanism.bodies)
     random = Random(f"pi/{seed}/{len(mechanism.bodies)}/{count}")
-    return _exact([[_between(random, *_RATE) for _ in range(size)] for _ in range(count)])
-
-
-def draw_besides(
-    shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0
-) -> dict[str, Array]:
-    """Changes and weights for derivatives by name, (count, *shape) each: numbers like velocities, drawn apart from all else.
-
-    Which contacts are `active` is told by patterns instead: at the first state all, at the second none, then some. The `gains`
-    of a loop pull it together.
-    """
-    found = {}
-    for name, shape in shapes.items():
-        if name == "active":
-            found[name] = _patterns(count, *shape)
-            continue
-        random = Random(f"{name}/{seed}/{shape}/{count}")
-        out = np.empty(count * prod(shape), dtype=object)
-        for i in range(len(out)):
-            out[i] = _between(random, *(_GAINS[i % len(_GAINS)] if name == "gains" else _RATE))
-        found[name] = out.reshape(count, *shape)
-    return found
-
-
-def _patterns(count: int, contacts: int) -> Array:
-    """0 and 1 (count, contacts): all ones, all zeros, then the binary numbers from 1 on."""
-    found = [2**contacts - 1, 0, *(1 + k % (2**contacts - 1) for k in range(count))]
-    return _exact(
-        [[Fraction(one >> place & 1) for place in range(contacts)] for one in found[:count]]
+    return _fraction_array(
+        [[_draw_on_grid(random, *_RATE) for _ in range(size)] for _ in range(count)]
     )
 
 
-def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
-    """On the grid."""
+def draw_derivative_arguments(
+    shapes: Mapping[str, tuple[int, ...]], count: int, seed: int = 0
+) -> dict[str, Array]:
+    """Return changes and weights for derivatives by name, (count, *shape) each, each name with its
+    own random stream.
+
+    The values have the range of velocities. Two names differ: `active` holds contact patterns (all,
+    none, then some contacts), and `gains` are positive, so that they pull a closed loop together.
+    """
+    arguments = {}
+    for name, shape in shapes.items():
+        if name == "active":
+            arguments[name] = _contact_patterns(count, *shape)
+            continue
+        random = Random(f"{name}/{seed}/{shape}/{count}")
+        values = np.empty(count * prod(shape), dtype=object)
+        for i in range(len(values)):
+            values[i] = _draw_on_grid(
+                random, *(_GAINS[i % len(_GAINS)] if name == "gains" else _RATE)
+            )
+        arguments[name] = values.reshape(count, *shape)
+    return arguments
+
+
+def _contact_patterns(count: int, contacts: int) -> Array:
+    """Return 0 and 1 (count, contacts): all ones, all zeros, then the binary numbers from 1 on."""
+    numbers = [2**contacts - 1, 0, *(1 + k % (2**contacts - 1) for k in range(count))]
+    return _fraction_array(
+        [[Fraction(number >> bit & 1) for bit in range(contacts)] for number in numbers[:count]]
+    )
+
+
+def _draw_on_grid(random: Random, low: Fraction, high: Fraction) -> Fraction:
+    """Return a random multiple of 1/GRID between two numbers, or the rounded `low` if none lies
+    between.
+    """
     first, last = _grid_lines(low, high)
     return (
         Fraction(random.randint(first, last), GRID)
@@ -136,30 +157,36 @@ def _between(random: Random, low: Fraction, high: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1 << 10)
 def _grid_lines(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """The first and the last line of the grid between two numbers."""
+    """Return the first and the last multiple of 1/GRID between two numbers, times GRID."""
     return ceil(low * GRID), floor(high * GRID)
 
 
 def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
-    found = []
+    """Return random coordinates of all joints that follow no other joint."""
+    coordinates = []
     for joint, follows, limits in zip(
         mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
     ):
         if follows is not None:
             continue
         if joint.type.nq == 1:
-            found.append(_position(joint, limits, random))
+            coordinates.append(_position(joint, limits, random))
             continue
-        drawn = [
-            _between(random, *coordinate.usual) for coordinate in joint.type.positions
-        ]  # no limits of one of several
+        entries = [
+            _draw_on_grid(random, *coordinate.usual) for coordinate in joint.type.positions
+        ]  # limits are declared for joints of one coordinate only
         if (first := joint.type.quaternion) is not None:
-            drawn[first : first + 4] = _unit(drawn[first : first + 3], drawn[first + 3] > 0)
-        found += drawn
-    return found
+            entries[first : first + 4] = _unit_quaternion(
+                entries[first : first + 3], entries[first + 3] > 0
+            )
+        coordinates += entries
+    return coordinates
 
 
 def _position(joint: Joint, limits: Limits, random: Random) -> Fraction:
+    """Return a random coordinate of a joint with one coordinate, within its limits if these are
+    usable.
+    """
     low, high = limits.lower, limits.upper
     default = joint.type.positions[0].usual
     if (
@@ -168,26 +195,26 @@ def _position(joint: Joint, limits: Limits, random: Random) -> Fraction:
         or high is None
         or not low < high
     ):
-        return _between(random, *default)
+        return _draw_on_grid(random, *default)
     return (
-        _between(random, max(low, 4 * default[0]), min(high, 4 * default[1]))
+        _draw_on_grid(random, max(low, 4 * default[0]), min(high, 4 * default[1]))
         if low < 4 * default[1] and high > 4 * default[0]
-        else _between(random, *default)
+        else _draw_on_grid(random, *default)
     )
 
 
-def _steps(count: int, seed: int) -> Array:
-    """Time steps (count,), drawn apart from all else."""
+def _time_steps(count: int, seed: int) -> Array:
+    """Return time steps (count,), from their own random stream."""
     random = Random(f"dt/{seed}/{count}")
-    out = np.empty(count, dtype=object)
+    steps = np.empty(count, dtype=object)
     for i in range(count):
         low, high = _STEPS[i % len(_STEPS)]
-        out[i] = Fraction(random.randint(low, high), GRID)
-    return out
+        steps[i] = Fraction(random.randint(low, high), GRID)
+    return steps
 
 
-def _unit(u: list[Fraction], positive: bool) -> list[Fraction]:
-    """A rational point of the unit sphere, seen from its pole at (3/2) u: a quaternion x y z w."""
+def _unit_quaternion(u: list[Fraction], positive: bool) -> list[Fraction]:
+    """Return a rational unit quaternion x y z w: the stereographic image of (3/2) u."""
     u = [Fraction(3, 2) * x for x in u]
     square = sum((x * x for x in u), Fraction(0))
     w = (1 - square) / (1 + square)
@@ -195,7 +222,10 @@ def _unit(u: list[Fraction], positive: bool) -> list[Fraction]:
 
 
 def draw_load(random: Random) -> list[Fraction]:
-    """Ten numbers of six equal point masses, rounded to the grid and padded to stay a real body."""
+    """Return the ten inertial numbers of six equal point masses, rounded to the grid.
+
+    A small diagonal is added to the moments, so that the rounded load stays a physical body.
+    """
     points = [[Fraction(random.randint(-100, 100), GRID) for _ in range(3)] for _ in range(6)]
     mass = Fraction(random.randint(512, 2048), GRID)
     centre = [Fraction(round(sum(p[i] for p in points) / 6 * GRID), GRID) for i in range(3)]
@@ -215,37 +245,44 @@ def draw_load(random: Random) -> list[Fraction]:
     return [mass, *centre, *(Fraction(round(m * GRID), GRID) for m in padded)]
 
 
-def _exact(rows: list[list[Fraction]]) -> Array:
-    out = np.empty((len(rows), len(rows[0])), dtype=object)
+def _fraction_array(rows: list[list[Fraction]]) -> Array:
+    """Return rows of Fractions as an object array."""
+    array = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
-        out[i] = row
-    return out
+        array[i] = row
+    return array
 
 
 # -- special states --
 
 SMALL = ((20, 50), (0, 1000))
-"""Exponents of two that small turns are drawn from, in turn: those that slopes of quotients lose most digits at, and
-any."""
+"""Exponents of two from which small rotations are drawn: [20, 50], where the slopes of quotients
+lose most digits, then any.
+"""
 NEAR = (8, 17)
-"""Exponents of two that a turn is from half a turn or a whole one; a float still tells on which side of half a turn it is."""
+"""Exponents of two of the distance from a half or full turn. A float still tells the side of the
+half turn.
+"""
 FINE = 2**20
-"""Turns near half a turn are multiples of 1/FINE rad, which a float holds."""
+"""Rotations near half a turn are multiples of 1/FINE rad, which are exact in a float."""
 PI = Fraction(355, 113)
 AXES = ((2, 3, 6), (-6, 2, 3), (3, 6, -2), (2, -3, 6))
-"""Axes of turns, of length 7."""
+"""Axes of rotation, of length 7."""
 
 
-def place_special(
+def insert_special_states(
     mechanism: Mechanism, seed: int, rows: Mapping[str, Sequence[Row]], dt: Row
 ) -> None:
-    """Put special turns into the drawn `rows` of q, v and q_next and into dt, in place.
+    """Write special rotations into the drawn `rows` of q, v and q_next and into dt, in place.
 
-    The maps of a joint that turns freely are series in its turn, and the way back jumps at half a turn. States that are drawn
-    evenly meet neither place, and would not show the digits that a formula loses there. All other functions are smooth on the
-    scale of what is drawn: their states are left as they are. Of four states the second turns little and the third by about half
-    a turn or a whole one. Where a joint turns little it starts without a turn, so that q and q_next hold the little one in every
-    real type.
+    The maps of a joint without an axis are series in its rotation angle, and their inverse jumps at
+    half a turn. Evenly drawn states come near neither point, and would not show the digits that a
+    formula loses there. All other functions are smooth on the scale of the drawn values, so their
+    states stay.
+
+    Of four states, the second rotates little and the third by about half a turn or a full turn.
+    Where a joint rotates little, it starts unrotated, so that q and q_next represent the small
+    rotation in every real type.
     """
     q, v, q_next, count = rows["q"], rows["v"], rows["q_next"], len(dt)
     random = Random(f"special/{seed}/{mechanism.nv}/{count}")
@@ -253,71 +290,86 @@ def place_special(
     free = [entry for entry in joints if entry[0].type.along is not None]
     for k in range(1, count, 4) if free else ():
         small = Fraction(1, 2 ** random.randint(*SMALL[k // 4 % 2]))
-        for joint, of_q, of_v in free:
-            v[k][of_v] = _with_turn(
-                joint, v[k][of_v], [small * x for x in _turn(joint, v[k][of_v])]
+        for joint, q_slice, v_slice in free:
+            v[k][v_slice] = _with_angular_entries(
+                joint, v[k][v_slice], [small * x for x in _angular_entries(joint, v[k][v_slice])]
             )
-            q[k][of_q] = _unturned(joint, q[k][of_q])
-            q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], small / 4, random)
+            q[k][q_slice] = _without_rotation(joint, q[k][q_slice])
+            q_next[k][q_slice] = _rotated(
+                joint, q[k][q_slice], q_next[k][q_slice], small / 4, random
+            )
     for k in range(2, count, 4) if free else ():
-        dt[k], halves = Fraction(1), 1 + k // 4 % 2
-        for joint, of_q, of_v in free:
-            axis = random.choice(AXES)[-len(_turn(joint, v[k][of_v])) :]
-            rate = (halves * PI + _beside(random)) / (7 if len(axis) == 3 else abs(axis[0]))
-            v[k][of_v] = _with_turn(
-                joint, v[k][of_v], [Fraction(round(rate * x * FINE), FINE) for x in axis]
+        dt[k], half_turns = Fraction(1), 1 + k // 4 % 2
+        for joint, q_slice, v_slice in free:
+            axis = random.choice(AXES)[-len(_angular_entries(joint, v[k][v_slice])) :]
+            rate = (half_turns * PI + _small_offset(random)) / (
+                7 if len(axis) == 3 else abs(axis[0])
             )
-            tangent = 1 + _beside(random) if halves == 1 else 1 / _beside(random)
-            q_next[k][of_q] = _turned(joint, q[k][of_q], q_next[k][of_q], tangent, random)
+            v[k][v_slice] = _with_angular_entries(
+                joint, v[k][v_slice], [Fraction(round(rate * x * FINE), FINE) for x in axis]
+            )
+            tangent = 1 + _small_offset(random) if half_turns == 1 else 1 / _small_offset(random)
+            q_next[k][q_slice] = _rotated(joint, q[k][q_slice], q_next[k][q_slice], tangent, random)
 
 
-def _beside(random: Random) -> Fraction:
-    """± a power of two that is small, and not smaller than the round-off of a float."""
+def _small_offset(random: Random) -> Fraction:
+    """Return ± a power of two that is small, but not below the round-off of a float."""
     return random.choice((1, -1)) * Fraction(1, 2 ** random.randint(*NEAR))
 
 
-def _turn(joint: Joint, v: Row) -> Row:
-    """The angular entries of a joint's velocity."""
-    return [x for x, one in zip(v, joint.type.velocities, strict=True) if one.unit == "rad"]
-
-
-def _with_turn(joint: Joint, v: Row, turn: Row) -> Row:
-    """The velocity with these angular entries."""
-    left = iter(turn)
+def _angular_entries(joint: Joint, v: Row) -> Row:
+    """Return the angular entries of a joint's velocity."""
     return [
-        next(left) if one.unit == "rad" else x
-        for x, one in zip(v, joint.type.velocities, strict=True)
+        x
+        for x, coordinate in zip(v, joint.type.velocities, strict=True)
+        if coordinate.unit == "rad"
     ]
 
 
-def _unturned(joint: Joint, q: Row) -> Row:
-    """The coordinates without a turn."""
+def _with_angular_entries(joint: Joint, v: Row, angular: Row) -> Row:
+    """Return the velocity with its angular entries replaced by `angular`."""
+    remaining = iter(angular)
+    return [
+        next(remaining) if coordinate.unit == "rad" else x
+        for x, coordinate in zip(v, joint.type.velocities, strict=True)
+    ]
+
+
+def _without_rotation(joint: Joint, q: Row) -> Row:
+    """Return the coordinates without rotation: translations stay, rotations become neutral."""
     entries = zip(q, joint.type.positions, joint.type.neutral, strict=True)
-    return [x if one.unit == "m" else neutral for x, one, neutral in entries]
+    return [x if coordinate.unit == "m" else neutral for x, coordinate, neutral in entries]
 
 
-def _turned(joint: Joint, q: Row, goal: Row, tangent: Fraction, random: Random) -> Row:
-    """`goal` with the turn of q and then one whose quarter has this tangent. A whole turn has none: it is large nearby."""
+def _rotated(joint: Joint, q: Row, goal: Row, tangent: Fraction, random: Random) -> Row:
+    """Return `goal` with the rotation of q followed by a rotation whose quarter angle has this
+    tangent.
+
+    A full turn corresponds to an infinite tangent, so near a full turn the tangent is large.
+    """
     if (first := joint.type.quaternion) is None:
         angle = _angle(tangent)
         return [
-            x if one.unit == "m" else here + angle
-            for x, here, one in zip(goal, q, joint.type.positions, strict=True)
+            x if coordinate.unit == "m" else start + angle
+            for x, start, coordinate in zip(goal, q, joint.type.positions, strict=True)
         ]
     sine, cosine = 2 * tangent / (1 + tangent**2), (1 - tangent**2) / (1 + tangent**2)
     a, b, c = (sine * Fraction(x, 7) for x in random.choice(AXES))
     x, y, z, w = q[first : first + 4]
-    turned = [
+    rotated = [
         x * cosine + w * a + y * c - z * b,
         y * cosine + w * b + z * a - x * c,
         z * cosine + w * c + x * b - y * a,
         w * cosine - x * a - y * b - z * c,
     ]
-    return [*goal[:first], *turned, *goal[first + 4 :]]
+    return [*goal[:first], *rotated, *goal[first + 4 :]]
 
 
 def _angle(tangent: Fraction) -> Fraction:
-    """Four times the angle of a tangent that is about zero, one or infinite: of large angles a multiple of 1/FINE."""
+    """Return four times the arctangent, for tangents near zero, one or infinity.
+
+    Large angles are rounded to a multiple of 1/FINE.
+    """
     if abs(tangent) < Fraction(1, 2):
         return 4 * tangent
     angle = PI + 2 * (tangent - 1) if abs(tangent) < 2 else 2 * PI - 4 / tangent

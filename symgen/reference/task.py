@@ -1,7 +1,8 @@
-"""The reference's answers for the rows of a task: Λ and J̄ by general linear solves, and which rows a robot can have at all.
+"""Reference results for task rows: Λ and J̄ by general linear solves, and the rows that are
+independent.
 
-Rows of the frame's Jacobian are numbered as `symgen.vocabulary.arrays.TASK_ROWS` names them.
-Arrays are as `symgen.reference.mechanics` has them.
+Rows of the frame's Jacobian are numbered as in `symgen.vocabulary.arrays.TASK_ROWS`. Arrays are as
+in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from symgen.reference.states import draw_states
 
 DIGITS, STATES, SEED = 80, 3, 77
 NOTHING = 1e-30
-"""Of what a row's product with itself was: what the rows before it leave over of it is nothing then."""
+"""A row depends on the rows before it if the remainder's square is below this fraction of the row's
+square.
+"""
 
 
 def operational_inertia(reference: Any, q: Array, payload: Array | None = None) -> Array:
-    """Λ (..., k, k) of the frame, for the reference's task rows."""
+    """Return Λ (..., k, k) of the frame, for the reference's task rows."""
     rows = list(reference.task_rows)
     with reference.scalars.working():
         inverse = reference.operational_inertia_inverse(q, payload)[..., rows, :][..., rows]
@@ -31,54 +34,60 @@ def operational_inertia(reference: Any, q: Array, payload: Array | None = None) 
 
 
 def dynamically_consistent_inverse(reference: Any, q: Array, payload: Array | None = None) -> Array:
-    """J̄ = M⁻¹ Jᵀ Λ (..., NV, k)."""
+    """Return J̄ = M⁻¹ Jᵀ Λ (..., NV, k)."""
     with reference.scalars.working():
-        mass, turned = (
+        mass, J_transposed = (
             reference.mass_matrix(q, payload),
             transposed(reference.jacobian(q)[..., list(reference.task_rows), :]),
         )
-        moved = reference.scalars.solve(
-            mass, np.broadcast_to(turned, (*mass.shape[:-1], turned.shape[-1]))
+        M_inverse_J_transposed = reference.scalars.solve(
+            mass, np.broadcast_to(J_transposed, (*mass.shape[:-1], J_transposed.shape[-1]))
         )
         return np.asarray(
-            reference.scalars.product(moved, operational_inertia(reference, q, payload))
+            reference.scalars.product(
+                M_inverse_J_transposed, operational_inertia(reference, q, payload)
+            )
         )
 
 
-def independent(
+def independent_rows(
     reference: Callable[[Scalars], Any], mechanism: Mechanism, rows: Sequence[int]
 ) -> tuple[int, ...]:
-    """Those of `rows` that are independent of the ones before them, at the state of a few where they are most.
+    """Return the `rows` that are independent of the rows before them, at the random state with the
+    highest rank.
 
-    `reference` gives that of the mechanism and frame over scalars.
+    `reference` builds the Reference of the mechanism and frame over the scalars that it is called
+    with.
     """
-    made = reference(arb(DIGITS))
-    drawn = made.scalars.array(draw_states(mechanism, STATES, SEED)["q"])
-    with made.scalars.working():
-        found = [_independent(one, rows) for one in made.jacobian(drawn)]
-    return max(found, key=len)
+    exact = reference(arb(DIGITS))
+    q = exact.scalars.array(draw_states(mechanism, STATES, SEED)["q"])
+    with exact.scalars.working():
+        candidates = [_gram_schmidt_rows(J, rows) for J in exact.jacobian(q)]
+    return max(candidates, key=len)
 
 
-def _independent(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
-    """By Gram and Schmidt."""
+def _gram_schmidt_rows(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
+    """Return the independent rows of one Jacobian by Gram-Schmidt orthogonalization."""
     kept: list[int] = []
-    ways: list[Array] = []
+    basis: list[Array] = []
     for row in rows:
-        way, size = J[row], (J[row] * J[row]).sum()
-        for other in ways:
-            way = way - other * ((way * other).sum() / (other * other).sum())
-        if abs((way * way).sum()) > NOTHING * (abs(size) + NOTHING):
+        remainder, square = J[row], (J[row] * J[row]).sum()
+        for direction in basis:
+            remainder = remainder - direction * (
+                (remainder * direction).sum() / (direction * direction).sum()
+            )
+        if abs((remainder * remainder).sum()) > NOTHING * (abs(square) + NOTHING):
             kept.append(row)
-            ways.append(way)
+            basis.append(remainder)
     return tuple(kept)
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {
-    "operational_inertia": lambda reference, **given: {
-        "Lambda": operational_inertia(reference, **given)
+    "operational_inertia": lambda reference, **arguments: {
+        "Lambda": operational_inertia(reference, **arguments)
     },
-    "dynamically_consistent_inverse": lambda reference, **given: {
-        "Jbar": dynamically_consistent_inverse(reference, **given)
+    "dynamically_consistent_inverse": lambda reference, **arguments: {
+        "Jbar": dynamically_consistent_inverse(reference, **arguments)
     },
 }
 """One oracle per function: (reference, arguments by name) → results by name."""

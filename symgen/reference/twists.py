@@ -1,7 +1,9 @@
-"""A frame's Jacobian and J̇ v by another convention: in its own axes, at the base's origin, the linear part first.
+"""Conventions of a frame's Jacobian and of J̇ v: its axes, its reference point and the order of its
+parts.
 
-From the axes of the base at the frame's origin, where the twist is (ω, ṗ), to Rᵀ(ω, ṗ) ("local"), and to (ω, ṗ + p × ω), the
-velocity of what passes the base's origin ("world"). Arrays are as `symgen.reference.mechanics` has them.
+The starting form is in base axes at the frame's origin, where the twist is (ω, ṗ). "local" is Rᵀ(ω,
+ṗ). "world" is (ω, ṗ + p × ω), the velocity of the point that passes the base's origin. Arrays are
+as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -9,14 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.arrays import axial, cross, skewed, times, transposed
-from symgen.reference.forces import acceleration
+from symgen.reference.forces import frame_acceleration
 from symgen.reference.motion import Placement
 from symgen.reference.precision import Array
 from symgen.vocabulary.arrays import Convention
 
 
-def stated(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
-    """J (..., 6, NV), given in the axes of the base at the origin (..., 3) of a frame whose axes are `turn` (..., 3, 3)."""
+def convert_jacobian(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
+    """Return J (..., 6, NV) in a convention, from `jacobian` in base axes at the frame's origin.
+
+    The frame has its origin at `origin` (..., 3) and the axes `turn` (..., 3, 3).
+    """
     angular, linear = jacobian[..., :3, :], jacobian[..., 3:, :]
     if convention.frame == "local":
         angular, linear = transposed(turn) @ angular, transposed(turn) @ linear
@@ -27,8 +32,10 @@ def stated(convention: Convention, turn: Array, origin: Array, jacobian: Array) 
     )
 
 
-def aligned(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
-    """Back from what `stated` gives to the axes of the base at the frame's origin, the angular part first."""
+def to_base_axes(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
+    """Return J in base axes at the frame's origin, angular part first: the inverse of
+    `convert_jacobian`.
+    """
     halves = jacobian[..., :3, :], jacobian[..., 3:, :]
     angular, linear = halves if convention.order == "angular" else halves[::-1]
     if convention.frame == "local":
@@ -38,11 +45,17 @@ def aligned(convention: Convention, turn: Array, origin: Array, jacobian: Array)
     return np.concatenate([angular, linear], axis=-2)
 
 
-def stated_rate(convention: Convention, placed: Placement) -> Array:
-    """d/dt of the twist (..., 6) of a frame, whose pose is a power series along a motion."""
+def twist_rate(convention: Convention, placed: Placement) -> Array:
+    """Return d/dt (..., 6) of a frame's twist in a convention, from the power series of its pose
+    along a motion.
+    """
     (r0, r1, _), (p0, p1, _) = placed
-    both = acceleration(placed)
-    angular, linear, omega = both[..., :3], both[..., 3:], axial(r1 @ transposed(r0))
+    acceleration = frame_acceleration(placed)
+    angular, linear, omega = (
+        acceleration[..., :3],
+        acceleration[..., 3:],
+        axial(r1 @ transposed(r0)),
+    )
     if convention.frame == "local":
         angular, linear = (
             times(transposed(r0), angular),

@@ -11,13 +11,13 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.reference.adaptive_precision import answers
+from symgen.reference.adaptive_precision import evaluate_adaptively
 from symgen.reference.assembling import APART, assemble, closed_states, open_states
-from symgen.reference.base import base
+from symgen.reference.base import base_parameter_map
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Attachments
 from symgen.reference.precision import FLOAT, Array, arb
-from symgen.reference.states import draw_besides, draw_states
+from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.support.errors import RequestError
 from symgen.verification.adjusted import Given, broadcast
 from symgen.vocabulary.arrays import ALL_ROWS, USUAL
@@ -155,7 +155,7 @@ class ExactAnswers:
             **count,
             NK=len(self.rough.task_rows),
             NT=len(self.rough.contacts),
-            NR=len(base(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
+            NR=len(base_parameter_map(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
             **self._of_loops(FUNCTIONS[function]),
         )
         if (
@@ -171,7 +171,7 @@ class ExactAnswers:
                 array.name
             )  # results of one name may have two shapes, as the C of two functions
             if known is None or (array.name not in self.given and known.shape[1:] != shape):
-                self._take(draw_besides({array.name: shape}, self.count, self.seed))
+                self._take(draw_derivative_arguments({array.name: shape}, self.count, self.seed))
 
     def _closed(self) -> tuple[Array, Array]:
         """Positions on the loops, and velocities that they allow; any where there are none."""
@@ -213,7 +213,7 @@ class ExactAnswers:
                 else whole
             )
         if function not in self._known:
-            self._known[function] = answers(
+            self._known[function] = evaluate_adaptively(
                 self.reference, self.working, function, self.reference_arguments(function), KNOWN
             )
         return self._known[function]

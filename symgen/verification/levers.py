@@ -35,7 +35,7 @@ def felt(motion: Motion, body: int, far: Array) -> tuple[Array, Array]:
     """
     support = motion.supports[body]
     turns, levers = np.zeros(len(support)), np.zeros((len(far), len(support)))
-    for place, joint in enumerate(motion.ways[body]):
+    for place, joint in enumerate(motion.paths[body]):
         for k, turning, sliding in own_rates(motion, joint):
             turns[support.index(k)] += turning
             levers[:, support.index(k)] += turning * far[:, place] + sliding
@@ -44,16 +44,17 @@ def felt(motion: Motion, body: int, far: Array) -> tuple[Array, Array]:
 
 def followed(motion: Motion, q: Array) -> float:
     """How far (rad) joints that follow others are turned at q (count, NQ), the most over states and ways out; else 0."""
-    turned = [np.zeros(len(q)) for _ in motion.ways]
+    turned = [np.zeros(len(q)) for _ in motion.paths]
     for body, follows in enumerate(motion.mechanism.follows):
         if follows is not None:
             turned[body] = (
-                np.abs(motion.coordinates(body, q)[:, 0]) * _rates(motion.mechanism, body, 0)[0]
+                np.abs(motion.joint_coordinates(body, q)[:, 0])
+                * _rates(motion.mechanism, body, 0)[0]
             )
     return float(
         max(
             sum((turned[one] for one in way), np.zeros(len(q))).max(initial=0.0)
-            for way in motion.ways
+            for way in motion.paths
         )
     )
 

@@ -22,7 +22,11 @@ from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.pipeline import segment_lengths
 from symgen.reference.articulated import Articulated
-from symgen.reference.long import caused, inverse_dynamics, operational_inertia_inverse
+from symgen.reference.long import (
+    forward_dynamics_results,
+    inverse_dynamics,
+    operational_inertia_inverse,
+)
 from symgen.reference.mechanics import Reference
 from symgen.reference.midpoint_numbers import points
 from symgen.reference.motion import Motion
@@ -104,7 +108,7 @@ class LongTruth:
     @cached_property
     def caused(self) -> dict[str, Array]:
         """What the states' forces cause."""
-        return caused(
+        return forward_dynamics_results(
             self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau"))
         )
 

@@ -25,7 +25,7 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.reference.precision import Array
-from symgen.reference.states import draw_besides, draw_states
+from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import TextOptions
@@ -168,7 +168,8 @@ def _generated(random: Random, path: Path) -> Folder | None:
     for program in programs.values():
         missing = {port.name: port.shape for port in program.inputs if port.name not in states}
         states |= {
-            key: values.astype(float) for key, values in draw_besides(missing, STATES).items()
+            key: values.astype(float)
+            for key, values in draw_derivative_arguments(missing, STATES).items()
         }
     return Folder(path, "arm", made, programs, what, states)
 

@@ -91,7 +91,7 @@ def exact_pivots(mechanism: Mechanism, q: Array) -> Array:
     """(count, NV), by the reference's recursion."""
     found = np.empty((len(q), mechanism.nv))
     for felt in pivots(Reference(mechanism, FLOAT), q):
-        found[:, felt.dof] = felt.free
+        found[:, felt.dof] = felt.articulated
     return found
 
 

@@ -392,21 +392,24 @@ second = { link = "base" }
     [
         (
             lambda: symgen.load("four_bar", independent="crank_joint,rocker_joint"),
-            "2 velocities are declared to be independent, and the loops leave 1 free, on which all others must hang; name one of "
+            "2 velocities are declared independent, and the closed loops have 1 independent; name one of "
             "crank_joint, coupler_joint, rocker_joint",
         ),
-        (lambda: symgen.load(SIDE_BY_SIDE), "1 velocity is .* leave 1 free, .*; name free_joint$"),
+        (
+            lambda: symgen.load(SIDE_BY_SIDE),
+            "1 velocity is .* have 1 independent; name free_joint$",
+        ),
         (
             lambda: seven(independent=5),
-            "5 velocities are .* leave 6 free, .*; name trunk_joint, left0_joint, .*, right0_joint",
+            "5 velocities are .* have 6 independent; name trunk_joint, left0_joint, .*, right0_joint",
         ),
         (
             lambda: seven(independent=7),
-            "7 velocities are .* leave 6 free, .*; name trunk_joint, left0_joint",
+            "7 velocities are .* have 6 independent; name trunk_joint, left0_joint",
         ),
         (
             lambda: replace(seven(), independent=(*(joint.name for joint in seven().joints[1:]),)),
-            "6 velocities are .* leave 6 free, .*; name trunk_joint, ",
+            "6 velocities are .* have 6 independent; name trunk_joint, ",
         ),
     ],
 )
@@ -422,8 +425,8 @@ def test_drives_that_cannot_move_every_freedom_are_refused_with_what_is_missing(
     mechanism = seven(actuated=5)
     with pytest.raises(
         RequestError,
-        match="of 'arms' 5 velocities are actuated, which cannot move all 6 that the loops leave "
-        r"free; name (\w+) as well, with --actuated or in the description",
+        match="'arms': 5 velocities are actuated, which cannot move all 6 degrees of freedom "
+        r"of the closed loops; name (\w+) as well, with --actuated or in the description",
     ) as caught:
         program(mechanism, INVERSE)
     more = str(caught.value).partition("name ")[2].partition(" ")[0]

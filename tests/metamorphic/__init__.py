@@ -21,7 +21,7 @@ from symgen.methods import find
 from symgen.pipeline import task
 from symgen.pipeline.build import loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
-from symgen.reference.states import draw_besides, draw_states
+from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.support.errors import MethodRefusal, SymgenError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
@@ -114,7 +114,7 @@ def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Map
         if one.name not in known
     ]
     sizes = mechanism.sizes._replace(NW=len(links.options.wrenches))
-    return draw_besides({one.name: one.sizes(sizes) for one in given}, 1, seed)
+    return draw_derivative_arguments({one.name: one.sizes(sizes) for one in given}, 1, seed)
 
 
 def compare(

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Limits, Mechanism
-from symgen.reference.base import base
+from symgen.reference.base import base_parameter_map
 from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
@@ -39,7 +39,7 @@ class Map:
     length: Fraction = ONE
     mass: Fraction = ONE
     time: Fraction = ONE
-    base: Pose = ()
+    base_parameter_map: Pose = ()
     mirrored: bool = False
     origins: bool = True
     frames: tuple[Pose, ...] = ()
@@ -144,7 +144,7 @@ class Map:
     @property
     def _base_columns(self) -> list[int]:
         """Of all inertial parameters, those whose columns stay."""
-        return base(Motion(self.old))[0]
+        return base_parameter_map(Motion(self.old))[0]
 
     def _links(
         self, x: Array, scalars: Scalars, power: Fraction, columns: list[int] | None = None

@@ -14,7 +14,7 @@ Patch = pytest.MonkeyPatch
 
 def slopes_of_the_base(patch: Patch) -> None:
     """What floats is moved along the axes of the base, and not along those of the body."""
-    was = jets.moved
+    was = jets.displaced_argument
 
     def moved(motion: jets.Motion, name: str, given: Array, ways: Array) -> Array:
         found = was(motion, name, given, ways)
@@ -25,16 +25,16 @@ def slopes_of_the_base(patch: Patch) -> None:
                 )
         return found
 
-    patch.setattr(jets, "moved", moved)
-    patch.setattr(differentials, "moved", moved)
+    patch.setattr(jets, "displaced_argument", moved)
+    patch.setattr(differentials, "displaced_argument", moved)
 
 
 def first_result_alone(patch: Patch) -> None:
     """Of several results the weights of the first count."""
-    was = differentials._weighed
+    was = differentials._weighted_slopes
     patch.setattr(
         differentials,
-        "_weighed",
+        "_weighted_slopes",
         lambda blocks, arguments: was(
             {x: dict([next(iter(block.items()))]) for x, block in blocks.items()}, arguments
         ),
@@ -43,17 +43,17 @@ def first_result_alone(patch: Patch) -> None:
 
 def half_a_hessian(patch: Patch) -> None:
     """Second derivatives are the coefficients of the power series, without their factor."""
-    was = differentials._bent
+    was = differentials._gradient_changes
     patch.setattr(
         differentials,
-        "_bent",
+        "_gradient_changes",
         lambda *told: {name: values / 2 for name, values in was(*told).items()},
     )
 
 
 def _also(patch: Patch, more: Callable[[Mapping[str, Array]], Array]) -> None:
     """What forces change by along a change of the arguments, and something besides."""
-    was = differentials._along
+    was = differentials._directional
 
     def along(
         reference: object, function: str, by: object, given: object, arguments: Mapping[str, Array]
@@ -63,7 +63,7 @@ def _also(patch: Patch, more: Callable[[Mapping[str, Array]], Array]) -> None:
             for name, values in was(reference, function, by, given, arguments).items()
         }
 
-    patch.setattr(differentials, "_along", along)
+    patch.setattr(differentials, "_directional", along)
 
 
 def springs(patch: Patch) -> None:
@@ -87,7 +87,7 @@ def counts_rounds(patch: Patch) -> None:
 
 def slopes_without_the_load(patch: Patch) -> None:
     """The load is forgotten on the way from inverse dynamics to its derivatives."""
-    was = differentials._along
+    was = differentials._directional
 
     def along(
         reference: mechanics.Reference,
@@ -101,7 +101,7 @@ def slopes_without_the_load(patch: Patch) -> None:
         }
         return was(reference, function, by, lighter, arguments)
 
-    patch.setattr(differentials, "_along", along)
+    patch.setattr(differentials, "_directional", along)
 
 
 OF_SLOPES: tuple[tuple[Callable[[Patch], None], str, str, str], ...] = (

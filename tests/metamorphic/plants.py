@@ -290,19 +290,21 @@ def levers_from_the_origin(patch: Patch) -> None:
 
 def no_gyroscope(patch: Patch) -> None:
     """ω × I ω is left out."""
-    was = forces.d_alembert
+    was = forces.d_alembert_wrench
 
     def without(part: object, placed: object, gravity: object) -> object:
         (r0, r1, r2), _ = placed
         centre, _, force = was(part, placed, gravity)
         return (
             centre,
-            forces.times(r0 @ part.inertia @ forces.transposed(r0), forces.spin_rate((r0, r1, r2))),
+            forces.times(
+                r0 @ part.inertia @ forces.transposed(r0), forces.angular_acceleration((r0, r1, r2))
+            ),
             force,
         )
 
-    patch.setattr(mechanics, "d_alembert", without)
-    patch.setattr(forces, "d_alembert", without)
+    patch.setattr(mechanics, "d_alembert_wrench", without)
+    patch.setattr(forces, "d_alembert_wrench", without)
 
 
 def rubs(patch: Patch) -> None:
@@ -341,15 +343,15 @@ def twice_the_gradient(patch: Patch) -> None:
 
 def half_an_acceleration(patch: Patch) -> None:
     """ω̇ and v̇ are the coefficients of the power series, without their factor."""
-    was = forces.acceleration
-    patch.setattr(mechanics, "acceleration", lambda placed: was(placed) / 2)
+    was = forces.frame_acceleration
+    patch.setattr(mechanics, "frame_acceleration", lambda placed: was(placed) / 2)
 
 
 def payload_about_its_centre(patch: Patch) -> None:
     """The run-time payload's moments are taken to be about its centre."""
     was = motion.Motion.parts
 
-    def parts(self: motion.Motion, payload: object = None) -> list[motion.Carried]:
+    def parts(self: motion.Motion, payload: object = None) -> list[motion.BodyPart]:
         found = was(self, payload)
         if payload is None or len(found) == len(self.declared):
             return found
@@ -362,7 +364,7 @@ def payload_about_its_centre(patch: Patch) -> None:
 
 def wrench_in_the_base(patch: Patch) -> None:
     """The wrench is taken to stand in the axes of the base."""
-    was = motion.Motion.outside
+    was = motion.Motion.external_wrenches
 
     def outside(self: motion.Motion, placed: object, wrench: object) -> object:
         found = was(self, placed, wrench)
@@ -376,7 +378,7 @@ def wrench_in_the_base(patch: Patch) -> None:
 
 def wrenches_confused(patch: Patch) -> None:
     """The first link feels the second one's wrench, and the other way about."""
-    was = motion.Motion.outside
+    was = motion.Motion.external_wrenches
     patch.setattr(
         motion.Motion,
         "outside",
@@ -388,7 +390,7 @@ def wrenches_confused(patch: Patch) -> None:
 
 def last_wrench_alone(patch: Patch) -> None:
     """Of several wrenches one is felt."""
-    was = motion.Motion.outside
+    was = motion.Motion.external_wrenches
     patch.setattr(
         motion.Motion, "outside", lambda self, placed, wrench: was(self, placed, wrench)[-1:]
     )

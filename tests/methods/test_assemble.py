@@ -167,7 +167,8 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
     )
     swinging = replace(robot, loops=(replace(robot.loops[0], kind="revolute"),))
     with pytest.raises(
-        OutOfReach, match="close with one frame turned half round against the other; start nearer"
+        OutOfReach,
+        match="close with one frame turned by half a turn against the other; start nearer",
     ):
         symgen.assemble(swinging, [0, 0, 0, 1, 0, 0, 0])
     solver = symgen.compile(swinging, CLOSING)
@@ -319,7 +320,7 @@ def test_a_folder_tells_what_closing_showed(
         (
             "xyz = [0.75, 0, 0]",
             "xyz = [0.3, 0, 0]",
-            "close where it is singular: their rank is 1 there and 2 elsewhere",
+            "close in a singular pose: their rank is 1 there and 2 elsewhere",
         ),
     ],
 )

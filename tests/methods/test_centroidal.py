@@ -197,7 +197,7 @@ def test_energy_changes_by_the_power_of_the_joints(kind: str) -> None:
     step = 1e-5
 
     def energy(s: float) -> Array:
-        at, rate = {"q": reference.moved(q, s * v)}, v + s * a
+        at, rate = {"q": reference.displaced(q, s * v)}, v + s * a
         return np.asarray(
             reference.evaluate("kinetic_energy", {**at, "v": rate})["T"]
             + reference.evaluate("potential_energy", at)["U"]

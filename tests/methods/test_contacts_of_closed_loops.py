@@ -200,8 +200,8 @@ def test_forces_that_do_nothing_are_decided_where_loops_are_closed() -> None:
         robot("hopper"), ("front_shin", POINTS["hopper"])
     )  # two points of one link
     for points in (("link2",), ("link1", "link3")):
-        taken = contacts.solves(bennett(), points, Reference)
-        assert taken == touching.solves(bennett(), points) > 3
+        taken = contacts.solve_count(bennett(), points, Reference)
+        assert taken == touching.solve_count(bennett(), points) > 3
 
 
 def test_a_four_bar_at_rest_is_held_by_the_least_forces() -> None:
@@ -257,7 +257,7 @@ def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
         ProgramOptions(contact="link2", parameters=("*.mass", "*.centre", "*.inertia")),
     )
     programs = build.programs(made, [f"{DYNAMICS}={METHOD}"], options)
-    assert touching.solves(made, ("link2",)) < contacts.solves(
+    assert touching.solve_count(made, ("link2",)) < contacts.solve_count(
         given(made, programs, options, 0).mechanism, ("link2",), Reference
     )
     assert verify_programs(Subject(made, programs, options, states=1, compiled=False)).passed

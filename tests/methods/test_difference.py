@@ -309,7 +309,9 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
     step[::3] = step[::3] * 1e-5 + (0, 0, 0, 1)
     step[1::30, 3] = 1e-5
     step /= np.sqrt((step * step).sum(axis=-1))[:, None]
-    goal = np.array([integrate.product(one, other) for one, other in zip(q, step, strict=True)])
+    goal = np.array(
+        [integrate.quaternion_product(one, other) for one, other in zip(q, step, strict=True)]
+    )
     bound = rounding.half_angle_ratio
 
     def less(ratio: rounding.HalfAngleRatio, rows: Any, given: Any) -> Any:

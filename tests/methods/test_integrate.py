@@ -395,7 +395,7 @@ def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
 
 @pytest.mark.parametrize("change", ["half", "series", "order"])
 def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = integrate._series
+    whole = integrate._exponential_series
 
     def series(spin: Array, shift: Array, scalars: Any) -> Any:
         if change == "half":
@@ -407,7 +407,7 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
             else (turn[..., [1, 0, 2, 3]], displaced)
         )
 
-    monkeypatch.setattr(integrate, "_series", series)
+    monkeypatch.setattr(integrate, "_exponential_series", series)
     report = verify_programs(
         Subject(tree_of("free"), {"integrate": program("free")}, states=4, compiled=False)
     )
@@ -440,9 +440,9 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(
     sharp = arb(160)
     with sharp.working():
         long = integrate.exponential(sharp.array(twist), sharp.array(twist), sharp)
-    monkeypatch.setattr(integrate, "left_out", lambda scalars: Fraction(1, 2**100))
+    monkeypatch.setattr(integrate, "truncation_bound", lambda scalars: Fraction(1, 2**100))
     if not counted:
-        monkeypatch.setattr(integrate, "around", lambda radius, scalars: flint.arb(0))
+        monkeypatch.setattr(integrate, "ball_around_zero", lambda radius, scalars: flint.arb(0))
     with BALLS.working():
         short = integrate.exponential(BALLS.array(twist), BALLS.array(twist), BALLS)
     with sharp.working():

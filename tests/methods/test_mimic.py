@@ -302,13 +302,13 @@ def test_a_factor_that_is_dropped_is_seen(
     )
 
 
-@pytest.mark.parametrize("name", ["rates", "coordinates"])
+@pytest.mark.parametrize("name", ["joint_rates", "joint_coordinates"])
 def test_a_factor_that_the_reference_drops_is_seen(
     gripper: Mechanism, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def unscaled(self: Motion, index: int, x: Array) -> Array:
         follows = self.mechanism.follows[index]
-        slices = self.mechanism.q_slices if name == "coordinates" else self.mechanism.v_slices
+        slices = self.mechanism.q_slices if name == "joint_coordinates" else self.mechanism.v_slices
         return x[..., slices[index if follows is None else follows.leader]]
 
     monkeypatch.setattr(Motion, name, unscaled)

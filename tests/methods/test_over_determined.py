@@ -208,7 +208,7 @@ def test_a_pose_in_which_no_velocity_moves_the_rows_is_refused() -> None:
         + '[[loop]]\ntype = "distance"\ndistance = 1.5\n'
         'first = { link = "a", xyz = [1, 0, 0] }\nsecond = { link = "base", xyz = [-0.5, 0, 0] }\n'
     )
-    with pytest.raises(OutOfReach, match="close where it is singular: their rank is 0 there"):
+    with pytest.raises(OutOfReach, match="close in a singular pose: their rank is 0 there"):
         assembly(load(text))
 
 

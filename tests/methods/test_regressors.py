@@ -15,7 +15,7 @@ from symgen.inspection.structure import structure
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build, derive
 from symgen.pipeline.base_parameters import base_parameters
-from symgen.reference.base import base
+from symgen.reference.base import base_parameter_map
 from symgen.reference.mechanics import Reference
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -51,7 +51,7 @@ def test_every_joint_type_has_them() -> None:
 def test_there_are_as_many_as_inspection_finds(name: str, columns: int, rank: int) -> None:
     robot = symgen.load(name)
     found = base_parameters(robot)
-    assert len(found) == rank == len(base(Reference(robot))[0])
+    assert len(found) == rank == len(base_parameter_map(Reference(robot))[0])
     assert name == "panda" or structure(robot, "tau").rank == rank  # that of Panda takes seconds
     entries = Reference(robot).evaluate(Y, {key: draw(robot, 3)[key] for key in "qva"})["Y"]
     assert (np.abs(entries).max(axis=(0, 1)) > 1e-12).sum() == columns

@@ -20,7 +20,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive
 from symgen.pipeline.choose import methods_for
-from symgen.reference.adaptive_precision import _sharper
+from symgen.reference.adaptive_precision import _with_digits
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
@@ -195,7 +195,7 @@ def test_states_and_references_of_one_in_a_list_are_those_of_one() -> None:
 
 def test_a_reference_of_more_digits_speaks_of_the_same_links() -> None:
     asked = Reference(TREE, arb(40), frame=["tool", "link0"], payload="link2", wrench=FOUR)
-    found = _sharper(asked, 80)
+    found = _with_digits(asked, 80)
     assert (found.frames, found.payload, found.wrenches) == (
         asked.frames,
         asked.payload,
@@ -208,7 +208,7 @@ def test_a_reference_of_more_digits_speaks_of_the_same_links() -> None:
 def test_a_reference_of_two_refuses_what_are_not_two(wrench: Array | None) -> None:
     with pytest.raises(
         ArgumentError,
-        match="feels a wrench on 'tool', 'link0'; pass six numbers of each as `wrench`",
+        match="has an external wrench on 'tool', 'link0'; pass six numbers of each as `wrench`",
     ):
         Reference(TREE, wrench=["tool", "link0"]).bias_force(
             np.zeros(TREE.nq), np.zeros(TREE.nv), wrench=wrench

@@ -25,7 +25,7 @@ from symgen.pipeline.derive import ROW_BUDGET
 from symgen.pipeline.form import SHORT
 from symgen.pipeline.loops import recursion
 from symgen.reference.articulated import Articulated
-from symgen.reference.long import caused, inverse_dynamics
+from symgen.reference.long import forward_dynamics_results, inverse_dynamics
 from symgen.reference.mechanics import Reference
 from symgen.reference.midpoint_numbers import points
 from symgen.reference.motion import Motion
@@ -308,7 +308,7 @@ def test_inertias_through_joints_that_give_way_are_what_the_mass_matrix_says(nam
         motion = Reference(mechanism, scalars, frame=frame)
         q, v, tau, b = (scalars.array(drawn[key]) for key in ("q", "v", "tau", "b"))
         far = Articulated(motion, q)
-        found = caused(motion, far, q, v, tau)
+        found = forward_dynamics_results(motion, far, q, v, tau)
         assert np.abs(found.pop("left").astype(float)).max() < 1e-40 * max(
             1.0, np.abs(drawn["tau"].astype(float)).max()
         )

@@ -11,7 +11,7 @@ import pytest
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import jets
-from symgen.reference.jets import POSITIONS, Jet, derivatives, lifted, moved, slopes
+from symgen.reference.jets import POSITIONS, Jet, derivatives, displaced_argument, lifted, slopes
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
@@ -55,7 +55,7 @@ def quotients(function: str, arguments: dict[str, Array], name: str) -> dict[str
                     function,
                     {
                         **arguments,
-                        name: exact.moved(arguments[name], sign * way)
+                        name: exact.displaced(arguments[name], sign * way)
                         if name in POSITIONS
                         else arguments[name] + sign * way,
                     },
@@ -129,7 +129,7 @@ def test_second_derivatives_by_jets_over_jets() -> None:
     arguments = {a.name: states()[a.name] for a in FUNCTIONS["inverse_dynamics"].arguments}
     way = BALLS.array(np.linspace(-1, 1, n))
     below = lifted(exact)
-    bent = moved(below, "q", arguments["q"], np.broadcast_to(way, (1, 2, n)))
+    bent = displaced_argument(below, "q", arguments["q"], np.broadcast_to(way, (1, 2, n)))
     inner = derivatives(below, "inverse_dynamics", {**arguments, "q": bent}, ["q"])["q"]["tau"]
     found = slopes(inner, 1, below.scalars)[0]
     with BALLS.working():
@@ -137,7 +137,7 @@ def test_second_derivatives_by_jets_over_jets() -> None:
             derivatives(
                 exact,
                 "inverse_dynamics",
-                {**arguments, "q": exact.moved(arguments["q"], sign * way * STEP)},
+                {**arguments, "q": exact.displaced(arguments["q"], sign * way * STEP)},
                 ["q"],
             )["q"]["tau"]
             for sign in (1, -1)
@@ -150,7 +150,7 @@ def test_what_is_not_there_is_named() -> None:
     with pytest.raises(ArgumentError, match="gravity_force has no argument 'v'; it has q"):
         derivatives(reference(), "gravity_force", {"q": states()["q"]}, ["v"])
     with pytest.raises(ArgumentError, match="over jets"):
-        jets.moved(reference(), "q", states()["q"], states()["v"][None])
+        jets.displaced_argument(reference(), "q", states()["q"], states()["v"][None])
 
 
 def test_every_joint_type_is_among_them() -> None:
@@ -166,7 +166,7 @@ def test_jets_over_many_directions() -> None:
     arguments = {a.name: states()[a.name] for a in FUNCTIONS["kinetic_energy"].arguments}
     below = lifted(exact)
     ways = BALLS.array(np.broadcast_to(np.eye(n, dtype=int)[:, None], (n, 2, n)))
-    bent = {**arguments, "v": moved(below, "v", arguments["v"], ways)}
+    bent = {**arguments, "v": displaced_argument(below, "v", arguments["v"], ways)}
     inner = derivatives(below, "kinetic_energy", bent, ["v"])["v"]["T"]
     assert (
         off(np.moveaxis(slopes(inner, n, below.scalars), 0, -1), exact.mass_matrix(arguments["q"]))

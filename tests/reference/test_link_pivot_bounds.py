@@ -13,7 +13,7 @@ from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.reference import singularity
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
-from symgen.reference.singularity import loss, pivots
+from symgen.reference.singularity import find_rank_loss, pivots
 from symgen.reference.states import draw_states
 from tests.shared.call_counts import calls
 from tests.shared.robots_for_tests import ROBOTS, random_mechanism, robot
@@ -39,25 +39,25 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
         reference = Reference(mechanism, arb(60))
         with reference.scalars.working():
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
-            bounds = singularity.largest_diagonal(mechanism, None)
+            bounds = singularity.diagonal_upper_bounds(mechanism, None)
             own = [
-                list(reversed(singularity.least_pivots(*both)))
+                list(reversed(singularity.pivot_lower_bounds(*both)))
                 for both in zip(mechanism.joints, mechanism.bodies, strict=True)
             ]
             for felt in pivots(reference, q):
                 joint, of = mechanism.dofs[felt.dof]
-                if not felt.free[0] > 1e-30:
+                if not felt.articulated[0] > 1e-30:
                     break  # beyond a pivot that vanishes the rest means nothing
-                assert felt.free[0] >= own[joint][of] or felt.free[0].overlaps(
+                assert felt.articulated[0] >= own[joint][of] or felt.articulated[0].overlaps(
                     bounds[joint] * 0 + own[joint][of]
                 )
-                assert felt.held[0] <= bounds[joint]
+                assert felt.composite[0] <= bounds[joint]
 
 
 def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> None:
     for mechanism in [*map(robot, ROBOTS), *(one for seed in range(6) for one in varied(seed))]:
-        if not mechanism.coupled and singularity._each_feels_enough(mechanism, None):
-            assert singularity._lost(mechanism, None) is None
+        if not mechanism.coupled and singularity._bounds_prove_regular(mechanism, None):
+            assert singularity._rank_loss_from_pivots(mechanism, None) is None
 
 
 def test_moments_that_nothing_has_prove_nothing() -> None:
@@ -70,7 +70,7 @@ def test_moments_that_nothing_has_prove_nothing() -> None:
             Body("link2", (replace(part, moments=(*part.moments[:5], -part.moments[5])),)),
         ),
     )
-    assert not singularity._each_feels_enough(odd, None)
+    assert not singularity._bounds_prove_regular(odd, None)
 
 
 def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
@@ -82,11 +82,13 @@ def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
         bodies=tuple(body if i % 2 else Body(body.name) for i, body in enumerate(chain.bodies)),
     )
     monkeypatch.setattr(
-        singularity, "_lost", lambda mechanism, payload: pytest.fail("all of it was asked")
+        singularity,
+        "_rank_loss_from_pivots",
+        lambda mechanism, payload: pytest.fail("all of it was asked"),
     )
-    assert loss(crossed) is None
+    assert find_rank_loss(crossed) is None
 
 
 def test_calls_grow_as_the_links() -> None:
-    _, one, two = (calls(lambda n=n: loss(random_mechanism(n, 1))) for n in (4, 50, 200))
+    _, one, two = (calls(lambda n=n: find_rank_loss(random_mechanism(n, 1))) for n in (4, 50, 200))
     assert two <= 4.4 * one

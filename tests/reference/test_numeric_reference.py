@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from symgen.mechanism.mechanism import Body, Mechanism, Part
-from symgen.reference.base import base
+from symgen.reference.base import base_parameter_map
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
 from symgen.support.errors import MechanismError, RequestError, UnknownName
@@ -214,7 +214,7 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
         *OF_LOOPS,
     }  # tests/methods/test_closed_loops.py asks of those of loops
     reference = Reference(tree, frame="tool", task_rows=(3, 5), contact="tool")
-    sizes = tree.sizes._replace(NR=len(base(reference)[0]), NK=2, NT=1)
+    sizes = tree.sizes._replace(NR=len(base_parameter_map(reference)[0]), NK=2, NT=1)
     for function in FUNCTIONS.values():
         for batch in ((), (3,), (2, 3)):
             expected = {x.name: (*batch, *x.sizes(sizes)) for x in function.results}

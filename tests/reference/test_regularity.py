@@ -21,10 +21,10 @@ from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.pipeline import build, choose, derive
 from symgen.pipeline.request import Request
 from symgen.reference import singularity
-from symgen.reference.adaptive_precision import answers
+from symgen.reference.adaptive_precision import evaluate_adaptively
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
-from symgen.reference.singularity import Loss, loss, pivots
+from symgen.reference.singularity import RankLoss, find_rank_loss, pivots
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.identities import dynamics as elimination
 from symgen.verification.truth import Truth
@@ -55,12 +55,12 @@ def long_chain(n: int = 120) -> Mechanism:
 
 @pytest.mark.parametrize("name", ["planar_point_mass:300"])
 def test_a_long_chain_is_regular(name: str) -> None:
-    assert loss(symgen.load(name)) is None
+    assert find_rank_loss(symgen.load(name)) is None
 
 
 def test_a_long_general_chain_is_regular_with_a_payload_as_well() -> None:
-    assert loss(long_chain(170)) is None
-    assert loss(long_chain(170), payload="link169") is None
+    assert find_rank_loss(long_chain(170)) is None
+    assert find_rank_loss(long_chain(170), payload="link169") is None
 
 
 def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
@@ -90,42 +90,42 @@ def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
 
 
 def test_a_joint_that_another_one_undoes_is_named_in_the_middle_of_a_long_chain() -> None:
-    found = loss(coaxial(long_chain(), 60, Fraction(0)))
+    found = find_rank_loss(coaxial(long_chain(), 60, Fraction(0)))
     assert found is not None
-    assert (found.joint, found.feels) == ("joint60", 0)
+    assert (found.joint, found.pivot_ratio) == ("joint60", 0)
     assert "which is singular: joint 'joint60' moves no inertia" in found.sentence
 
 
 def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
-    found = loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**30)))
+    found = find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**30)))
     assert found is not None
     assert found.joint == "joint1"
-    assert found.feels is not None
-    assert 0 < found.feels < 1e-20
-    assert "no real type can tell from a singular one" in found.sentence
-    assert loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**6))) is None
+    assert found.pivot_ratio is not None
+    assert 0 < found.pivot_ratio < 1e-20
+    assert "singular to every real type" in found.sentence
+    assert find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**6))) is None
 
 
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        singularity, "_each_feels_enough", lambda mechanism, payload: False
+        singularity, "_bounds_prove_regular", lambda mechanism, payload: False
     )  # which takes no balls to tell
     monkeypatch.setattr(singularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
-    assert loss(long_chain()) is None  # doubled until they are enough
+    assert find_rank_loss(long_chain()) is None  # doubled until they are enough
     monkeypatch.setattr(singularity, "DOUBLINGS", 0)
-    found = loss(long_chain())
+    found = find_rank_loss(long_chain())
     assert found is not None
-    assert found.feels is None
-    assert "20 digits do not tell whether it can be inverted" in found.sentence
+    assert found.pivot_ratio is None
+    assert "20 digits do not decide" in found.sentence
     assert "singular" not in found.sentence
 
 
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
-    monkeypatch.setattr(build, "loss", lambda mechanism, payload: Loss("elbow", None, 99))
+    monkeypatch.setattr(build, "loss", lambda mechanism, payload: RankLoss("elbow", None, 99))
     with pytest.raises(
         RequestError,
-        match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, of which 99 ",
+        match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, whose regularity 99 ",
     ):
         symgen.program(
             replace(arm, gravity=(Fraction(1), Fraction(2), Fraction(3))), "forward_dynamics"
@@ -138,11 +138,13 @@ def test_a_truth_takes_the_digits_that_it_needs() -> None:
     (a,), (b,) = (truth.results("forward_dynamics")["a"] for truth in (few, many))
     assert max(x.rad() for x in a) < 1e-40
     assert all(x.overlaps(y) for x, y in zip(a, b, strict=True))
-    with pytest.raises(TooFewDigits, match="do not tell whether the matrix can be inverted"):
+    with pytest.raises(TooFewDigits, match="do not decide whether the matrix is invertible"):
         Reference(chain, arb(3)).evaluate("inverse_mass_matrix", {"q": few.states["q"]})
     lost = replace(chain, bodies=(*chain.bodies[:-1], Body("link11")))
     with pytest.raises(TooFewDigits):
-        answers(Reference(lost, arb(20)), 20, "inverse_mass_matrix", {"q": few.states["q"]}, 15)
+        evaluate_adaptively(
+            Reference(lost, arb(20)), 20, "inverse_mass_matrix", {"q": few.states["q"]}, 15
+        )
 
 
 @cache

@@ -27,7 +27,7 @@ from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, Scalars, arb, atan2
 from symgen.reference.states import draw_states
-from symgen.reference.task import independent
+from symgen.reference.task import independent_rows
 from symgen.vocabulary.arrays import ALL_ROWS
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, pose
@@ -302,7 +302,7 @@ def rows_of(made: Mechanism, function: str, frame: str | None = None) -> tuple[i
     """The rows of a task that a robot can have, at its tip unless told; None for a function that is about no task."""
     if not FUNCTIONS[function].counts("NK"):
         return None
-    return independent(
+    return independent_rows(
         lambda scalars: Reference(made, scalars, frame=frame or tip(made)), made, ALL_ROWS
     )
 

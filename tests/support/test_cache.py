@@ -327,12 +327,12 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, lost = symgen.load("planar_arm"), singularity.Loss("j", 0.25, 120)
+    arm, lost = symgen.load("planar_arm"), singularity.RankLoss("j", 0.25, 120)
     for payload, answer in ((None, None), ("link2", lost)):
-        monkeypatch.setattr(singularity, "loss", lambda *_, answer=answer: answer)
+        monkeypatch.setattr(singularity, "find_rank_loss", lambda *_, answer=answer: answer)
         assert build.loss(arm, payload) == answer
         build.loss.cache_clear()
-        monkeypatch.setattr(singularity, "loss", lambda *_: pytest.fail("asked again"))
+        monkeypatch.setattr(singularity, "find_rank_loss", lambda *_: pytest.fail("asked again"))
         assert build.loss(arm, payload) == answer
 
 

@@ -67,7 +67,7 @@ def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
     assert not pairs.cases(frozenset(), made)
     assert not made.broken
     assert made.refused["coriolis_matrix:hvp"].startswith(
-        "coriolis_matrix:hvp is not judged: coriolis_matrix holds derivatives"
+        "coriolis_matrix:hvp is not judged: coriolis_matrix contains derivatives"
     )
 
 

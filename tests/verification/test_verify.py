@@ -14,7 +14,7 @@ import symgen
 from symgen.delivery.verifying import verify
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.pipeline import choose
-from symgen.reference.singularity import loss
+from symgen.reference.singularity import find_rank_loss
 from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.support.errors import RequestError
 from symgen.verification.identities import IDENTITIES
@@ -107,7 +107,7 @@ def _massless_tip(tree: Mechanism) -> Mechanism:
 def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
     robot = _massless_tip(symgen.load("planar_arm"))
     joint = robot.joints[-1].name
-    lost = loss(robot)
+    lost = find_rank_loss(robot)
     assert lost is not None
     assert lost.joint == joint
     report = verify(robot, states=4, compiled=False)
@@ -120,11 +120,11 @@ def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
     with pytest.raises(RequestError, match=f"singular: joint '{joint}'"):
         verify(robot, ["forward_dynamics"])
     # what is carried at run time makes the same joint feel something
-    assert loss(robot, payload=robot.frames[-1].name) is None
+    assert find_rank_loss(robot, payload=robot.frames[-1].name) is None
 
 
 def test_regular_robots_have_no_singular_joint() -> None:
-    assert [loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
+    assert [find_rank_loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
     # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
     arm = CLOSED_FORMS["planar_2r"]().mechanism
     coaxial = replace(
@@ -132,7 +132,7 @@ def test_regular_robots_have_no_singular_joint() -> None:
         joints=(arm.joints[0], replace(arm.joints[1], pose=())),
         bodies=(Body("upper"), arm.bodies[1]),
     )
-    lost = loss(coaxial)
+    lost = find_rank_loss(coaxial)
     assert lost is not None
     assert lost.joint == arm.joints[0].name
 

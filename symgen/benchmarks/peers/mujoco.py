@@ -219,7 +219,7 @@ def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
         steiner = float(part.mass) * (d @ d * np.eye(3) - np.outer(d, d))
         tensor += np.asarray(part.inertia) + steiner
     body.mass, body.ipos, body.explicitinertial = mass, centre, True
-    body.gravcomp = max((float(part.borne) for part in parts if part.borne), default=0.0)
+    body.gravcomp = max((float(part.gravcomp) for part in parts if part.gravcomp), default=0.0)
     body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 

@@ -99,7 +99,7 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
         np.zeros((mechanism.nv, 6 * n)),
     )
     for j in range(n):
-        for i in reference.ways[j]:
+        for i in reference.paths[j]:
             way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
             phi[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = np.block(
                 [[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]]

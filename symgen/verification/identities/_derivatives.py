@@ -96,7 +96,7 @@ def _slopes(f: Functions, wanted: Derivative, name: str) -> tuple[Results, Resul
         for x in _by(wanted):
             step = f.states[derivatives.change(x)] * by
             given = f.given(wanted.of, x)
-            moved[x] = f.truth.reference.moved(given, step) if x in POSITIONS else given + step
+            moved[x] = f.truth.reference.displaced(given, step) if x in POSITIONS else given + step
         return f(name, **moved)
 
     f.truth.draw(derivatives.Derivative(wanted.of, "jvp", wanted.by).name)
@@ -114,8 +114,8 @@ def _slope(wanted: Derivative, f: Functions) -> Distance:
         change = changes[derivatives.change(name)]
         if name in POSITIONS:
             change = (
-                f.truth.reference.moved(value, change * h)
-                - f.truth.reference.moved(value, -change * h)
+                f.truth.reference.displaced(value, change * h)
+                - f.truth.reference.displaced(value, -change * h)
             ) / (2 * h)
         found.append(_flat(change - slopes[name]))
     return _all(found, [*values.values(), *slopes.values()])
@@ -196,7 +196,7 @@ def _bracket(f: Functions, q: Array, one: Array, other: Array) -> Array:
             found.append(0 * one[:, of_v])
             continue
         (_, w, u), (_, dw, du) = (
-            motion.stirred(index, q[:, of_q], step[:, of_v]) for step in (one, other)
+            motion.joint_displacement(index, q[:, of_q], step[:, of_v]) for step in (one, other)
         )
         spin, shift = cross(w, dw), cross(w, du) - cross(dw, u)
         units = motion.twists(index, identity(motion.scalars))

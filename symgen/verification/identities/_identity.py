@@ -11,7 +11,7 @@ import numpy as np
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
-from symgen.reference.twists import aligned
+from symgen.reference.twists import to_base_axes
 from symgen.verification.evaluating import Results, Runner
 from symgen.verification.truth import Truth
 from symgen.vocabulary.arrays import USUAL
@@ -66,7 +66,7 @@ class Functions:
 
     def moved(self, step: Array) -> Array:
         """q ⊕ δ."""
-        return self.truth.reference.moved(self.states["q"], step)
+        return self.truth.reference.displaced(self.states["q"], step)
 
     def slopes(self, function: str) -> Results:
         """d/dt of the results along v, in balls: central differences with h = 1e-25, whose error, of order h², stays below the
@@ -84,7 +84,7 @@ class Functions:
         found = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
         if self.truth.convention == USUAL:
             return found
-        return aligned(
+        return to_base_axes(
             self.truth.convention,
             *self.reference.forward_kinematics(self.states["q"] if q is None else q),
             found,

@@ -13,7 +13,7 @@ import numpy as np
 
 from symgen.mechanism.closures import Unspun
 from symgen.reference.arrays import times, transposed
-from symgen.reference.constrained import assembled
+from symgen.reference.constrained import assembly_of
 from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Distance, Functions, Identity, terms
@@ -85,7 +85,7 @@ def _slope(f: Functions) -> Distance:
     answered = np.array(
         [
             not isinstance(loop.type.rows[k], Unspun)
-            for loop, kept in zip(f.truth.mechanism.loops, assembled(reference).kept, strict=True)
+            for loop, kept in zip(f.truth.mechanism.loops, assembly_of(reference).kept, strict=True)
             for k in kept
         ]
     )
@@ -98,7 +98,11 @@ def _driven(f: Functions) -> Array:
     """The drawn forces of what is actuated, and none of anything else (count, NV)."""
     tau, idle = (
         f.states["tau"].copy(),
-        [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).actuated],
+        [
+            k
+            for k in range(f.truth.mechanism.nv)
+            if k not in assembly_of(f.truth.reference).actuated
+        ],
     )
     tau[:, idle] = 0 * tau[:, idle]
     return np.asarray(tau)
@@ -108,7 +112,7 @@ def _driven_again(f: Functions) -> Distance:
     """The force of what is actuated that moves the mechanism so, less the one that did."""
     tau = _driven(f)
     found = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
-    return found["tau_independent"] - tau[:, list(assembled(f.truth.reference).actuated)], terms(
+    return found["tau_independent"] - tau[:, list(assembly_of(f.truth.reference).actuated)], terms(
         tau, found["lambda"]
     )
 
@@ -116,7 +120,7 @@ def _driven_again(f: Functions) -> Distance:
 def _moved_again(f: Functions) -> Distance:
     """The acceleration by the least forces that cause one, less that one; and that they are the least: what other forces that
     cause it have besides stands across them."""
-    tau, driven = _driven(f), list(assembled(f.truth.reference).actuated)
+    tau, driven = _driven(f), list(assembly_of(f.truth.reference).actuated)
     a = f("constrained_forward_dynamics", tau=tau)["a"]
     found = f("constrained_inverse_dynamics", a=a)
     least = 0 * tau
@@ -130,7 +134,9 @@ def _moved_again(f: Functions) -> Distance:
 def _energy(f: Functions) -> Distance:
     """vᵢᵀ M_r vᵢ − vᵀ M v."""
     q, v = (f.states[name] for name in CLOSED)
-    free = [k for k in range(f.truth.mechanism.nv) if k not in assembled(f.truth.reference).given]
+    free = [
+        k for k in range(f.truth.mechanism.nv) if k not in assembly_of(f.truth.reference).eliminated
+    ]
     whole, own = (
         times(M, rates) * rates
         for M, rates in (
@@ -142,7 +148,7 @@ def _energy(f: Functions) -> Distance:
 
 
 def _redundant(truth: Truth) -> bool:
-    return assembled(truth.reference).redundant > 0
+    return assembly_of(truth.reference).redundant > 0
 
 
 def _open(truth: Truth) -> bool:
@@ -157,7 +163,7 @@ def _astray(truth: Truth) -> bool:
 
 def _shared(truth: Truth) -> bool:
     """Whether more is driven than moves."""
-    at = assembled(truth.reference)
+    at = assembly_of(truth.reference)
     return len(at.actuated) > truth.mechanism.nv - at.rank
 
 

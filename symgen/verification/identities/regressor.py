@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symgen.reference.arrays import times
-from symgen.reference.parameters import declared
+from symgen.reference.parameters import declared_parameters
 from symgen.reference.precision import Array
 from symgen.verification.identities._drives import taken
 from symgen.verification.identities._identity import Distance, Functions, Identity
@@ -14,7 +14,7 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 def _of_the_declared(f: Functions) -> Distance:
     """Y π = tau, with the π of the description."""
     reference, sizes = f.reference, f.truth.scales
-    pi = declared(reference)
+    pi = declared_parameters(reference)
     size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of(
         "inverse_dynamics", "tau"
     )
@@ -39,7 +39,7 @@ def _by_base_parameters(f: Functions) -> Distance:
 def _of_the_declared_base(f: Functions) -> Distance:
     """Y_base of the description's base parameters = tau."""
     reference, sizes = f.reference, f.truth.scales
-    pi = np.broadcast_to(declared(reference), f.states["pi"].shape)
+    pi = np.broadcast_to(declared_parameters(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
     amounts = np.abs(np.asarray(base, dtype=float))
     size = times(sizes.of("base_regressor", "Y_base"), amounts) + sizes.of(

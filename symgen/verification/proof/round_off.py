@@ -19,7 +19,7 @@ from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.ir.program import POSITIONS, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import precision
-from symgen.reference.adaptive_precision import answers
+from symgen.reference.adaptive_precision import evaluate_adaptively
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars, arb
 from symgen.vocabulary.functions import FUNCTIONS, PREPARED
@@ -196,7 +196,7 @@ def _exact_results(
         **links,
     )
     if scalars.dtype is object:
-        return answers(reference, DIGITS, function, arguments, KNOWN)
+        return evaluate_adaptively(reference, DIGITS, function, arguments, KNOWN)
     return reference.evaluate(function, arguments)
 
 

@@ -19,14 +19,14 @@ from symgen.verification.magnitude import largest
 
 class Resisting(NamedTuple):
     """A part as the joints that carry it feel it: `turns` is 1 where a joint turns, `levers` is (count, k), `inertia` a norm;
-    `borne`, without its sign, is the fraction of its weight that is borne."""
+    `gravcomp` is the magnitude of its gravity compensation."""
 
     joints: list[int]
     turns: Array
     levers: Array
     mass: Array
     inertia: Array
-    borne: float = 0.0
+    gravcomp: float = 0.0
 
     def moving(self, rates: Array) -> tuple[Array, Array]:
         """Sizes (count,) of how fast it turns and of how fast its centre moves, at rates (count, NV) of the joints."""
@@ -51,7 +51,7 @@ class Bodies:
         for part in reference.parts(truth.load):
             at = self.placed[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
-            support, way = reference.supports[part.body], reference.ways[part.body]
+            support, way = reference.supports[part.body], reference.paths[part.body]
             far = [np.linalg.norm(centre - self.placed[body].shift[0], axis=-1) for body in way]
             apart = np.stack([np.broadcast_to(x, (len(q),)) for x in far], axis=-1)
             # A recursion goes out and back joint by joint: where the arm is folded, that is farther than the way across.
@@ -63,7 +63,7 @@ class Bodies:
                     *leverage.felt(reference, part.body, self.arms[-1]),
                     part.mass,
                     inertia,
-                    abs(float(part.borne)),
+                    abs(float(part.gravcomp)),
                 )
             )
 
@@ -79,7 +79,7 @@ class Bodies:
                 np.linalg.norm(wrench[:, 3:], axis=-1),
             )
             arm = np.zeros(self.truth.count)
-            for body in reversed(self.truth.rough.ways[on.body]):
+            for body in reversed(self.truth.rough.paths[on.body]):
                 arm = np.maximum(arm, np.linalg.norm(point - self.placed[body].shift[0], axis=-1))
                 yield body, moment + force * arm, force
 
@@ -108,9 +108,10 @@ class Bodies:
     def resisting(self, v: Array, a: Array) -> Array:
         """Size of what the drives resist with (count, NV), and of the weight that is borne."""
         total = drive_scales.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
-        for part in (one for one in self.parts if one.borne):
+        for part in (one for one in self.parts if one.gravcomp):
             total[:, part.joints] += (
-                part.levers * (part.borne * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
+                part.levers
+                * (part.gravcomp * self.gravity * np.abs(np.asarray(part.mass)))[..., None]
             )
         return total
 
@@ -125,7 +126,7 @@ class Bodies:
             self.truth.rough.parts(self.truth.load), self.arms, self._resistance(v, a), strict=True
         )
         for part, arms, (force, moment) in loads:
-            total[:, self.truth.rough.ways[part.body]] += (
+            total[:, self.truth.rough.paths[part.body]] += (
                 np.maximum(1.0, arms) * force[:, None] + moment[:, None]
             )
         return total
@@ -235,7 +236,7 @@ class Bodies:
         root = (
             0.0
             if frame is None or frame.body == BASE
-            else self.placed[self.truth.rough.ways[frame.body][0]].shift[0]
+            else self.placed[self.truth.rough.paths[frame.body][0]].shift[0]
         )
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 

@@ -49,7 +49,7 @@ class Whole:
 
     def _head(self, body: int) -> Array:
         return np.broadcast_to(
-            self.placed[self.truth.rough.ways[body][0]].shift[0], (self.truth.count, 3)
+            self.placed[self.truth.rough.paths[body][0]].shift[0], (self.truth.count, 3)
         )
 
     def _start(self, body: int) -> Array:
@@ -66,7 +66,7 @@ class Whole:
             at = self.placed[part.body]
             centre, way = (
                 at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0],
-                reference.ways[part.body],
+                reference.paths[part.body],
             )
             far = [np.linalg.norm(centre - self._start(body), axis=-1) for body in way]
             found.append((self._start(way[0]), np.max(far, axis=0)))

@@ -45,7 +45,7 @@ def gradient(bodies: Bodies) -> Array:
         terms[:, support] += 2 * (np.einsum("sij,sj->si", bent, force) + moment)
     aside = STEP * np.eye(truth.mechanism.nv)[:, None, :]
     up, down = (
-        truth.rough.mass_matrix(truth.rough.moved(truth.floats["q"], way), truth.load)
+        truth.rough.mass_matrix(truth.rough.displaced(truth.floats["q"], way), truth.load)
         for way in (aside, -aside)
     )
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)

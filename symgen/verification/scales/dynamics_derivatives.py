@@ -27,7 +27,7 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
         (rate, speed), (turning, moving) = part.moving(v), part.moving(a)
         mass = np.abs(np.asarray(part.mass))
         force, bent = (
-            mass * (moving + 2 * rate * speed + (1 + part.borne) * bodies.gravity),
+            mass * (moving + 2 * rate * speed + (1 + part.gravcomp) * bodies.gravity),
             turning + 2 * rate * rate,
         )
         turns = np.broadcast_to(part.turns, part.levers.shape)

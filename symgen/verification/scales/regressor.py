@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symgen.reference.base import base
+from symgen.reference.base import base_parameter_map
 from symgen.reference.precision import Array
 from symgen.verification.levers import felt
 from symgen.verification.scales._bodies import Bodies
@@ -20,7 +20,7 @@ def regressor(bodies: Bodies) -> Array:
     v, a = np.abs(truth.floats["v"]), np.abs(truth.floats["a"])
     total = np.zeros((*v.shape, 10 * len(placed)))
     for body in range(len(placed)):
-        support, way = reference.supports[body], reference.ways[body]
+        support, way = reference.supports[body], reference.paths[body]
         far = np.stack(
             [
                 np.broadcast_to(
@@ -50,12 +50,14 @@ def regressor(bodies: Bodies) -> Array:
 
 def base_regressor(bodies: Bodies) -> Array:
     """Size of Y_base (count, NV, NR)."""
-    return regressor(bodies)[..., base(bodies.truth.rough)[0]]
+    return regressor(bodies)[..., base_parameter_map(bodies.truth.rough)[0]]
 
 
 def base_parameters(bodies: Bodies) -> Array:
     """Size of pi_base (count, NR)."""
-    return np.asarray(np.abs(bodies.truth.floats["pi"]) @ np.abs(base(bodies.truth.rough)[1]).T)
+    return np.asarray(
+        np.abs(bodies.truth.floats["pi"]) @ np.abs(base_parameter_map(bodies.truth.rough)[1]).T
+    )
 
 
 BY_RESULT = {"Y": regressor, "Y_base": base_regressor, "pi_base": base_parameters}

@@ -96,7 +96,7 @@ def _slopes(truth: ExactAnswers) -> tuple[Array, Array]:
         ]
         return np.asarray(np.abs(np.moveaxis(ends[0] - ends[1], 0, -1)) / 2)
 
-    moved = [truth.rough.moved(given["q"], way) for way in (STEP * aside, -STEP * aside)]
+    moved = [truth.rough.displaced(given["q"], way) for way in (STEP * aside, -STEP * aside)]
     free = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
     rubbed = free * drive_scales.slopes(truth.mechanism, given["v"])[:, None, :]
     return change("q", *moved) / STEP, change("v", given["v"] + aside, given["v"] - aside) + rubbed
