@@ -22,18 +22,18 @@ help:
 	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
 	@echo "make golden-all  every row of the golden table, 550 requests, against its hashes (ROWS='scara*' some, KEEP=DIR the files,"
 	@echo "             JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv, where texts were changed on purpose"
-	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/benchmarks.md rewritten"
+	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/reference/benchmarks.md rewritten"
 	@echo "             (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
-	@echo "make cuda    the kernels by nvcc (125 MB the first time), its table in docs/cuda.md, and on a GPU, tested and timed, where there is one"
-	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/firmware.md rewritten (eleven minutes)"
+	@echo "make cuda    the kernels by nvcc (125 MB the first time), its table in docs/how-to/cuda.md, and on a GPU, tested and timed, where there is one"
+	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/reference/microcontroller-costs.md rewritten (eleven minutes)"
 	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
-	@echo "make reproduce  prove the papers' identities, then rewrite docs/reproduce/, their results measured here (six minutes)"
+	@echo "make reproduce  prove the papers' identities, then rewrite docs/explanation/reproduce/, their results measured here (six minutes)"
 	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
 	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
 	@echo "             (57 minutes on two cores that others use as well; JOBS=N processes; goes on where it was stopped)"
 	@echo "make pairs   every function and derivative with every pair of options: compiled, its self-test run, verified (over an hour;"
 	@echo "             PAIRS='drives+payload free' takes these alone)"
-	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/trust.md"
+	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/explanation/trust.md"
 	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
 	@echo "make fuzz    damaged descriptions at the readers, led by coverage, for an hour (DURATION=seconds, SEED=N)"
 	@echo "make docs    the book under docs/, as HTML into build/docs"
@@ -81,12 +81,12 @@ golden-all: $(VENV)/demo.stamp
 
 bench: $(VENV)/peers.stamp
 	@$(BIN)/python -m tests.peers
-	@echo "docs/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
+	@echo "docs/reference/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
 
 cuda: $(VENV)/cuda.stamp
 	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/emission/test_cuda.py
 	@$(BIN)/python -m tests.cuda_sheet
-	@echo "docs/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
+	@echo "docs/how-to/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
 	@$(BIN)/python -m tests.cuda_states || [ $$? = 2 ]
 	@$(BIN)/python -m tests.cuda_peers || [ $$? = 2 ]
 
@@ -102,7 +102,7 @@ firmware-tools:
 firmware: $(VENV)/test.stamp
 	@SYMGEN_FIRMWARE_TOOLS=required $(BIN)/python -m pytest -q -n 2 --maxprocesses 2 -m firmware
 	@$(BIN)/python -m tests.firmware_sheets
-	@echo "docs/firmware.md is rewritten; 'git diff --stat docs' shows what changed"
+	@echo "docs/reference/microcontroller-costs.md is rewritten; 'git diff --stat docs' shows what changed"
 
 judge: $(VENV)/test.stamp $(VENV)/judges.stamp build/judges/stamp
 	@$(BIN)/python -m tests.judges.mujoco_files build/judges/unpacked --write
@@ -123,7 +123,7 @@ build/judges/stamp: $(VENV)/test.stamp
 
 reproduce: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --maxprocesses 2 tests/proofs
-	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/reproduce || exit 1; done
+	@for name in $$($(BIN)/symgen reproduce | cut -d' ' -f1); do $(BIN)/symgen reproduce $$name -o docs/explanation/reproduce || exit 1; done
 
 pairs: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.pairs $(PAIRS)

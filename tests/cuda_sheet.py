@@ -1,4 +1,4 @@
-"""The table of `docs/cuda.md`: what nvcc makes of kernels. `python -m tests.cuda_sheet` compiles, measures and rewrites it.
+"""The table of `docs/how-to/cuda.md`: what nvcc makes of kernels. `python -m tests.cuda_sheet` compiles, measures and rewrites it.
 
 Registers, stack and spills are what ptxas reports, the same for the same nvcc; seconds are this machine's. No GPU is needed.
 """
@@ -15,7 +15,7 @@ from time import perf_counter
 import symgen
 from tests.shared.cuda_tools import ONE_ROUNDING, CudaMissing, compiled, nvcc
 
-PAGE = Path(__file__).parents[1] / "docs" / "cuda.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "cuda.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 ARCHITECTURE = "sm_90"
 KERNELS = (

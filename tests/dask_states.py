@@ -2,7 +2,7 @@
 
 Panda's forward dynamics at random states, and inverse dynamics of what comes out, which has to give the torques again. No array
 is ever whole: what is drawn, computed and compared of a chunk is given up before the next. `--write` puts the figures, and what
-follows from them for a hundred machines, into docs/dask.md.
+follows from them for a hundred machines, into docs/how-to/dask.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from distributed import Client, LocalCluster, progress
 
 import symgen
 
-PAGE = Path(__file__).parents[1] / "docs" / "dask.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "dask.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 ARRAYS = 5
 """q, v, tau, a, and tau again: of seven numbers a state each."""
@@ -186,7 +186,9 @@ def main() -> None:
     parser.add_argument("--chunk", type=float, default=5e5, help="states in a chunk")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", type=float, default=1e9, help="bytes that a worker may take")
-    parser.add_argument("--write", action="store_true", help="rewrite the figures in docs/dask.md")
+    parser.add_argument(
+        "--write", action="store_true", help="rewrite the figures in docs/how-to/dask.md"
+    )
     given = parser.parse_args()
     found = table(measured(int(given.states), int(given.chunk), given.workers, int(given.memory)))
     print(found, end="")

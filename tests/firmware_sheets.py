@@ -1,4 +1,6 @@
-"""`docs/firmware.md`, the cost sheets of four robots on every target: `python -m tests.firmware_sheets` measures and rewrites it.
+"""Cost sheets of four robots on every target, `docs/reference/microcontroller-costs.md`.
+
+`python -m tests.firmware_sheets` measures and rewrites them.
 
 The same compilers and emulators give the same page; it names them.
 """
@@ -16,7 +18,7 @@ from symgen.pipeline.build import programs
 from symgen.support.tables import span
 from symgen.vocabulary.options import ProgramOptions
 
-FILE = Path(__file__).parents[1] / "docs" / "firmware.md"
+FILE = Path(__file__).parents[1] / "docs" / "reference" / "microcontroller-costs.md"
 ROBOTS = ("panda", "ur5", "puma560", "scara")
 COUNTING = tuple(name for name in targets.names() if targets.find(name).counter)
 

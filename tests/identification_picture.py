@@ -1,4 +1,4 @@
-"""Draws docs/identification.svg: base parameters with their spread, and a torque that was foretold, by the samples of the page.
+"""Draws docs/how-to/identification.svg: base parameters with their spread, and a torque that was foretold, by the samples of the page.
 
 python -m tests.identification_picture
 """
@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from tests.shared.doc_samples import simulated
 
-PAGE = Path(__file__).parents[1] / "docs" / "identification.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "identification.md"
 PICTURE = PAGE.with_suffix(".svg")
 JOINT = 3
 

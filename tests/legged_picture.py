@@ -1,4 +1,4 @@
-"""Draws docs/legged.svg: a kick with and without feedback, by the samples of docs/legged.md themselves.
+"""Draws docs/how-to/legged-robot.svg: a kick with and without feedback, by the samples of docs/how-to/legged-robot.md themselves.
 
 python -m tests.legged_picture
 """
@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 from tests.shared.doc_samples import simulated
 
-PAGE = Path(__file__).parents[1] / "docs" / "legged.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "legged-robot.md"
 PICTURE = PAGE.with_suffix(".svg")
 WITH, WITHOUT = "#0b62a4", "#c2410c"
 

@@ -1,6 +1,6 @@
 """Loops over long chains beside the unrolled C and beside Pinocchio, in one run: `python -m tests.long_chains`.
 
-With `--write` the tables go into `docs/long.md`.
+With `--write` the tables go into `docs/how-to/long-chains.md`.
 
 The C is timed inside C, by a loop that calls one function with one state. Pinocchio is called from Python, which adds about a
 microsecond a call: two nanoseconds a joint where it is timed. All take turns, and each one's least time counts, so that whatever
@@ -34,7 +34,7 @@ from symgen.pipeline.loops import recursion
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.robots_for_tests import random_mechanism
 
-PAGE = Path(__file__).parents[1] / "docs" / "long.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "long-chains.md"
 BEGIN, END = "<!-- what `python -m tests.long_chains --write` writes -->\n", "<!-- up to here -->\n"
 METHODS = {"forward_dynamics": "riccati", "inverse_dynamics": "newton_euler"}
 JOINTS = (7, 100, 500, 1000, 10_000)
@@ -280,7 +280,7 @@ def text(times: Times, version: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.long_chains", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="into docs/long.md")
+    parser.add_argument("--write", action="store_true", help="into docs/how-to/long-chains.md")
     asked = parser.parse_args()
     found = text(*measured())
     print(found)

@@ -1,4 +1,4 @@
-"""Draws docs/lqr.svg: Panda let go aside, by the samples of docs/lqr.md themselves.
+"""Draws docs/how-to/lqr.svg: Panda let go aside, by the samples of docs/how-to/lqr.md themselves.
 
 python -m tests.lqr_picture
 """
@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 from tests.shared.doc_samples import simulated
 
-PAGE = Path(__file__).parents[1] / "docs" / "lqr.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "lqr.md"
 PICTURE = PAGE.with_suffix(".svg")
 
 

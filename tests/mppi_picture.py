@@ -1,4 +1,4 @@
-"""Draws docs/mppi.svg: a weak arm swung up, by the samples of docs/mppi.md themselves.
+"""Draws docs/how-to/mppi.svg: a weak arm swung up, by the samples of docs/how-to/mppi.md themselves.
 
 python -m tests.mppi_picture
 """
@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 from tests.shared.doc_samples import simulated
 
-PAGE = Path(__file__).parents[1] / "docs" / "mppi.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "mppi.md"
 PICTURE = PAGE.with_suffix(".svg")
 
 

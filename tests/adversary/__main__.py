@@ -31,7 +31,7 @@ from symgen.support.version import __version__
 from tests.adversary import Failure
 
 CASES = Path("build/adversary")
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "trust.md"
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "explanation" / "trust.md"
 _TABLE = re.compile(r"(<!-- the last run -->\n).*?(<!-- its end -->)", re.DOTALL)
 AT_ONCE = 2
 PATIENCE = 120
@@ -157,7 +157,9 @@ def main() -> int:
     parser.add_argument(
         "--cases", type=Path, default=CASES, help=f"where failures are kept (default {CASES})"
     )
-    parser.add_argument("--write", action="store_true", help="put the table into docs/trust.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the table into docs/explanation/trust.md"
+    )
     parser.add_argument("--one", choices=attacks(), help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -481,7 +481,7 @@ def test_another_version_is_not_found(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_sample_of_the_book_compiles(tmp_path: Path) -> None:
-    book = (Path(__file__).resolve().parents[2] / "docs" / "firmware-author.md").read_text(
+    book = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "generate-c.md").read_text(
         encoding="utf-8"
     )
     (sample,) = re.findall(r"^```cpp\n(.*?)^```", book, re.S | re.M)

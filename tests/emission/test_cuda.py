@@ -495,7 +495,7 @@ def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
     symgen.generate(
         "panda", tmp_path / "panda", ["forward_dynamics"], wrap=["cuda"], functions_only=True
     )
-    page = (Path(__file__).parents[2] / "docs" / "cuda.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "cuda.md").read_text(encoding="utf-8")
     for number, sample in enumerate(re.findall(r"^```cpp\n(.*?)^```$", page, re.M | re.S)):
         (tmp_path / f"{number}.cu").write_text(sample)
         subprocess.run(

@@ -511,7 +511,7 @@ def test_a_target_answers_with_the_bits_of_this_machine(
 
 
 def test_panda_stays_small_on_a_cortex_m4f(as_users_have_them: None) -> None:
-    """By default, as docs/firmware.md has it; a longer search takes 5 operations less, and 15 instructions more."""
+    """By default, as docs/reference/microcontroller-costs.md has it; a longer search takes 5 operations less, and 15 instructions more."""
     need("cortex-m4f")
     made = [program("panda", "forward_dynamics", real="float")]
     own, libm = (

@@ -663,7 +663,9 @@ def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
     facts = firmware_sheets.sheet("scara", "cortex-m4f", "float")
     page = firmware_sheets.FILE.read_text(encoding="utf-8")
     if f"`{facts['compiler']}`" not in page:
-        pytest.skip(f"docs/firmware.md was measured with another compiler than {facts['compiler']}")
+        pytest.skip(
+            f"docs/reference/microcontroller-costs.md was measured with another compiler than {facts['compiler']}"
+        )
     part = page[page.index("### scara on Arm Cortex-M4F, float\n") :]
     assert part.startswith(
         "\n".join(["### scara on Arm Cortex-M4F, float", "", *firmware_sheets.table(facts), ""])

@@ -117,7 +117,7 @@ def _depth(n: int, function: str, method: str, general: bool = False, last: bool
 def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
     """depth(2N) − depth(N) constant within 15 %: one more round of cyclic reduction.
 
-    Forward dynamics and Λ⁻¹ do so to 256, docs/reproduce/fijany-depth.csv.
+    Forward dynamics and Λ⁻¹ do so to 256, docs/explanation/reproduce/fijany-depth.csv.
     """
     depths = [_depth(n, "mass_matrix_solve", "constraint_force:parallel") for n in (8, 16, 32)]
     steps = [b - a for a, b in pairwise(depths)]

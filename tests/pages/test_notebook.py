@@ -16,7 +16,7 @@ import symgen
 from symgen.support.tables import MOST_ROWS, html_table
 from tests.shared.descriptions import joint, link, robot
 
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "notebook.ipynb"
 LONGEST = 300
 """Signs of what a line of a session may show."""
 

@@ -36,7 +36,7 @@ from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ROOT / "docs" / "reproduce"
+PAGES = ROOT / "docs" / "explanation" / "reproduce"
 SMALL: dict[str, dict[str, Any]] = {
     "saha-counts": {"links": (3, 4, 10)},
     "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},

@@ -1,4 +1,4 @@
-"""`docs/benchmarks.md` and its pictures, from the figures."""
+"""`docs/reference/benchmarks.md` and its pictures, from the figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from symgen.pages.pictures.comparison import canvas
 from tests.peers.contestants import CROWD, DERIVATIVES, FUNCTIONS, PLAIN
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE, FOLDER = DOCS / "benchmarks.md", DOCS / "benchmarks"
+PAGE, FOLDER = DOCS / "reference" / "benchmarks.md", DOCS / "reference" / "benchmarks"
 FIGURES = FOLDER / "figures.json"
 COLOURS = {
     "symgen": "#1f5a94",

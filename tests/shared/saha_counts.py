@@ -13,7 +13,7 @@ MANY_ROWS = 10**6
 SHORT = 14
 """Links beyond which the elimination, whose cost grows as n³, has lost by so much that it need not be derived."""
 LINKS = (3, 5, 7, 9, 18, 30)
-"""Derived by each run of the tests; every n from 3 to 30 stands in docs/reproduce/saha-counts.csv."""
+"""Derived by each run of the tests; every n from 3 to 30 stands in docs/explanation/reproduce/saha-counts.csv."""
 Count = tuple[int, int]
 """Multiplications and divisions, additions."""
 

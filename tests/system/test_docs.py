@@ -22,12 +22,15 @@ from symgen.description.loading import builtin_robots
 from symgen.pipeline import build
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
+from tests import book_tables
 from tests.shared.doc_samples import RUN, Reader, Sample, fits, samples
 from tests.shared.layer_table import LEAVES, ROOMS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+REFERENCE, EXPLANATION = DOCS / "reference", DOCS / "explanation"
+COMMANDS = REFERENCE / "commands.md"
 NOT_RUN = ("text", "{toctree}", "{include}", "cpp")
 """Formulas and diagrams, what Sphinx reads, and C++: a sample in each folder tests/emission/test_cpp17.py runs, those for a GPU
 tests/emission/test_cuda.py compiles."""
@@ -134,25 +137,25 @@ def options(command: str) -> set[str]:
 @pytest.mark.parametrize("command", commands.NAMES)
 def test_every_option_of_every_command_is_in_the_book(command: str) -> None:
     """In the command's own section, or in a section that it links to."""
-    written = sections(DOCS / "commands.md")
+    written = sections(COMMANDS)
     own = written[f"symgen {command}"]
     linked = [body for heading, body in written.items() if f"](#{anchor(heading)})" in own]
     for option in options(command):
         assert any(f"`{option}" in body for body in (own, *linked)), (
-            f"docs/commands.md: symgen {command} has {option}"
+            f"docs/reference/commands.md: symgen {command} has {option}"
         )
 
 
 def test_the_book_has_no_option_that_no_command_has() -> None:
     everywhere = {"--help", "--version", "--quiet", "--verbose"}
     known = {option for command in commands.NAMES for option in options(command)} | everywhere
-    assert set(re.findall(r"`(--[a-z][a-z-]*)", text(DOCS / "commands.md"))) <= known
+    assert set(re.findall(r"`(--[a-z][a-z-]*)", text(COMMANDS))) <= known
 
 
 def test_every_command_has_a_section_and_no_section_a_command_that_is_gone() -> None:
     found = [
         heading.removeprefix("symgen ")
-        for heading in sections(DOCS / "commands.md")
+        for heading in sections(COMMANDS)
         if heading.startswith("symgen ")
     ]
     assert found == list(commands.NAMES)
@@ -166,7 +169,7 @@ def test_the_python_calls_take_what_the_book_says() -> None:
         for n, made in offered.items()
         if inspect.isfunction(made)
     }
-    calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text(DOCS / "commands.md"), re.M)
+    calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text(REFERENCE / "python.md"), re.M)
     assert {
         called: {word.strip("*=") for word in arguments.split(", ")} for called, arguments in calls
     } == taken
@@ -175,14 +178,14 @@ def test_the_python_calls_take_what_the_book_says() -> None:
 # -- tables ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_table_says_who_computes_each_function(function: str) -> None:
-    (row,) = (
-        line
-        for line in text(DOCS / "engineer.md").splitlines()
-        if line.startswith(f"| `{function}` |")
-    )
-    assert row.endswith(f"| {', '.join(f'`{m}`' for m in methods.providers(function))} |")
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_generated_tables_agree_with_the_declarations(page: Path) -> None:
+    assert book_tables.renewed(text(page)) == text(page), "run python -m tests.book_tables"
+
+
+def test_every_generated_table_is_in_the_book() -> None:
+    marks = [mark[2] for page in PAGES for mark in book_tables.MARK.finditer(text(page))]
+    assert sorted(marks) == sorted(book_tables.TABLES)
 
 
 @pytest.mark.usefixtures("as_users_have_them")
@@ -193,7 +196,7 @@ def test_the_table_says_what_each_function_costs(function: str) -> None:
         function
     ]
     assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(
-        DOCS / "figures.md"
+        REFERENCE / "operation-counts.md"
     )
 
 
@@ -206,12 +209,12 @@ def test_the_figures_are_the_counts(robot: str) -> None:
     wanted = [
         programs[name].cost for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics")
     ]
-    assert f"| {' / '.join(map(str, wanted))} |" in text(DOCS / "figures.md")
+    assert f"| {' / '.join(map(str, wanted))} |" in text(REFERENCE / "operation-counts.md")
 
 
 def test_the_house_has_every_room_on_its_floor() -> None:
     """From the top down, as `tests/system/test_layers.py` has them from the bottom up; rooms of leaves are starred."""
-    floors = sections(DOCS / "house.md")["The floors"]
+    floors = sections(EXPLANATION / "architecture.md")["The floors"]
     assert re.findall(r"^\| `(\w+)`", floors, re.M) == list(reversed(ROOMS))
     assert not [folder for folder in LEAVES if f"`{folder}`\\*" not in floors]
 
@@ -219,7 +222,8 @@ def test_the_house_has_every_room_on_its_floor() -> None:
 def test_what_is_added_goes_where_its_like_stand() -> None:
     """The folder of each new leaf has such leaves already, files or folders, and each folder of leaves is in the table."""
     added = re.findall(
-        r"`symgen/([\w/]+)/<\w+>(\.\w+)`", sections(DOCS / "house.md")["Where a new one goes"]
+        r"`symgen/([\w/]+)/<\w+>(\.\w+)`",
+        sections(EXPLANATION / "architecture.md")["Where a new one goes"],
     )
     for folder, suffix in added:
         there = [
@@ -236,7 +240,7 @@ def test_what_is_added_goes_where_its_like_stand() -> None:
 def test_the_table_of_robots_is_that_of_the_package() -> None:
     found = re.findall(
         r"^\| `([\w:]+)` \|.*\| ([^|]+) \|$",
-        sections(DOCS / "formats.md")["The built-in robots"],
+        sections(REFERENCE / "formats.md")["The built-in robots"],
         re.M,
     )
     assert {name.partition(":")[0] for name, _ in found} == set(builtin_robots())
@@ -251,7 +255,9 @@ def test_the_table_of_robots_is_that_of_the_package() -> None:
 
 
 BOOK = "\n".join(
-    text(page) for page in PAGES if page.parent == DOCS and page.name != "changelog.md"
+    text(page)
+    for page in PAGES
+    if page.parent.name != "reproduce" and page.name not in ("changelog.md", "decisions.md")
 )
 
 
@@ -289,9 +295,8 @@ def functions_in(path: str) -> set[str]:
 def test_every_file_and_every_test_that_is_cited_exists(page: Path) -> None:
     for path in re.findall(r"`((?:symgen|tests|templates|generated|docs)/[\w./-]+)`", text(page)):
         assert (ROOT / path).exists(), path
-    for file, function in re.findall(r"`(?:tests/)?(test_\w+)(?:\.py)?::(\w+)`", text(page)):
-        place = "tests/proofs" if (ROOT / "tests" / "proofs" / f"{file}.py").is_file() else "tests"
-        assert function in functions_in(f"{place}/{file}.py"), f"{file}::{function}"
+    for file, function in re.findall(r"`((?:\w+/)*test_\w+)::(\w+)`", text(page)):
+        assert function in functions_in(f"tests/{file}.py"), f"{file}::{function}"
 
 
 # -- Sphinx ---------------------------------------------------------------------------------------------------------------
@@ -302,7 +307,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The book as `make docs` builds it."""
     missing = [
         package
-        for package in ("sphinx", "myst_parser")
+        for package in ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design")
         if importlib.util.find_spec(package) is None
     ]
     if missing:
@@ -345,7 +350,7 @@ def test_the_changelog_stands_at_the_root_and_in_the_book(built: Path) -> None:
     """Without a link to a file: it would lead elsewhere from one of the two places."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert not re.search(r"\]\((?!https://)", changelog)
-    book = (built / "changelog.html").read_text(encoding="utf-8")
+    book = (built / "explanation" / "changelog.html").read_text(encoding="utf-8")
     assert changelog.startswith("# Changelog\n")
     for heading in re.findall(r"^## (.*)$", changelog, re.M):
         assert f"<h2>{heading}" in book

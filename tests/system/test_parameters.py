@@ -852,7 +852,9 @@ def test_a_negative_number_of_a_drive_is_refused() -> None:
 def test_a_controller_picks_up_a_load(tmp_path: Path) -> None:
     """The program of the book, in float on an emulated Cortex-M4F."""
     need("cortex-m4f")
-    page = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-time-parameters.md").read_text(
+        encoding="utf-8"
+    )
     program = next(sample.text for sample in samples(page) if sample.file == "load.c")
     wanted = next(sample.text for sample in samples(page) if "./load" in sample.text).partition(
         "./load\n"

@@ -10,7 +10,7 @@ from tests.shared.doc_samples import simulated
 
 pytest.importorskip("mujoco")
 pytest.importorskip("jax")
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 WRONG = {
     "a stiffness of the other sign": ("lqr.md", "[da_dq, da_dv]", "[-da_dq, da_dv]"),
     "torques of the other sign": (

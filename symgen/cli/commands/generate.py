@@ -169,7 +169,7 @@ def _notes_on_methods(
     if looped and chosen.form == AUTO:
         yield (
             f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of links, since rows for each "
-            "would be too many (docs/long.md)"
+            "would be too many (docs/how-to/long-chains.md)"
         )
     for program in made:
         if program.rounds is not None:

@@ -23,7 +23,7 @@ QUANTITIES = {
     "S_loops": Quantity(
         (),
         "NL x NL",
-        "how the rows accelerate by forces on them, A M^-1 A^T (docs/loops.md)",
+        "how the rows accelerate by forces on them, A M^-1 A^T (docs/how-to/closed-chains.md)",
         _S,
         refusal=no_loops,
         of_loops=True,

@@ -32,7 +32,7 @@ QUANTITIES = {
     "A_loops": Quantity(
         (),
         "NL x NV",
-        "what loops keep, A v = 0 where they are closed (docs/loops.md)",
+        "what loops keep, A v = 0 where they are closed (docs/how-to/closed-chains.md)",
         _jacobian,
         refusal=no_loops,
         of_loops=True,
@@ -40,7 +40,7 @@ QUANTITIES = {
     "gamma": Quantity(
         (),
         "NL x 1",
-        "how that changes while no joint accelerates, A a + gamma = 0 (docs/loops.md)",
+        "how that changes while no joint accelerates, A a + gamma = 0 (docs/how-to/closed-chains.md)",
         _bias,
         ("q", "v"),
         refusal=no_loops,
@@ -49,7 +49,7 @@ QUANTITIES = {
     "C_loops": Quantity(
         (),
         "NL x 1",
-        "how far the rows are from being closed, m and rad (docs/loops.md)",
+        "how far the rows are from being closed, m and rad (docs/how-to/closed-chains.md)",
         _residual,
         refusal=no_loops,
         of_loops=True,

@@ -1,7 +1,7 @@
 """The Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
-`riccati` alone is FD4. `riccati:grasps` solves for arms that hold one object by symgen's own (G1)-(G6), `docs/mathematics.md`.
+`riccati` alone is FD4. `riccati:grasps` solves for arms that hold one object by symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Arms that hold one object: each arm by its own recursion, and one body between them.
 
-The equations (G1)-(G6) are symgen's own, derived in `docs/mathematics.md`: of Rodriguez and Kreutz, Part II, which is about such
+Equations (G1)-(G6) are symgen's own, derived in `docs/explanation/mathematics.md`: of Rodriguez and Kreutz, Part II, which is about such
 arms, only the contents were at hand. Of arm i the filter and the smoother
 give how it would accelerate, were nothing held, and the recursion base → tip gives Ω_i = Λ_i⁻¹, how its tip gives way to a
 wrench. B_i are the directions that its grasp transmits, as wrenches on the tip, A_i are the same as the object's joint feels
