@@ -74,12 +74,12 @@ class _Reader:
         self.name, self.checked, self.floors = name, checked, floors
         called = "_".join(re.findall(r"\w+", form.function))  # of a derivative, f:jacobian(q,v)
         self.symbol = f"{name}_{called}"
-        lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol)
+        lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol, checked)
         self.lines = lines
         together = preprocessor.together(text.source, name)
         self.sines = f'#include "{name}_sincos.h"' in text.source and not together
         if checked and isinstance(form, LoopProgram):
-            form = with_checked_rows(form, compared, self.sines)
+            form = with_checked_rows(form, lambda step: compared(step, self.sines))
         self.form = form
         units = [
             *parse_declarations(lines.lanes, f"{name}_lanes.h"),
@@ -228,7 +228,7 @@ class _LoopBlockRun:
         )
         steps: Mapping[str, Any] = block.steps
         if reader.checked:
-            owed = of_steps(form)
+            owed = of_steps(form, reader.sines)
             steps = {
                 symbol: GuardedStep(step, self.comparisons, owed, loops.results_of)
                 for symbol, step in steps.items()
@@ -459,7 +459,7 @@ class _Call:
             self.memories.append(memory)
         if case.in_place:
             self._lay_results_over_arguments()
-        self.work = Memory("work", [None] * room)
+        self.work = Memory("work", [None] * min(room, stated_size))
         self.refused = stated_size < room
         self.status = Memory("status", [None] * self.count, integers=True)
 

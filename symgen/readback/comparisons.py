@@ -42,9 +42,10 @@ class Group(NamedTuple):
     finite: AbstractSet[Term] = frozenset()
 
 
-def compared(step: Program) -> list[int]:
-    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of."""
-    return sorted(bounds(step, computed(step), {}))
+def compared(step: Program, sines: bool) -> list[int]:
+    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of; with `sines` also its angles."""
+    rows = computed(step)
+    return sorted({*bounds(step, rows, {})} | (turned(step, rows) if sines else set()))
 
 
 # -- what is owed -------------------------------------------------------------------------------------------------------------
@@ -67,28 +68,42 @@ def of_arguments(
     return [*groups, Group("NOT_UNIT", frozenset(units))] if units else groups
 
 
-def of_steps(form: LoopProgram) -> dict[int, list[Owed | None]]:
-    """Return the bound of each number that a step gives to be compared; None for an angle of the text's own sine."""
-    owed: dict[int, list[Owed | None]] = {}
+class Number(NamedTuple):
+    """A number that a step gives to be compared: the bound of a divisor, and True for an angle of the text's own sine."""
+
+    owed: Owed | None
+    is_angle: bool
+
+
+def of_steps(form: LoopProgram, sines: bool) -> dict[int, list[Number]]:
+    """Return the numbers that each step gives to be compared."""
+    numbers: dict[int, list[Number]] = {}
     for step in form.programs:
         for port in step.outputs:
             if port.name == CHECKED:
-                rows = form.epilogue if step is form.epilogue_check and form.epilogue else step
-                least = bounds(rows, computed(rows), {})
-                owed[id(step)] = [least.get(row) for row in port.rows]
-    return owed
+                user = form.epilogue if step is form.epilogue_check and form.epilogue else step
+                rows = computed(user)
+                least, angles = bounds(user, rows, {}), turned(user, rows) if sines else set()
+                numbers[id(step)] = [Number(least.get(row), row in angles) for row in port.rows]
+    return numbers
 
 
-def of_a_call(values: Sequence[Term], owed: Sequence[Owed | None], terms: Terms) -> Group:
+def of_a_call(values: Sequence[Term], numbers: Sequence[Number], terms: Terms) -> list[Group]:
     """Return the comparisons behind a call of a step that gives certain numbers."""
-    if None in owed:
-        return Group("OUT_OF_RANGE", frozenset(_in_range(value, terms) for value in values))
-    conditions = {
-        _bounded(value, bound, bound.least, terms)
-        for value, bound in zip(values, owed, strict=True)
-        if bound is not None
-    }
-    return Group("DIVISOR", frozenset(conditions), frozenset(values))
+    pairs = [*zip(values, numbers, strict=True)]
+    divisors = [(value, number.owed) for value, number in pairs if number.owed is not None]
+    groups = [
+        Group(
+            "OUT_OF_RANGE",
+            frozenset(_in_range(value, terms) for value, number in pairs if number.is_angle),
+        ),
+        Group(
+            "DIVISOR",
+            frozenset(_bounded(value, owed, owed.least, terms) for value, owed in divisors),
+            frozenset(value for value, _ in divisors),
+        ),
+    ]
+    return [group for group in groups if group.conditions]
 
 
 def of_rows(
@@ -255,7 +270,7 @@ class GuardedStep:
 
     step: Any
     comparisons: Comparisons
-    owed: Mapping[int, Sequence[Owed | None]]
+    owed: Mapping[int, Sequence[Number]]
     results_of: Callable[[Program, Term, Terms], Mapping[int, Sequence[Term]]]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
@@ -268,7 +283,7 @@ class GuardedStep:
             place = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
             for lane, call in zip(self.comparisons.lanes, calls, strict=True):
                 values = self.results_of(step, call, machine.terms)[place]
-                lane.pending.append(of_a_call(values, self.owed[id(step)], machine.terms))
+                lane.pending += of_a_call(values, self.owed[id(step)], machine.terms)
 
 
 def number_compared(body: Any, name: str) -> int:

@@ -447,7 +447,7 @@ def compare(
         return ["the C holds no function"]
     symbol = symbols[-1]
     name = symbol.removesuffix(f"_{form.function}")
-    lines = preprocessor.Lines(text, name, symbol)
+    lines = preprocessor.Lines(text, name, symbol, checked)
     differences = [*lines.differences]
     if name == symbol:
         differences.append(
@@ -483,9 +483,9 @@ class _Reader:
         self.symbol = str(held.function.decl.name)
         self.parameters = prototypes.parameters(held.function.decl)
         together = preprocessor.together(lines.raw, name)
+        self.sines = f'#include "{name}_sincos.h"' in lines.raw and not together
         if checked:
-            sines = f'#include "{name}_sincos.h"' in lines.raw and not together
-            form = with_checked_rows(form, compared, sines)
+            form = with_checked_rows(form, lambda step: compared(step, self.sines))
         self.form = form
         integers = sizes_by_name(form, name) | {f"{name}_ANGLES": together}
         integers[f"{name}_{WORK.upper()}"] = 0  # a parameter's size; the caller's array has its own
@@ -579,7 +579,7 @@ class _Reader:
     ) -> list[str]:
         """Run a checked function where all holds, where its array is too small, and where a comparison does not hold."""
         form = self.form
-        owed = of_steps(form)
+        owed = of_steps(form, self.sines)
         arguments = argument_terms(form, terms)
         results = frozenset(x for values in wanted.values() for x in values)
 

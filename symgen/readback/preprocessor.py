@@ -82,7 +82,9 @@ class Lines:
     `raw` has all its directives but those, and `text` the pragmas of loops that may run in parallel besides.
     """
 
-    def __init__(self, raw: str, name: str, symbol: str, batch: bool = False) -> None:
+    def __init__(
+        self, raw: str, name: str, symbol: str, checked: bool, batch: bool = False
+    ) -> None:
         def block(lines: str) -> list[str]:
             return lines.replace("NAME", name).replace("SYMBOL", symbol).splitlines()
 
@@ -103,7 +105,7 @@ class Lines:
         self.text = "".join(
             f"{pragmas[at] or line}\n" for at, line in enumerate(plain.splitlines())
         )
-        self.differences = directives(self.raw, name, symbol, batch)
+        self.differences = directives(self.raw, name, symbol, checked, batch)
 
 
 _LANES = """\
@@ -131,8 +133,8 @@ _LANES = """\
 class BatchLines:
     """A text for many states and its NAME_lanes.h, without directives and attributes."""
 
-    def __init__(self, source: str, lanes: str, name: str, symbol: str) -> None:
-        own = Lines(source, name, symbol, batch=True)
+    def __init__(self, source: str, lanes: str, name: str, symbol: str, checked: bool) -> None:
+        own = Lines(source, name, symbol, checked, batch=True)
         header = [
             " ".join(line.split())
             for line in without_comments(lanes).splitlines()
@@ -155,13 +157,15 @@ def refusal(checked: bool) -> str:
     return _REFUSALS[checked]
 
 
-def directives(text: str, name: str, symbol: str, batch: bool = False) -> list[str]:
+def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = False) -> list[str]:
     """Every preprocessor line but the includes, the own name of an own sine, the number of angles that it takes at once and the
-    refusal of compilers that change sums: a macro could change what the text means.
+    refusal of compilers that change sums, or comparisons of a `checked` function: a macro could change what the text means.
     """
-    blocks = [block for refusal in _REFUSALS if (block := refusal.replace("NAME", name)) in text]
-    text = text.replace(blocks[0], "\n", 1) if blocks else text
-    missing = [] if blocks else ["the text does not refuse -ffast-math"]
+    block = refusal(checked).replace("NAME", name)
+    missing = []
+    if block not in text:
+        missing = [f"the text does not refuse {'-ffinite-math-only' if checked else '-ffast-math'}"]
+    text = text.replace(block, "\n", 1)
     lines = [
         line.strip()
         for line in without_comments(text).splitlines()

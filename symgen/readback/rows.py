@@ -57,7 +57,7 @@ def compare(
         return [str(error)]
     called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
     name = parsed.symbol.removesuffix(f"_{called}")
-    found = preprocessor.directives(text, name, parsed.symbol)
+    found = preprocessor.directives(text, name, parsed.symbol, checked is not None)
     if name == parsed.symbol:
         found.append(f"the function is called {parsed.symbol}, which does not end in _{called}")
     if header:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -15,12 +16,13 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.emission.backends import c99
-from symgen.ir.loops import LoopProgram, evaluate, has_unchecked_sines
+from symgen.ir.loops import LoopProgram, evaluate
 from symgen.ir.program import Port
 from symgen.pipeline.loops import recursion
+from symgen.readback import preprocessor
 from symgen.readback.loops import compare
 from symgen.readback.required_checks import STATUSES
-from symgen.support.errors import RequestError, StateError
+from symgen.support.errors import StateError
 from symgen.vocabulary.options import TextOptions
 from tests.shared.analysers import ADDRESSES, misra
 from tests.shared.c99 import WARNINGS
@@ -227,19 +229,31 @@ def test_a_divisor_that_vanishes_is_refused(tmp_path: Path, link: int) -> None:
     assert (status, set(results["a"])) == ("DIVISOR", {NEVER})
 
 
-def test_what_is_seen_too_late_is_refused() -> None:
-    """A sine of what a step of its own does not give."""
+def test_a_step_that_does_more_than_take_sines_gives_its_angles() -> None:
     one = loops("ur5", "forward_dynamics")
     first = one.sweeps[0]
-    odd = replace(
-        first.steps[0],
-        outputs=(*first.steps[0].outputs, Port("a", (1,), first.steps[0].outputs[0].rows[:1])),
-    )
+    more = Port("a", (1,), first.steps[0].outputs[0].rows[:1])
+    odd = replace(first.steps[0], outputs=(*first.steps[0].outputs, more))
     late = replace(one, stages=(replace(first, steps=(odd,)), *one.sweeps[1:]))
-    assert not has_unchecked_sines(one)
-    assert has_unchecked_sines(late)
-    with pytest.raises(RequestError, match="take --trig libm"):
-        c99.source(late, aimed("ur5", "inline"))
+    text = c99.source(late, aimed("ur5", "inline"))
+    assert compare(late, text, checked=True) == []
+    assert compare(late, text.replace("<= 32768.0", "<= 32769.0", 1), checked=True)
+
+
+def test_a_step_of_an_angle_stands_in_the_head_once() -> None:
+    text, _ = printed("ur5", "forward_dynamics", "inline")
+    steps = re.findall(r"^ \*   (arm_forward_dynamics_\d), .*1 sin", text, re.MULTILINE)
+    assert steps == ["arm_forward_dynamics_1"]
+
+
+def test_a_text_must_refuse_compilers_that_know_no_infinity() -> None:
+    text, header = printed("ur5", "inverse_dynamics", "libm")
+    longer, shorter = (
+        preprocessor.refusal(checked).replace("NAME", "arm") for checked in (True, False)
+    )
+    plain = text.replace(longer, shorter)
+    first, *_ = compare(loops("ur5", "inverse_dynamics"), plain, header, checked=True)
+    assert first == "the text does not refuse -ffinite-math-only"
 
 
 def test_generate_gives_it_and_verify_judges_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons of a checked loop function: of arguments before the first sweep, of divisors on the way, of results at the end.
+"""Comparisons of a checked loop function: of arguments before the first stage, of angles and divisors on the way, of results at the end.
 
 A divisor must have at least the magnitude of the smallest normal number, since no certified lower bound is known for chains of
 any length. A divisor must be finite as well: a quotient by an infinite number is zero. The workspace holds all results until they
@@ -7,7 +7,8 @@ are known to be finite. In lanes each state has a status of its own, and all res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.emission import checks, sincos
@@ -15,6 +16,7 @@ from symgen.emission.c_text import C
 from symgen.emission.loop_work import SIZE
 from symgen.emission.lowering.loop_function import LINK, STATUS, LoopFunction
 from symgen.emission.statements import (
+    LANE,
     All,
     Assign,
     Blank,
@@ -28,29 +30,67 @@ from symgen.emission.statements import (
 )
 from symgen.emission.writer import live_rows
 from symgen.ir import loops as forms
-from symgen.ir.loops import CHECKED, WORK, LoopProgram, has_unchecked_sines
+from symgen.ir.loops import CHECKED, WORK, LoopProgram
 from symgen.ir.program import POSITIONS, Program
-from symgen.support.errors import RequestError
+from symgen.vocabulary.reals import Real
 from symgen.vocabulary.target import Target
 
 
 def guarded(form: LoopProgram, target: Target) -> LoopProgram:
-    """Return the form whose steps also give the numbers that are compared; RequestError for a sine of a computed angle."""
-    if target.text.trig == "inline" and has_unchecked_sines(form):
-        raise RequestError(
-            f"{form.function} as a loop over links takes sines of what it finds on its way, which --trig "
-            "inline does not check there; take --trig libm, or the unrolled form"
-        )
+    """Return the form whose steps also give the numbers that are compared."""
+    return forms.with_checked_rows(form, lambda step: _compared_rows(step, target))
 
-    def rows(step: Program) -> list[int]:
-        return [guard.row for guard in _guards(step)]
 
-    return forms.with_checked_rows(form, rows, target.text.trig == "inline")
+def _compared_rows(step: Program, target: Target) -> list[int]:
+    """Return the rows of a step that are compared: divisors, and the angles of the text's own sine and cosine."""
+    return sorted({guard.row for guard in _guards(step)} | _angles(step, target))
 
 
 def _guards(step: Program) -> list[checks.Guard]:
     """Return the divisors of a step, and its operands of logarithms and roots."""
     return sorted(checks.guards(step, live_rows(step), {}), key=lambda guard: guard.row)
+
+
+def _angles(step: Program, target: Target) -> set[int]:
+    """Return the angles of a step that must be in the range of the text's own sine and cosine."""
+    return {*checks.angles(step, live_rows(step))} if target.text.trig == "inline" else set()
+
+
+@dataclass(frozen=True)
+class Status:
+    """The status that a function keeps: a number, or one for each lane of a vector."""
+
+    target: Target
+    real: Real
+    in_lanes: bool
+
+    @property
+    def value(self) -> Value:
+        """The status of the state, or of one lane."""
+        return Element(STATUS, LANE) if self.in_lanes else STATUS
+
+    def macro(self, name: str) -> str:
+        """Return the macro of a status."""
+        return f"{self.target.name}_{name}"
+
+    def refuse_where(self, fails: Mapping[str, Value]) -> list[Statement]:
+        """Set the status whose condition holds, the first one of several; in lanes, only of a lane without another status."""
+        if self.in_lanes:
+            return [self._refuse_lane(name, condition) for name, condition in fails.items()]
+        chosen: tuple[Statement, ...] | If = ()
+        for name, condition in reversed([*fails.items()]):
+            chosen = If(condition, (Assign(self.value, self.macro(name)),), chosen)
+        return [chosen] if isinstance(chosen, If) else []
+
+    def _refuse_lane(self, name: str, fails: Value) -> Statement:
+        """Set the status of one lane where a condition fails."""
+        test = expression(f"(({{}} == {self.macro('OK')}) && {{}})", self.value, fails)
+        return Assign(self.value, expression(f"{{}} ? {self.macro(name)} : {{}}", test, self.value))
+
+
+def status_of(loops: LoopFunction) -> Status:
+    """Return where a loop function keeps its status."""
+    return Status(loops.target, loops.real, loops.lanes > 0)
 
 
 # -- arguments and results -----------------------------------------------------------------------------------------------------------
@@ -90,7 +130,7 @@ def check_results(loops: LoopFunction) -> list[Statement]:
         for p in loops.form.outputs
     ]
     sums, is_not_finite = _sum_zeros(loops, arrays, "results")
-    compare = (*sums, refuse_where(loops, is_not_finite, "RESULT_NOT_FINITE"))
+    compare = (*sums, *status_of(loops).refuse_where({"RESULT_NOT_FINITE": is_not_finite}))
     if loops.lanes:
         return [Blank(), *compare]
     statements: list[Statement] = [Blank(), If(loops.is_ok, compare)]
@@ -133,42 +173,40 @@ def _unit_quaternions(loops: LoopFunction) -> All | None:
     return All(tuple(conditions), 12) if conditions else None
 
 
-# -- divisors ------------------------------------------------------------------------------------------------------------------------
+# -- divisors and angles -------------------------------------------------------------------------------------------------------------
 
 
 def check_step(
-    loops: LoopFunction, step: Program, user: Program
+    status: Status, step: Program, user: Program, only_where: Value = ""
 ) -> tuple[list[Statement], list[Statement]]:
-    """Return the array for the numbers of a step that are compared, and the comparison that follows the step's call.
+    """Return the array for the numbers of a step that are compared, and the comparisons that follow the step's call.
 
-    `user` is the step that divides by these numbers. Both lists are empty for a step without such numbers.
+    `user` is the step that divides by these numbers. Lanes are compared where `only_where` holds, which ends in "&& ". Both lists
+    are empty for a step without such numbers.
     """
     rows = next((port.rows for port in step.outputs if port.name == CHECKED), ())
     if not rows:
         return [], []
-    guards, zero = {guard.row: guard for guard in _guards(user)}, loops.zero
-    magnitude, status = f"{C.call('fabs', loops.real)}({{}})", "DIVISOR"
-    conditions = []
+    real, angles = status.real, _angles(user, status.target)
+    guards = {guard.row: guard for guard in _guards(user)}
+    zero, magnitude = C.literal(Fraction(0), real), f"{C.call('fabs', real)}({{}})"
+    ranges: list[Value] = []
+    divisors: list[Value] = []
     for k, row in enumerate(rows):
         number = Element(CHECKED, str(k))
+        if row in angles:
+            limit = C.literal(Fraction(sincos.RANGE), real)
+            ranges.append(expression(f"{magnitude} <= {limit}", number))
         if row in guards:
             bound = guards[row].bound
             assert isinstance(bound, Fraction)
             pattern = f"{magnitude if guards[row].magnitude else '{}'} >= {{}}"
-            conditions.append(expression(pattern, number, C.literal(bound, loops.real)))
-            conditions.append(expression(f"({zero}*{{}}) >= {zero}", number))
-        else:  # an angle
-            status, limit = "OUT_OF_RANGE", C.literal(Fraction(sincos.RANGE), loops.real)
-            conditions.append(expression(f"{magnitude} <= {limit}", number))
-    fails = expression("!({})", All(tuple(conditions), 16))
-    declared = Declare(loops.form.real, CHECKED, size=(len(rows),))
-    return [declared], [refuse_where(loops, fails, status)]
-
-
-def refuse_where(loops: LoopFunction, fails: Value, status: str) -> Statement:
-    """Set the status of a state where a condition fails; in lanes, only of a state without another status."""
-    current, refused = loops.lane_of(STATUS), loops.status(status)
-    if not loops.lanes:
-        return If(fails, (Assign(current, refused),))
-    test = expression(f"(({{}} == {loops.status('OK')}) && {{}})", current, fails)
-    return Assign(current, expression(f"{{}} ? {refused} : {{}}", test, current))
+            divisors.append(expression(pattern, number, C.literal(bound, real)))
+            divisors.append(expression(f"({zero}*{{}}) >= {zero}", number))
+    declared = Declare(real.name, CHECKED, size=(len(rows),))
+    fails = {
+        name: expression("{}!({})", only_where, All(tuple(conditions), 16))
+        for name, conditions in (("OUT_OF_RANGE", ranges), ("DIVISOR", divisors))
+        if conditions
+    }
+    return [declared], status.refuse_where(fails)

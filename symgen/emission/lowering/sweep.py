@@ -14,7 +14,13 @@ from dataclasses import replace
 
 from symgen.emission.c_text import C
 from symgen.emission.loop_work import SIZE, prototype, widest
-from symgen.emission.lowering.loop_checks import check_arguments, check_results, check_step, zeros
+from symgen.emission.lowering.loop_checks import (
+    check_arguments,
+    check_results,
+    check_step,
+    status_of,
+    zeros,
+)
 from symgen.emission.lowering.loop_function import (
     BEFORE,
     BEHIND,
@@ -289,7 +295,7 @@ def _epilogue(loops: LoopFunction) -> Body:
         return ()
     statements: Body = (Blank(),)
     if check and form.epilogue_check and form.epilogue:
-        compared, compare = check_step(loops, form.epilogue_check, form.epilogue)
+        compared, compare = check_step(status_of(loops), form.epilogue_check, form.epilogue)
         body = (*compared, Call(loops.symbol(check), (FINAL_CARRY, CHECKED)), *compare)
         statements += (Block(body) if loops.lanes else If(loops.is_ok, body),)
     results = (loops.array(port.name) for port in epilogue.outputs)
@@ -343,7 +349,7 @@ def _steps(loops: LoopFunction, s: int) -> Body:
 
     def step(c: int) -> Body:
         call, program = step_call(loops, s, c), loops.form.sweeps[s].steps[c]
-        compared, compare = check_step(loops, program, program)
+        compared, compare = check_step(status_of(loops), program, program)
         column, stores = _store_columns(loops, s, c)
         return (*column, *compared, call, *compare, *stores)
 

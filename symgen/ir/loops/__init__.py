@@ -31,7 +31,6 @@ from symgen.ir.loops.steps import (
     Angle,
     angle_of,
     as_function,
-    has_unchecked_sines,
     with_checked_rows,
     without_unused_constants,
 )
@@ -68,7 +67,6 @@ __all__ = [
     "check",
     "evaluate",
     "even_lengths",
-    "has_unchecked_sines",
     "with_checked_rows",
     "without_unused_constants",
 ]

@@ -143,45 +143,17 @@ def _with_constants(step: Program, columns: Sequence[int]) -> Program:
 # -- checked functions ---------------------------------------------------------------------------
 
 
-def with_checked_rows(
-    form: LoopProgram, rows: Callable[[Program], Sequence[int]], angles: bool
-) -> LoopProgram:
-    """Return sweeps whose steps give `rows` of themselves as CHECKED besides.
+def with_checked_rows(form: LoopProgram, rows: Callable[[Program], Sequence[int]]) -> LoopProgram:
+    """Return the loop program whose steps give `rows` of themselves as CHECKED besides.
 
-    With `angles`, a sweep that takes only sines and cosines stands behind a sweep that gives the angles.
+    The rows of the epilogue are given by a step before it.
     """
-    stages: list[Stage] = []
-    moved = []
-    for sweep in form.sweeps:
-        if angles and any(angle_of(step) for step in sweep.steps):
-            saved_at = (0,) * len(sweep.steps)
-            stages.append(
-                replace(sweep, steps=tuple(map(_angle_step, sweep.steps)), saved_at=saved_at)
-            )
-        moved.append(len(stages))
-        stages.append(sweep.by(lambda step: _with_checked(step, rows(step))))
-    epilogue, epilogue_check = form.epilogue, None
-    if epilogue and rows(epilogue):
-        checked = _with_checked(epilogue, rows(epilogue))
-        epilogue_check = replace(epilogue, outputs=checked.outputs[-1:])
-    return replace(
-        form,
-        stages=tuple(stages),
-        epilogue_check=epilogue_check,
-        final_carries=tuple(
-            final._replace(sweep=moved[final.sweep]) for final in form.final_carries
-        ),
-    )
-
-
-def has_unchecked_sines(form: LoopProgram) -> bool:
-    """True if a step takes a sine of an angle that no sweep of angles would give."""
-    return any(
-        row.op in ("sin", "cos")
-        for step in form.programs
-        if not angle_of(step)
-        for row in step.rows
-    )
+    epilogue_check = None
+    if form.epilogue and rows(form.epilogue):
+        checked = _with_checked(form.epilogue, rows(form.epilogue))
+        epilogue_check = replace(form.epilogue, outputs=checked.outputs[-1:])
+    stages = tuple(stage.by(lambda step: _with_checked(step, rows(step))) for stage in form.stages)
+    return replace(form, stages=stages, epilogue_check=epilogue_check)
 
 
 def _with_checked(step: Program, rows: Sequence[int]) -> Program:
@@ -189,12 +161,3 @@ def _with_checked(step: Program, rows: Sequence[int]) -> Program:
     if not rows:
         return step
     return replace(step, outputs=(*step.outputs, Port(CHECKED, (len(rows),), tuple(rows))))
-
-
-def _angle_step(step: Program) -> Program:
-    """Return a step that gives the angle alone as CHECKED; an empty one for a step without an angle."""
-    angle = angle_of(step)
-    if angle is None:
-        return replace(step, rows=(), outputs=())
-    outputs = tuple(port._replace(name=CHECKED) for port in angle.program.outputs)
-    return replace(angle.program, outputs=outputs)
