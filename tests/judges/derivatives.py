@@ -80,25 +80,25 @@ def judge(
         {name: values[0] for name, values in states.items()},
     )
     functions = (INVERSE,) if build.loss(mechanism, None) else (INVERSE, FORWARD)
-    found: dict[str, Array] = {}
+    results: dict[str, Array] = {}
     for function in functions:
         run = in_machine_reals((ours or {}).get(function) or recorded(mechanism, function))
         answers = run({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
-        found |= {name: values[0] for name, values in answers.items()}
-    one = np.eye(mechanism.nv)
+        results |= {name: values[0] for name, values in answers.items()}
+    identity = np.eye(mechanism.nv)
     pairs = {"M": word.M} | dict(
         zip(("dtau_dq", "dtau_dv"), _rnea(word, states["a"][0]), strict=True)
     )
     errors = {
-        name: _share(found[name] - value, np.abs(value), word) for name, value in pairs.items()
+        name: _share(results[name] - value, np.abs(value), word) for name, value in pairs.items()
     }
     if FORWARD in functions:
-        solved = {"Minv": -one} | dict(
+        solved = {"Minv": -identity} | dict(
             zip(("da_dq", "da_dv"), _rnea(word, word.acceleration), strict=True)
         )
         for name, value in solved.items():
-            size = np.abs(word.M) @ np.abs(found[name]) + np.abs(value)
-            errors[name] = _share(word.M @ found[name] + value, size, word)
+            size = np.abs(word.M) @ np.abs(results[name]) + np.abs(value)
+            errors[name] = _share(word.M @ results[name] + value, size, word)
     return errors
 
 
@@ -137,8 +137,8 @@ def table(paths: list[Path]) -> str:
     ]
     for path in paths:
         for base in BASES:
-            found = judge(path, base)
-            cells = [rounded(found[name]) if name in found else "–" for name in RESULTS]
+            errors = judge(path, base)
+            cells = [rounded(errors[name]) if name in errors else "–" for name in RESULTS]
             lines.append(f"| {short(path)} | {base} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -55,8 +55,8 @@ class Plant:
 
     @staticmethod
     def _body(plant: Any, name: str) -> Any:
-        found = name.split("::")[-1]
-        return plant.GetBodyByName(found)
+        body_name = name.split("::")[-1]
+        return plant.GetBodyByName(body_name)
 
     def _joint(self, name: str) -> Any:
         return self.plant.GetJointByName(name.split("::")[-1])
@@ -78,8 +78,8 @@ class Plant:
                 and self._has(stem)
                 and not self._has(joint.name)
             )
-            found = self._joint(stem if universal else joint.name)
-            start, first = found.position_start(), found.velocity_start()
+            drake_joint = self._joint(stem if universal else joint.name)
+            start, first = drake_joint.position_start(), drake_joint.velocity_start()
             if joint.kind == "spherical":
                 x, y, z, w = q[at]
                 matrix = RotationMatrix(

@@ -205,18 +205,20 @@ def committed(which: str) -> Path:
 
 
 def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
-    """What `symgen generate` prints, of the functions wanted, when it is told nothing but the robot."""
+    """Return the answers of the Programs that `symgen generate` prints for a robot by default."""
     chosen = build.requested(mechanism, None)
-    found = Answers(left_out={name: _why(mechanism, name) for name in wanted if name not in chosen})
+    answers = Answers(
+        left_out={name: _why(mechanism, name) for name in wanted if name not in chosen}
+    )
     for name, method in ((name, chosen[name]) for name in wanted if name in chosen):
         say(f"deriving {name}")
         try:
             made = build.program(mechanism, name, method)
         except SymgenError as error:
-            found.failed[name] = str(error)
+            answers.failed[name] = str(error)
             continue
-        found.runners[name], found.methods[name] = in_machine_reals(made), made.method
-    return found
+        answers.runners[name], answers.methods[name] = in_machine_reals(made), made.method
+    return answers
 
 
 def _why(mechanism: Mechanism, name: str) -> str:
@@ -304,10 +306,10 @@ def compare(mechanism: Mechanism, text: str, ours: Answers, say: Say) -> dict[st
     errors = {}
     for name, run in ours.runners.items():
         say(f"judging {name}")
-        found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
+        results = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
         with np.errstate(all="ignore"):
             errors[name] = max(
-                ERRORS[name]({key: values[k] for key, values in found.items()}, words[k])
+                ERRORS[name]({key: values[k] for key, values in results.items()}, words[k])
                 for k in range(STATES)
             )
     return errors
@@ -432,7 +434,7 @@ def table(verdicts: list[Verdict], which: str = "dynamics", reference: bool = Fa
     for name, counts in chosen.items():
         listed = ", ".join(
             f"`{method}` {count}"
-            for method, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+            for method, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         )
         lines.append(f"| `{name}` | {listed or '–'} |")
     return "\n".join(lines) + "\n"
@@ -473,7 +475,7 @@ def _rounded(error: float) -> str:
 
 
 def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
-    """Of each description with symgen and the judge: what is older is judged again."""
+    """Return a hash of each description, symgen and the judge; a verdict with another hash is out of date."""
     sources = hashlib.sha256()
     for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
         sources.update(source.read_bytes())
@@ -483,9 +485,9 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
     }
 
 
-def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
-    """The verdicts in a partial result that are still true, by file; a line that was cut off is none."""
-    found = {}
+def valid_verdicts(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
+    """Read the verdicts of a partial result that are still valid, by file; incomplete lines are skipped."""
+    verdicts = {}
     for line in book.read_text(encoding="utf-8").splitlines() if book.exists() else []:
         try:
             entry = json.loads(line)
@@ -493,8 +495,8 @@ def known(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
         except (ValueError, TypeError, KeyError):
             continue
         if entry.get("of") == prints.get(verdict.file, ""):
-            found[verdict.file] = verdict
-    return found
+            verdicts[verdict.file] = verdict
+    return verdicts
 
 
 def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict:
@@ -579,7 +581,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.fresh:
         book.unlink(missing_ok=True)
     prints = fingerprints(paths)  # now: what changes while this runs is judged again
-    verdicts = known(book, prints)
+    verdicts = valid_verdicts(book, prints)
     waiting = [path for path in paths if short(path) not in verdicts]
     if verdicts:
         print(

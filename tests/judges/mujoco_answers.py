@@ -49,11 +49,11 @@ class Model:
 
 @dataclass
 class MujocoWord(Word):
-    """What MuJoCo says of one state, in symgen's order and axes."""
+    """MuJoCo's answers at one state, in symgen's order and axes."""
 
     of: Any
 
-    def _asked(self, function: str, **changed: Array) -> Array:
+    def _peer_answer(self, function: str, **changed: Array) -> Array:
         state = {name: self.state[name] for name in ("q", "v", "a", "tau")} | changed
         (call,) = self.of.peer.calls(function, [state])
         return np.array(self.of.peer.ours(function, state, call()))
@@ -76,20 +76,20 @@ class MujocoWord(Word):
 
     @cached_property
     def bias(self) -> Array:
-        return self._asked("inverse_dynamics", a=0 * self.state["a"])
+        return self._peer_answer("inverse_dynamics", a=0 * self.state["a"])
 
     @cached_property
     def gravity(self) -> Array:
-        return self._asked("inverse_dynamics", a=0 * self.state["a"], v=0 * self.state["v"])
+        return self._peer_answer("inverse_dynamics", a=0 * self.state["a"], v=0 * self.state["v"])
 
     @cached_property
     def tau(self) -> Array:
-        return self._asked("inverse_dynamics")
+        return self._peer_answer("inverse_dynamics")
 
     @cached_property
     def pose(self) -> tuple[Array, Array]:
-        turn, place = self.data.xmat[self.of.body].reshape(3, 3), self.data.xpos[self.of.body]
-        return turn @ self.of.seat[0], place + turn @ self.of.seat[1]
+        turn, position = self.data.xmat[self.of.body].reshape(3, 3), self.data.xpos[self.of.body]
+        return turn @ self.of.seat[0], position + turn @ self.of.seat[1]
 
     @cached_property
     def centre(self) -> Array:

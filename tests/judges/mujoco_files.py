@@ -52,11 +52,12 @@ longer than what it is measured by.
 
 @dataclass
 class Verdict:
-    """What both sides say of one file. `theirs` is MuJoCo's sentence where it does not compile it, `ours` that of symgen.
+    """Verdict on one file.
 
-    `moved` is how far the farthest of the `snaps` turned something, and `turned` how far all together (rad); `snapped` is the
-    largest error of the Programs where these are snapped, as `generate` does unless it is told otherwise, and `another` whether
-    that is another robot. `errors` are without.
+    `theirs` and `ours` are the sentences by which MuJoCo and symgen refuse the file. `moved` is the
+    largest rotation of the `snaps` and `turned` their sum (rad). `snapped` is the largest error of
+    the Programs with snapping on, as `generate` has it by default, and `another` is true if snapping
+    gives another robot. `errors` are those with snapping off.
     """
 
     file: str
@@ -85,14 +86,14 @@ def files(folders: list[Path]) -> Iterator[tuple[str, Path]]:
     """(path below its folder, path) of every MJCF below some folders; and of those in the installed MuJoCo."""
     import mujoco
 
-    own = Path(mujoco.__file__).parent
+    package = Path(mujoco.__file__).parent
     for name, folder in [
         *(
             (str(path.relative_to(root)), path)
             for root in folders
             for path in sorted(root.rglob("*.xml"))
         ),
-        *((f"mujoco/{path.relative_to(own)}", path) for path in sorted(own.rglob("*.xml"))),
+        *((f"mujoco/{path.relative_to(package)}", path) for path in sorted(package.rglob("*.xml"))),
     ]:
         if root_name(folder.read_bytes()) in ("mujoco", "mujocoinclude"):
             yield name, folder
@@ -157,9 +158,11 @@ def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
             continue
         method = METHODS.get(name) if mechanism.nv > CHOSEN_TO else None
         run = in_machine_reals(build.program(mechanism, name, method))
-        found = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
+        results = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
         errors[name] = max(
-            mujoco_words.error(name, {key: np.asarray(v[k]) for key, v in found.items()}, words[k])
+            mujoco_words.error(
+                name, {key: np.asarray(v[k]) for key, v in results.items()}, words[k]
+            )
             for k in range(STATES)
         )
     return errors
@@ -237,7 +240,9 @@ def table(verdicts: list[Verdict]) -> str:
     for v in judged:
         snaps = f"{v.snaps} (≤ {_rounded(v.moved)} rad)" if v.snaps else "0"
         cells = [_rounded(v.errors[name]) if name in v.errors else "–" for name in HEADINGS]
-        said = [f"**FAILED** {v.failed}"] * bool(v.failed) + [_cut(one) for one in _few(v.said)]
+        said = [f"**FAILED** {v.failed}"] * bool(v.failed) + [
+            _cut(sentence) for sentence in _few(v.said)
+        ]
         cells.append(
             f"{_rounded(v.snapped)} ({_rounded(v.turned)})"
             if v.another and v.snapped is not None
@@ -267,11 +272,11 @@ def table(verdicts: list[Verdict]) -> str:
 
 def _few(said: list[str]) -> list[str]:
     """Notes that differ only in the joint are counted."""
-    found: dict[str, int] = {}
-    for one in said:
-        what = re.sub(r"^joint( '[^']*')?: ", "", one)
-        found[what] = found.get(what, 0) + 1
-    return [f"{what} ({count} joints)" if count > 1 else what for what, count in found.items()]
+    counts: dict[str, int] = {}
+    for sentence in said:
+        what = re.sub(r"^joint( '[^']*')?: ", "", sentence)
+        counts[what] = counts.get(what, 0) + 1
+    return [f"{what} ({count} joints)" if count > 1 else what for what, count in counts.items()]
 
 
 def _cut(text: str, width: int = 110) -> str:
@@ -294,7 +299,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     listed = {name: path for name, path in files(options.folders) if options.only in name}
     prints = _prints(listed)
-    verdicts = _known(prints)
+    verdicts = _valid_verdicts(prints)
     BOOK.parent.mkdir(parents=True, exist_ok=True)
     for name, path in listed.items():
         if name in verdicts:
@@ -324,7 +329,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prints(listed: dict[str, Path]) -> dict[str, str]:
-    """Of each file: its folder's descriptions, symgen and the judges."""
+    """Return a hash of each file's folder of descriptions, symgen and the judges."""
     sources = hashlib.sha256()
     for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
         sources.update(source.read_bytes())
@@ -334,14 +339,14 @@ def _prints(listed: dict[str, Path]) -> dict[str, str]:
     }
 
 
-def _known(prints: dict[str, str]) -> dict[str, Verdict]:
-    found = {}
+def _valid_verdicts(prints: dict[str, str]) -> dict[str, Verdict]:
+    verdicts = {}
     for line in BOOK.read_text(encoding="utf-8").splitlines() if BOOK.exists() else []:
         entry = json.loads(line)
         verdict = Verdict(**entry["verdict"])
         if entry["of"] == prints.get(verdict.file):
-            found[verdict.file] = verdict
-    return found
+            verdicts[verdict.file] = verdict
+    return verdicts
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The same robot from an MJCF and from a URDF: by how much M differs, and that it differs by the numbers of the files alone.
+"""M of one robot from its MJCF and from its URDF, and the part of the difference that the files' numbers cause.
 
-M is compared as both files stand, and again with the URDF's masses and moments in the bodies of the MJCF, link by link: what is
-left then is the places of the joints alone.
+M is compared as both files declare it, and again with the URDF's masses and moments in the bodies of
+the MJCF, link by link. The second difference is caused by the placement of the joints alone.
 
     python -m tests.judges.mujoco_pairs build/judges/unpacked            prints the table
     python -m tests.judges.mujoco_pairs build/judges/unpacked --write    rewrites tests/judges/mujoco_pairs.md
@@ -78,14 +78,14 @@ PAIRS = (
 
 def found(folders: list[Path], name: str) -> Path:
     """The file of that path below one of the folders. FileNotFoundError: there is none."""
-    known = (
+    paths = (
         public_urdf(name)
         if "/" not in name
         else next((f / name for f in folders if (f / name).exists()), None)
     )
-    if known is None:
+    if paths is None:
         raise FileNotFoundError(name)
-    return known
+    return paths
 
 
 def masses(mechanism: Mechanism, states: dict[str, Array]) -> Array:
@@ -94,8 +94,8 @@ def masses(mechanism: Mechanism, states: dict[str, Array]) -> Array:
     )
 
 
-def away(one: Array, other: Array) -> float:
-    return float(np.abs(one - other).max() / np.abs(other).max())
+def away(values: Array, expected: Array) -> float:
+    return float(np.abs(values - expected).max() / np.abs(expected).max())
 
 
 def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
@@ -103,7 +103,7 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
     ours = symgen.load(found(folders, pair.mjcf), drives="off")
     theirs = symgen.load(found(folders, pair.urdf), drives="off", lock=pair.lock)
     states = {"q": draw_states(ours, STATES, seed=7)["q"].astype(float)}
-    whole, other = masses(ours, states), masses(theirs, states)
+    whole, expected = masses(ours, states), masses(theirs, states)
     lent = replace(
         ours,
         bodies=tuple(
@@ -111,7 +111,7 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
             for body, from_ in zip(ours.bodies, theirs.bodies, strict=True)
         ),
     )
-    left = away(masses(lent, states), other)
+    left = away(masses(lent, states), expected)
     weights = [
         (joint.name, float(a.mass), float(b.mass))
         for joint, a, b in zip(ours.joints, ours.bodies, theirs.bodies, strict=True)
@@ -129,7 +129,7 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
         pair.robot,
         f"`{file}`",
         str(ours.nv),
-        f"{away(whole, other):.1e}",
+        f"{away(whole, expected):.1e}",
         said,
         f"{1000 * centres:.1f}",
         _rounded(left) if pair.alike else f"{left:.1e}: the joints stand elsewhere",

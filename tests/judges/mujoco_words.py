@@ -113,7 +113,7 @@ class Model:
 
 @dataclass
 class FileWord(Word):
-    """What MuJoCo says of one state, in symgen's order and axes."""
+    """MuJoCo's answers at one state, in symgen's order and axes."""
 
     of: Any
     state: Mapping[str, Array] = field(default_factory=dict)
@@ -178,8 +178,8 @@ class FileWord(Word):
         )
 
 
-def _placed(found: Results, word: FileWord) -> float:
-    """Of every body, those that stand still as well."""
+def _pose_error(results: Results, word: FileWord) -> float:
+    """Return the largest error of the poses of all bodies, fixed bodies included."""
     worst = 0.0
     for (body, turn, shift), there in zip(word.of.seats, word.of.bodies, strict=True):
         if there < 0:
@@ -187,7 +187,7 @@ def _placed(found: Results, word: FileWord) -> float:
         R, p = (
             (np.eye(3), np.zeros(3))
             if body == BASE
-            else (found["R_links"][body], found["p_links"][body])
+            else (results["R_links"][body], results["p_links"][body])
         )
         wanted_turn, wanted_place = word.bodies[there]
         worst = max(
@@ -198,9 +198,9 @@ def _placed(found: Results, word: FileWord) -> float:
     return worst
 
 
-def error(name: str, found: Results, word: FileWord) -> float:
+def error(name: str, results: Results, word: FileWord) -> float:
     """How far an answer is from MuJoCo's, in the sense of `pinocchio_answers`."""
-    return _placed(found, word) if name == "link_poses" else ERRORS[name](found, word)
+    return _pose_error(results, word) if name == "link_poses" else ERRORS[name](results, word)
 
 
 def loaded(source: Path | str, **options: Any) -> Mechanism:

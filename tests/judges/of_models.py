@@ -37,23 +37,25 @@ def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Ar
     """Ours, (count, …)."""
     method, where = BY[function]
     made = derive.record(mechanism, function, method, ProgramOptions(), where, 10**7)
-    found = in_machine_reals(made)({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
-    return found[FUNCTIONS[function].results[0].name]
+    results = in_machine_reals(made)(
+        {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
+    )
+    return results[FUNCTIONS[function].results[0].name]
 
 
 def word(model: Model, function: str, q: Array, v: Array, a: Array) -> Array:
     """Pinocchio's, in our order, at one state of ours."""
-    given = model.position(q), model.velocity(v)
+    state = model.position(q), model.velocity(v)
     if function == "coriolis_matrix":
-        return np.array(model.pin.computeCoriolisMatrix(model.model, model.data, *given))[
+        return np.array(model.pin.computeCoriolisMatrix(model.model, model.data, *state))[
             np.ix_(model.order, model.order)
         ]
-    found = np.array(
-        model.pin.computeJointTorqueRegressor(model.model, model.data, *given, model.velocity(a))
+    columns_of_word = np.array(
+        model.pin.computeJointTorqueRegressor(model.model, model.data, *state, model.velocity(a))
     )
-    found = found.reshape(model.model.nv, -1)
-    columns = [10 * (joint - 1) + place for joint in model.ids for place in THEIRS]
-    return found[np.ix_(model.order, columns)]
+    columns_of_word = columns_of_word.reshape(model.model.nv, -1)
+    columns = [10 * (joint - 1) + index for joint in model.ids for index in THEIRS]
+    return columns_of_word[np.ix_(model.order, columns)]
 
 
 def error(mechanism: Mechanism, model: Model, function: str) -> float:
@@ -62,16 +64,16 @@ def error(mechanism: Mechanism, model: Model, function: str) -> float:
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=5).items()
     }
-    ours, found = answers(mechanism, function, states), 0.0
+    ours, largest = answers(mechanism, function, states), 0.0
     for k in range(STATES):
         theirs = word(model, function, *(states[name][k] for name in ("q", "v", "a")))
-        found = max(
-            found,
+        largest = max(
+            largest,
             float(
                 np.abs(ours[k] - theirs).max() / max(np.abs(theirs).max(), NO_WEIGHT * model.weight)
             ),
         )
-    return found
+    return largest
 
 
 def of_trees(mechanism: Mechanism) -> dict[str, float]:
@@ -97,10 +99,10 @@ def main(paths: Iterable[Path]) -> int:
     worst = 0.0
     for path in paths:
         for base in ("fixed", "free"):
-            found = of_file(path, base)
-            worst = max([worst, *found.values()])
+            errors = of_file(path, base)
+            worst = max([worst, *errors.values()])
             print(
-                f"{judges.short(path)}, {base}: {', '.join(f'{name} {x:.0e}' for name, x in found.items()) or 'not judged'}"
+                f"{judges.short(path)}, {base}: {', '.join(f'{name} {x:.0e}' for name, x in errors.items()) or 'not judged'}"
             )
     print(f"largest {worst:.1e} of {BOUND:.0e}")
     return int(worst > BOUND)

@@ -1,8 +1,9 @@
-"""Pinocchio's answers to every function that symgen prints, and how far a result is from them.
+"""Pinocchio's answers to every function that symgen prints, and the errors of symgen's results.
 
-Each error is relative to what round-off in double may be relative to: the largest entry of the answer for what is a sum; the
-backward error for what solves with M (|M x − b| of |M||x| + |b|, |M X − 1| of |M||X|), where a light finger behind a heavy arm
-makes the answer itself as uncertain as M is ill-conditioned; for what is made from M⁻¹, M's own change by one part in itself.
+The error of a sum is relative to the largest entry of the answer. The error of a solve with M is the
+backward error, |M x − b| of |M||x| + |b| or |M X − 1| of |M||X|: a light finger on a heavy arm makes
+the solution as uncertain as M is ill-conditioned. The error of a quantity made from M⁻¹ is relative
+to its change when M changes by a relative round-off.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ def read(text: str, mechanism: Mechanism, frame: str) -> Model:
     ids = {name: i + 1 for i, name in enumerate(list(model.names)[1:])}
     if sorted(ids) != sorted(ours):
         raise AssertionError(f"the joints differ: {sorted(set(ids) ^ set(ours))}")
-    found = model.getFrameId(frame, pinocchio.FrameType.BODY)
-    if found >= model.nframes:
+    frame_id = model.getFrameId(frame, pinocchio.FrameType.BODY)
+    if frame_id >= model.nframes:
         raise AssertionError(f"Pinocchio has no link '{frame}'")
-    return Model(model, mechanism, [ids[name] for name in ours], found)
+    return Model(model, mechanism, [ids[name] for name in ours], frame_id)
 
 
 def built(mechanism: Mechanism, frame: str) -> Model:
@@ -87,7 +88,7 @@ def built(mechanism: Mechanism, frame: str) -> Model:
 
 @dataclass
 class Word:
-    """What Pinocchio says of one state, in symgen's order: each answer is computed when it is first asked for."""
+    """Pinocchio's answers at one state, in symgen's order; each is computed at its first use."""
 
     of: Model
     state: Mapping[str, Array]
@@ -147,7 +148,7 @@ class Word:
         )
 
     @cached_property
-    def moved(self) -> tuple[Array, Array]:
+    def accelerations_of_frames(self) -> tuple[Array, Array]:
         """(ω̇, v̇) of every joint's frame (bodies, 6) and of the chosen frame (6,) at the acceleration that tau causes."""
         of = self.of
         of.pin.forwardKinematics(of.model, of.data, self.q, self.v, of.velocity(self.acceleration))
@@ -155,7 +156,7 @@ class Word:
         aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         joints = [of.pin.getClassicalAcceleration(of.model, of.data, i, aligned) for i in of.ids]
         tip = of.pin.getFrameClassicalAcceleration(of.model, of.data, of.frame, aligned)
-        return np.array([_angular_first(one) for one in joints]), _angular_first(tip)
+        return np.array([_angular_first(twist) for twist in joints]), _angular_first(tip)
 
     @cached_property
     def pose(self) -> tuple[Array, Array]:
@@ -186,12 +187,12 @@ class Word:
         return np.array(self.of.pin.difference(self.of.model, self.q, reached))[self.of.order]
 
     @cached_property
-    def placed(self) -> tuple[Array, Array]:
+    def placements(self) -> tuple[Array, Array]:
         """Axes (bodies, 3, 3) and origins (bodies, 3) of every joint's frame."""
         self.of.pin.forwardKinematics(self.of.model, self.of.data, self.q)
-        found = [self.of.data.oMi[i] for i in self.of.ids]
-        return np.array([one.rotation.copy() for one in found]), np.array(
-            [one.translation.copy() for one in found]
+        placements = [self.of.data.oMi[i] for i in self.of.ids]
+        return np.array([placement.rotation.copy() for placement in placements]), np.array(
+            [placement.translation.copy() for placement in placements]
         )
 
     @cached_property
@@ -210,8 +211,8 @@ class Word:
 
     @cached_property
     def centre_jacobian(self) -> Array:
-        found = self.of.pin.jacobianCenterOfMass(self.of.model, self.of.data, self.q)
-        return np.array(found).reshape(3, -1)[:, self.of.order]
+        jacobian = self.of.pin.jacobianCenterOfMass(self.of.model, self.of.data, self.q)
+        return np.array(jacobian).reshape(3, -1)[:, self.of.order]
 
     @cached_property
     def energies(self) -> tuple[float, float]:
@@ -240,13 +241,13 @@ class Word:
         of = self.of
         of.pin.computeJointJacobians(of.model, of.data, self.q)
         aligned = of.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        found = [
+        levers = [
             np.abs(of.pin.getJointJacobian(of.model, of.data, i, aligned).reshape(6, -1))
             .sum(axis=1)
             .max()
             for i in of.ids
         ]
-        return float(max([*found, np.abs(self.jacobian).sum(axis=1).max()]))
+        return float(max([*levers, np.abs(self.jacobian).sum(axis=1).max()]))
 
     @cached_property
     def slopes(self) -> Array:
@@ -304,8 +305,8 @@ def _part(difference: Array, size: float) -> float:
     error = _most(difference)
     if error == 0:
         return 0.0
-    found = error / size if size > 0 else math.inf
-    return found if found == found else math.inf
+    quotient = error / size if size > 0 else math.inf
+    return quotient if quotient == quotient else math.inf
 
 
 def _solved(word: Word, x: Array, b: Array, size: float) -> float:
@@ -317,8 +318,10 @@ def _forward(word: Word, a: Array) -> float:
     return _solved(word, a, tau - word.bias, _most(tau) + _most(word.bias))
 
 
-def _inverse(found: Results, word: Word) -> float:
-    return _part(word.M @ found["Minv"] - np.eye(len(word.M)), _rows(word.M) * _rows(found["Minv"]))
+def _inverse(results: Results, word: Word) -> float:
+    return _part(
+        word.M @ results["Minv"] - np.eye(len(word.M)), _rows(word.M) * _rows(results["Minv"])
+    )
 
 
 def _log_size(word: Word) -> float:
@@ -328,53 +331,55 @@ def _log_size(word: Word) -> float:
     return float(ends.sum() + (np.abs(word.inverse) * word.roots).sum())
 
 
-def _determinant(found: Results, word: Word) -> float:
+def _determinant(results: Results, word: Word) -> float:
     sign, logarithm = np.linalg.slogdet(word.M)
     det = sign * math.exp(logarithm)
     size = abs(det) * float((np.abs(word.inverse) * word.roots).sum())
     return _part(
-        found["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M)))
+        results["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M)))
     )  # Hadamard's bound
 
 
-def _gradient(found: Results, word: Word) -> float:
+def _gradient(results: Results, word: Word) -> float:
     inverse, slopes = word.inverse, word.slopes
     answer = np.einsum("jk,ikj->i", inverse, slopes)
     inherited = np.einsum("ijk,jk->i", np.abs(inverse @ slopes @ inverse), word.roots).max()
     return _part(
-        found["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited)
+        results["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited)
     )
 
 
-def _mobility(found: Results, word: Word) -> float:
+def _mobility(results: Results, word: Word) -> float:
     lever = word.jacobian @ word.inverse
     size = _rows(word.M) * _rows(lever) ** 2 + 2 * _rows(word.jacobian) * _rows(lever)
-    return _part(found["Lambda_inv"] - lever @ word.jacobian.T, size)
+    return _part(results["Lambda_inv"] - lever @ word.jacobian.T, size)
 
 
-def _links(found: Results, word: Word) -> float:
-    links, tip = word.moved
+def _links(results: Results, word: Word) -> float:
+    links, tip = word.accelerations_of_frames
     size = word.levers * _rows(word.inverse) * word.forces + max(_most(links), _most(tip))
-    return max(_part(found["alpha"] - links, size), _part(found["alpha_tip"] - tip, size))
+    return max(_part(results["alpha"] - links, size), _part(results["alpha_tip"] - tip, size))
 
 
-def _interbody(found: Results, word: Word) -> float:
+def _interbody(results: Results, word: Word) -> float:
     """F belongs to the accelerations that come with it, and these to tau."""
-    _, wrenches = word.pushed(found["a"])
+    _, wrenches = word.pushed(results["a"])
     size = _most(wrenches) + _rows(word.M) * _rows(word.inverse) * word.forces
-    return max(_part(found["F"] - wrenches, size), _forward(word, found["a"]))
+    return max(_part(results["F"] - wrenches, size), _forward(word, results["a"]))
 
 
-def _kinematics(found: Results, word: Word) -> float:
-    turn, place = word.pose
-    return max(_part(found["R"] - turn, 1.0), _part(found["p"] - place, max(1.0, _most(place))))
-
-
-def _poses(found: Results, word: Word) -> float:
-    turns, places = word.placed
+def _kinematics(results: Results, word: Word) -> float:
+    turn, position = word.pose
     return max(
-        _part(found["R_links"] - turns, 1.0),
-        _part(found["p_links"] - places, max(1.0, _most(places))),
+        _part(results["R"] - turn, 1.0), _part(results["p"] - position, max(1.0, _most(position)))
+    )
+
+
+def _poses(results: Results, word: Word) -> float:
+    turns, places = word.placements
+    return max(
+        _part(results["R_links"] - turns, 1.0),
+        _part(results["p_links"] - places, max(1.0, _most(places))),
     )
 
 
@@ -388,100 +393,105 @@ def _heavy(word: Word) -> float:
     return word.of.weight * max(1.0, _most(word.centre))
 
 
-def _momentum_rate(found: Results, word: Word) -> float:
+def _momentum_rate(results: Results, word: Word) -> float:
     _, matrix, rate = word.momentum
     return _part(
-        found["hdot"] - rate, _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word)
+        results["hdot"] - rate,
+        _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word),
     )
 
 
 def _blurred(mechanism: Mechanism, step: Array) -> bool:
     """True if a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
     planar = [
-        step[own]
-        for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True)
+        step[v_slice]
+        for joint, v_slice in zip(mechanism.joints, mechanism.v_slices, strict=True)
         if joint.kind == "planar"
     ]
     return any(0 < abs(turn) < 1e-3 * max(abs(x), abs(y)) for x, y, turn in planar)
 
 
-def _stepped(found: Results, word: Word) -> float:
-    """Of a quaternion Pinocchio gives the one, of two that are the same turn, that is nearer to where it began."""
+def _stepped(results: Results, word: Word) -> float:
+    """Compare quaternions up to sign: Pinocchio returns the sign that is nearer to the start."""
     of, theirs = word.of, word.stepped
     if _blurred(of.places.mechanism, word.state["v"] * word.state["dt"]):
         return 0.0
-    ours = of.position(found["q_next"])
+    ours = of.position(results["q_next"])
     for start, joint in zip(of.places.starts, of.places.mechanism.joints, strict=True):
-        for own in (
-            slice(start + one.of, start + one.of + 4)
-            for one in joint.motions
-            if isinstance(one, Orienting)
+        for v_slice in (
+            slice(start + motion.of, start + motion.of + 4)
+            for motion in joint.motions
+            if isinstance(motion, Orienting)
         ):
-            ours[own] *= 1.0 if ours[own] @ theirs[own] > 0 else -1.0
+            ours[v_slice] *= 1.0 if ours[v_slice] @ theirs[v_slice] > 0 else -1.0
     way = 1 + float(np.abs(word.state["v"] * word.state["dt"]).sum())
     return _part(ours - theirs, _most(word.state["q"]) + way * way)
 
 
-def _parted(found: Results, word: Word) -> float:
-    """Of a joint that turns without limits Pinocchio knows no whole turns."""
-    mechanism, missed = word.of.places.mechanism, np.array(found["delta"] - word.gone)
-    if _blurred(mechanism, found["delta"]):
+def _difference(results: Results, word: Word) -> float:
+    """Compare angles of continuous joints up to whole turns, which Pinocchio does not count."""
+    mechanism, missed = word.of.places.mechanism, np.array(results["delta"] - word.gone)
+    if _blurred(mechanism, results["delta"]):
         return 0.0
-    for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True):
+    for joint, v_slice in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.kind == "continuous":
-            missed[own] -= 2 * np.pi * np.round(missed[own] / (2 * np.pi))
+            missed[v_slice] -= 2 * np.pi * np.round(missed[v_slice] / (2 * np.pi))
     return _part(missed, 1 + _most(word.state["q"]) + _most(word.state["q_next"]))
 
 
 ERRORS: dict[str, Callable[[Results, Word], float]] = {
-    "inverse_dynamics": lambda found, word: _part(found["tau"] - word.tau, word.weighed(word.tau)),
-    "forward_dynamics": lambda found, word: _forward(word, found["a"]),
-    "bias_force": lambda found, word: _part(found["c"] - word.bias, word.weighed(word.bias)),
-    "gravity_force": lambda found, word: _part(
-        found["g"] - word.gravity, word.weighed(word.gravity)
+    "inverse_dynamics": lambda results, word: _part(
+        results["tau"] - word.tau, word.weighed(word.tau)
     ),
-    "mass_matrix": lambda found, word: _part(found["M"] - word.M, _most(word.M)),
-    "mass_matrix_and_bias": lambda found, word: max(
-        _part(found["M"] - word.M, _most(word.M)),
-        _part(found["c"] - word.bias, word.weighed(word.bias)),
+    "forward_dynamics": lambda results, word: _forward(word, results["a"]),
+    "bias_force": lambda results, word: _part(results["c"] - word.bias, word.weighed(word.bias)),
+    "gravity_force": lambda results, word: _part(
+        results["g"] - word.gravity, word.weighed(word.gravity)
+    ),
+    "mass_matrix": lambda results, word: _part(results["M"] - word.M, _most(word.M)),
+    "mass_matrix_and_bias": lambda results, word: max(
+        _part(results["M"] - word.M, _most(word.M)),
+        _part(results["c"] - word.bias, word.weighed(word.bias)),
     ),
     "inverse_mass_matrix": _inverse,
-    "mass_matrix_solve": lambda found, word: _solved(
-        word, found["x"], word.state["b"], _most(word.state["b"])
+    "mass_matrix_solve": lambda results, word: _solved(
+        word, results["x"], word.state["b"], _most(word.state["b"])
     ),
     "mass_matrix_determinant": _determinant,
-    "mass_matrix_log_determinant": lambda found, word: _part(
-        found["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)
+    "mass_matrix_log_determinant": lambda results, word: _part(
+        results["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)
     ),
     "mass_matrix_log_determinant_gradient": _gradient,
     "operational_inertia_inverse": _mobility,
     "link_accelerations": _links,
     "interbody_forces": _interbody,
     "forward_kinematics": _kinematics,
-    "jacobian": lambda found, word: _part(
-        found["J"] - word.jacobian, max(1.0, _most(word.jacobian))
+    "jacobian": lambda results, word: _part(
+        results["J"] - word.jacobian, max(1.0, _most(word.jacobian))
     ),
-    "bias_acceleration": lambda found, word: _part(
-        found["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))
+    "bias_acceleration": lambda results, word: _part(
+        results["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))
     ),
     "link_poses": _poses,
-    "center_of_mass": lambda found, word: _part(
-        found["com"] - word.centre, max(1.0, _most(word.centre))
+    "center_of_mass": lambda results, word: _part(
+        results["com"] - word.centre, max(1.0, _most(word.centre))
     ),
-    "center_of_mass_jacobian": lambda found, word: _part(
-        found["Jcom"] - word.centre_jacobian, max(1.0, word.levers)
+    "center_of_mass_jacobian": lambda results, word: _part(
+        results["Jcom"] - word.centre_jacobian, max(1.0, word.levers)
     ),
-    "kinetic_energy": lambda found, word: _part(found["T"] - word.energies[0], word.energies[0]),
-    "potential_energy": lambda found, word: _part(found["U"] - word.energies[1], _heavy(word)),
-    "centroidal_momentum": lambda found, word: _part(
-        found["h"] - word.momentum[0],
+    "kinetic_energy": lambda results, word: _part(
+        results["T"] - word.energies[0], word.energies[0]
+    ),
+    "potential_energy": lambda results, word: _part(results["U"] - word.energies[1], _heavy(word)),
+    "centroidal_momentum": lambda results, word: _part(
+        results["h"] - word.momentum[0],
         max(_rows(word.momentum[1]), word.momenta) * _most(word.state["v"]),
     ),
-    "centroidal_momentum_matrix": lambda found, word: _part(
-        found["A_G"] - word.momentum[1], word.momenta
+    "centroidal_momentum_matrix": lambda results, word: _part(
+        results["A_G"] - word.momentum[1], word.momenta
     ),
     "centroidal_momentum_rate": _momentum_rate,
     "integrate": _stepped,
-    "difference": _parted,
+    "difference": _difference,
 }
 """Every function that Pinocchio knows, with the largest relative error of results at one state."""

@@ -1,7 +1,7 @@
-"""PyBullet's answers about an SDF text: M and inverse dynamics of what `loadSDF` makes of it.
+"""PyBullet's M and inverse dynamics of an SDF text that `loadSDF` reads.
 
-It makes the inertia of its own from the shapes of a file and takes no flag to read what is declared, so that the declared moments
-are given to it link by link. It knows no moments about other axes than those that the pose of an inertial says.
+PyBullet computes inertias from the shapes of a file and has no flag to read the declared ones, so the
+declared moments are set link by link. It has principal moments only, in the axes of the inertial's pose.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Body:
             (-1, self.bullet.getBodyInfo(self.body)[0].decode()),
             *enumerate(links),
         ]:
-            found = [
-                one
-                for one in etree.fromstring(text.encode()).iter("link")
-                if one.get("name") == name
+            moments = [
+                link
+                for link in etree.fromstring(text.encode()).iter("link")
+                if link.get("name") == name
             ]
-            inertia = found[0].find("inertial/inertia") if found else None
+            inertia = moments[0].find("inertial/inertia") if moments else None
             if inertia is not None:
                 if any(float(inertia.findtext(product, "0")) for product in ("ixy", "ixz", "iyz")):
                     raise AssertionError(
@@ -60,7 +60,7 @@ class Body:
                 self.bullet.changeDynamics(self.body, index, localInertiaDiagonal=diagonal)
 
     def _point_gravity(self, turn: list[float]) -> None:
-        """Of a base that is fixed PyBullet's inverse dynamics does not see how it is turned: gravity is told in its axes."""
+        """Set gravity in the axes of a fixed base, whose orientation PyBullet's inverse dynamics ignores."""
         axes = np.array(self.bullet.getMatrixFromQuaternion(turn)).reshape(3, 3)
         self.bullet.setGravity(*(axes.T @ self.gravity))
 
@@ -68,19 +68,19 @@ class Body:
         """The mass matrix `M` and the force `tau` of accelerations, in our order; of a base that floats, held still."""
         count = len(self.order)
         theirs = [np.zeros(count) for _ in range(3)]
-        for index, place in enumerate(self.order):
+        for index, q_index in enumerate(self.order):
             for mine, values in zip(theirs, (q, v, a), strict=True):
-                mine[place] = values[index]
-        place, turn = self.bullet.getBasePositionAndOrientation(self.body)
+                mine[q_index] = values[index]
+        q_index, turn = self.bullet.getBasePositionAndOrientation(self.body)
         mass = np.array(self.bullet.calculateMassMatrix(self.body, list(theirs[0])))
         if self.bullet.getDynamicsInfo(self.body, -1)[0]:  # the base floats
             self.bullet.setGravity(*self.gravity)
-            still = ([*place, *turn], [0.0] * 6, [0.0] * 6)
+            still = ([*q_index, *turn], [0.0] * 6, [0.0] * 6)
         else:
             self._point_gravity(turn)
             still = ([], [], [])
-        given = [[*more, *one] for more, one in zip(still, theirs, strict=True)]
-        tau = np.array(self.bullet.calculateInverseDynamics(self.body, *given))
+        arguments = [[*more, *state] for more, state in zip(still, theirs, strict=True)]
+        tau = np.array(self.bullet.calculateInverseDynamics(self.body, *arguments))
         return {
             "M": mass[-count:, -count:][np.ix_(self.order, self.order)],
             "tau": tau[-count:][self.order],

@@ -1,8 +1,8 @@
-"""PyBullet and Drake judge SDF files: those of the wheel of PyBullet that have a joint, Cassie's, and one text for each feature.
+"""PyBullet's and Drake's verdicts on SDF files: PyBullet's files that have a joint, Cassie, and one text a feature.
 
-Ours are the Programs of M and inverse dynamics, by one method each, and the reference's poses, over NumPy's floats, of the
-angles as they stand (`--snap off`) and without drives. Drake's wheel holds libsdformat, the reader of Gazebo, which knows what
-each version means; PyBullet has a reader of its own.
+symgen's answers are the Programs of M and inverse dynamics, by one method each, and the reference's
+poses. They run over NumPy's floats, with snapping off and without drives. Drake's wheel holds
+libsdformat, the reader of Gazebo, which implements every version of SDF; PyBullet has its own reader.
 
     python -m tests.judges.sdf_files              prints the tables
     python -m tests.judges.sdf_files --write      rewrites tests/judges/sdf_files.md
@@ -58,12 +58,12 @@ def bare(text: str, model: str = "") -> str:
     root = etree.fromstring(text.encode(), etree.XMLParser(remove_comments=True))
     for element in list(root.iter(*_SHAPES)):
         element.getparent().remove(element)
-    models = [one for one in root.iter("model") if one.getparent().tag in ("sdf", "world")]
-    for index, one in enumerate(models):
+    models = [model for model in root.iter("model") if model.getparent().tag in ("sdf", "world")]
+    for index, model_element in enumerate(models):
         if model and index != int([*model.split(":"), "1"][1]) - 1:
-            one.getparent().remove(one)
+            model_element.getparent().remove(model_element)
     done = str(etree.tostring(root, encoding="unicode"))
-    has = any(one.get("name") == "world" for one in root.iter("link"))
+    has = any(model.get("name") == "world" for model in root.iter("link"))
     return (
         done.replace("'world'", '"world"')
         .replace('"world"', '"grounded"')
@@ -109,30 +109,30 @@ def opened(text: str) -> tuple[str, str]:
 
 def pybullet_files() -> list[Path]:
     """The SDF files of the installed wheel that have a joint."""
-    found = [
-        Path(str(one.locate()))
-        for one in metadata.files("pybullet") or []
-        if one.suffix in (".sdf", ".world")
+    paths = [
+        Path(str(path.locate()))
+        for path in metadata.files("pybullet") or []
+        if path.suffix in (".sdf", ".world")
     ]
-    return sorted(path for path in found if "<joint" in path.read_text(encoding="utf-8"))
+    return sorted(path for path in paths if "<joint" in path.read_text(encoding="utf-8"))
 
 
 def cassie_files() -> list[Path]:
-    found = [
-        Path(str(one.locate()))
-        for one in metadata.files("example-robot-data") or []
-        if one.suffix == ".sdf"
+    paths = [
+        Path(str(path.locate()))
+        for path in metadata.files("example-robot-data") or []
+        if path.suffix == ".sdf"
     ]
-    return sorted(path for path in found if "cassie" in path.name)
+    return sorted(path for path in paths if "cassie" in path.name)
 
 
 def cases() -> list[Case]:
     """Every text, files first."""
-    found = []
+    cases_in_turn = []
     for path in pybullet_files():
         text = path.read_text(encoding="utf-8")
         names = ["lbr_iiwa", "lbr_iiwa:2"] if path.name == "model2.sdf" else [""]
-        found += [
+        cases_in_turn += [
             Case(
                 f"{path.parent.name}/{path.name}",
                 bare(text, name),
@@ -143,13 +143,15 @@ def cases() -> list[Case]:
         ]
     for path in cassie_files():
         text, remark = opened(path.read_text(encoding="utf-8"))
-        found.append(Case(f"cassie/{path.name}", bare(text), remark=remark, refused=refusal(path)))
+        cases_in_turn.append(
+            Case(f"cassie/{path.name}", bare(text), remark=remark, refused=refusal(path))
+        )
     features = [(name, text) for name, (text, _, _, _) in FEATURES.items() if "drive" not in name]
-    return found + [Case(name, text) for name, text in features]
+    return cases_in_turn + [Case(name, text) for name, text in features]
 
 
 def refusal(path: Path, model: str = "") -> str:
-    """What symgen says to a file that it does not read."""
+    """Return the sentence by which symgen refuses a file."""
     try:
         symgen.load(path, model=model or None)
     except symgen.SymgenError as error:
@@ -176,7 +178,7 @@ def judged(case: Case, by: str) -> dict[str, Any]:
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=7).items()
     }
-    found = {
+    results = {
         "tau": ours["inverse_dynamics"]({name: states[name] for name in ("q", "v", "a")})["tau"],
         "M": ours["mass_matrix"]({"q": states["q"]})["M"],
     }
@@ -185,7 +187,7 @@ def judged(case: Case, by: str) -> dict[str, Any]:
     for k in range(STATES):
         said = judge.answers(*(states[name][k] for name in ("q", "v", "a")))
         for name, values in said.items():
-            error = np.abs(found[name][k] - values).max() / max(np.abs(values).max(), weight)
+            error = np.abs(results[name][k] - values).max() / max(np.abs(values).max(), weight)
             errors[name] = max(errors[name], float(error))
         if isinstance(judge, Plant):
             errors["pose"] = max(errors["pose"], posed(mechanism, judge, states["q"][k]))
@@ -193,7 +195,7 @@ def judged(case: Case, by: str) -> dict[str, Any]:
 
 
 def without_ground(text: str) -> str:
-    """The same without joints to the world, which PyBullet does not read: it holds a base still itself."""
+    """Remove joints to the world, which PyBullet does not read; it fixes the base itself."""
     root = etree.fromstring(text.encode())
     for joint in list(root.iter("joint")):
         if joint.findtext("parent", "").strip() == "world" and joint.get("type") == "fixed":
@@ -207,8 +209,8 @@ def posed(mechanism: Mechanism, judge: Any, q: Any) -> float:
     for frame in mechanism.frames:
         theirs = judge.pose(frame.name) if frame.body != BASE or frame.name != "world" else None
         if theirs is not None:
-            turn, place = Reference(mechanism, frame=frame.name).forward_kinematics(q)
-            far = np.abs(np.column_stack([turn, place]) - theirs[:3]).max()
+            turn, position = Reference(mechanism, frame=frame.name).forward_kinematics(q)
+            far = np.abs(np.column_stack([turn, position]) - theirs[:3]).max()
             worst = max(worst, float(far / max(1.0, np.abs(theirs).max())))
     return worst
 
@@ -233,19 +235,19 @@ def elsewhere(index: int, by: str) -> dict[str, Any]:
 def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:
     cells, remarks = [], [case.remark] if case.remark else []
     for by in JUDGES:
-        one = verdicts.get(by, {"why": ""})
+        verdict = verdicts.get(by, {"why": ""})
         wanted = ("tau", "M", "pose") if by == "Drake" else ("tau", "M")
-        cells += [_rounded(one[name]) if name in one else "–" for name in wanted]
-        if one.get("why"):
-            remarks.append(f"{by} does not read it ({one['why']})")
+        cells += [_rounded(verdict[name]) if name in verdict else "–" for name in wanted]
+        if verdict.get("why"):
+            remarks.append(f"{by} does not read it ({verdict['why']})")
         remarks += [
-            f"**FAILED** {by}: {name} is {one[name]:.1e} off"
+            f"**FAILED** {by}: {name} is {verdict[name]:.1e} off"
             for name in wanted
-            if not one.get(name, 0.0) <= BOUND
+            if not verdict.get(name, 0.0) <= BOUND
         ]
     if case.refused:
         remarks.append(f"the file itself is refused: {case.refused}")
-    nv = max(one.get("joints", 0) for one in verdicts.values())
+    nv = max(verdict.get("joints", 0) for verdict in verdicts.values())
     remark = "; ".join(remarks).replace("|", "\\|")
     return f"| {case.name}{', ' + case.model if case.model else ''} | {nv} | {' | '.join(cells)} | {remark} |"
 

@@ -39,11 +39,13 @@ CLOSED = [name for name in builtin_robots() if ":" not in name and symgen.load(n
 
 @cache
 def states(mechanism: Mechanism) -> dict[str, Any]:
-    found = {
-        name: one.astype(float)
-        for name, one in closed_states(mechanism, loop_closure.assembly(mechanism), 3).items()
+    states_by_name = {
+        name: values.astype(float)
+        for name, values in closed_states(mechanism, loop_closure.assembly(mechanism), 3).items()
     }
-    return found | {"tau": np.random.default_rng(1).uniform(-1, 1, found["v"].shape)}
+    return states_by_name | {
+        "tau": np.random.default_rng(1).uniform(-1, 1, states_by_name["v"].shape)
+    }
 
 
 def ours(mechanism: Mechanism, method: str | None = None) -> Any:
@@ -87,21 +89,21 @@ def pinocchios(mechanism: Mechanism, *points: str) -> Any:
         contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *seat))
         kept.append(contacts[-1].createData())
     pin.initConstraintDynamics(model, data, contacts, kept)
-    places, found = pinocchio_peer.places(mechanism, model, ids), []
+    places, results = pinocchio_peer.places(mechanism, model, ids), []
     for q, v, tau in zip(*(states(mechanism)[name] for name in ("q", "v", "tau")), strict=True):
-        given = places.position(q), places.velocity(v), places.velocity(tau)
+        arguments = places.position(q), places.velocity(v), places.velocity(tau)
         a = pin.constraintDynamics(
-            model, data, *given, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50)
+            model, data, *arguments, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50)
         )
-        found.append(
+        results.append(
             np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points) :]])
         )
-    return np.array(found)
+    return np.array(results)
 
 
-def off(found: Any, wanted: Any) -> float:
-    """Of the largest acceleration of a state."""
-    return float((np.abs(found - wanted).max(axis=-1) / np.abs(wanted).max(axis=-1)).max())
+def off(results: Any, wanted: Any) -> float:
+    """Return the error relative to the largest acceleration of a state."""
+    return float((np.abs(results - wanted).max(axis=-1) / np.abs(wanted).max(axis=-1)).max())
 
 
 @pytest.mark.parametrize("name", CLOSED)
@@ -132,8 +134,8 @@ def test_pinocchio_has_the_same_forces_where_closed_chains_touch(name: str) -> N
     """Beside accelerations, which another point would change."""
     made = hopper() if name == "hopper" else symgen.load(name)
     program = symgen.program(made, "contact_forward_dynamics", "riccati", contact=TOUCHED[name])
-    found = run(program, states(made) | {"active": np.ones((3, 1))})
-    both = np.concatenate([found["a"], found["forces"].reshape(3, -1)], axis=-1)
+    results = run(program, states(made) | {"active": np.ones((3, 1))})
+    both = np.concatenate([results["a"], results["forces"].reshape(3, -1)], axis=-1)
     assert off(both, pinocchios(made, *TOUCHED[name])) < BOUND
 
 
@@ -144,14 +146,14 @@ def test_another_point_is_seen() -> None:
     moved = replace(
         loop.first, pose=(*loop.first.pose, Shift((Fraction(1, 1000), Fraction(0), Fraction(0))))
     )
-    other = replace(made, loops=(replace(loop, first=moved),))
-    wrong = run(symgen.program(other, FUNCTION), states(made))["a"]
+    shifted = replace(made, loops=(replace(loop, first=moved),))
+    wrong = run(symgen.program(shifted, FUNCTION), states(made))["a"]
     assert off(wrong, pinocchios(made)) > 1e-4
 
 
 @pytest.mark.parametrize("name", ["stewart", "two_pandas_bar"])
 def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_path: Path) -> None:
-    """What is off falls with R = (1 − d)/d of its impedance d, so that two of them give what none would."""
+    """The error falls with R = (1 − d)/d of MuJoCo's impedance d; two impedances give the limit R = 0."""
     mj = pytest.importorskip("mujoco")
     made = symgen.load(name)
     symgen.convert(made, tmp_path / "closed.xml")
@@ -162,15 +164,19 @@ def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_p
 
     def softly(state: dict[str, Any], impedance: float) -> Any:
         model.eq_solimp[:] = [impedance, impedance, 0.001, 0.5, 2]
-        given = places.state(state)
-        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = given["q"], given["v"], given["tau"]
+        arguments = places.state(state)
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = (
+            arguments["q"],
+            arguments["v"],
+            arguments["tau"],
+        )
         mj.mj_forward(model, data)
         return places.ours("forward_dynamics", state, data.qacc)
 
     soft, stiff = 0.999, 0.9999
     ratio = (1 / soft - 1) / (1 / stiff - 1)
-    every = [{key: one[k] for key, one in states(made).items()} for k in range(3)]
-    found = np.array(
+    every = [{key: values[k] for key, values in states(made).items()} for k in range(3)]
+    accelerations = np.array(
         [(ratio * softly(state, stiff) - softly(state, soft)) / (ratio - 1) for state in every]
     )
-    assert off(found, ours(made)) < SOFT_BOUND
+    assert off(accelerations, ours(made)) < SOFT_BOUND

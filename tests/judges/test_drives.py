@@ -47,10 +47,10 @@ def of_kinds(name: str, *kinds: str) -> Mechanism:
 
 
 def by_hand(mechanism: Mechanism, states: dict[str, Array], kinds: tuple[str, ...]) -> Array:
-    """What these kinds of drives resist with."""
+    """Return the joint forces of these kinds of drives."""
     drives = [mechanism.joints[i].drive for i, _ in mechanism.dofs]
     damping, friction = (
-        np.array([float(getattr(one, kind)) if kind in kinds else 0.0 for one in drives])
+        np.array([float(getattr(drive, kind)) if kind in kinds else 0.0 for drive in drives])
         for kind in ("damping", "friction")
     )
     v = states["v"]
@@ -61,14 +61,19 @@ def by_hand(mechanism: Mechanism, states: dict[str, Array], kinds: tuple[str, ..
 def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
     pytest.importorskip("pinocchio")
     kinds = ("armature", "damping", "friction")
-    mechanism, known = of_kinds(name, *kinds), of_kinds(name, "armature")
+    mechanism, with_armature = of_kinds(name, *kinds), of_kinds(name, "armature")
     states = draw_float_states(mechanism)
     resisting = by_hand(mechanism, states, kinds)
     assert (
-        error(mechanism, "mass_matrix", states, answers("pinocchio", known, "mass_matrix", states))
+        error(
+            mechanism,
+            "mass_matrix",
+            states,
+            answers("pinocchio", with_armature, "mass_matrix", states),
+        )
         < BOUND
     )
-    pushed = answers("pinocchio", known, "inverse_dynamics", states) + resisting
+    pushed = answers("pinocchio", with_armature, "inverse_dynamics", states) + resisting
     assert error(mechanism, "inverse_dynamics", states, pushed) < BOUND
     rest = states | {"tau": states["tau"] - resisting}
     assert (
@@ -76,7 +81,7 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
             mechanism,
             "forward_dynamics",
             states,
-            answers("pinocchio", known, "forward_dynamics", rest),
+            answers("pinocchio", with_armature, "forward_dynamics", rest),
         )
         < BOUND
     )
@@ -85,7 +90,7 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
     pytest.importorskip("mujoco")
-    mechanism, known = of_kinds(name), of_kinds(name, "armature", "damping", "stiffness")
+    mechanism, modelled = of_kinds(name), of_kinds(name, "armature", "damping", "stiffness")
     states = draw_float_states(mechanism)
     resisting = by_hand(mechanism, states, ("friction",))
     assert (
@@ -93,7 +98,7 @@ def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
             mechanism,
             "inverse_dynamics",
             states,
-            answers("mujoco", known, "inverse_dynamics", states) + resisting,
+            answers("mujoco", modelled, "inverse_dynamics", states) + resisting,
         )
         < BOUND
     )
@@ -103,7 +108,7 @@ def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
             mechanism,
             "forward_dynamics",
             states,
-            answers("mujoco", known, "forward_dynamics", rest),
+            answers("mujoco", modelled, "forward_dynamics", rest),
         )
         < BOUND
     )

@@ -87,11 +87,11 @@ def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -
 @pytest.mark.parametrize("function", judges.ERRORS)
 def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None:
     def slightly_wrong(mechanism: Mechanism, say: judges.Say) -> judges.Answers:
-        found = judges.by_reference(mechanism, say)
+        answers = judges.by_reference(mechanism, say)
 
         def run(states: dict[str, Any]) -> dict[str, Any]:
             results = {
-                key: np.array(values) for key, values in found.runners[function](states).items()
+                key: np.array(values) for key, values in answers.runners[function](states).items()
             }
             for values in results.values():
                 values.reshape(len(values), -1)[-1, -1] += 1e-2 * np.abs(values).max()
@@ -126,12 +126,14 @@ def test_what_cannot_be_had_fails_and_is_no_empty_row(
 def test_a_verdict_is_kept_while_nothing_changed(tmp_path: Path) -> None:
     verdict = judges.Verdict("a.urdf", 1, as_snapped={"jacobian": 1e-16})
     marked = {"1": verdict, "2": replace(verdict, file="b.urdf")}
-    lines = [json.dumps({"of": mark, "verdict": asdict(one)}) for mark, one in marked.items()]
+    lines = [
+        json.dumps({"of": mark, "verdict": asdict(verdict)}) for mark, verdict in marked.items()
+    ]
     (tmp_path / "book").write_text("\n".join([*lines, lines[0][:40]]))
-    assert judges.known(tmp_path / "book", {"a.urdf": "1", "b.urdf": "changed"}) == {
+    assert judges.valid_verdicts(tmp_path / "book", {"a.urdf": "1", "b.urdf": "changed"}) == {
         "a.urdf": verdict
     }
-    assert judges.known(tmp_path / "none", {"a.urdf": "1"}) == {}
+    assert judges.valid_verdicts(tmp_path / "none", {"a.urdf": "1"}) == {}
 
 
 def test_every_function_stands_in_one_table() -> None:
@@ -161,15 +163,15 @@ def test_the_committed_table_names_every_file(which: str) -> None:
         in text
     )
     errors = [[float(cell) for cell in row[3 : 4 + count] if cell != "–"] for row in rows]
-    assert sum(bool(found) for found in errors) == LOADED + STILL * (
+    assert sum(bool(error) for error in errors) == LOADED + STILL * (
         judges.TABLES[which].base == "free"
     )
-    assert all(error <= judges.BOUND for found in errors for error in found)
+    assert all(error <= judges.BOUND for errors_of_file in errors for error in errors_of_file)
     assert "FAILED" not in text
     assert all(
         row[4 + count].strip(" |")
-        for row, found in zip(rows, errors, strict=True)
-        if len(found) < count + 1
+        for row, error in zip(rows, errors, strict=True)
+        if len(error) < count + 1
     )
 
 
@@ -219,7 +221,7 @@ def test_mujoco_agrees(name: str) -> None:
 
 
 def _takes_matrix(mujoco: Any) -> bool:
-    """Whether this MuJoCo's mj_fullM reads the sparse inertia itself (up to 3.x) rather than the data."""
+    """True if this MuJoCo's mj_fullM reads the sparse inertia itself (up to 3.x) rather than the data."""
     return " M: " in str(mujoco.mj_fullM.__doc__)
 
 
@@ -241,9 +243,9 @@ COUNTS = {
 def test_operations_on_a_free_base_only_fall(path: str) -> None:
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path.startswith("panda") else ()
     made = symgen.load(
-        {judges.short(one): one for one in FILES}[path], base="free", lock=dict.fromkeys(fingers)
+        {judges.short(path): path for path in FILES}[path], base="free", lock=dict.fromkeys(fingers)
     )
-    found = {function: symgen.program(made, function).cost for function in COUNTS[path]}
+    costs = {function: symgen.program(made, function).cost for function in COUNTS[path]}
     assert {
-        function: min(found[function], bound) for function, bound in COUNTS[path].items()
-    } == found
+        function: min(costs[function], bound) for function, bound in COUNTS[path].items()
+    } == costs

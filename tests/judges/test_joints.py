@@ -56,9 +56,9 @@ DERIVED = [
 ]
 """Those whose Programs are judged as well."""
 HELD = [
-    one
-    for one in TREES
-    if all(len(joint.motions) == len({step.of for step in joint.motions}) for joint in one.joints)
+    tree
+    for tree in TREES
+    if all(len(joint.motions) == len({step.of for step in joint.motions}) for joint in tree.joints)
 ]
 """What MuJoCo has: it knows no screw."""
 
@@ -74,7 +74,7 @@ def by_pinocchio(mechanism: Mechanism, state: dict[str, Array]) -> pinocchio_ans
 
 def by_mujoco(mechanism: Mechanism, state: dict[str, Array]) -> pinocchio_answers.Word:
     pytest.importorskip("mujoco")
-    return mujoco_answers.MujocoWord(_held(mechanism), state)
+    return mujoco_answers.MujocoWord(_mujoco_model(mechanism), state)
 
 
 @cache
@@ -83,7 +83,7 @@ def _built(mechanism: Mechanism) -> pinocchio_answers.Model:
 
 
 @cache
-def _held(mechanism: Mechanism) -> mujoco_answers.Model:
+def _mujoco_model(mechanism: Mechanism) -> mujoco_answers.Model:
     return mujoco_answers.Model(mechanism, tip(mechanism))
 
 
@@ -107,36 +107,36 @@ def errors(
         judge(mechanism, {name: values[k] for name, values in states.items()})
         for k in range(STATES)
     ]
-    found = {}
+    errors_by_function = {}
     for name in functions:
         results = runners[name](
             {array.name: states[array.name] for array in FUNCTIONS[name].arguments}
         )
         with np.errstate(all="ignore"):
-            found[name] = max(
+            errors_by_function[name] = max(
                 pinocchio_answers.ERRORS[name]({key: x[k] for key, x in results.items()}, words[k])
                 for k in range(STATES)
             )
-    return found
+    return errors_by_function
 
 
-def beyond(found: Mapping[str, float]) -> dict[str, float]:
-    """What breaks the bound."""
-    return {name: error for name, error in found.items() if not error <= judges.BOUND}
+def beyond(errors_by_function: Mapping[str, float]) -> dict[str, float]:
+    """Return the errors beyond the bound."""
+    return {name: error for name, error in errors_by_function.items() if not error <= judges.BOUND}
 
 
 @pytest.mark.parametrize(
     ("judge", "mechanism"),
-    [(by_pinocchio, one) for one in TREES] + [(by_mujoco, one) for one in HELD],
-    ids=lambda one: getattr(one, "name", getattr(one, "__name__", "")),
+    [(by_pinocchio, tree) for tree in TREES] + [(by_mujoco, tree) for tree in HELD],
+    ids=lambda tree: getattr(tree, "name", getattr(tree, "__name__", "")),
 )
 def test_a_judge_agrees_with_the_reference(judge: Judge, mechanism: Mechanism) -> None:
     runners = judges.by_reference(mechanism, silent).runners
-    found = errors(mechanism, runners, judge, FULL[judge])
-    assert not beyond(found)
+    errors_by_function = errors(mechanism, runners, judge, FULL[judge])
+    assert not beyond(errors_by_function)
 
 
-@pytest.mark.parametrize("mechanism", DERIVED, ids=lambda one: one.name)
+@pytest.mark.parametrize("mechanism", DERIVED, ids=lambda tree: tree.name)
 def test_pinocchio_agrees_with_the_programs(mechanism: Mechanism) -> None:
     runners = judges.by_named(mechanism, silent).runners
     assert not beyond(errors(mechanism, runners, by_pinocchio, judges.QUICK))
@@ -152,7 +152,7 @@ def test_the_judges_agree_with_what_is_compiled_by_default() -> None:
     def run(name: str, states: Mapping[str, Array]) -> dict[str, Array]:
         answer = getattr(solver, name)(*states.values())
         results = answer if isinstance(answer, tuple) else (answer,)
-        return dict(zip([one.name for one in FUNCTIONS[name].results], results, strict=True))
+        return dict(zip([result.name for result in FUNCTIONS[name].results], results, strict=True))
 
     runners = {name: lambda states, name=name: run(name, states) for name in functions}
     for judge in FULL:
@@ -161,12 +161,12 @@ def test_the_judges_agree_with_what_is_compiled_by_default() -> None:
 
 def test_every_type_is_judged_at_the_base_and_behind_others() -> None:
     assert (
-        {one.joints[0].kind for one in TREES}
-        == {joint.kind for one in TREES for joint in one.joints[1:]}
+        {tree.joints[0].kind for tree in TREES}
+        == {joint.kind for tree in TREES for joint in tree.joints[1:]}
         == set(kinds())
     )
-    known = {kind for kind in kinds() if not joint_type(kind).parameters}
-    assert {joint.kind for one in HELD for joint in one.joints} == known
+    judged_kinds = {kind for kind in kinds() if not joint_type(kind).parameters}
+    assert {joint.kind for tree in HELD for joint in tree.joints} == judged_kinds
 
 
 # -- descriptions on a free base -----------------------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def test_a_description_on_pinocchios_free_flyer(name: str, ours: judges.Ours) ->
     """q, v, a and tau are handed over as they are."""
     mechanism, text = floating(name)
     model = pinocchio_answers.read(text, mechanism, tip(mechanism))
-    given = np.arange(1.0, mechanism.nq + 1)
-    assert (model.position(given) == given).all()
+    v = np.arange(1.0, mechanism.nq + 1)
+    assert (model.position(v) == v).all()
     assert not beyond(judges.compare(mechanism, text, ours(mechanism, silent), silent))
 
 
@@ -207,22 +207,22 @@ def test_a_description_on_pinocchios_free_flyer(name: str, ours: judges.Ours) ->
 @pytest.mark.parametrize(
     "planted",
     [rotation_transposed, real_part_first, angular_first, falls_up, along_the_base],
-    ids=lambda one: one.__name__,
+    ids=lambda tree: tree.__name__,
 )
-@pytest.mark.parametrize("judge", FULL, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("judge", FULL, ids=lambda tree: tree.__name__)
 def test_a_judge_sees(
     judge: Judge, planted: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mechanism = tree("free", "spherical")
     judge(mechanism, {})  # built before the error
     planted(monkeypatch)
-    found = errors(
+    errors_by_function = errors(
         mechanism,
         judges.by_reference(mechanism, silent).runners,
         judge,
         ("inverse_dynamics", "forward_dynamics"),
     )
-    assert min(found.values()) > 1e-3
+    assert min(errors_by_function.values()) > 1e-3
 
 
 def test_pinocchio_sees_an_error_on_its_free_flyer(monkeypatch: pytest.MonkeyPatch) -> None:

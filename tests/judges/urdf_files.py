@@ -39,16 +39,16 @@ _MOVES = re.compile(
 
 def files() -> list[Path]:
     """Every URDF of the two wheels that has a joint which is not fixed."""
-    found = [
-        Path(str(one.locate()))
+    paths = [
+        Path(str(path.locate()))
         for name in PACKAGES
-        for one in metadata.files(name) or []
-        if one.suffix == ".urdf"
+        for path in metadata.files(name) or []
+        if path.suffix == ".urdf"
     ]
     return sorted(
         (
             path
-            for path in found
+            for path in paths
             if _MOVES.search(path.read_text(encoding="utf-8", errors="replace"))
         ),
         key=short,
@@ -66,7 +66,7 @@ def row(name: str, base: str, verdict: Verdict) -> str:
 
 
 def remark(verdict: Verdict) -> str:
-    """What keeps it from passing. An answer that all but cancels is as uncertain as what it is the sum of."""
+    """Return why a file does not pass. A sum that almost cancels is as uncertain as its terms."""
     beyond = [name for name, error in verdict.raw.items() if not error <= BOUND]
     if not beyond or not all(error <= BOUND for error in verdict.as_snapped.values()):
         return _remark(verdict)
@@ -75,16 +75,16 @@ def remark(verdict: Verdict) -> str:
 
 def refused(verdict: Verdict) -> str:
     """symgen's sentence where it refuses the file; its path is left out."""
-    found = (
+    sentence = (
         re.fullmatch(r"DescriptionError: (?:\S*/)?([^/]*)", verdict.failed[0], re.DOTALL)
         if verdict.failed
         else None
     )
-    return f"refused: {found[1]}".replace("|", "\\|") if found else ""
+    return f"refused: {sentence[1]}".replace("|", "\\|") if sentence else ""
 
 
 def unread(path: Path) -> str:
-    """What symgen does with a file that Pinocchio does not load."""
+    """Return what symgen does with a file that Pinocchio does not load."""
     try:
         return f"symgen reads it, joints: {len(symgen.load(path).joints)}"
     except symgen.SymgenError as error:

@@ -24,7 +24,7 @@ def main() -> int:
     )
     asked = parser.parse_args()
     if not asked.again:
-        found = (
+        measured = (
             figures.counted(
                 json.loads(page.FIGURES.read_text(encoding="utf-8")), figures.to_terminal
             )
@@ -32,10 +32,10 @@ def main() -> int:
             else figures.measured(figures.to_terminal)
         )
         page.FOLDER.mkdir(exist_ok=True)
-        page.FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    found = json.loads(page.FIGURES.read_text(encoding="utf-8"))
-    page.PAGE.write_text(page.text(found, ROUNDS, STATES), encoding="utf-8")
-    page.draw(found)
+        page.FIGURES.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    recorded = json.loads(page.FIGURES.read_text(encoding="utf-8"))
+    page.PAGE.write_text(page.text(recorded, ROUNDS, STATES), encoding="utf-8")
+    page.draw(recorded)
     return 0
 
 

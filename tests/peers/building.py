@@ -1,4 +1,4 @@
-"""What is compiled, kept by the content of all that goes into it, with the seconds that it took."""
+"""Compiled files in a cache, keyed by the content of their inputs, with the seconds of their compilation."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ LIBRARIES = (f"-L{PREFIX / 'lib'}", "-lboost_serialization", f"-Wl,-rpath,{PREFI
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Of what compiles and of what is compiled."""
-    found = {
+    """Return the versions of the compilers and of the compiled libraries."""
+    versions_of = {
         "gcc": subprocess.run(
             ["gcc", "--version"], capture_output=True, text=True, check=True
         ).stdout.splitlines()[0]
@@ -54,22 +54,22 @@ def versions() -> dict[str, str]:
         "jax",
     ):
         try:
-            found[name] = metadata.version(name)
+            versions_of[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions_of[name] = "not installed"
+    return versions_of
 
 
 class MissingError(Exception):
-    """What a peer lacks on this machine, in words."""
+    """A peer lacks something on this machine; the message says what."""
 
 
-def kept(
+def compile_once(
     name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), where: Path | None = None
 ) -> tuple[Path, float]:
     """(the file or folder `name` that a command writes, the seconds that it took when it ran): once for the same text and files.
 
-    The command writes it in place of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
+    The command writes it in cached_folder of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
     MissingError where it fails, with its words.
     """
     parts = [str(part) for part in command]
@@ -84,11 +84,11 @@ def kept(
     digest = hashlib.sha256(json.dumps([apart, compiling, processor()]).encode())
     for path in reads:
         digest.update(path.read_bytes())
-    place = KEPT / digest.hexdigest()[:16]
-    file, seconds = place / name, place / "seconds.json"
+    cached_folder = KEPT / digest.hexdigest()[:16]
+    file, seconds = cached_folder / name, cached_folder / "seconds.json"
     if not seconds.is_file():
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place) as folder:
+        cached_folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached_folder) as folder:
             fresh = Path(folder) / name
             began = time.perf_counter()
             _run([part.replace(OUT, str(fresh)) for part in parts], where or Path(folder))
@@ -140,7 +140,7 @@ def emitter(name: str) -> Path:
     if not (PREFIX / "include" / "eigen3").is_dir():
         raise MissingError("the headers of Eigen are not installed (cmeel-eigen)")
     source = HERE / f"{name}.cpp"
-    return kept(
+    return compile_once(
         name,
         ["g++", "-O0", *PINOCCHIO, source, "-o", OUT, *LIBRARIES, *more],
         [source, *headers(name)],
@@ -148,7 +148,7 @@ def emitter(name: str) -> Path:
 
 
 def headers(name: str) -> list[Path]:
-    """What a C++ program of this folder includes."""
+    """Return the headers that a C++ program of this folder includes."""
     more = {
         "emit_casadi_derivatives": ["derivatives.hpp", "emit_casadi.cpp"],
         "pinocchio_derivatives": ["derivatives.hpp"],

@@ -21,9 +21,9 @@ from tests.peers.building import (
     PINOCCHIO,
     SITE,
     MissingError,
+    compile_once,
     emitter,
     headers,
-    kept,
     stored,
 )
 
@@ -72,7 +72,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Emitted:
-    """What a generator wrote, its bytes of C, and the seconds from the description to it."""
+    """Output of a generator: its path, bytes of C, and seconds since the description was read."""
 
     path: Path
     seconds: float
@@ -91,7 +91,7 @@ def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN, *more: str
         if path.is_file()
     ]
     wanted = [*(word for name in asked for word in ("-f", name)), *more]
-    folder, seconds = kept(
+    folder, seconds = compile_once(
         mechanism.name,
         [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
         [toml, *(path for path in sources if "__pycache__" not in path.parts)],
@@ -114,7 +114,7 @@ def emitted(mechanism: Mechanism, function: str, peer: str) -> Emitted:
         "_derivatives" if function in DERIVATIVES else ""
     )
     program, model = emitter(name), _model(mechanism)
-    path, seconds = kept(
+    path, seconds = compile_once(
         f"{function}.c", [program, model, function, f"{function}.c"], [program, model]
     )
     return Emitted(path, seconds, len(path.read_bytes()))
@@ -165,12 +165,12 @@ def symgens(
         ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}")),
     ):
         whole = [source, *sorted(folder.glob("*.h"))]
-        one, seconds = kept(
+        built, seconds = compile_once(
             "function.o",
             ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
             whole,
         )
-        library, _ = kept(
+        library, _ = compile_once(
             "symgen.so",
             [
                 "gcc",
@@ -181,12 +181,12 @@ def symgens(
                 f'-DHEADER="{name}.h"',
                 f"-DFUNCTION={name}_{function}",
                 HERE / "symgen.c",
-                one,
+                built,
                 "-lm",
                 "-o",
                 OUT,
             ],
-            [HERE / "symgen.c", LOOPS, one],
+            [HERE / "symgen.c", LOOPS, built],
         )
         yield Contestant("symgen", way, library, seconds)
 
@@ -200,7 +200,7 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
         ("default", ()),
         ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(NATIVE)}")),
     ):
-        one, seconds = kept(
+        built, seconds = compile_once(
             "batch.o",
             ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
             [source, *sorted(folder.glob("*.h"))],
@@ -216,10 +216,10 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
                 f"-DFUNCTION={name}_{function}_strided",
             )
             adapter = HERE / "symgen_batch.c"
-            library, _ = kept(
+            library, _ = compile_once(
                 "batch.so",
-                ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, one, "-lm", "-o", OUT],
-                [adapter, one],
+                ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, built, "-lm", "-o", OUT],
+                [adapter, built],
             )
             yield Contestant("symgen", f"blocks, {way}, {layout}", library, seconds)
 
@@ -244,8 +244,10 @@ def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
         )
         commands = json.loads((Path(build) / "compile_commands.json").read_text())
     return {
-        Path(one["file"]).name: one["command"].split()[1 : one["command"].split().index("-o")]
-        for one in commands
+        Path(command["file"]).name: command["command"].split()[
+            1 : command["command"].split().index("-o")
+        ]
+        for command in commands
     }
 
 
@@ -257,14 +259,14 @@ def generators(
     more: tuple[str, ...] = (),
 ) -> Iterator[Contestant]:
     """One of GENERATORS, in every way; `more` are flags of the loops."""
-    one = emitted(mechanism, function, peer).path
+    emitted_path = emitted(mechanism, function, peer).path
     adapter = HERE / {"CasADi": "casadi.c", "CppADCodeGen": "cppad.c"}[peer]
     sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}")
     for way, flags in ways.items():
-        compiled, seconds = kept(
-            "function.o", ["gcc", *flags, "-fPIC", "-c", one, "-o", OUT], [one]
+        compiled, seconds = compile_once(
+            "function.o", ["gcc", *flags, "-fPIC", "-c", emitted_path, "-o", OUT], [emitted_path]
         )
-        library, _ = kept(
+        library, _ = compile_once(
             f"{adapter.stem}.so",
             [
                 "gcc",
@@ -301,7 +303,7 @@ def _which(function: str) -> str:
 def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> Iterator[Contestant]:
     source = HERE / ("pinocchio_derivatives.cpp" if function in DERIVATIVES else "pinocchio.cpp")
     model, adapter = _model(mechanism), HERE / "pinocchio.c"
-    whole, _ = kept(
+    whole, _ = compile_once(
         "pinocchio.o",
         [
             "g++",
@@ -318,12 +320,12 @@ def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> It
         ],
         [source, LOOPS, *headers(source.stem)],
     )
-    asked, _ = kept(
+    asked, _ = compile_once(
         "asked.o",
         ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT],
         [adapter],
     )
-    library, _ = kept(
+    library, _ = compile_once(
         "pinocchio.so",
         ["g++", *wide, "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES],
         [whole, asked],
@@ -336,7 +338,7 @@ def _mujoco(mechanism: Mechanism, function: str, more: tuple[str, ...]) -> Itera
         raise MissingError("has no such function")
     model, source = _binary(mechanism), HERE / "mujoco.c"
     engine = next((SITE / "mujoco").glob("libmujoco.so*"))
-    library, seconds = kept(
+    library, seconds = compile_once(
         "mujoco.so",
         [
             "gcc",

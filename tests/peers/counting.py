@@ -40,15 +40,15 @@ class _Counter:
         return self._in(self.defined[function].body)
 
     def _in(self, node: c_ast.Node) -> int:
-        found = 0
+        count = 0
         if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/":
-            found = 1
+            count = 1
         if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
             name = node.name.name
-            found = ALIKE.get(name) or (self.of(name) if name in self.defined else 0)
+            count = ALIKE.get(name) or (self.of(name) if name in self.defined else 0)
         if isinstance(node, c_ast.ArrayRef):  # an index is not arithmetic
             return 0
-        return found + sum(self._in(child) for _, child in node.children())
+        return count + sum(self._in(child) for _, child in node.children())
 
 
 IDEAS = {
@@ -60,7 +60,7 @@ IDEAS = {
         choose, "methods_for", _without("composite_body:bias")
     ),
     "equal ways": lambda: mock.patch.object(
-        Derivation, "either", lambda self, one, other: _first(one, other)
+        Derivation, "either", lambda self, first, second: _first(first, second)
     ),
     "rows computed anew": lambda: mock.patch.object(passes, "LAST", ()),
     "values recognized": lambda: mock.patch.object(
@@ -74,8 +74,8 @@ def _general(mechanism: Mechanism) -> tuple[layout.Layout, ...]:
     return layout.layouts(mechanism).general, layout.PLAIN
 
 
-def _first(one: Scalar, other: Scalar) -> Scalar:
-    return other if other.is_constant else one
+def _first(first: Scalar, second: Scalar) -> Scalar:
+    return second if second.is_constant else first
 
 
 def _without(method: str):  # type: ignore[no-untyped-def]
@@ -87,14 +87,14 @@ def _without(method: str):  # type: ignore[no-untyped-def]
 
 def gains(mechanism: Mechanism, functions: Iterable[str]) -> dict[str, dict[str, int]]:
     """Function → {"now": operations, idea: operations without it}."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for function in functions:
-        found[function] = {"now": _fresh(mechanism, function)}
+        counts[function] = {"now": _fresh(mechanism, function)}
         for idea, leave_out in IDEAS.items():
             with leave_out():
-                found[function][idea] = _fresh(mechanism, function)
+                counts[function][idea] = _fresh(mechanism, function)
     _forget()
-    return found
+    return counts
 
 
 def _fresh(mechanism: Mechanism, function: str) -> int:

@@ -30,11 +30,13 @@ Way = tuple[str, int, Callable[[], Any], Callable[[], Any]]
 
 def timed(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
     """Who → nanoseconds a state. Who answers something else is noted in `absent` and not timed."""
-    given = np.tile(states(mechanism, function), (CROWD // STATES, 1))
+    states_of_crowd = np.tile(states(mechanism, function), (CROWD // STATES, 1))
     wanted = np.array(first_answers(mechanism, function))
     runs: dict[str, Callable[[], None]] = {}
     counts: dict[str, int] = {}
-    for who, count, run, answer in _everyone(mechanism, function, given, wanted.shape[1], absent):
+    for who, count, run, answer in _everyone(
+        mechanism, function, states_of_crowd, wanted.shape[1], absent
+    ):
         run()
         far = np.abs(np.asarray(answer())[: len(wanted)] - wanted).max() / np.abs(wanted).max()
         if far <= AGREEMENT:
@@ -50,65 +52,65 @@ def timed(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, floa
 
 
 def _everyone(
-    mechanism: Mechanism, function: str, given: Any, size: int, absent: Absent
+    mechanism: Mechanism, function: str, states_of_crowd: Any, size: int, absent: Absent
 ) -> Iterator[Way]:
-    yield from _symgen(mechanism, function, given)
+    yield from _symgen(mechanism, function, states_of_crowd)
     peers = {"CasADi": generators(mechanism, function, "CasADi", QUICK, OPENMP)}
     peers |= libraries(mechanism, function, more=OPENMP)
-    for name, found in peers.items():
+    for name, ways in peers.items():
         try:
-            for one in found:
-                yield from _loops(one, given, size)
+            for way in ways:
+                yield from _loops(way, states_of_crowd, size)
         except MissingError as error:
             absent[name] = str(error)
     try:
-        yield from _jax(mechanism, function, given)
+        yield from _jax(mechanism, function, states_of_crowd)
     except ImportError as error:
         absent["symgen in JAX"] = f"not installed ({error.name})"
 
 
-def _arguments(mechanism: Mechanism, function: str, given: Any) -> list[Any]:
+def _arguments(mechanism: Mechanism, function: str, states_of_crowd: Any) -> list[Any]:
     """q and what else the function takes, each an array of its own."""
     ends = [mechanism.nq + k * mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
-    return [np.ascontiguousarray(x) for x in np.split(given, ends, axis=1)]
+    return [np.ascontiguousarray(x) for x in np.split(states_of_crowd, ends, axis=1)]
 
 
-def _symgen(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
+def _symgen(mechanism: Mechanism, function: str, states_of_crowd: Any) -> Iterator[Way]:
     solver = symgen.compile(mechanism, [function])
     solver.prepare(function)
-    arguments, call = _arguments(mechanism, function, given), getattr(solver, function)
+    arguments, call = _arguments(mechanism, function, states_of_crowd), getattr(solver, function)
     out = call(*arguments)
     for threads in THREADS:
         yield (
             f"symgen, solver, {_spelt(threads)}",
-            len(given),
+            len(states_of_crowd),
             lambda n=threads: call(*arguments, out=out, threads=n),
-            lambda: out.reshape(len(given), -1),
+            lambda: out.reshape(len(states_of_crowd), -1),
         )
 
 
-def _loops(one: Contestant, given: Any, size: int) -> Iterator[Way]:
+def _loops(contestant: Contestant, states_of_crowd: Any, size: int) -> Iterator[Way]:
     """OpenMP over the calls, as `loops.h` has it."""
-    ffi, out = cffi.FFI(), np.zeros((len(given), size))
+    ffi, out = cffi.FFI(), np.zeros((len(states_of_crowd), size))
     ffi.cdef("void crowd(long, long, const double *, long, double *, int);")
-    crowd = ffi.dlopen(str(one.library), os.RTLD_NOW | os.RTLD_NODELETE).crowd
+    crowd = ffi.dlopen(str(contestant.library), os.RTLD_NOW | os.RTLD_NODELETE).crowd
     words = (
-        len(given),
-        given.shape[1],
-        ffi.from_buffer("double[]", given),
+        len(states_of_crowd),
+        states_of_crowd.shape[1],
+        ffi.from_buffer("double[]", states_of_crowd),
         size,
         ffi.from_buffer("double[]", out),
     )
     for threads in THREADS:
         yield (
-            f"{one.who}, {_spelt(threads)}",
-            len(given),
+            f"{contestant.who}, {_spelt(threads)}",
+            len(states_of_crowd),
             lambda n=threads: crowd(*words, n),
             lambda: out,
         )
 
 
-def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
+def _jax(mechanism: Mechanism, function: str, states_of_crowd: Any) -> Iterator[Way]:
     """symgen's function as JAX calls it."""
     import jax
 
@@ -116,12 +118,12 @@ def _jax(mechanism: Mechanism, function: str, given: Any) -> Iterator[Way]:
 
     jax.config.update("jax_enable_x64", True)
     call = jax.jit(getattr(symgen.jax.functions(mechanism, [function]), function))
-    arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, given)]
+    arguments = [jax.numpy.asarray(x) for x in _arguments(mechanism, function, states_of_crowd)]
     yield (
         "symgen, in JAX",
-        len(given),
+        len(states_of_crowd),
         lambda: call(*arguments).block_until_ready(),
-        lambda: np.asarray(call(*arguments)).reshape(len(given), -1),
+        lambda: np.asarray(call(*arguments)).reshape(len(states_of_crowd), -1),
     )
 
 

@@ -43,16 +43,16 @@ def measured(tell: Tell) -> dict[str, Any]:
     }
 
 
-def counted(found: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """The same figures with symgen's operations as they are today; `timed` keeps those of the C that was timed."""
+def counted(figures: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Return figures with symgen's present operation counts; `timed` keeps the counts of the timed C."""
     for name in ROBOTS:
         for function in (
-            f for f in FUNCTIONS if f in found["robots"][name]
+            f for f in FUNCTIONS if f in figures["robots"][name]
         ):  # some were first timed after others
-            one = found["robots"][name][function]
-            one.setdefault("timed", one["operations"]["symgen"])
-            one["operations"]["symgen"] = symgen.program(name, function).cost
-    return found | {
+            function_figures = figures["robots"][name][function]
+            function_figures.setdefault("timed", function_figures["operations"]["symgen"])
+            function_figures["operations"]["symgen"] = symgen.program(name, function).cost
+    return figures | {
         "counted": time.strftime("%Y-%m-%d"),
         "gains": {name: _gains(robot, tell) for name, robot in _gaining()},
     }
@@ -60,31 +60,31 @@ def counted(found: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 def _gaining() -> list[tuple[str, Mechanism]]:
     """Built-in robots, and others of example-robot-data where that is installed."""
-    found = [(name, symgen.load(name)) for name in GAINING]
-    return found + [
+    robots = [(name, symgen.load(name)) for name in GAINING]
+    return robots + [
         (path.stem, symgen.load(path)) for path in map(public_urdf, FROM_FILES) if path is not None
     ]
 
 
 def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for function in FUNCTIONS:
         tell(f"{robot.name}: {function}")
         contestants = list(everyone(robot, function, absent))
         races = raced(robot, function, contestants, absent)
-        found[function] = {
+        figures[function] = {
             "operations": {"symgen": symgen.program(robot, function).cost}
             | {
                 peer: operations(emitted(robot, function, peer).path, function)
                 for peer in GENERATORS
-                if any(one.peer == peer for one in contestants)
+                if any(contestant.peer == peer for contestant in contestants)
             },
-            "times": {one.contestant.who: _times(one) for one in races},
+            "times": {contestant.contestant.who: _times(contestant) for contestant in races},
             "ratios": _ratios(races),
             "instructions": instructions(robot, function, absent),
         }
-    return found | {
-        "made": _made(robot, absent),
+    return figures | {
+        "made": _generation_figures(robot, absent),
         "blocks": _blocks(robot, absent, tell),
         "crowds": _crowds(robot, absent, tell),
     }
@@ -92,52 +92,52 @@ def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
 
 def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
     """Nanoseconds a state on one core: blocks of them, and everybody else's loop over the function of one."""
-    found = {}
+    medians = {}
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         tell(f"{robot.name}: {function} of many states")
         races = raced(
             robot, function, [*blocks(robot, function), *everyone(robot, function, absent)], absent
         )
-        found[function] = {one.contestant.who: round(one.many.median, 1) for one in races}
-    return found
+        medians[function] = {race.contestant.who: round(race.many.median, 1) for race in races}
+    return medians
 
 
 def _crowds(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
     """Nanoseconds a state of many at once, by everybody's own way to share them out."""
-    found = {}
+    medians = {}
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         tell(f"{robot.name}: {function} of a crowd")
-        found[function] = crowds.timed(robot, function, absent)
-    return found
+        medians[function] = crowds.timed(robot, function, absent)
+    return medians
 
 
-def _times(one: Raced) -> dict[str, Any]:
+def _times(race: Raced) -> dict[str, Any]:
     return {
-        "peer": one.contestant.peer,
-        "ns": round(one.many.median, 1),
-        "latency": round(one.chain.median, 1),
-        "compiled": one.contestant.seconds,
-        "share": round(one.many.share, 3),
-        "load": round(one.many.load, 2),
+        "peer": race.contestant.peer,
+        "ns": round(race.many.median, 1),
+        "latency": round(race.chain.median, 1),
+        "compiled": race.contestant.seconds,
+        "share": round(race.many.share, 3),
+        "load": round(race.many.load, 2),
     }
 
 
 def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
-    """Of each of symgen's ways: the median of the ratios to the quickest of the generators, round by round, and its quartiles."""
-    peers = [one for one in races if one.contestant.peer in GENERATORS]
-    found = {}
+    """Return, for each of symgen's forms, median and quartiles of the ratio to the fastest generator, round by round."""
+    peers = [race for race in races if race.contestant.peer in GENERATORS]
+    ratios = {}
     for way in ("many", "chain"):
         if not peers:
             continue
-        best: Raced = min(peers, key=lambda one: getattr(one, way).median)
-        for one in races:
-            if one.contestant.peer == "symgen":
-                mine, theirs = getattr(one, way), getattr(best, way)
-                found[f"{one.contestant.way}, {way}"] = {
+        best: Raced = min(peers, key=lambda race: getattr(race, way).median)
+        for race in races:
+            if race.contestant.peer == "symgen":
+                mine, theirs = getattr(race, way), getattr(best, way)
+                ratios[f"{race.contestant.way}, {way}"] = {
                     "to": best.contestant.who,
                     **_spread(mine, theirs),
                 }
-    return found
+    return ratios
 
 
 def _spread(mine: Timing, theirs: Timing) -> dict[str, float]:
@@ -146,29 +146,29 @@ def _spread(mine: Timing, theirs: Timing) -> dict[str, float]:
     return {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3)}
 
 
-def _made(robot: Mechanism, absent: Absent) -> dict[str, Any]:
+def _generation_figures(robot: Mechanism, absent: Absent) -> dict[str, Any]:
     """Seconds from the description to C, and its bytes, of all PLAIN functions."""
     folder = generated(robot)
-    found: dict[str, Any] = {"symgen": {"seconds": round(folder.seconds, 2), "text": folder.text}}
+    figures: dict[str, Any] = {"symgen": {"seconds": round(folder.seconds, 2), "text": folder.text}}
     for peer in GENERATORS:
         if peer not in absent:
             files = [emitted(robot, function, peer) for function in PLAIN]
-            found[peer] = {
+            figures[peer] = {
                 "seconds": round(sum(f.seconds for f in files), 2),
                 "text": sum(f.text for f in files),
             }
-    return found
+    return figures
 
 
 def _grown(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
-    found = {}
+    times = {}
     for function in ("inverse_dynamics", "forward_dynamics"):
         tell(f"{robot.nv} joints: {function}")
         races = raced(
             robot, function, everyone(robot, function, absent, ways=ONE_WAY), absent, GROWTH_ROUNDS
         )
-        found[function] = {one.contestant.who: _times(one) for one in races}
-    return found
+        times[function] = {race.contestant.who: _times(race) for race in races}
+    return times
 
 
 def _gains(robot: Mechanism, tell: Tell) -> dict[str, dict[str, int]]:

@@ -16,7 +16,7 @@ from symgen.benchmarks.bench import STATES, Timing, race
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
-from tests.peers.building import HERE, OUT, MissingError, kept, stored
+from tests.peers.building import HERE, OUT, MissingError, compile_once, stored
 from tests.peers.contestants import (
     COUNTED,
     FUNCTIONS,
@@ -67,9 +67,9 @@ def everyone(
     peers = {name: generators(mechanism, function, name, ways) for name in GENERATORS} | libraries(
         mechanism, function, wide
     )
-    for name, found in peers.items():
+    for name, contestants in peers.items():
         try:
-            yield from found
+            yield from contestants
         except MissingError as error:
             absent[f"{name}, {function}" if "function" in str(error) else name] = str(error)
 
@@ -77,8 +77,8 @@ def everyone(
 class Loaded:
     """A contestant's loops over the same states."""
 
-    def __init__(self, contestant: Contestant, given: Any, results: int) -> None:
-        self.contestant, self.given, self.out = contestant, given, np.zeros(results)
+    def __init__(self, contestant: Contestant, states: Any, results: int) -> None:
+        self.contestant, self.given, self.out = contestant, states, np.zeros(results)
         self._ffi = cffi.FFI()
         self._ffi.cdef(
             "void many(long, long, const double *, double *); "
@@ -87,26 +87,26 @@ class Loaded:
         # never closed: the destructors of two copies of one C++ library would meet
         self._loops = self._ffi.dlopen(str(contestant.library), os.RTLD_NOW | os.RTLD_NODELETE)
 
-    def _pointers(self, given: Any) -> tuple[int, int, Any, Any]:
+    def _pointers(self, states: Any) -> tuple[int, int, Any, Any]:
         return (
-            len(given),
-            given.shape[1],
-            self._ffi.from_buffer("double[]", given),
+            len(states),
+            states.shape[1],
+            self._ffi.from_buffer("double[]", states),
             self._ffi.from_buffer("double[]", self.out),
         )
 
     def answer(self, k: int) -> Any:
-        """Of state k alone."""
+        """Return the results at state k."""
         self._loops.many(*self._pointers(self.given[k : k + 1]))
         return self.out.copy()
 
     def many(self) -> Callable[[], None]:
-        given, call = self._pointers(self.given), self._loops.many
-        return lambda: call(*given)
+        states, call = self._pointers(self.given), self._loops.many
+        return lambda: call(*states)
 
     def chain(self) -> Callable[[], None]:
-        given, call = self._pointers(self.given), self._loops.chain
-        return lambda: call(*given, 0.0)
+        states, call = self._pointers(self.given), self._loops.chain
+        return lambda: call(*states, 0.0)
 
 
 def raced(
@@ -117,12 +117,12 @@ def raced(
     rounds: int = ROUNDS,
 ) -> list[Raced]:
     """All in one race. Who answers something else is noted in `absent` and not timed."""
-    given = states(mechanism, function)
+    arguments = states(mechanism, function)
     expected = first_answers(mechanism, function)
     size = len(expected[0])
     runs: list[Loaded] = []
     for contestant in contestants:
-        loaded = Loaded(contestant, given, size)
+        loaded = Loaded(contestant, arguments, size)
         far = max(
             np.abs(loaded.answer(k) - right).max() / np.abs(right).max()
             for k, right in enumerate(expected)
@@ -133,37 +133,40 @@ def raced(
             absent[f"{contestant.who}, {function}"] = (
                 f"its answer is {far:.1e} of the largest entry away"
             )
-    found = race(
+    race_results = race(
         {
-            f"{way} {one.contestant.who}": getattr(one, way)()
-            for one in runs
+            f"{way} {run.contestant.who}": getattr(run, way)()
+            for run in runs
             for way in ("many", "chain")
         },
         rounds,
     )
     return [
-        Raced(c := one.contestant, found[f"many {c.who}"], found[f"chain {c.who}"]) for one in runs
+        Raced(c := run.contestant, race_results[f"many {c.who}"], race_results[f"chain {c.who}"])
+        for run in runs
     ]
 
 
 def first_answers(mechanism: Mechanism, function: str) -> list[Any]:
-    """Of the first three states, by the reference: all results, one behind the other."""
+    """Return all results at the first three states by the reference, concatenated."""
     drawn = {name: values[:3] for name, values in draw_states(mechanism, STATES, seed=11).items()}
     wanted = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}
     results = Reference(mechanism).evaluate(function, wanted).values()
-    return [np.concatenate([np.ravel(one[k]) for one in results]).astype(float) for k in range(3)]
+    return [
+        np.concatenate([np.ravel(result[k]) for result in results]).astype(float) for k in range(3)
+    ]
 
 
 def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
     """Who → instructions of one call, all that it calls included, counted by callgrind: the mean over states."""
-    given = states(mechanism, function)
-    file = stored("states.bin", given.tobytes())
-    counter, _ = kept(
+    arguments = states(mechanism, function)
+    file = stored("states.bin", arguments.tobytes())
+    counter, _ = compile_once(
         "counter", ["gcc", "-O2", HERE / "counter.c", "-ldl", "-o", OUT], [HERE / "counter.c"]
     )
     ways = {"-O2": ("-O2",), "-O3 AVX2": ("-O3", *COUNTED)}
-    found = {}
-    for one in everyone(mechanism, function, absent, COUNTED, ways):
+    counts = {}
+    for contestant in everyone(mechanism, function, absent, COUNTED, ways):
         totals = []
         for count in COUNTS:
             command = [
@@ -171,9 +174,9 @@ def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[st
                 "--tool=callgrind",
                 "--callgrind-out-file=/dev/null",
                 counter,
-                one.library,
+                contestant.library,
                 count,
-                given.shape[1],
+                arguments.shape[1],
                 file,
             ]
             try:
@@ -185,9 +188,11 @@ def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[st
                 return {}
             seen = re.search(r"Collected : (\d+)", done.stderr)
             if seen is None or done.returncode:
-                absent[f"instructions of {one.who}"] = (done.stderr.splitlines() or ["no word"])[-1]
+                absent[f"instructions of {contestant.who}"] = (
+                    done.stderr.splitlines() or ["no word"]
+                )[-1]
                 break
             totals.append(int(seen[1]))
         else:
-            found[one.who] = (totals[1] - totals[0]) / (COUNTS[1] - COUNTS[0])
-    return found
+            counts[contestant.who] = (totals[1] - totals[0]) / (COUNTS[1] - COUNTS[0])
+    return counts

@@ -50,30 +50,30 @@ OF_DERIVATIVES = """- **∂** are the derivatives: by q, by v, and M or its inve
 """
 
 
-def timed(found: dict[str, Any]) -> list[str]:
+def timed(figures: dict[str, Any]) -> list[str]:
     """The functions that figures of a robot speak of."""
-    return [function for function in FUNCTIONS if function in found]
+    return [function for function in FUNCTIONS if function in figures]
 
 
-def shorts(found: dict[str, Any]) -> list[str]:
-    return [SHORT[function] for function in timed(found)]
+def shorts(figures: dict[str, Any]) -> list[str]:
+    return [SHORT[function] for function in timed(figures)]
 
 
 def text(figures: dict[str, Any], rounds: int, states: int) -> str:
     head = HEAD.format(rounds=rounds, states=states)
-    if any(function in found for found in figures["robots"].values() for function in DERIVATIVES):
+    if any(function in robot for robot in figures["robots"].values() for function in DERIVATIVES):
         head += OF_DERIVATIVES
     lines = [head, *_machine(figures)]
-    for robot, found in figures["robots"].items():
+    for robot, robot_figures in figures["robots"].items():
         lines += [
             f"## {robot}\n",
             f"![Times of {robot}](benchmarks/{robot}.svg)\n",
-            *_ratios(found),
-            *_times(found),
-            *_blocks(found),
-            *_crowds(found),
-            *_counts(found),
-            *_made(found),
+            *_ratios(robot_figures),
+            *_times(robot_figures),
+            *_blocks(robot_figures),
+            *_crowds(robot_figures),
+            *_counts(robot_figures),
+            *_generation_table(robot_figures),
         ]
     lines += [
         "## Growth\n",
@@ -90,14 +90,14 @@ def text(figures: dict[str, Any], rounds: int, states: int) -> str:
 def _machine(figures: dict[str, Any]) -> list[str]:
     facts = figures["machine"]
     times = [
-        one
+        times
         for robot in figures["robots"].values()
         for f in timed(robot)
-        for one in robot[f]["times"].values()
+        for times in robot[f]["times"].values()
     ]
     busy = (
-        f"of the processor's time while it raced: {min(one['share'] for one in times):.0%}; load up to "
-        f"{max(one['load'] for one in times):.1f}"
+        f"of the processor's time while it raced: {min(times['share'] for times in times):.0%}; load up to "
+        f"{max(times['load'] for times in times):.1f}"
     )
     return [
         f"Measured on {figures['date']}.\n",
@@ -113,8 +113,8 @@ def _since(figures: dict[str, Any]) -> list[str]:
         return []
     robots = figures["robots"]
     before = [
-        f"{robot} {' / '.join(str(found[f]['timed']) for f in timed(found))}"
-        for robot, found in robots.items()
+        f"{robot} {' / '.join(str(robot_figures[f]['timed']) for f in timed(robot_figures))}"
+        for robot, robot_figures in robots.items()
     ]
     functions = shorts(next(iter(robots.values())))
     return [
@@ -131,50 +131,58 @@ def _table(heads: list[str], rows: list[Any]) -> list[str]:
     ]
 
 
-def _ratios(found: dict[str, Any]) -> list[str]:
+def _ratios(figures: dict[str, Any]) -> list[str]:
     rows = []
     for way in ("default", "native, contracted"):
         for kind, meant in (("many", "beside each other"), ("chain", "dependent")):
             cells = []
-            for function in timed(found):
-                one = found[function]["ratios"].get(f"{way}, {kind}")
+            for function in timed(figures):
+                ratio = figures[function]["ratios"].get(f"{way}, {kind}")
                 cells.append(
-                    f"**{one['median']:.2f}** ({one['low']:.2f}–{one['high']:.2f})" if one else "–"
+                    f"**{ratio['median']:.2f}** ({ratio['low']:.2f}–{ratio['high']:.2f})"
+                    if ratio
+                    else "–"
                 )
             rows.append((f"symgen, {way}", meant, *cells))
     return [
         "Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
-        *_table(["", "calls", *shorts(found)], rows),
+        *_table(["", "calls", *shorts(figures)], rows),
         "",
     ]
 
 
-def _times(found: dict[str, Any]) -> list[str]:
-    names = dict.fromkeys(who for f in timed(found) for who in found[f]["times"])
+def _times(figures: dict[str, Any]) -> list[str]:
+    names = dict.fromkeys(who for f in timed(figures) for who in figures[f]["times"])
     rows = []
     for who in names:
-        ones = [found[f]["times"].get(who) for f in timed(found)]
+        ones = [figures[f]["times"].get(who) for f in timed(figures)]
         rows.append(
-            (who, *(f"{one['ns']:.0f} / {one['latency']:.0f}" if one else "–" for one in ones))
+            (
+                who,
+                *(
+                    f"{times['ns']:.0f} / {times['latency']:.0f}" if times else "–"
+                    for times in ones
+                ),
+            )
         )
     return [
         "Nanoseconds a call, beside each other / dependent:\n",
-        *_table(["", *shorts(found)], rows),
+        *_table(["", *shorts(figures)], rows),
         "",
     ]
 
 
-def _blocks(found: dict[str, Any]) -> list[str]:
-    """Of many states, where they were timed."""
-    if "blocks" not in found:
+def _blocks(figures: dict[str, Any]) -> list[str]:
+    """Return the table of blocks of states, if they were timed."""
+    if "blocks" not in figures:
         return []
-    functions = list(found["blocks"])
-    names = dict.fromkeys(who for times in found["blocks"].values() for who in times)
+    functions = list(figures["blocks"])
+    names = dict.fromkeys(who for times in figures["blocks"].values() for who in times)
     rows = [
         (
             who,
             *(
-                f"{found['blocks'][f][who]:.0f}" if who in found["blocks"][f] else "–"
+                f"{figures['blocks'][f][who]:.0f}" if who in figures["blocks"][f] else "–"
                 for f in functions
             ),
         )
@@ -189,17 +197,17 @@ def _blocks(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _crowds(found: dict[str, Any]) -> list[str]:
-    """Of many at once by everybody's own way, where they were timed."""
-    if "crowds" not in found:
+def _crowds(figures: dict[str, Any]) -> list[str]:
+    """Return the table of many states by each library's own batch interface, if they were timed."""
+    if "crowds" not in figures:
         return []
-    functions = list(found["crowds"])
-    names = dict.fromkeys(who for times in found["crowds"].values() for who in times)
+    functions = list(figures["crowds"])
+    names = dict.fromkeys(who for times in figures["crowds"].values() for who in times)
     rows = [
         (
             who,
             *(
-                f"{found['crowds'][f][who]:.0f}" if who in found["crowds"][f] else "–"
+                f"{figures['crowds'][f][who]:.0f}" if who in figures["crowds"][f] else "–"
                 for f in functions
             ),
         )
@@ -214,23 +222,25 @@ def _crowds(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _counts(found: dict[str, Any]) -> list[str]:
-    peers = dict.fromkeys(peer for f in timed(found) for peer in found[f]["operations"])
+def _counts(figures: dict[str, Any]) -> list[str]:
+    peers = dict.fromkeys(peer for f in timed(figures) for peer in figures[f]["operations"])
     rows = [
-        (peer, *(found[f]["operations"].get(peer, "–") for f in timed(found))) for peer in peers
+        (peer, *(figures[f]["operations"].get(peer, "–") for f in timed(figures))) for peer in peers
     ]
     lines = [
         "Operations (multiplications, additions, subtractions, divisions) in the C:\n",
-        *_table(["", *shorts(found)], rows),
+        *_table(["", *shorts(figures)], rows),
         "",
     ]
-    names = dict.fromkeys(who for f in timed(found) for who in found[f]["instructions"])
+    names = dict.fromkeys(who for f in timed(figures) for who in figures[f]["instructions"])
     rows = [
         (
             who,
             *(
-                f"{found[f]['instructions'][who]:.0f}" if who in found[f]["instructions"] else "–"
-                for f in timed(found)
+                f"{figures[f]['instructions'][who]:.0f}"
+                if who in figures[f]["instructions"]
+                else "–"
+                for f in timed(figures)
             ),
         )
         for who in names
@@ -239,25 +249,25 @@ def _counts(found: dict[str, Any]) -> list[str]:
         lines += [
             "Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
             "it knows):\n",
-            *_table(["", *shorts(found)], rows),
+            *_table(["", *shorts(figures)], rows),
             "",
         ]
     return lines
 
 
-def _made(found: dict[str, Any]) -> list[str]:
+def _generation_table(figures: dict[str, Any]) -> list[str]:
     rows = []
-    for peer, one in found["made"].items():
+    for peer, peer_figures in figures["made"].items():
         compiled = {}
         for function in PLAIN:
-            for who, times in found[function]["times"].items():
+            for who, times in figures[function]["times"].items():
                 if times["peer"] == peer and times["compiled"]:
                     compiled.setdefault(who.partition(", ")[2], []).append(times["compiled"])
         rows += [
             (
                 f"{peer}, {way}",
-                f"{one['seconds']:.2f}",
-                f"{one['text'] / 1000:.0f}",
+                f"{peer_figures['seconds']:.2f}",
+                f"{peer_figures['text'] / 1000:.0f}",
                 f"{sum(seconds):.2f}",
             )
             for way, seconds in compiled.items()
@@ -272,13 +282,13 @@ def _made(found: dict[str, Any]) -> list[str]:
 def _growth(growth: dict[str, Any]) -> list[str]:
     lines = []
     for function in ("inverse_dynamics", "forward_dynamics"):
-        names = dict.fromkeys(who for found in growth.values() for who in found[function])
+        names = dict.fromkeys(who for times in growth.values() for who in times[function])
         rows = [
             (
                 who,
                 *(
-                    f"{found[function][who]['ns']:.0f}" if who in found[function] else "–"
-                    for found in growth.values()
+                    f"{times[function][who]['ns']:.0f}" if who in times[function] else "–"
+                    for times in growth.values()
                 ),
             )
             for who in names
@@ -290,8 +300,8 @@ def _growth(growth: dict[str, Any]) -> list[str]:
 def _gains(gains: dict[str, Any]) -> list[str]:
     ideas = list(next(iter(next(iter(gains.values())).values())))
     rows = []
-    for robot, found in gains.items():
-        for function, counts in found.items():
+    for robot, robot_gains in gains.items():
+        for function, counts in robot_gains.items():
             more = (counts[idea] - counts["now"] for idea in ideas if idea != "now")
             rows.append((robot, SHORT[function], counts["now"], *more))
     return [
@@ -310,19 +320,19 @@ def _gains(gains: dict[str, Any]) -> list[str]:
 
 def draw(figures: dict[str, Any]) -> None:
     FOLDER.mkdir(exist_ok=True)
-    for robot, found in figures["robots"].items():
+    for robot, robot_figures in figures["robots"].items():
         canvas(str(FOLDER / f"{robot}.svg"))(
-            lambda figure_type, found=found: _bars(figure_type, found)
+            lambda figure_type, robot_figures=robot_figures: _bars(figure_type, robot_figures)
         )
     canvas(str(FOLDER / "growth.svg"))(lambda figure_type: _lines(figure_type, figures["growth"]))
 
 
-def _bars(figure_type: Any, found: dict[str, Any]) -> Any:
-    functions = timed(found)
+def _bars(figure_type: Any, robot_figures: dict[str, Any]) -> Any:
+    functions = timed(robot_figures)
     figure = figure_type(figsize=(13 * max(1, len(functions) / 5), 6.4), layout="constrained")
     axes = figure.subplots(1, len(functions))
     for chart, function in zip(axes, functions, strict=True):
-        bars = _quickest(found[function]["times"])
+        bars = _quickest(robot_figures[function]["times"])
         chart.set_title(SHORT[function])
         chart.bar(
             range(len(bars)),
@@ -343,12 +353,16 @@ def _bars(figure_type: Any, found: dict[str, Any]) -> Any:
 
 def _quickest(times: dict[str, Any]) -> list[tuple[str, str, float]]:
     """(peer, label, ns): both of symgen's ways, the quickest of everybody else's."""
-    found = []
+    quickest = []
     for peer in COLOURS:
-        ones = [(one["ns"], who) for who, one in times.items() if one["peer"] == peer]
+        ones = [
+            (times_of_one["ns"], who)
+            for who, times_of_one in times.items()
+            if times_of_one["peer"] == peer
+        ]
         for ns, who in ones if peer == "symgen" else sorted(ones)[:1]:
-            found.append((peer, who.replace(", ", ",\n") if peer == "symgen" else peer, ns))
-    return found
+            quickest.append((peer, who.replace(", ", ",\n") if peer == "symgen" else peer, ns))
+    return quickest
 
 
 def _lines(figure_type: Any, growth: dict[str, Any]) -> Any:
@@ -356,13 +370,13 @@ def _lines(figure_type: Any, growth: dict[str, Any]) -> Any:
     axes = figure.subplots(1, 2)
     joints = [int(n) for n in growth]
     for chart, function in zip(axes, ("inverse_dynamics", "forward_dynamics"), strict=True):
-        names = dict.fromkeys(who for found in growth.values() for who in found[function])
+        names = dict.fromkeys(who for times in growth.values() for who in times[function])
         for who in names:
             peer, way = who.partition(", ")[::2]
             at = [
-                (n, one[function][who]["ns"])
-                for n, one in zip(joints, growth.values(), strict=True)
-                if who in one[function]
+                (n, times[function][who]["ns"])
+                for n, times in zip(joints, growth.values(), strict=True)
+                if who in times[function]
             ]
             chart.plot(
                 *zip(*at, strict=True),
