@@ -11,33 +11,40 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check shape package golden golden-all bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs clean
+.PHONY: help demo test check shape package golden golden-all bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs tables clean
 
 help:
-	@echo "make demo    Panda's C: generated, built, self-tested, verified"
-	@echo "make test    the tests, but those of 'make firmware' (twelve minutes on two cores)"
-	@echo "make check   ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
-	@echo "make shape   figures of the code's structure: rooms, imports, calls, statements (VERBOSE=1 lists offenders; TREE=another checkout)"
-	@echo "make package the wheel and the source distribution, into dist/, and what twine finds in them"
-	@echo "make golden  rewrite generated/, the committed C of the built-in arms"
-	@echo "make golden-all  every row of the golden table, 550 requests, against its hashes (ROWS='scara*' some, KEEP=DIR the files,"
-	@echo "             JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv, where texts were changed on purpose"
-	@echo "make bench   symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo on this machine; docs/reference/benchmarks.md rewritten"
-	@echo "             (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
-	@echo "make cuda    the kernels by nvcc (125 MB the first time), its table in docs/how-to/cuda.md, and on a GPU, tested and timed, where there is one"
-	@echo "make firmware  the tests of the C as firmware, no tool left out, then docs/reference/microcontroller-costs.md rewritten (eleven minutes)"
-	@echo "make firmware-tools  apt installs what that takes: compilers, emulators, analysers, Frama-C"
-	@echo "make reproduce  prove the papers' identities, then rewrite docs/explanation/reproduce/, their results measured here (six minutes)"
-	@echo "make judge   rewrite the tables of Pinocchio's verdicts on what generate gives by default for example-robot-data,"
-	@echo "             and of MuJoCo's on the MJCFs of five wheels (fetched the first time, 330 MB)"
-	@echo "             (57 minutes on two cores that others use as well; JOBS=N processes; goes on where it was stopped)"
-	@echo "make pairs   every function and derivative with every pair of options: compiled, its self-test run, verified (over an hour;"
-	@echo "             PAIRS='drives+payload free' takes these alone)"
-	@echo "make adversary  try to make each of symgen's words false, for an hour (MINUTES=N); rewrite the table in docs/explanation/trust.md"
-	@echo "make adversary-slice  the same for two minutes by a seed that is known, nothing rewritten"
-	@echo "make fuzz    damaged descriptions at the readers, led by coverage, for an hour (DURATION=seconds, SEED=N)"
-	@echo "make docs    the book under docs/, as HTML into build/docs"
-	@echo "make clean   remove what was built (rm -rf .venv starts over)"
+	@echo "Use and develop"
+	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
+	@echo "  make test      run the tests, without those of 'make firmware' (twelve minutes on two cores)"
+	@echo "  make check     ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
+	@echo "  make docs      build the book in docs/ as HTML into build/docs"
+	@echo "  make tables    rewrite the tables of the book that symgen's declarations fill"
+	@echo "  make package   build the wheel and the source distribution into dist/, and check them with twine"
+	@echo "  make shape     print figures of the code's structure (VERBOSE=1 lists offenders; TREE=another checkout)"
+	@echo "  make clean     remove build products (rm -rf .venv starts over)"
+	@echo
+	@echo "Generated text"
+	@echo "  make golden      rewrite generated/, the committed C of the built-in arms"
+	@echo "  make golden-all  compare 550 requests with their hashes (ROWS='scara*' selects, KEEP=DIR keeps the files,"
+	@echo "                   JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv after an intended change of texts"
+	@echo
+	@echo "Measurements that rewrite pages of the book"
+	@echo "  make bench      time symgen's C beside CasADi's, CppADCodeGen's, Pinocchio and MuJoCo: docs/reference/benchmarks.md"
+	@echo "                  (half an hour and 5 GB of memory the first time, for Pinocchio's templates; minutes after that)"
+	@echo "  make cuda       compile the kernels with nvcc (125 MB the first time): docs/how-to/cuda.md; with a GPU, test and time them"
+	@echo "  make firmware   run the tests of the C as firmware, all tools required: docs/reference/microcontroller-costs.md (eleven minutes)"
+	@echo "  make firmware-tools  install what that needs with apt: compilers, emulators, analysers, Frama-C"
+	@echo "  make reproduce  prove the papers' identities and measure their results: docs/explanation/reproduce/ (six minutes)"
+	@echo "  make adversary  attack every claim of symgen for an hour (MINUTES=N): docs/explanation/trust.md"
+	@echo
+	@echo "Long checks"
+	@echo "  make judge      compare with Pinocchio on example-robot-data, with MuJoCo, Drake and PyBullet on the robots of five wheels"
+	@echo "                  (330 MB the first time; 57 minutes on two cores; JOBS=N processes; continues after an interruption)"
+	@echo "  make pairs      generate, compile, self-test and verify every function and derivative with every pair of options"
+	@echo "                  (over an hour; PAIRS='drives+payload free' selects)"
+	@echo "  make adversary-slice  attack for two minutes with a known seed, and rewrite nothing"
+	@echo "  make fuzz       give damaged descriptions to the readers for an hour, led by coverage (DURATION=seconds, SEED=N)"
 
 demo: $(VENV)/demo.stamp
 	@echo "== Panda's C, into $(DEMO)/panda"
@@ -141,6 +148,9 @@ fuzz: $(VENV)/test.stamp
 docs: $(VENV)/docs.stamp
 	@$(BIN)/python -m sphinx -q -W --keep-going -d build/docs.trees -b html docs build/docs
 	@echo "the book is in build/docs/index.html"
+
+tables: $(VENV)/demo.stamp
+	@$(BIN)/python -m tests.book_tables
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Tables of the book that the code's own declarations fill: functions, arrays, options, errors, notes, statuses.
 
-`python -m tests.book_tables` rewrites them between their marks; `tests/test_docs.py` fails where a page has an older table.
+`python -m tests.book_tables` rewrites them between their marks; `tests/system/test_docs.py` fails where a page has an older table.
 """
 
 from __future__ import annotations
@@ -40,18 +40,30 @@ def names(arrays: Iterable[Array]) -> str:
 
 
 def function_rows(functions: Iterable[Function]) -> str:
-    """Return one row a function: arguments, results, meaning, and the methods that compute it."""
+    """Return one row a function: arguments, results, meaning."""
     return table(
-        ("function", "arguments", "results", "meaning", "methods"),
+        ("function", "arguments → results", "meaning"),
         (
             (
                 f"`{function.name}`" + (" †" if function.on_request else ""),
-                names(function.arguments),
-                names(function.results),
+                f"{names(function.arguments)} → {names(function.results)}",
                 prose(function.what),
-                ", ".join(f"`{method}`" for method in methods.providers(function.name)),
             )
             for function in functions
+        ),
+    )
+
+
+def provider_rows(functions: Iterable[Function]) -> str:
+    """Return one row for functions that the same methods compute."""
+    by_methods: dict[tuple[str, ...], list[str]] = {}
+    for function in functions:
+        by_methods.setdefault(tuple(methods.providers(function.name)), []).append(function.name)
+    return table(
+        ("functions", "methods"),
+        (
+            (", ".join(f"`{name}`" for name in named), ", ".join(f"`{method}`" for method in given))
+            for given, named in sorted(by_methods.items(), key=lambda item: (len(item[0]), item))
         ),
     )
 
@@ -144,6 +156,9 @@ def status_rows() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "functions": lambda: function_rows(FUNCTIONS.values()),
     "functions of closed chains": lambda: function_rows(FUNCTIONS[name] for name in OF_LOOPS),
+    "methods": lambda: provider_rows(
+        [*FUNCTIONS.values(), *(FUNCTIONS[name] for name in OF_LOOPS)]
+    ),
     "arrays": array_rows,
     "reading": lambda: option_rows(
         options.MechanismChoices, options.FileChoices, options.StrictChoice

@@ -17,14 +17,14 @@ PAPERS = {
     "LC": "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial Revolute Manipulators, 2005",
     "WC": "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial Chains Composed of Rigid Bodies",
 }
-"""In ASCII; docs/mathematics.md has them in full."""
+"""In ASCII; docs/explanation/mathematics.md has them in full."""
 OWN = {
     "B": "The bias force from composite bodies",
     "C": "The Coriolis matrix",
     "D": "Derivatives of the dynamics",
     "G": "Arms that hold one object",
 }
-"""Letters of equations that symgen derived itself, and the section of docs/mathematics.md that has them."""
+"""Letters of equations that symgen derived itself, and the section of docs/explanation/mathematics.md that has them."""
 _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
 _OWN_CITED = re.compile(rf"\(([{''.join(OWN)}])\d+\)")
 _SUM = re.compile(r"c_\d+([pm]\d+)+")
@@ -53,7 +53,7 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
 
 
 def _cited(headings: Iterable[str]) -> list[str]:
-    """Return the papers, and the sections of docs/mathematics.md, whose equations the headings of steps cite."""
+    """Return the papers, and the sections of docs/explanation/mathematics.md, whose equations the headings of steps cite."""
     text = "\n".join(headings)
     papers, letters = set(_CITED.findall(text)), set(_OWN_CITED.findall(text))
     return [

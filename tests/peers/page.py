@@ -29,11 +29,11 @@ SHORT = {
 
 HEAD = """# Benchmarks
 
-symgen's C beside what other generators and libraries have for the same robot, measured in one run by `make bench`, which rewrites
-this page. Each robot is built joint by joint from one description for everybody, and every answer is compared with the reference
-before anything is timed.
+This page compares symgen's C with other generators and libraries for the same robot, measured in one run by `make bench`, which rewrites
+this page. Each robot is built joint by joint from one description for all of them, and every answer is compared with the reference
+before it is timed.
 
-- **symgen, default** is the folder of `symgen generate`, compiled by the flags of its own CMake file as they stand. **native,
+- **symgen, default** is the folder of `symgen generate`, compiled with the flags of its own CMake file. **native,
   contracted** is the same with `-DNAME_CONTRACT=ON -DCMAKE_C_FLAGS=-march=native`.
 - **CasADi** and **CppADCodeGen** write C of Pinocchio's algorithms (`rnea`, `aba`, `crba`, `computeMinverse`) on their scalars,
   CppADCodeGen's tape optimised. It is compiled in several ways, always contracted, and the ratios are to the quickest.

@@ -14,7 +14,7 @@ from tests.shared.doc_samples import RUN, Reader, samples
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-LONGEST = 160
+LONGEST = 175
 
 
 def test_the_samples_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +60,24 @@ def test_it_counts_functions_and_methods_as_they_are() -> None:
 def test_every_link_leads_somewhere(text: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_every_question_leads_to_samples_that_a_test_runs() -> None:
+    table = README.partition("## How do I")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 25
+    for row in rows:
+        for file, heading in re.findall(r"\]\((docs/[^)#]+)#?([^)]*)\)", row):
+            page = (ROOT / file).read_text(encoding="utf-8")
+            if heading:
+                _, *parts = re.split(r"^(?=##+ )", page, flags=re.M)
+                (page,) = (part for part in parts if anchor(part.partition("\n")[0]) == heading)
+            assert [sample for sample in samples(page) if sample.language in RUN], row
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a Markdown heading, as GitHub and MyST make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lstrip("#").strip().lower()).replace(" ", "-")
 
 
 def test_contributing_names_targets_and_paths_that_exist() -> None:
