@@ -1,4 +1,4 @@
-"""Where the numbers in symgen/emission/sincos.py come from: `python -m tests.sincos_constants` prints them.
+"""Where the numbers in symgen/vocabulary/sines.py come from: `python -m tests.sincos_constants` prints them.
 
 Parts of pi/2: as many bits at a time as leave the product with every k exact, then one in full. Polynomials: interpolation
 at the points where Chebyshev's polynomial vanishes, laid so that its outermost zero falls on y = 0, where the error vanishes
@@ -13,8 +13,9 @@ from fractions import Fraction
 import flint
 
 from symgen.emission.c_text import literal
-from symgen.emission.sincos import DOMAIN, RANGE, Constants
+from symgen.emission.sincos import DOMAIN, RANGE
 from symgen.vocabulary.reals import REALS
+from symgen.vocabulary.sines import Constants
 
 BITS = {"float": 24, "double": 53}
 PARTS = {"float": 4, "double": 2}

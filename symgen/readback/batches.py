@@ -19,7 +19,7 @@ from pycparser import c_ast
 
 from symgen.ir.loops import Form, LoopProgram, with_checked_rows
 from symgen.ir.program import Bound, Port, Program
-from symgen.readback import loops, preprocessor
+from symgen.readback import headers, loops, preprocessor
 from symgen.readback.c_machine import Machine, Memory, Pointer, Term, Terms, array
 from symgen.readback.comparisons import (
     Comparisons,
@@ -96,8 +96,9 @@ class _Reader:
                 raise ProgramError(f"line {own.coord.line}: {own.name} has another linkage")
         integers = {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
         self.reading = loops.Reading(name, self.symbol, functions, together, integers)
-        stated = re.search(rf"^#define {name}_BATCH_WORK (\d+)\b", text.header, re.MULTILINE)
-        self.work = int(stated[1]) if stated and isinstance(form, LoopProgram) else 0
+        self.header = text.header
+        self.stack, work = headers.read_batch(text.header, name)
+        self.work = work if isinstance(form, LoopProgram) else 0
 
     def differences(self) -> list[str]:
         """List the differences of the text."""
@@ -105,6 +106,8 @@ class _Reader:
         for needed in ("block", "strided", "batch"):
             if f"{self.symbol}_{needed}" not in self.reading.functions:
                 return [*differences, f"there is no function {self.symbol}_{needed}"]
+        functions = self.reading.functions
+        differences += headers.batch_differences(self.header, self.name, self.symbol, functions)
         if differences:
             return differences
         block = self._block()
@@ -159,7 +162,8 @@ def _read_rows(reader: _Reader, program: Program) -> Block:
     if not all(parameter.lanes and parameter.restrict for parameter in rows.parameters):
         raise ProgramError(f"{reader.block_symbol} has an array without lanes, or not restrict")
     _require_statuses(reader, made, status, lambda failing: run(failing)[2])
-    return Block(program.inputs, program.outputs, rows.lanes, 0, reader.checked)
+    stack = rows.machine.most
+    return Block(program.inputs, program.outputs, rows.lanes, 0, reader.checked, stack)
 
 
 def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: Any) -> None:
@@ -188,7 +192,8 @@ def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
     )
     cells = run.work.cells
     used = max((at + 1 for at, cell in enumerate(cells) if cell is not None), default=0)
-    return Block(form.inputs, form.outputs, block.lanes, used, reader.checked, has_work=True)
+    stack = run.machine.most + max((step.stack for step in block.steps.values()), default=0)
+    return Block(form.inputs, form.outputs, block.lanes, used, reader.checked, stack, has_work=True)
 
 
 class _LoopBlock:
@@ -233,7 +238,7 @@ class _LoopBlockRun:
                 symbol: GuardedStep(step, self.comparisons, owed, loops.results_of)
                 for symbol, step in steps.items()
             }
-        machine = reader.reading.machine(terms, steps=steps)
+        machine = self.machine = reader.reading.machine(terms, steps=steps)
         machine.compare = self.comparisons if reader.checked else None
         loops.add_tables(machine, reader.tables)
         machine.patience = 100_000 + 100 * len(terms.terms)
@@ -281,6 +286,8 @@ class Block:
     used: int
     """Numbers of the caller's array that it stores to."""
     checked: bool
+    stack: int
+    """Bytes of its local arrays."""
     has_work: bool = False
     statuses: Mapping[Term, int] = field(default_factory=dict)
     """The status of each state, by the operation of its elements."""
@@ -426,12 +433,17 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
             yield f"the header's array for work has fewer than {rooms[0]} numbers"
             return
         rooms += [rooms[0] - 1, 0]
+    stack = 0
     for case in _cases(block):
         for room in rooms:
-            sentence = _Call(reader, block, case, rooms[0], room).difference()
+            call = _Call(reader, block, case, rooms[0], room)
+            sentence = call.difference()
             if sentence:
                 yield sentence
                 return
+            stack = max(stack, call.stack + block.stack)
+    if stack > reader.stack:
+        yield f"{reader.name}_batch.h states {reader.stack} bytes of stack, and {stack} are taken"
 
 
 class _Call:
@@ -461,6 +473,8 @@ class _Call:
             self._lay_results_over_arguments()
         self.work = Memory("work", [None] * min(room, stated_size))
         self.refused = stated_size < room
+        self.stack = 0
+        """Bytes of the local arrays of the functions around the block."""
         self.status = Memory("status", [None] * self.count, integers=True)
 
     def element(self, port: Port, layout: Layout, state: int, k: int) -> Term:
@@ -551,6 +565,8 @@ class _Call:
             words.append(array(self.status) if self.case.statuses else 0)
         called = "batch" if self.case.batch else "strided"
         try:
-            return machine.call(f"{self.reader.symbol}_{called}", words)
+            returned = machine.call(f"{self.reader.symbol}_{called}", words)
+            self.stack = machine.most
+            return returned
         except ProgramError as error:
             raise ProgramError(f"{self.reader.symbol}_{called}: {error}") from None

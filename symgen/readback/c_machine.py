@@ -19,8 +19,9 @@ from symgen.readback.parsing import INDEX, name_of
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import Real
 
-WIDTHS = {"short": 2**15, "int": 2**31, "ptrdiff_t": 2**63}
+WIDTHS = {"short": 2**15, "int": 2**31, "unsigned int": 2**32, "ptrdiff_t": 2**63}
 """Integer types, and the least magnitude that each does not hold."""
+_NARROW = ("int", "unsigned int")
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
@@ -157,6 +158,25 @@ class Variable:
     constant: bool = False
 
 
+class Struct(dict[str, Any]):
+    """A value of a type with fields: the value of each field by name, None where it is not set."""
+
+    def __init__(self, kind: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.kind = kind
+
+
+class Reference(NamedTuple):
+    """The address of a field."""
+
+    fields: dict[str, Any]
+    name: str
+
+
+class Narrow(int):
+    """A whole number of 32 bits: so has the result of an operation on two of them."""
+
+
 class Kind(NamedTuple):
     """A type: the name of the elements' type, pointer or array or neither, and sizes."""
 
@@ -194,6 +214,8 @@ class Returned(NamedTuple):
 
 Step = Callable[["Machine", Sequence[Pointer], Any], Any]
 """A function that is read by itself: it is applied to memory where it is called."""
+External = Callable[["Machine", Sequence[Any], Any], Any]
+"""A function whose text is elsewhere: it is given values and returns one."""
 
 
 @dataclass
@@ -202,8 +224,12 @@ class Machine:
 
     terms: Terms
     functions: Mapping[str, Any]
-    tables: dict[str, Pointer] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
+    """Arrays and other values that have names in all functions."""
     steps: Mapping[str, Step] = field(default_factory=dict)
+    externals: Mapping[str, External] = field(default_factory=dict)
+    structs: Mapping[str, Callable[[], Struct]] = field(default_factory=dict)
+    """A new value of each type with fields."""
     integers: Mapping[str, int] = field(default_factory=dict)
     """Whole numbers that have names."""
     sines: tuple[str, ...] = ()
@@ -222,6 +248,10 @@ class Machine:
     region: Region | None = None
     stored: set[int] = field(default_factory=set)
     """Elements of results that were stored."""
+    stack: int = 0
+    """Bytes of the local arrays of real numbers, of all functions that run."""
+    most: int = 0
+    """The most that `stack` was."""
 
     def __post_init__(self) -> None:
         self.statements = {
@@ -232,6 +262,7 @@ class Machine:
             c_ast.If: self._if,
             c_ast.For: self._for,
             c_ast.While: self._while,
+            c_ast.DoWhile: self._do,
             c_ast.Compound: self._block,
             c_ast.Return: self._return,
             c_ast.Cast: self._unused,
@@ -383,6 +414,7 @@ class Machine:
             right = self._is_pointer(kind, value)
         elif kind.base in WIDTHS:
             right = isinstance(value, int) and abs(value) < WIDTHS[kind.base]
+            right = right and (value >= 0 or kind.base != "unsigned int")
             value = int(value) if right else value
         elif kind.base == self.terms.real.name:
             right = isinstance(value, Term)
@@ -402,6 +434,8 @@ class Machine:
     @staticmethod
     def _is_struct(kind: Kind, value: Mapping[str, Any]) -> bool:
         """True if sines and cosines are of that type: those of one angle, or arrays of them."""
+        if isinstance(value, Struct):
+            return value.kind == kind.base
         several = any(isinstance(field, Pointer) for field in value.values())
         return kind.base == "struct" or kind.base.endswith("_turns" if several else "_pair")
 
@@ -429,7 +463,7 @@ class Machine:
         if isinstance(inner.type, c_ast.Struct) and not form:
             return Kind("struct", struct=inner.type)
         base = " ".join(getattr(inner.type, "names", ["?"]))
-        known = {*WIDTHS, "void", self.terms.real.name}
+        known = {*WIDTHS, "void", self.terms.real.name, *self.structs}
         own = base.endswith(("_pair", "_turns")) and not form
         if base not in known and not own:
             raise self.refuse(node, f"the type {base} does not belong into this text")
@@ -440,7 +474,7 @@ class Machine:
     def _block(self, node: Any) -> Returned | None:
         if not isinstance(node, c_ast.Compound):
             raise self.strange(node)
-        before = len(self.names)
+        before, stack = len(self.names), self.stack
         items = node.block_items or ()
         parallel = False
         returned = None
@@ -459,6 +493,7 @@ class Machine:
         if len(self.names) > before:
             for name in list(self.names)[before:]:
                 del self.names[name]
+        self.stack = stack
         return returned
 
     def _statement(self, node: Any) -> Returned | None:
@@ -488,27 +523,37 @@ class Machine:
         kind = self.kind(node.type)
         constant = "const" in (getattr(node.type, "quals", None) or ())
         if kind.form == "array":
+            own = self.new_array(node, kind)
+            self._count_bytes(own)
             self._new(
-                node.name,
-                Kind(kind.base, "pointer", kind.sizes[1:]),
-                self.new_array(node, kind),
-                node,
-                True,
+                node.name, Kind(kind.base, "pointer", kind.sizes[1:]), own, node, constant=True
             )
             return
         value = None
         if kind.struct is not None:
-            value = self._struct(kind.struct)
+            value = self.struct("struct", kind.struct)
+            for own in value.values():
+                self._count_bytes(own)
+        elif kind.base in self.structs and not kind.form and _is_empty(node.init):
+            value = self.structs[kind.base]()
         elif node.init is not None:
             value = self._converted(kind, self.value(node.init), node)
         self._new(node.name, kind, value, node, constant)
 
-    def _struct(self, struct: Any) -> dict[str, Pointer]:
-        """Return the arrays of a struct of sines and cosines."""
+    def _count_bytes(self, own: Pointer) -> None:
+        """Count the bytes of a local array."""
+        if not own.memory.integers:
+            self.stack += len(own.memory.cells) * self.terms.real.size
+        self.most = max(self.most, self.stack)
+
+    def struct(self, name: str, declared: Any) -> Struct:
+        """Return a new value of a type with numbers and arrays of numbers as fields."""
         fields = {}
-        for member in struct.decls or ():
-            fields[member.name] = self.new_array(member, self.kind(member.type))
-        return fields
+        for member in declared.decls or ():
+            kind = self.kind(member.type)
+            plain = kind.form == "" and kind.base == self.terms.real.name
+            fields[member.name] = None if plain else self.new_array(member, kind)
+        return Struct(name, fields)
 
     def new_array(self, node: Any, kind: Kind) -> Pointer:
         """Return a new array with its initial values."""
@@ -556,16 +601,42 @@ class Machine:
         value = self.value(node.rvalue)
         target = node.lvalue
         if node.op != "=":
-            if node.op[:-1] not in ("+", "-", "*", "/") or not isinstance(value, int):
-                raise self.strange(node)
-            value = self._whole(node.op[:-1], self.integer(target), value, node)
+            value = self._changed(node, value)
         if isinstance(target, c_ast.ArrayRef):
             memory, at = self.place(target)
             if memory.integers != isinstance(value, int) or not isinstance(value, int | Term):
                 raise self.refuse(node, f"{memory.name} holds numbers of another type")
             self.store(memory, at, value, node)
             return
+        if isinstance(target, c_ast.StructRef):
+            self._set_field(target, value)
+            return
         self._set(target, value, node)
+
+    def _changed(self, node: Any, value: Any) -> Any:
+        """Return the value that an assignment such as `+=` gives its target."""
+        operator, before = node.op[:-1], self.value(node.lvalue)
+        if operator not in _ARITHMETIC or isinstance(before, bool):
+            raise self.strange(node)
+        if isinstance(before, int) and isinstance(value, int):
+            return self._whole(operator, before, value, node)
+        if isinstance(before, Term) and isinstance(value, Term):
+            return self._of_reals(operator, before, value, node)
+        raise self.strange(node)
+
+    def _set_field(self, target: Any, value: Any) -> None:
+        """Give a field a value."""
+        fields, name = self.field(target)
+        before = fields[name]
+        if isinstance(before, int):
+            right = isinstance(value, int) and 0 <= value < 2**32
+        elif isinstance(before, Struct):
+            right = isinstance(value, Struct) and value.kind == before.kind
+        else:
+            right = isinstance(value, Term) and not isinstance(before, Pointer)
+        if not right:
+            raise self.refuse(target, f"the field {name} is given a value of another type")
+        fields[name] = value
 
     def _set(self, target: Any, value: Any, node: Any) -> None:
         """Give a local a value."""
@@ -617,6 +688,10 @@ class Machine:
             if returned is not None:
                 return returned
         return None
+
+    def _do(self, node: Any) -> Returned | None:
+        returned = self._block(node.stmt)
+        return self._while(node) if returned is None else returned
 
     def _return(self, node: Any) -> Returned:
         return Returned(self.value(node.expr))
@@ -726,6 +801,14 @@ class Machine:
         """Return the result of an operation on whole numbers."""
         if isinstance(left, bool) or isinstance(right, bool):
             raise self.strange(node)
+        value = self._operation(operator, left, right, node)
+        if isinstance(left, Narrow) and isinstance(right, Narrow):
+            if not -(2**31) <= value < 2**32:
+                raise self.refuse(node, f"{left} {operator} {right} has no room in 32 bits")
+            return Narrow(value)
+        return value
+
+    def _operation(self, operator: str, left: int, right: int, node: Any) -> int:
         if operator == "+":
             return left + right
         if operator == "-":
@@ -744,7 +827,11 @@ class Machine:
         if node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
             pointer, index = self.pointer(node.expr.name), self.integer(node.expr.subscript)
             return self._moved(pointer, index, node)
+        if node.op == "&" and isinstance(node.expr, c_ast.StructRef):
+            return Reference(*self.field(node.expr))
         value = self.value(node.expr)
+        if node.op == "&" and isinstance(value, Struct):
+            return value
         if node.op == "-" and isinstance(value, Term):
             return self.terms.negative(value)
         if node.op == "-" and isinstance(value, int) and not isinstance(value, bool):
@@ -762,7 +849,8 @@ class Machine:
             sizes = tuple(size or 0 for size in kind.sizes)
             return self._converted(kind, value._replace(shape=sizes), node)
         if kind.form == "" and kind.base in WIDTHS and isinstance(value, int):
-            return self._converted(kind, value, node)
+            converted = self._converted(kind, value, node)
+            return Narrow(converted) if kind.base in _NARROW else converted
         raise self.strange(node)
 
     def _call(self, node: Any) -> Any:
@@ -787,6 +875,8 @@ class Machine:
             return self.terms.of(operation, *arguments)
         if name in self.sines and len(arguments) == 1:
             return self._sines(arguments[0], node)
+        if name in self.externals:
+            return self.externals[name](self, arguments, node)
         return self.call(name, arguments, node)
 
     def _sines(self, angle: Any, node: Any) -> dict[str, Any]:
@@ -804,12 +894,23 @@ class Machine:
         }
 
     def _member(self, node: Any) -> Any:
-        """Return the sines, or the cosines, of a local."""
-        variable = self.names.get(name_of(node.name))
-        fields = variable.value if variable is not None and node.type == "." else None
-        if not isinstance(fields, Mapping) or node.field.name not in fields:
+        """Return the value of a field."""
+        fields, name = self.field(node)
+        if fields[name] is None:
+            raise self.refuse(node, f"{name} is read before it is set")
+        return fields[name]
+
+    def field(self, node: Any) -> tuple[dict[str, Any], str]:
+        """Return the fields of a value, and the name of one of them."""
+        fields = self.value(node.name) if node.type == "." else None
+        if not isinstance(fields, dict) or node.field.name not in fields:
             raise self.strange(node)
-        return fields[node.field.name]
+        return fields, node.field.name
+
+
+def _is_empty(initial: Any) -> bool:
+    """True for a declaration without an initial value, or with an empty one."""
+    return initial is None or (isinstance(initial, c_ast.InitList) and not initial.exprs)
 
 
 def line_of(node: Any) -> int:

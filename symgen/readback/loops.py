@@ -107,6 +107,8 @@ class StepFunction:
     parameters: list[StepParameter]
     lanes: int
     gives_angle: bool
+    stack: int = 0
+    """Bytes of its local arrays."""
 
     @cached_property
     def reads(self) -> list[tuple[int, int]]:
@@ -232,7 +234,8 @@ def read_step(text: StepText, reading: Reading) -> StepFunction:
     run.call()
     run.require_rows()
     run.require_operations()
-    return StepFunction(text._replace(alone=alone), parameters, run.lanes, gives_angle)
+    alone_text = text._replace(alone=alone)
+    return StepFunction(alone_text, parameters, run.lanes, gives_angle, machine.most)
 
 
 def parameters_of(

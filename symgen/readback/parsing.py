@@ -95,7 +95,7 @@ def _own(plain: str) -> list[Any]:
         r"^ +(?:const )?(\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
     )
     declared = "".join(f"typedef int {turn or struct};" for turn, struct in sorted(set(types)))
-    return _parsed(declared + plain)[declared.count(";") :]
+    return parse_text(declared + plain)[declared.count(";") :]
 
 
 def _preprocessed_file(seen: str) -> tuple[list[Any], list[Any]]:
@@ -112,30 +112,30 @@ def _preprocessed(seen: str) -> list[Any]:
     """
     header = _HEADER.search(seen)
     if header is None or _DIRECTIVE.sub("", seen[: header.start()]).strip():
-        return _parsed(seen)
+        return parse_text(seen)
     try:
         found = _of_header(header[0])
     except ProgramError:  # the header alone is no whole number of declarations
-        return _parsed(seen)
+        return parse_text(seen)
     types = [unit.name for unit in found if isinstance(unit, c_ast.Typedef)]
     again = "".join(f"typedef int {name};" for name in types)
-    return [*found, *_parsed(f"{again}\n{seen[header.end() :]}")[len(types) :]]
+    return [*found, *parse_text(f"{again}\n{seen[header.end() :]}")[len(types) :]]
 
 
 @lru_cache(maxsize=1)
 def _of_header(text: str) -> list[Any]:
     """The declarations of a header that is complete in itself."""
-    return _parsed(text)
+    return parse_text(text)
 
 
 def parse_declarations(plain: str, file: str = "") -> list[Any]:
     """Return the declarations of a text without directives, of which `file` is the name."""
     types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
     declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *types))
-    return _parsed(declared + plain, file)[declared.count(";") :]
+    return parse_text(declared + plain, file)[declared.count(";") :]
 
 
-def _parsed(text: str, file: str = "") -> list[Any]:
+def parse_text(text: str, file: str = "") -> list[Any]:
     """The declarations of a text; ProgramError where it is no C."""
     try:
         return list(c_parser.CParser().parse(text, file).ext)

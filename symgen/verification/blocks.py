@@ -8,7 +8,6 @@ the other, and element by element.
 from __future__ import annotations
 
 import ctypes
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ from symgen.verification import compiled
 from symgen.verification.compiled import run_compiler
 from symgen.verification.evaluating import Runner
 from symgen.verification.report import Check
-from symgen.verification.text import other_lines
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
@@ -35,17 +33,13 @@ Drawn = Callable[[Form], Mapping[str, Array]]
 FLAGS = (*compiled.FLAGS, "-O2")
 MORE = 5
 """States beyond whole blocks: those that were drawn are gone through again."""
-_NEEDS = re.compile(r"(#define \w+_BATCH_(?:STACK|WORK) )(\d+)")
-_PROTOTYPE = r"\w+_API (void|int|ptrdiff_t) \w+_(batch|strided)\([\w *,]*\);"
 
 
 @dataclass(frozen=True)
 class BlockFiles:
-    """The files of functions for many states by name: `texts` as they are judged, `printed` as symgen prints them now, and the
-    `headers` that they include."""
+    """The files of functions for many states by name, and the `headers` that they include."""
 
     texts: Mapping[str, str]
-    printed: Mapping[str, str]
     headers: Mapping[str, str]
     target: Target
     floors: Mapping[str, Mapping[int, Bound]] = field(default_factory=dict)
@@ -100,27 +94,14 @@ def _read_back(program: Form, files: BlockFiles) -> list[str]:
     """List the differences between the text and the Program, or the loops over links, for many states."""
     from symgen.readback import batches
 
-    texts, printed, target = files.texts, files.printed, files.target
+    texts, target = files.texts, files.target
     file = target.file_of_many(program.function)
     if file not in texts:
         return [f"{file} is not there"]
     header = texts.get(target.batch, "")
-    if other_lines(_as_much(header, printed[target.batch]), printed[target.batch], _PROTOTYPE):
-        return [f"{target.batch} is not what symgen prints"]
     text = batches.BatchText(texts[file], texts.get(target.lanes, ""), header)
     floors = files.floors.get(program.function, {})
     return batches.compare(program, text, target.name, target.checked, floors)
-
-
-def _as_much(given: str, printed: str) -> str:
-    """The header as if it stated the needs that are printed now, where it states more: other functions may need more."""
-    needs = {line[1]: line[2] for line in _NEEDS.finditer(printed)}
-
-    def now(line: re.Match[str]) -> str:
-        least = needs.get(line[1], line[2])
-        return line[1] + (least if int(line[2]) > int(least) else line[2])
-
-    return _NEEDS.sub(now, given)
 
 
 def _compiled(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> Any:

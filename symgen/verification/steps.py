@@ -125,9 +125,8 @@ def _blocks(run: Run) -> Iterator[Check]:
     if not run.subject.text.batch:
         return
     run.tell("many states")
-    printed = printer().batches(run.programs, run.target, run.floors)
-    blocks = run.subject.files.blocks or printed
-    files = BlockFiles(blocks, printed, run.headers, run.target, run.floors)
+    blocks = run.subject.files.blocks or printer().batches(run.programs, run.target, run.floors)
+    files = BlockFiles(blocks, run.headers, run.target, run.floors)
     uncompiled = "the function of one state does not compile" if run.broken else UNCOMPILED
     runners = run.runners if run.compiled else {}
     yield from check_blocks(run.programs, files, run.arguments, runners, uncompiled)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from symgen.emission import printer
 from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import ProgramError
@@ -43,11 +42,9 @@ def check_text(
 ) -> Check:
     """Count the differences that `symgen.readback.rows.compare`, or that of `loops`, finds; the first one is the detail.
 
-    `checked` are the bounds that divisors are compared with, as `symgen.readback.rows.compare` has them. NAME_sincos.h is no
-    Program: its words must be those that are printed now.
+    `checked` are the bounds that divisors are compared with, as `symgen.readback.rows.compare` has them.
     """
-    from symgen.readback import loops
-    from symgen.readback.preprocessor import disguises, without_comments
+    from symgen.readback import loops, sines
     from symgen.readback.rows import compare
 
     if isinstance(program, LoopProgram):
@@ -59,13 +56,10 @@ def check_text(
     else:
         assert isinstance(program, Program)
         differences = compare(program, source.text, source.header, checked, source.preprocessed)
-    differences += [f"{target.sincos}: {sentence}" for sentence in disguises(source.sincos)]
-    if (
-        source.sincos
-        and without_comments(source.sincos).split()
-        != without_comments(printer().sincos(program.real, target)).split()
-    ):
-        differences.append(f"{target.sincos} is not the sine and cosine that symgen prints")
+    if source.sincos:
+        several = target.text.trig == "auto"
+        wrong = sines.compare(source.sincos, target.name, program.real, several)
+        differences += [f"{target.sincos}: {sentence}" for sentence in wrong]
     return Check(
         "text",
         label,

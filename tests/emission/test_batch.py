@@ -96,7 +96,7 @@ def checked_blocks(
     headers, own = printer().headers(programs, target), printer().batches(programs, target)
     runners = compiled_runners(programs, texts(programs, target, floors), headers, target)
     found = check_blocks(
-        programs, BlockFiles(given or own, own, headers, target), drawn_from(truth), runners
+        programs, BlockFiles(given or own, headers, target), drawn_from(truth), runners
     )
     return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
 
@@ -267,7 +267,7 @@ def test_other_bits_are_seen() -> None:
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
     found = check_blocks(
         {"forward_dynamics": other},
-        BlockFiles(own, own, headers, target),
+        BlockFiles(own, headers, target),
         drawn_from(truth),
         runners,
     )

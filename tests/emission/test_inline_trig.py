@@ -21,7 +21,7 @@ import symgen
 from symgen.cli import main
 from symgen.delivery.verifying import verify
 from symgen.emission.backends import c99
-from symgen.emission.sincos import CONSTANTS, RANGE, ULPS
+from symgen.emission.sincos import RANGE, ULPS
 from symgen.machine import targets
 from symgen.machine.cost import OPTIMIZE, Source, measure
 from symgen.machine.emulation import Toolchain
@@ -30,6 +30,7 @@ from symgen.pipeline.build import program
 from symgen.readback.rows import compare
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.sines import CONSTANTS
 from tests.shared.analysers import SANITIZERS, UNWANTED, misra, tool
 from tests.shared.c99 import WARNINGS
 from tests.shared.firmware_tools import make, need

@@ -97,7 +97,7 @@ def wrong(
     def arguments(form: Form) -> dict[str, Any]:
         return truth.arguments(form.function, truth.floats) | dict(more or {})
 
-    found = check_blocks(forms, BlockFiles(given, own, headers, target), arguments, runners)
+    found = check_blocks(forms, BlockFiles(given, headers, target), arguments, runners)
     return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
 
 
@@ -144,9 +144,7 @@ def test_what_carries_and_joins_has_the_bits_of_one(toy: str) -> None:
     runners = compiled_runners(forms, texts(forms, target, {form.function: {}}), headers, target)
     assert [
         check.detail
-        for check in check_blocks(
-            forms, BlockFiles(own, own, headers, target), lambda _: given, runners
-        )
+        for check in check_blocks(forms, BlockFiles(own, headers, target), lambda _: given, runners)
     ] == [""]
 
 

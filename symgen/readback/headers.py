@@ -1,0 +1,136 @@
+"""NAME_batch.h and NAME_cuda.h: what they declare is what the functions of their texts are, and they hold nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pycparser import c_ast, c_generator
+
+from symgen.readback.parsing import parse_text
+from symgen.readback.preprocessor import disguises, without_comments
+from symgen.support.errors import ProgramError
+
+THREADS = 128
+"""Threads of a block on a GPU, unless the compiler is told otherwise."""
+STREAM = "struct CUstream_st *"
+"""The type of a stream of a GPU, as a header without CUDA's own writes it."""
+_BATCH = r"""#ifndef NAME_BATCH_H
+#define NAME_BATCH_H
+#include <stddef\.h>
+#include "NAME\.h"
+#ifdef __cplusplus
+extern "C" \{
+#endif
+#define NAME_BATCH_STACK (?P<stack>[1-9]\d*)
+(?:#define NAME_BATCH_WORK (?P<work>[1-9]\d*)
+)?(?P<functions>[^#]*)
+#ifdef __cplusplus
+\}
+#endif
+#endif"""
+_CUDA = r"""#ifndef NAME_CUDA_H
+#define NAME_CUDA_H
+#include <stddef\.h>
+#ifndef NAME_CUDA_THREADS
+#define NAME_CUDA_THREADS THREADS
+#endif
+#ifdef __cplusplus
+extern "C" \{
+#endif
+struct CUstream_st;
+(?P<functions>[^#]*)
+#ifdef __CUDACC__
+(?P<kernels>[^#]*)
+#endif
+#ifdef __cplusplus
+\}
+#endif
+#endif"""
+
+
+def read_batch(header: str, name: str) -> tuple[int, int]:
+    """Return the bytes of stack and the numbers of work that NAME_batch.h states; ProgramError where it is another header."""
+    groups = _groups(_BATCH, header, name, f"{name}_batch.h")
+    return int(groups["stack"]), int(groups["work"] or 0)
+
+
+def batch_differences(
+    header: str, name: str, symbol: str, functions: Mapping[str, Any]
+) -> list[str]:
+    """List the differences between NAME_batch.h and the definitions of a function for many states."""
+    file = f"{name}_batch.h"
+    groups = _groups(_BATCH, header, name, file)
+    named = [f"{symbol}_batch", f"{symbol}_strided"]
+    declared = _declarations(groups["functions"], f"{name}_API ", file)
+    return _differences(declared, {n: functions[n] for n in named}, r"\w+_(?:batch|strided)", file)
+
+
+def cuda_differences(
+    header: str, name: str, symbol: str, functions: Mapping[str, Any]
+) -> list[str]:
+    """List the differences between NAME_cuda.h and the definitions of a kernel and of the functions that launch it."""
+    file = f"{name}_cuda.h"
+    groups = _groups(_CUDA.replace("THREADS THREADS", f"THREADS {THREADS}"), header, name, file)
+    launches = {n: functions[n] for n in (f"{symbol}_cuda", f"{symbol}_cuda_strided")}
+    kernels = {f"{symbol}_kernel": functions[f"{symbol}_kernel"]}
+    declared = _declarations(groups["functions"].replace(STREAM, "cudaStream_t "), "", file)
+    differences = _differences(declared, launches, r"\w+_cuda(?:_strided)?", file)
+    declared = _declarations(groups["kernels"], "__global__ ", file)
+    return differences + _differences(declared, kernels, r"\w+_kernel", file)
+
+
+def _groups(pattern: str, header: str, name: str, file: str) -> dict[str, str]:
+    """Return what stands in the parts of a header that differ from robot to robot."""
+    if sentences := disguises(header):
+        raise ProgramError(f"{file}: {sentences[0]}")
+    lines = [" ".join(line.split()) for line in without_comments(header).splitlines()]
+    text = "\n".join(line for line in lines if line)
+    groups = re.fullmatch(pattern.replace("NAME", name), text)
+    if groups is None:
+        raise ProgramError(f"{file} has other lines than generated headers around its declarations")
+    return groups.groupdict()
+
+
+def _declarations(text: str, prefix: str, file: str) -> dict[str, Any]:
+    """Return functions by name, each of which is declared behind a prefix."""
+    lines = text.splitlines()
+    if strange := [line for line in lines if not line.startswith(prefix)]:
+        raise ProgramError(f"{file}: {strange[0]!r} is no declaration of a generated header")
+    plain = "\n".join(line.removeprefix(prefix) for line in lines)
+    types = "typedef int ptrdiff_t; typedef int cudaStream_t;"
+    units = parse_text(types + plain, file)[2:]
+    declared = {}
+    for unit in units:
+        plain_function = (
+            isinstance(unit, c_ast.Decl)
+            and isinstance(unit.type, c_ast.FuncDecl)
+            and not (unit.storage or unit.funcspec or unit.name in declared)
+        )
+        if not plain_function:
+            raise ProgramError(
+                f"{file}: a declaration is none of a function, or stands there twice"
+            )
+        declared[unit.name] = unit
+    return declared
+
+
+def _differences(
+    declared: Mapping[str, Any], defined: Mapping[str, Any], others: str, file: str
+) -> list[str]:
+    """List functions that are declared otherwise than defined, and names that no function of the folder has."""
+    differences = []
+    for name, function in defined.items():
+        if name not in declared:
+            differences.append(f"{file} does not declare {name}")
+        elif _text(declared[name]) != _text(function.decl):
+            differences.append(f"{file} declares {name} otherwise than it is defined")
+    strange = [n for n in declared if n not in defined and not re.fullmatch(others, n)]
+    return differences + [f"{file} declares {name}, which is no function" for name in strange]
+
+
+def _text(declaration: Any) -> str:
+    """Return a declaration as one line, its qualifiers and storage left out."""
+    generated: str = c_generator.CGenerator().visit(declaration.type)
+    return f"{declaration.name}: {generated}"
