@@ -20,7 +20,7 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     found = {function: form for function, form in programs.items() if isinstance(form, Program)}
     if others := sorted(programs.keys() - found.keys()):
         raise RequestError(
-            f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 alone; leave out other "
+            f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 and cuda alone; leave out other "
             "wrappers, or take the unrolled form"
         )
     return found

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from symgen.emission import definition, render
 from symgen.emission.c_text import WIDTH, C
+from symgen.emission.language import Language
 from symgen.emission.loop_work import may_alias, prototype, work
 from symgen.emission.lowering import straight_line
 from symgen.emission.lowering.loop_checks import guarded
@@ -45,7 +46,7 @@ def source(form: LoopProgram, target: Target) -> str:
             "turns": definition.turns(loops.form, target),
             "angles": loops.angle_count,
             "told": step_heads(loops),
-            "numbers": _constant_heads(form),
+            "numbers": constant_heads(form),
             "arrays": tables,
             "bytes": sum(table.bytes for table in tables),
             "doubles": work(form, target.checked),
@@ -55,7 +56,7 @@ def source(form: LoopProgram, target: Target) -> str:
     )
 
 
-def tables_and_loops(loops: LoopFunction) -> tuple[list[Table], str]:
+def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[Table], str]:
     """Return the tables of a loop function, and the text of its loops."""
     function = lower(loops)
     tables = list(loops.link_tables.tables.values())
@@ -64,7 +65,7 @@ def tables_and_loops(loops: LoopFunction) -> tuple[list[Table], str]:
     known |= dict.fromkeys(map(loops.symbol, loops.functions), ())
     known |= dict.fromkeys([*definition.macros(loops.target), f"{name}_sincos"], ())
     check([function], known)
-    return tables, write([function], C)
+    return tables, write([function], language)
 
 
 def _step_text(loops: LoopFunction, step: Program) -> str:
@@ -90,7 +91,7 @@ def step_heads(loops: LoopFunction) -> list[str]:
     return heads
 
 
-def _constant_heads(form: LoopProgram) -> list[str]:
+def constant_heads(form: LoopProgram) -> list[str]:
     """Return lines for the head of the file with the names of the constants in a row of each table."""
     kinds = [kind for kind in form.link_classes if kind.columns]
     rows = [

@@ -408,6 +408,36 @@ class _Lanes:
         return (cast, *rest) if rest else cast
 
 
+# -- threads -----------------------------------------------------------------------------------------------------------------
+
+
+def with_strides(
+    statements: Iterable[Statement], strides: Mapping[str, str]
+) -> tuple[Statement, ...]:
+    """Return the statements with the elements of some arrays as far apart as a variable says, by the name of the array."""
+    return tuple(_with_strides(statement, strides) for statement in statements)
+
+
+def _with_strides(content: Any, strides: Mapping[str, str]) -> Any:
+    """Return a statement, a value or a tuple of them with `strides`."""
+    if isinstance(content, tuple):
+        return tuple(_with_strides(part, strides) for part in content)
+    if not isinstance(content, Statement | Access | Cast | All):
+        return content
+    parts = {f.name: _with_strides(getattr(content, f.name), strides) for f in fields(content)}
+    if isinstance(content, Element | Address) and content.array in strides:
+        parts["index"] = _scaled(parts["index"], strides[content.array])
+    return replace(content, **parts)
+
+
+def _scaled(index: Value, stride: str) -> Value:
+    """Return an index in units of a stride."""
+    if index in ("0", 0):
+        return index
+    is_atom = isinstance(index, int | Element) or re.fullmatch(r"\w+", str(index))
+    return (index, f"*{stride}") if is_atom else ("(", index, f")*{stride}")
+
+
 # -- checks ------------------------------------------------------------------------------------------------------------------
 
 

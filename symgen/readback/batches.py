@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count as numbers_from
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pycparser import c_ast
 
@@ -369,6 +369,7 @@ def _layouts(size: int, count: int) -> dict[str, Layout]:
     return {
         "state by state": Layout(size, 1, 0, size * most),
         "element by element": Layout(1, most + 3, 0, size * (most + 3)),
+        "dense": Layout(1, most, 0, size * most),
         "apart": Layout(2 * size + 3, 2, 1, (2 * size + 3) * most + 1),
         "backward": Layout(-size, 1, size * (most - 1), size * most),
         "elements backward": Layout(size, -1, size - 1, size * most),
@@ -378,7 +379,7 @@ def _layouts(size: int, count: int) -> dict[str, Layout]:
     }
 
 
-_ORDER = (
+RESULT_LAYOUTS = (
     "state by state",
     "element by element",
     "apart",
@@ -411,8 +412,8 @@ def _cases(block: Block) -> Iterator[Case]:
         yield Case(states, plain)
     for states in range(1, lanes + 1):
         yield Case(states, blocked)
-    for turn in range(len(_ORDER)):
-        mixed = (_ORDER[(turn + place) % len(_ORDER)] for place in range(ports))
+    for turn in range(len(RESULT_LAYOUTS)):
+        mixed = (RESULT_LAYOUTS[(turn + place) % len(RESULT_LAYOUTS)] for place in range(ports))
         yield Case(lanes + 1, tuple(mixed), statuses=turn % 2 == 0)
     for name in ("shared", "one number"):
         yield Case(lanes + 1, (plain[0], *(name,) * (len(block.inputs) - 1), *results))
@@ -436,7 +437,7 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
     stack = 0
     for case in _cases(block):
         for room in rooms:
-            call = _Call(reader, block, case, rooms[0], room)
+            call = StatesCall(reader, block, case, rooms[0], room)
             sentence = call.difference()
             if sentence:
                 yield sentence
@@ -446,11 +447,38 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
         yield f"{reader.name}_batch.h states {reader.stack} bytes of stack, and {stack} are taken"
 
 
-class _Call:
-    """One call of a function around a block, whose argument for the size of the caller's array is `stated_size`; `room` is needed."""
+class StatesReader(Protocol):
+    """A text with functions for many states."""
+
+    form: Any
+    symbol: str
+    reading: loops.Reading
+    tables: list[Any]
+
+
+class StatesOperation(Protocol):
+    """What is done with the elements of a state where the functions for many states call it: one operation."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    checked: bool
+    has_work: bool
+    statuses: Mapping[Term, int]
+
+
+class StatesCall:
+    """One call of a function for many states: the memory before it, and what should be there behind it.
+
+    `room` is the size that the caller's array needs, and `stated_size` the argument that says how large it is.
+    """
 
     def __init__(
-        self, reader: _Reader, block: Block, case: Case, room: int, stated_size: int
+        self,
+        reader: StatesReader,
+        block: StatesOperation,
+        case: Case,
+        room: int,
+        stated_size: int,
     ) -> None:
         self.reader, self.block, self.case, self.stated_size = reader, block, case, stated_size
         self.count = max(case.states, 0)
@@ -511,8 +539,7 @@ class _Call:
         }
         expected = self._expected(calls, statuses)
         returned = self._run(statuses)
-        called = "batch" if self.case.batch else "strided"
-        where = f"{self.reader.symbol}_{called} of {self.case.states} states"
+        where = f"{self.function} of {self.case.states} states"
         for memory, cells, layout in zip(self.memories, expected, self.case.layouts, strict=True):
             for at, (cell, wanted) in enumerate(zip(memory.cells, cells, strict=True)):
                 if cell is not wanted:
@@ -545,28 +572,45 @@ class _Call:
                         cells[at] = self.terms.of("result", call, place, k)
         return [expected[id(memory)] for memory in self.memories]
 
-    def _run(self, statuses: Mapping[Term, int]) -> Any:
-        """Call the function."""
-        self.block.statuses = statuses
-        machine = self.reader.reading.machine(
-            self.terms, steps={self.reader.block_symbol: self.block}
-        )
-        loops.add_tables(machine, self.reader.tables)
-        elements = sum(port.size for port in self.ports) * (self.count + 2 * self.block.lanes)
-        machine.patience = 20 * elements + 10_000
+    @property
+    def function(self) -> str:
+        """The function that is called."""
+        return f"{self.reader.symbol}_{'batch' if self.case.batch else 'strided'}"
+
+    @property
+    def elements(self) -> int:
+        """Elements of one state."""
+        return sum(port.size for port in self.ports)
+
+    def words(self) -> list[Any]:
+        """Return the number of states and the arrays, with their distances where these are arguments."""
         words: list[Any] = [self.case.states]
         for memory, layout in zip(self.memories, self.layouts, strict=True):
             words.append(array(memory)._replace(at=layout.base))
             if not self.case.batch:
                 words += [layout.state, layout.element]
+        return words
+
+    def status_words(self) -> list[Any]:
+        """Return the array for statuses, or none, where a function takes one."""
+        words = [array(self.status) if self.case.statuses else 0]
+        return words if self.block.checked else []
+
+    def _run(self, statuses: Mapping[Term, int]) -> Any:
+        """Call the function."""
+        self.block.statuses = statuses
+        block: Any = self.block
+        machine = self.reader.reading.machine(
+            self.terms, steps={f"{self.reader.symbol}_block": block}
+        )
+        loops.add_tables(machine, self.reader.tables)
+        machine.patience = 20 * self.elements * (self.count + 2 * block.lanes) + 10_000
+        words = self.words()
         if self.block.has_work:
             words += [array(self.work), *([self.stated_size] if self.block.checked else [])]
-        if self.block.checked:
-            words.append(array(self.status) if self.case.statuses else 0)
-        called = "batch" if self.case.batch else "strided"
         try:
-            returned = machine.call(f"{self.reader.symbol}_{called}", words)
+            returned = machine.call(self.function, [*words, *self.status_words()])
             self.stack = machine.most
             return returned
         except ProgramError as error:
-            raise ProgramError(f"{self.reader.symbol}_{called}: {error}") from None
+            raise ProgramError(f"{self.function}: {error}") from None

@@ -212,6 +212,8 @@ class Returned(NamedTuple):
     value: Any
 
 
+_CONTINUE = Returned(None)
+"""The end of an iteration of a `for`."""
 Step = Callable[["Machine", Sequence[Pointer], Any], Any]
 """A function that is read by itself: it is applied to memory where it is called."""
 External = Callable[["Machine", Sequence[Any], Any], Any]
@@ -265,6 +267,7 @@ class Machine:
             c_ast.DoWhile: self._do,
             c_ast.Compound: self._block,
             c_ast.Return: self._return,
+            c_ast.Continue: self._continue,
             c_ast.Cast: self._unused,
         }
         self.expressions = {
@@ -674,7 +677,7 @@ class Machine:
             returned = self._block(node.stmt)
             if region is not None:
                 self.region = None
-            if returned is not None:
+            if returned is not None and returned is not _CONTINUE:
                 return returned
             self._statement(node.next)
         return None
@@ -685,6 +688,8 @@ class Machine:
             if self.patience < 0:
                 raise self.refuse(node, "this loop does not end")
             returned = self._block(node.stmt)
+            if returned is _CONTINUE:
+                raise self.strange(node)
             if returned is not None:
                 return returned
         return None
@@ -695,6 +700,9 @@ class Machine:
 
     def _return(self, node: Any) -> Returned:
         return Returned(self.value(node.expr))
+
+    def _continue(self, _: Any) -> Returned:
+        return _CONTINUE
 
     def _unused(self, node: Any) -> None:
         """Read `(void)x;`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pycparser import c_ast, c_generator
 
-from symgen.readback.parsing import parse_text
+from symgen.readback.parsing import parse_declarations
 from symgen.readback.preprocessor import disguises, without_comments
 from symgen.support.errors import ProgramError
 
@@ -99,8 +99,7 @@ def _declarations(text: str, prefix: str, file: str) -> dict[str, Any]:
     if strange := [line for line in lines if not line.startswith(prefix)]:
         raise ProgramError(f"{file}: {strange[0]!r} is no declaration of a generated header")
     plain = "\n".join(line.removeprefix(prefix) for line in lines)
-    types = "typedef int ptrdiff_t; typedef int cudaStream_t;"
-    units = parse_text(types + plain, file)[2:]
+    units = parse_declarations(plain, file, ("cudaStream_t",))
     declared = {}
     for unit in units:
         plain_function = (

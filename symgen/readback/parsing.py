@@ -6,6 +6,7 @@ Nothing else may stand in the text: no other statement, no other declaration.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -128,10 +129,10 @@ def _of_header(text: str) -> list[Any]:
     return parse_text(text)
 
 
-def parse_declarations(plain: str, file: str = "") -> list[Any]:
-    """Return the declarations of a text without directives, of which `file` is the name."""
+def parse_declarations(plain: str, file: str = "", more: Sequence[str] = ()) -> list[Any]:
+    """Return the declarations of a text without directives, of which `file` is the name; `more` are further names of types."""
     types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
-    declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *types))
+    declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *more, *types))
     return parse_text(declared + plain, file)[declared.count(";") :]
 
 

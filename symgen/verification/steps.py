@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from math import inf, nan
 
 from symgen.emission import printer, wrapper
-from symgen.emission.backend import unrolled
 from symgen.pipeline.build import Progress
 from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import BlockFiles, check_blocks
@@ -136,10 +135,9 @@ def _device(run: Run) -> Iterator[Check]:
     """Check the functions for a GPU, where the text has some."""
     if GPU not in run.subject.text.wrap:
         return
-    programs = unrolled(run.programs)
-    printed = wrapper(GPU).files(programs, run.target, run.floors)
-    device = run.subject.files.device or printed
-    yield from check_device(programs, device, printed, run.target, run.floors)
+    floors, target = run.floors, run.target
+    device = run.subject.files.device or wrapper(GPU).files(run.programs, target, floors)
+    yield from check_device(run.programs, device, run.headers[target.header], target, floors)
 
 
 def _identities(run: Run) -> Iterator[Check]:

@@ -18,10 +18,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from symgen.emission import printer, render, sincos
+from symgen.emission import looped_threads, printer, render, sincos
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C
 from symgen.emission.lowering import straight_line
+from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import RequestError
@@ -37,6 +38,24 @@ LANGUAGE = replace(
     },
 )
 """The statements of C, in functions of a thread of the GPU."""
+LOCALS = (
+    "count",
+    "i",
+    "k",
+    "step",
+    "found",
+    "status",
+    "stream",
+    "launch",
+    "blocks",
+    "work",
+    "threads",
+    "thread",
+    "block",
+    "most",
+    "needed",
+)
+"""Names of the locals and further parameters of kernels and of what launches them."""
 THREADS = 128
 """Of a block, unless told: so few may have all 255 registers each that there are."""
 TAKEN = frozenset(
@@ -65,11 +84,14 @@ TAKEN = frozenset(
 
 
 def files(
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Form],
     target: Target,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function. RequestError for a name of CUDA's own."""
+    """Return NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function.
+
+    RequestError for a name of CUDA's own, and for a chain in parts.
+    """
     if target.name in TAKEN:
         raise RequestError(
             f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it another --name"
@@ -80,15 +102,19 @@ def files(
         for function, program in programs.items()
     }
     common = target.context | {"real": real, "threads": THREADS}
-    found = {target.cuda: render(NAME, "header.h.j2", **common, functions=functions.values())}
-    if any(one["turns"] for one in functions.values()):
-        found[target.turns_on_gpu] = render(
-            NAME, "sincos.cuh.j2", **common | sincos.context(real) | _sines(real, target)
-        )
-    for function, told in functions.items():
-        found[target.device(function)] = render(NAME, "function.cuh.j2", **common | told)
-        found[target.kernel(function)] = render(NAME, "kernel.cu.j2", **common | told)
-    return found
+    any_loops = any(program.looped for program in programs.values())
+    header = render(
+        NAME, "header.h.j2", **common, functions=functions.values(), any_loops=any_loops
+    )
+    texts = {target.cuda: header}
+    if any(facts["turns"] for facts in functions.values()):
+        sines = sincos.context(real) | _sines(real, target)
+        texts[target.turns_on_gpu] = render(NAME, "sincos.cuh.j2", **common | sines)
+    for function, facts in functions.items():
+        device = "looped.cuh.j2" if facts["looped"] else "function.cuh.j2"
+        texts[target.device(function)] = render(NAME, device, **common | facts)
+        texts[target.kernel(function)] = render(NAME, "kernel.cu.j2", **common | facts)
+    return texts
 
 
 def _sines(real: str, target: Target) -> dict[str, Any]:
@@ -101,18 +127,37 @@ def _sines(real: str, target: Target) -> dict[str, Any]:
     }
 
 
-def _function(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
-    """What the templates are told of one function."""
-    told, driven = printer().definition(program, target, floors), printer().driver(program, target)
-    arrays = driven["parameters"]
+def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+    """Return the facts of one function that the templates print."""
+    looped = isinstance(program, LoopProgram)
+    facts = (
+        looped_threads.function(program, target, LANGUAGE)
+        if isinstance(program, LoopProgram)
+        else _straight_line(program, target, floors)
+    )
+    arrays = printer().driver(program, target)["parameters"]
     taken = {array[kind] for array in arrays for kind in ("name", "state", "element", "block")}
     own = {}
-    for name in ("count", "i", "k", "step", "found", "status", "stream", "launch", "blocks"):
+    for name in LOCALS:
         own[name] = C.local(name, taken)
         taken.add(own[name])
     function = target.symbol(program.function)
-    told |= {"function": function, "symbol": f"{function}_device", "arrays": arrays, "own": own}
-    return told | {"definition": straight_line.text(told, target.name, LANGUAGE)}
+    symbol = f"{function}_device"
+    return facts | {
+        "function": function,
+        "symbol": symbol,
+        "arrays": arrays,
+        "own": own,
+        "looped": looped,
+    }
 
 
-BACKEND = Wrapper(name=NAME, files=files)
+def _straight_line(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+    """Return the facts of a function that is a straight line, with its text."""
+    assert isinstance(program, Program)
+    facts = printer().definition(program, target, floors)
+    symbol = {"symbol": f"{target.symbol(program.function)}_device"}
+    return facts | {"definition": straight_line.text(facts | symbol, target.name, LANGUAGE)}
+
+
+BACKEND = Wrapper(name=NAME, files=files, loops=True)

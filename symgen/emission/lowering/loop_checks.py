@@ -20,6 +20,7 @@ from symgen.emission.statements import (
     All,
     Assign,
     Blank,
+    Block,
     Declare,
     Element,
     For,
@@ -115,6 +116,8 @@ def check_arguments(loops: LoopFunction) -> list[Statement]:
         return [Blank(), *sums, Assign(loops.lane_of(STATUS), verdict)]
     compare_units = (If(("!(", units, ")"), (Assign(STATUS, not_unit),)),) if units else ()
     compare = (*sums, If(is_not_finite, (Assign(STATUS, not_finite),), compare_units))
+    if loops.threads:
+        return [Blank(), Block(compare)]
     is_too_small = f"{SIZE} < {loops.needed_size}"
     return [Blank(), If(is_too_small, (Assign(STATUS, too_small),), compare)]
 

@@ -38,6 +38,8 @@ CARRIES, OWN, BEFORE, BEHIND, JOINED = "rows", "own", "before", "behind", "left"
 """Locals for carries: those of the base and all links of a tree; that of a link, and of the link before it; in lanes, the half
 that the next step along a chain writes, and what a link of a tree adds to its parent's.
 """
+THREADS = "threads"
+"""The number of threads that run at once: the distance between the elements of a thread's workspace."""
 BLOCK, TURN = "block", "turn"
 """Locals for sines of many links at once: the first link, and the sines and cosines."""
 # A parameter with the name of a local is refused by `statements.check`.
@@ -45,11 +47,16 @@ BLOCK, TURN = "block", "turn"
 
 @dataclass(frozen=True)
 class LoopFunction:
-    """A loop form as a function in C, of one state or of a block of `lanes` states."""
+    """A loop form as a function in C, of one state or of a block of `lanes` states.
+
+    A function for `threads` takes the distance between the elements of each array, so that neighbouring threads have neighbouring
+    elements.
+    """
 
     form: LoopProgram
     target: Target
     lanes: int = 0
+    threads: bool = False
 
     @cached_property
     def real(self) -> Real:
@@ -73,8 +80,8 @@ class LoopFunction:
 
     @cached_property
     def sine_blocks(self) -> dict[int, Blocks]:
-        """The sweeps that take sines of many links at once; none in lanes, where sines are taken of the lanes of one link."""
-        sweeps = range(0 if self.lanes else len(self.form.sweeps))
+        """The sweeps that take sines of many links at once; none in lanes or threads, which take those of a link by itself."""
+        sweeps = range(0 if self.lanes or self.threads else len(self.form.sweeps))
         return {s: cut for s in sweeps if (cut := blocks(self.form, s, self.target))}
 
     @cached_property
@@ -138,6 +145,14 @@ class LoopFunction:
         outputs = self.form.outputs if self.needed_size else ()
         ends = itertools.accumulate((port.size for port in outputs), initial=work(self.form))
         return {port.name: place for port, place in zip(outputs, ends, strict=False)}
+
+    @cached_property
+    def strides(self) -> dict[str, str]:
+        """The parameter with the distance between the elements of each array of a function for threads; else empty."""
+        if not self.threads:
+            return {}
+        ports = {name: f"{name}_element" for name in self.ports.values()}
+        return ports | dict.fromkeys((WORK, CARRIES, OWN, BEFORE), THREADS)
 
     @cached_property
     def is_ok(self) -> str:

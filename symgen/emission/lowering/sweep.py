@@ -41,6 +41,7 @@ from symgen.emission.lowering.loop_function import (
     step_carries,
     times,
 )
+from symgen.emission.lowering.thread_calls import thread_call
 from symgen.emission.statements import (
     FIXED,
     LANE,
@@ -64,6 +65,7 @@ from symgen.emission.statements import (
     copy,
     expression,
     in_lanes,
+    with_strides,
 )
 from symgen.ir.loops import ANGLE, CHECKED, FINAL_CARRY, RESULT_NAMES, SAVED, WORK, FinalCarry
 
@@ -82,6 +84,8 @@ def lower(loops: LoopFunction) -> Function:
         *(check_results(loops) if target.checked else ()),
     )
     symbol = target.symbol(form.function)
+    if loops.threads:
+        return _of_a_thread(loops, body)
     if not lanes:
         parameters = [
             Declare(f"{p['qualifier']}{p['real']}", p["name"], size=(p["size"],) * bool(p["size"]))
@@ -101,6 +105,26 @@ def lower(loops: LoopFunction) -> Function:
     return Function(f"{symbol}_block", tuple(parameters), body, static=True, comment=comment)
 
 
+def _of_a_thread(loops: LoopFunction, body: Body) -> Function:
+    """Return the function of one state for a thread, whose arrays have strides."""
+    form, checked = loops.form, loops.target.checked
+    qualifiers = [(port.name, "const ") for port in form.inputs]
+    qualifiers += [(port.name, "") for port in form.outputs]
+    arrays = [(f"{qualifier}{form.real}", loops.ports[name]) for name, qualifier in qualifiers]
+    parameters = [
+        parameter
+        for kind, name in (*arrays, (form.real, WORK))
+        for parameter in (
+            Declare(kind, name, pointer=POINTER),
+            Declare("ptrdiff_t", loops.strides[name]),
+        )
+    ]
+    body = with_strides((*body, *(Return(STATUS),) * checked), loops.strides)
+    symbol = f"{loops.target.symbol(form.function)}_device"
+    returns = "int" if checked else "void"
+    return Function(symbol, tuple(parameters), body, returns, static=True)
+
+
 # -- locals ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +140,7 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
         (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
         (True, Declare("int", LINK)),
         (in_blocks, Declare("int", BLOCK)),
-        (in_tree, Declare("int", ELEMENT)),
+        (in_tree or loops.threads, Declare("int", ELEMENT)),
         (has_lanes, Declare("int", LANE)),
     ]
     declared = [declaration for is_needed, declaration in locals_where if is_needed]
@@ -128,7 +152,7 @@ def _carry_arrays(loops: LoopFunction) -> list[Statement]:
     form, arrays = loops.form, list[Statement]()
     if widest(form):
         rows: Value = Address(WORK, form.work * len(form))
-        if loops.needed_size:
+        if loops.needed_size and not loops.threads:
             rows = expression(f"({SIZE} < {loops.needed_size}) ? {WORK} : {{}}", rows)
         arrays.append(Declare(form.real, CARRIES, rows, pointer=FIXED))
     for s, sweep in enumerate(form.sweeps):
@@ -147,7 +171,10 @@ def _unread(loops: LoopFunction) -> list[str]:
     inputs = () if loops.target.checked else loops.form.inputs
     unread = [loops.ports[port.name] for port in inputs if port.name not in used]
     saves = loops.sine_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
-    return unread if saves or widest(loops.form) else [*unread, WORK]
+    holds_results = loops.threads and loops.result_places
+    unread += [] if saves or widest(loops.form) or holds_results else [WORK]
+    strides = [loops.strides[name] for name in unread if loops.threads]
+    return [*unread, *strides]
 
 
 def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None) -> Declare:
@@ -300,7 +327,7 @@ def _epilogue(loops: LoopFunction) -> Body:
         statements += (Block(body) if loops.lanes else If(loops.is_ok, body),)
     results = (loops.array(port.name) for port in epilogue.outputs)
     call = Call(loops.symbol(epilogue), (FINAL_CARRY, *results))
-    return statements + _while_ok(loops, (call,))
+    return statements + _while_ok(loops, thread_call(loops, call, epilogue))
 
 
 # -- parts of a sweep --------------------------------------------------------------------------------------------------------------
@@ -351,7 +378,8 @@ def _steps(loops: LoopFunction, s: int) -> Body:
         call, program = step_call(loops, s, c), loops.form.sweeps[s].steps[c]
         compared, compare = check_step(status_of(loops), program, program)
         column, stores = _store_columns(loops, s, c)
-        return (*column, *compared, call, *compare, *stores)
+        calls = thread_call(loops, call, loops.steps[s, c])
+        return (*column, *compared, *calls, *compare, *stores)
 
     return _by_class(loops, s, step)
 

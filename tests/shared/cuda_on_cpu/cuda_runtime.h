@@ -14,6 +14,7 @@
 #define __CUDACC__
 #define __global__
 #define __device__
+#define __constant__
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads)
 
@@ -22,7 +23,7 @@ struct dim3 {
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-typedef enum { cudaSuccess = 0 } cudaError_t;
+typedef enum { cudaSuccess = 0, cudaErrorInvalidValue = 1 } cudaError_t;
 typedef struct CUstream_st *cudaStream_t;
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;

@@ -1,0 +1,463 @@
+"""Kernels for a GPU and the functions that launch them, interpreted: NAME_<function>_cuda.cu with NAME_cuda.h.
+
+A launch is noted with its grid, and its kernel is run for every thread: for several numbers of states in several layouts, on grids of
+several sizes, each state is read whole, and each result is stored where it belongs, if its state is not refused. No thread may
+touch an element that another one stores to. The function of one state is one operation of the elements that it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pycparser import c_ast
+
+from symgen.ir.loops import Form, LoopProgram
+from symgen.ir.program import Bound, Port, Program
+from symgen.readback import headers, loops, rows, threads
+from symgen.readback.batches import RESULT_LAYOUTS, Case, StatesCall
+from symgen.readback.c_machine import (
+    Machine,
+    Memory,
+    Narrow,
+    Pointer,
+    Region,
+    Struct,
+    Term,
+    Terms,
+    array,
+)
+from symgen.readback.device import Names, as_rows, plain_device
+from symgen.readback.headers import STREAM, THREADS
+from symgen.readback.parsing import parse_declarations
+from symgen.readback.preprocessor import disguises, without_comments
+from symgen.readback.preprocessor import work as stated_work
+from symgen.readback.required_checks import STATUSES
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS
+
+BLOCK = 3
+"""Threads of a block in the runs: `NAME_CUDA_THREADS` may be defined as any number."""
+GRIDS = ((1, 1), (2, 2), (3, 1))
+"""Blocks, and threads of a block, of launches by other means."""
+WORKSPACE = 2
+"""Numbers of a thread's workspace in the runs; how many there are decides nothing in a kernel."""
+LARGEST = 2**31 - 1
+"""INT_MAX, and the largest number of blocks."""
+QUEUED = 77
+"""What a launch returns in the runs: any number."""
+_INVALID = 1
+"""cudaErrorInvalidValue."""
+_TYPES = ("cudaStream_t", "cudaLaunchConfig_t")
+_DIRECTIVES = """\
+#include <limits.h>
+#include <cuda_runtime.h>
+#include "NAME_cuda.h"
+#include "SYMBOL.cuh"
+"""
+
+
+class CudaText(NamedTuple):
+    """The files of a function for a GPU: NAME_<function>.cuh, NAME_<function>_cuda.cu, NAME_cuda.h; and NAME.h."""
+
+    device: str
+    kernel: str
+    header: str
+    robot: str
+
+
+class Options(NamedTuple):
+    """Whether a function is checked, and compares angles with the range of the text's own sines; bounds of divisors by row."""
+
+    checked: bool
+    bounded: bool
+    floors: Mapping[int, Bound]
+
+
+def compare(form: Form, text: CudaText, names: Names, options: Options) -> list[str]:
+    """List what keeps a text from being the form for many states on a GPU; empty when it is."""
+    try:
+        differences = _device_differences(form, text, names, options)
+        return differences or list(_Reader(form, text, names, options.checked).differences())
+    except ProgramError as error:
+        return [str(error)]
+
+
+def _device_differences(form: Form, text: CudaText, names: Names, options: Options) -> list[str]:
+    """List the differences between the function of one state and the form."""
+    code = plain_device(text.device, names, options.checked)
+    if isinstance(form, LoopProgram):
+        work = stated_work(text.robot, names.robot)
+        if not work:
+            return [f"{names.robot}.h does not state how many numbers a workspace has"]
+        return threads.compare(form, code, names, options.checked, options.bounded, work)
+    assert isinstance(form, Program)
+    c = as_rows(code, names, options.bounded, options.checked)
+    return rows.compare(form, c, checked=options.floors if options.checked else None)
+
+
+# -- what a launch is --------------------------------------------------------------------------------------------------------
+
+
+class KernelName(NamedTuple):
+    """A kernel as a value."""
+
+    symbol: str
+
+
+def _dimensions(*numbers: int) -> Struct:
+    """Return a value of the type dim3."""
+    return Struct("dim3", dict(zip("xyz", map(Narrow, numbers), strict=True)))
+
+
+def _stream() -> Struct:
+    return Struct("cudaStream_t", {})
+
+
+def _configuration() -> Struct:
+    """Return an empty cudaLaunchConfig_t."""
+    fields = {
+        "gridDim": _dimensions(1, 1, 1),
+        "blockDim": _dimensions(1, 1, 1),
+        "stream": _stream(),
+    }
+    return Struct("cudaLaunchConfig_t", fields)
+
+
+@dataclass
+class Launch:
+    """A kernel with its arguments, the blocks of its grid, and the threads of each."""
+
+    kernel: str
+    arguments: Sequence[Any]
+    blocks: int
+    threads: int
+    stream: Any
+
+
+@dataclass
+class _Launches:
+    """The function of CUDA's runtime that launches kernels; it notes what it is given."""
+
+    noted: list[Launch] = field(default_factory=list)
+
+    def __call__(self, machine: Machine, values: Sequence[Any], node: Any) -> int:
+        """Note a launch."""
+        configuration, kernel = (*values, None, None)[:2]
+        right = isinstance(configuration, Struct) and configuration.kind == "cudaLaunchConfig_t"
+        if not right or not isinstance(kernel, KernelName):
+            raise machine.refuse(node, "this is no launch of a kernel")
+        grid, block = configuration["gridDim"], configuration["blockDim"]
+        if {grid["y"], grid["z"], block["y"], block["z"]} != {1}:
+            raise machine.refuse(node, "a grid has more than one dimension")
+        stream = configuration["stream"]
+        launch = Launch(kernel.symbol, values[2:], grid["x"], block["x"], stream)
+        self.noted.append(launch)
+        return QUEUED
+
+
+# -- the function of one state ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Device:
+    """The function of one state where a kernel calls it; the arrays of a loop program have distances."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    checked: bool
+    has_work: bool
+    statuses: Mapping[Term, int] = field(default_factory=dict)
+    """The status of each state, by the operation of its elements."""
+
+    def __call__(self, machine: Machine, values: Sequence[Any], node: Any) -> Any:
+        """Apply the function to memory."""
+        ports = (*self.inputs, *self.outputs)
+        arrays = values if not self.has_work else values[::2]
+        distances = [1] * len(arrays) if not self.has_work else values[1::2]
+        if len(values) != (1 + self.has_work) * (len(ports) + self.has_work):
+            raise machine.refuse(
+                node, f"the function of one state is given {len(values)} arguments"
+            )
+        for pointer, distance in zip(arrays, distances, strict=True):
+            wrong = not isinstance(pointer, Pointer) or pointer.shape or pointer.memory.integers
+            if wrong or type(distance) is not int:
+                raise machine.refuse(node, "the function of one state is given no array of numbers")
+        operands = [
+            machine.load(*self._element(machine, arrays[k], distances[k], j, node), node)
+            for k, port in enumerate(self.inputs)
+            for j in range(port.size)
+        ]
+        call = machine.terms.of("block", *operands)
+        if call not in self.statuses:
+            raise machine.refuse(node, "a thread does not hold all arguments of one state")
+        if self.has_work:
+            for j in range(WORKSPACE):
+                element = self._element(machine, arrays[-1], distances[-1], j, node)
+                machine.store(*element, call, node)
+        status = self.statuses[call]
+        if status == 0:
+            self._store(machine, call, arrays, distances, node)
+        return status if self.checked else None
+
+    def _store(
+        self,
+        machine: Machine,
+        call: Term,
+        arrays: Sequence[Pointer],
+        distances: Sequence[int],
+        node: Any,
+    ) -> None:
+        """Store the results of a state."""
+        for number, port in enumerate(self.outputs):
+            k = len(self.inputs) + number
+            for j in range(port.size):
+                term = machine.terms.of("result", call, number, j)
+                element = self._element(machine, arrays[k], distances[k], j, node)
+                machine.store(*element, term, node)
+
+    @staticmethod
+    def _element(
+        machine: Machine, pointer: Pointer, distance: int, k: int, node: Any
+    ) -> tuple[Any, int]:
+        """Return the memory and the index of an element."""
+        at = pointer.at + k * distance
+        if not pointer.low <= at < pointer.high:
+            raise machine.refuse(node, f"{pointer.memory.name}[{at}] is outside of its array")
+        return pointer.memory, at
+
+
+# -- the text -----------------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """One text of a kernel and of the functions that launch it."""
+
+    def __init__(self, form: Form, text: CudaText, names: Names, checked: bool) -> None:
+        self.name, self.symbol, self.checked = names.robot, names.symbol, checked
+        self.form = form
+        self.looped = isinstance(form, LoopProgram)
+        self.tables: list[Any] = []
+        if sentences := disguises(text.kernel):
+            raise ProgramError(f"{self.symbol}_cuda.cu: {sentences[0]}")
+        units = parse_declarations(self._plain(text.kernel), more=_TYPES)
+        functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
+        self.kernel = f"{self.symbol}_kernel"
+        expected = {self.kernel, f"{self.symbol}_cuda", f"{self.symbol}_cuda_strided"}
+        if set(functions) != expected or len(units) != len(expected):
+            raise ProgramError(
+                f"{self.symbol}_cuda.cu holds other functions than a kernel and its launch"
+            )
+        if any(unit.decl.storage or unit.decl.funcspec for unit in units):
+            raise ProgramError(f"{self.symbol}_cuda.cu: a function has another linkage")
+        self.header = text.header
+        integers = {f"{self.name}_{status}": value for value, status in enumerate(STATUSES)}
+        integers |= {"cudaSuccess": 0, "cudaErrorInvalidValue": _INVALID, "INT_MAX": LARGEST}
+        integers[f"{self.name}_CUDA_THREADS"] = BLOCK
+        self.reading = loops.Reading(self.name, self.symbol, functions, 0, integers)
+
+    def _plain(self, text: str) -> str:
+        """Return the text as C."""
+        plain = without_comments(text)
+        directives = [
+            line for line in plain.splitlines() if re.match(r"[ \t]*#(?!pragma unroll$)", line)
+        ]
+        expected = _DIRECTIVES.replace("NAME", self.name).replace("SYMBOL", self.symbol)
+        if directives != expected.splitlines():
+            raise ProgramError(f"{self.symbol}_cuda.cu has other directives than generated text")
+        plain = re.sub(r"^#pragma unroll\n(?= +for \()", "\n", plain, flags=re.MULTILINE)
+        if "#pragma" in plain:
+            raise ProgramError(f"{self.symbol}_cuda.cu: '#pragma unroll' stands before no loop")
+        plain = re.sub(r"^#.*$", "", plain, flags=re.MULTILINE)
+        kernel = rf"^__global__ void __launch_bounds__\({self.name}_CUDA_THREADS\) ({self.symbol}_kernel\()"
+        plain = re.sub(kernel, r"void \1", plain, flags=re.MULTILINE)
+        if strange := re.search(r"\b__\w+", plain):
+            raise ProgramError(f"{strange[0]} does not stand where generated code has it")
+        return plain.replace(STREAM, "cudaStream_t ")
+
+    def differences(self) -> Iterator[str]:
+        """Give the first difference of the text."""
+        functions = self.reading.functions
+        yield from headers.cuda_differences(self.header, self.name, self.symbol, functions)
+        device = _Device(*self._ports(), self.checked, self.looped)
+        for case in _cases(device):
+            for workspaces in (5, 2, 1) if self.looped else (0,):
+                for grid in (None, *GRIDS):
+                    sentence = _KernelCall(self, device, case, workspaces, grid).difference()
+                    if sentence:
+                        yield sentence
+                        return
+        yield from _large_launches(self, device)
+
+    def _ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        """Return the arguments and results; a kernel of loops does not know how large they are."""
+
+        def small(port: Port) -> Port:
+            return port._replace(shape=(2,), rows=port.rows[:2]) if self.looped else port
+
+        return tuple(map(small, self.form.inputs)), tuple(map(small, self.form.outputs))
+
+
+def _cases(device: _Device) -> Iterator[Case]:
+    """The calls that are tried."""
+    ports = len(device.inputs) + len(device.outputs)
+    apart = ("element by element",) * ports
+    for states in (-1, 0, 1, 3, 7):
+        yield Case(states, apart)
+    for turn in range(len(RESULT_LAYOUTS)):
+        order = (RESULT_LAYOUTS[(turn + k) % len(RESULT_LAYOUTS)] for k in range(ports))
+        yield Case(4, tuple(order), statuses=turn % 2 == 0)
+    for name in ("shared", "one number"):
+        arguments = (apart[0], *(name,) * (len(device.inputs) - 1))
+        yield Case(4, (*arguments, *apart[len(device.inputs) :]))
+    yield Case(4, apart, in_place=True)
+    yield Case(5, ("dense",) * ports, batch=True)
+    yield Case(0, ("dense",) * ports, batch=True, statuses=False)
+
+
+class _KernelCall(StatesCall):
+    """One call of a function that launches a kernel, and the run of the kernel.
+
+    `workspaces` is the number of threads that have a workspace; `grid` replaces the grid of the launch.
+    """
+
+    def __init__(
+        self,
+        reader: _Reader,
+        device: _Device,
+        case: Case,
+        workspaces: int,
+        grid: tuple[int, int] | None,
+    ) -> None:
+        most = max(workspaces, grid[0] * grid[1] if grid else 0)
+        room = WORKSPACE * most if device.has_work else 0
+        super().__init__(reader, device, case, room, room)
+        self.text, self.device = reader, device
+        self.workspaces, self.grid = workspaces, grid
+
+    def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:
+        """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
+        if returned != (QUEUED if self.count else 0):
+            return f"{where} returns {returned}"
+        asked = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if asked else [None] * self.count):
+            return f"{where}: the statuses are not those of the states"
+        return ""
+
+    @property
+    def function(self) -> str:
+        """The function that is called."""
+        return f"{self.reader.symbol}_cuda{'' if self.case.batch else '_strided'}"
+
+    def _run(self, statuses: Mapping[Term, int]) -> Any:
+        """Call the function, and run the kernel of its launch."""
+        self.block.statuses = statuses
+        launches, stream = _Launches(), _stream()
+        machine = _machine(self.text, self.terms, self.device, launches)
+        work = [array(self.work), self.workspaces] if self.block.has_work else []
+        try:
+            returned = machine.call(
+                self.function, [*self.words(), *work, *self.status_words(), stream]
+            )
+            for launch in launches.noted:
+                self._require_grid(launch, stream)
+                if self.grid:
+                    launch.blocks, launch.threads = self.grid
+                machine.patience = 1000 + 100 * self.elements * (self.count + 1)
+                _run_kernel(machine, launch)
+        except ProgramError as error:
+            raise ProgramError(f"{self.function}: {error}") from None
+        if len(launches.noted) != (self.count > 0):
+            raise ProgramError(f"{self.function} launches {len(launches.noted)} kernels")
+        return returned
+
+    def _require_grid(self, launch: Launch, stream: Any) -> None:
+        """Raise ProgramError where a launch is not of as many threads as it should have, or on another stream."""
+        expected = _grid(self.count, self.workspaces if self.block.has_work else None, BLOCK)
+        _require_launch(self.text, launch, expected, stream)
+
+
+def _require_launch(
+    reader: _Reader, launch: Launch, expected: tuple[int, int], stream: Any
+) -> None:
+    if launch.kernel != reader.kernel or (launch.blocks, launch.threads) != expected:
+        raise ProgramError(
+            f"{launch.kernel} is launched with {launch.blocks} blocks of {launch.threads} threads, not {expected[0]} of {expected[1]}"
+        )
+    if launch.stream is not stream:
+        raise ProgramError(f"{launch.kernel} is not launched on the stream that is given")
+
+
+def _grid(count: int, workspaces: int | None, threads: int) -> tuple[int, int]:
+    """Return the blocks of a launch and the threads of each: one thread a state, as far as there are workspaces."""
+    block = threads if workspaces is None else min(threads, workspaces)
+    blocks = -(-count // block)
+    if workspaces is not None:
+        blocks = min(blocks, workspaces // block)
+    return min(blocks, LARGEST), block
+
+
+def _machine(
+    reader: _Reader, terms: Any, device: _Device, launches: _Launches, threads: int = BLOCK
+) -> Machine:
+    """Return a machine for kernels and what launches them."""
+    externals = {f"{reader.symbol}_device": device, "cudaLaunchKernelEx": launches}
+    machine = reader.reading.machine(terms, externals=externals)
+    machine.integers = {**machine.integers, f"{reader.name}_CUDA_THREADS": threads}
+    machine.structs = {"cudaStream_t": _stream, "cudaLaunchConfig_t": _configuration}
+    machine.tables[reader.kernel] = KernelName(reader.kernel)
+    return machine
+
+
+def _run_kernel(machine: Machine, launch: Launch) -> None:
+    """Run a kernel for every thread of a launch; no thread may use what another one stores."""
+    region = machine.region = Region(frozenset())
+    for block in range(launch.blocks):
+        for thread in range(launch.threads):
+            region.iteration += 1
+            _run_thread(machine, launch, block, thread)
+    machine.region = None
+
+
+def _run_thread(machine: Machine, launch: Launch, block: int, thread: int) -> None:
+    """Run one thread of a kernel."""
+    machine.tables |= {
+        "gridDim": _dimensions(launch.blocks, 1, 1),
+        "blockDim": _dimensions(launch.threads, 1, 1),
+        "blockIdx": _dimensions(block, 0, 0),
+        "threadIdx": _dimensions(thread, 0, 0),
+    }
+    machine.call(launch.kernel, launch.arguments)
+
+
+def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
+    """Give what is wrong with launches for very many states, and with the last thread of the largest grid."""
+    terms, stream = Terms(REALS[reader.form.real]), _stream()
+    for count in (THREADS, THREADS + 1, THREADS * LARGEST, 2**40):
+        for workspaces in (1, THREADS - 1, 1000, 2**45) if device.has_work else (None,):
+            launches = _Launches()
+            machine = _machine(reader, terms, device, launches, THREADS)
+            arrays = [
+                word
+                for port in (*device.inputs, *device.outputs)
+                for word in (array(Memory(port.name, [None])), 1, 1)
+            ]
+            work = [] if workspaces is None else [array(Memory("work", [None])), workspaces]
+            statuses = [0] * device.checked
+            machine.call(
+                f"{reader.symbol}_cuda_strided", [count, *arrays, *work, *statuses, stream]
+            )
+            for launch in launches.noted:
+                _require_launch(reader, launch, _grid(count, workspaces, THREADS), stream)
+                launch.arguments = [1, *launch.arguments[1:]]
+                launch.blocks, launch.threads = LARGEST, THREADS
+                _run_thread(machine, launch, LARGEST - 1, THREADS - 1)
+    if device.has_work:
+        for workspaces in (0, -1):
+            launches = _Launches()
+            machine = _machine(reader, terms, device, launches, THREADS)
+            words = [5, *arrays, array(Memory("work", [None])), workspaces, *statuses, stream]
+            if machine.call(f"{reader.symbol}_cuda_strided", words) != _INVALID or launches.noted:
+                yield f"{reader.symbol}_cuda_strided does not refuse {workspaces} workspaces"

@@ -1,0 +1,209 @@
+"""A loop program for a thread of a GPU, interpreted: each result is the term that `evaluate` gives.
+
+The elements of each array are as far apart as a parameter says. The function is run with another distance for each array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from symgen.ir.loops import WORK, LoopProgram, with_checked_rows
+from symgen.ir.program import Port
+from symgen.readback import loops
+from symgen.readback.c_machine import Memory, Term, Terms, array
+from symgen.readback.comparisons import (
+    Comparisons,
+    Group,
+    GuardedStep,
+    LaneComparisons,
+    compared,
+    failing_runs,
+    of_arguments,
+    of_steps,
+)
+from symgen.readback.device import Names
+from symgen.readback.parsing import parse_declarations
+from symgen.readback.required_checks import STATUSES
+from symgen.support.errors import ProgramError
+from symgen.vocabulary.reals import REALS
+
+STRIDES = (7, 11, 13, 17, 19, 23, 29, 31)
+"""Distances between the elements of arrays, all different."""
+
+
+def compare(
+    form: LoopProgram, code: str, names: Names, checked: bool, sines: bool, work: int
+) -> list[str]:
+    """List what keeps a text without directives and qualifiers from being the loop program for a thread.
+
+    `sines`: a checked function compares angles with the range of the text's own sines. `work` is the size of a thread's workspace.
+    """
+    if checked:
+        form = with_checked_rows(form, lambda step: compared(step, sines))
+    try:
+        return _Reader(form, code, names, checked, sines, work).differences()
+    except ProgramError as error:
+        return [str(error)]
+
+
+class _Reader:
+    """One text of a loop program for a thread."""
+
+    def __init__(
+        self,
+        form: LoopProgram,
+        code: str,
+        names: Names,
+        checked: bool,
+        sines: bool,
+        work: int,
+    ) -> None:
+        self.form, self.symbol, self.name = form, names.symbol, names.robot
+        self.checked, self.sines, self.work = checked, sines, work
+        units = parse_declarations(code)
+        self.tables = [unit for unit in units if not isinstance(unit, c_ast.FuncDef)]
+        functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
+        if len(functions) + len(self.tables) != len(units):
+            raise ProgramError("a function stands there twice")
+        for unit in units:
+            declared = getattr(unit, "decl", unit)
+            if (declared.storage == ["static"]) == (declared.name == names.symbol):
+                raise ProgramError(f"{declared.name} has another linkage")
+        integers = {f"{names.robot}_{status}": value for value, status in enumerate(STATUSES)}
+        self.reading = loops.Reading(names.robot, names.symbol, functions, 0, integers)
+        self.function = functions[names.symbol]
+        self.ports = (*form.inputs, *form.outputs)
+
+    def differences(self) -> list[str]:
+        """List the differences of the steps, the parameters and the results."""
+        self._require_parameters()
+        steps = {
+            text.symbol: loops.read_step(text, self.reading)
+            for text in loops.steps_by_symbol(self.form, self.symbol)
+            if text.symbol in self.reading.functions
+        }
+        terms = Terms(REALS[self.form.real])
+        wanted = loops.expected_results(self.form, terms)
+        if not self.checked:
+            return _Run(self, terms, steps).differences(wanted)
+        return self._checked_differences(terms, wanted, steps)
+
+    def _require_parameters(self) -> None:
+        """Raise ProgramError where a parameter is not a port, or the workspace, with the distance of its elements."""
+        machine = self.reading.machine(Terms(REALS[self.form.real]))
+        declared = self.function.decl.type.args.params
+        names = [*(port.name for port in self.ports), WORK]
+        if len(declared) != 2 * len(names):
+            raise ProgramError(f"{self.symbol}_device has {len(declared)} parameters")
+        for k, (node, distance) in enumerate(zip(declared[::2], declared[1::2], strict=True)):
+            kind, constant = machine.kind(node.type), "const" in node.type.type.quals
+            right = (
+                (kind.base, kind.form, kind.sizes) == (self.form.real, "pointer", ())
+                and node.name.rstrip("_") == names[k]
+                and constant == (k < len(self.form.inputs))
+                and machine.kind(distance.type)[:2] == ("ptrdiff_t", "")
+            )
+            if not right:
+                raise machine.refuse(node, f"{node.name} of {self.symbol}_device is not {names[k]}")
+
+    def _checked_differences(
+        self, terms: Terms, wanted: Mapping[str, Sequence[Term]], steps: Mapping[str, Any]
+    ) -> list[str]:
+        """Run a checked function where all holds, and where a comparison does not hold."""
+        form, owed = self.form, of_steps(self.form, self.sines)
+        arguments = loops.argument_terms(form, terms)
+        results = frozenset(x for values in wanted.values() for x in values)
+
+        def run(failing: Mapping[int, int]) -> tuple[_Run, Comparisons]:
+            terms.line = 0
+            ending = Group("RESULT_NOT_FINITE", finite=results)
+            lane = LaneComparisons(of_arguments(form, arguments, terms), ending)
+            comparisons = Comparisons([lane], failing)
+            guarded = {
+                symbol: GuardedStep(step, comparisons, owed, loops.results_of)
+                for symbol, step in steps.items()
+            }
+            return _Run(self, terms, guarded, compare=comparisons), comparisons
+
+        first, made = run({})
+        if differences := first.differences(wanted):
+            return differences
+        if first.returned != 0:
+            return [f"{self.symbol}_device returns {first.returned} where all holds"]
+        if not made.complete:
+            return [f"{self.symbol}_device does not make all comparisons that it owes"]
+
+        def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
+            own, _ = run(failing)
+            return [own.returned], own.stored
+
+        return failing_runs(made, statuses, self.symbol, self.name)
+
+
+@dataclass(eq=False)
+class _Array:
+    """An array whose elements are apart: element k at k*distance."""
+
+    port: Port
+    distance: int
+    memory: Memory
+
+    @property
+    def elements(self) -> list[Any]:
+        """The elements in order."""
+        return list(self.memory.cells[:: self.distance])
+
+
+class _Run:
+    """A run of the function on terms."""
+
+    def __init__(
+        self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], **more: Any
+    ) -> None:
+        self.reader = reader
+        terms.line = 0
+        machine = reader.reading.machine(terms, steps=steps, **more)
+        loops.add_tables(machine, reader.tables)
+        machine.patience = 100_000 + 200 * len(terms.terms)
+        arguments = loops.argument_terms(reader.form, terms)
+        arrays = [
+            _spread(port, distance, arguments.get(port.name))
+            for port, distance in zip(reader.ports, STRIDES[1:], strict=False)
+        ]
+        distance = STRIDES[0]
+        work = Memory(WORK, [None] * (distance * (reader.work - 1) + 1), role="workspace")
+        self.results = arrays[len(reader.form.inputs) :]
+        words: list[Any] = []
+        for own in arrays:
+            words += [array(own.memory), own.distance]
+        self.returned = machine.call(reader.symbol, [*words, array(work), distance])
+
+    @property
+    def stored(self) -> bool:
+        """True if a result was stored."""
+        return any(cell is not None for result in self.results for cell in result.memory.cells)
+
+    def differences(self, wanted: Mapping[str, Sequence[Term]]) -> list[str]:
+        """A sentence for the first result that is not the loop program's."""
+        for result in self.results:
+            name = result.memory.name
+            for k, (cell, term) in enumerate(zip(result.elements, wanted[name], strict=True)):
+                if cell is not term:
+                    return [loops.result_difference(name, k, cell)]
+            stored = sum(cell is not None for cell in result.memory.cells)
+            if stored != result.port.size:
+                return [f"something is stored between the elements of {name}"]
+        return []
+
+
+def _spread(port: Port, distance: int, terms: Sequence[Term] | None) -> _Array:
+    """Return the array of an argument with its terms, or of a result."""
+    cells: list[Any] = [None] * (distance * (port.size - 1) + 1)
+    if terms is not None:
+        cells[::distance] = terms
+    role = "result" if terms is None else "argument"
+    return _Array(port, distance, Memory(port.name, cells, terms is not None, role=role))
