@@ -323,6 +323,8 @@ TEXTS: dict[str, dict[str, Any]] = {
     "float batch": {"real": "float", "batch": True, "trig": "inline"},
     "cpp17": {"wrap": ["cpp17"]},
     "m7": {"target": "cortex-m7"},
+    "cuda": {"wrap": ["cuda"]},
+    "cuda checked": {"wrap": ["cuda"], "checked": True, "real": "float"},
 }
 """What changes the text of loops."""
 STATUS, PLAIN = tuple(TEXTS), ("", "cpp17", "m7")
@@ -378,7 +380,7 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
         f"{name} forces": (
             ROBOTS[name],
             "inverse_dynamics bias_force gravity_force",
-            ("", "checked"),
+            ("", "checked", "cuda"),
         )
         for name in ("scara", "tree", "rows", "branches", "ball", "hopper")
     },
