@@ -388,7 +388,7 @@ class _Contest:
             self.rows[method] = replace(self.rows[first], method=method, twin=first)
         ordered = [row for method in names for row in (method, method + LOOPS)]
         rows = {row: self.rows[row] for row in ordered if row in self.rows}
-        offered = methods.offered(derivatives.of(self.function), self.mechanism)
+        offered = methods.applicable_providers(derivatives.of(self.function), self.mechanism)
         best = making.build_program(self.mechanism, self.function, None, self.options)
         return _comparison(self.function, len(names) == len(offered), rows, best)
 
@@ -599,21 +599,25 @@ def _functions_with_a_choice(
     mechanism: Mechanism,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Default functions of several methods with these, and why others are left out."""
-    several = [name for name in BY_DEFAULT if len(methods.offered(name, mechanism)) > 1]
+    several = [
+        name for name in BY_DEFAULT if len(methods.applicable_providers(name, mechanism)) > 1
+    ]
     wanted = making.requested(mechanism, None)
     why = {
         name: making.refusal(mechanism, name, None) or "on request only, with -f"
         for name in several
         if name not in wanted
     }
-    return {name: methods.offered(name, mechanism) for name in several if name in wanted}, why
+    return {
+        name: methods.applicable_providers(name, mechanism) for name in several if name in wanted
+    }, why
 
 
 def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, ...]:
     """The listed methods of a function, each once; all that it has where none is listed. RequestError for a wrong name."""
     base = derivatives.of(function)
     names = tuple(dict.fromkeys(filter(None, listed.split(","))))
-    names = names or methods.offered(base, mechanism)
+    names = names or methods.applicable_providers(base, mechanism)
     for method in names:
         if listed or len(names) == 1 or methods.composition(method, base) is None:
             methods.derivation(method, base)

@@ -27,7 +27,7 @@ from symgen.certificate.columns import Column, block, columns, orthonormal, pivo
 from symgen.certificate.mimic import Driven, ancestors, driven, entry, own_ranges, together
 from symgen.certificate.ranges import Ranges
 from symgen.derivation import constants
-from symgen.derivation.model.links import Link, declared, full
+from symgen.derivation.model.links import Link, declared, full_matrix
 from symgen.mechanism.inertias import is_positive_semidefinite
 from symgen.mechanism.mechanism import Mechanism
 
@@ -140,8 +140,10 @@ class Bodies:
         for body, of, rate in self.alone(k):
             own = self._owns[body][of]
             if own is not None:
-                more = own if rate == 1 else constants.settle(own * constants.rational(rate * rate))
-                found = more if found is None else constants.settle(found + more)
+                more = (
+                    own if rate == 1 else constants.normalize(own * constants.rational(rate * rate))
+                )
+                found = more if found is None else constants.normalize(found + more)
         return found
 
     def alone(self, k: int) -> list[Driven]:
@@ -394,7 +396,7 @@ class Bodies:
                     away[b] = away[link.parent] + self.reach[b]
                 S = link.inertia.S
                 spread = flint.arb(
-                    constants.settle(S[0] + S[3] + S[5])
+                    constants.normalize(S[0] + S[3] + S[5])
                 )  # ∫ρ r² about the body's origin
                 m, h = flint.arb(link.inertia.m), _length([flint.arb(x) for x in link.inertia.h])
                 total += turning * (spread + 2 * away[b] * h + m * away[b] ** 2) + sliding * m
@@ -439,11 +441,14 @@ def _inverse_moments(link: Link) -> flint.arb_mat | None:
 
 def _central_moments(link: Link) -> list[list[constants.Constant]]:
     """J = tr(Σ)1 − Σ about the mass centre, Σ = S − h hᵀ/m."""
-    m, h, S = link.inertia.m, link.inertia.h, full(link.inertia.S)
-    central = [[constants.settle(S[r][c] - h[r] * h[c] / m) for c in range(3)] for r in range(3)]
+    m, h, S = link.inertia.m, link.inertia.h, full_matrix(link.inertia.S)
+    central = [[constants.normalize(S[r][c] - h[r] * h[c] / m) for c in range(3)] for r in range(3)]
     trace = central[0][0] + central[1][1] + central[2][2]
     return [
-        [constants.settle((trace if r == c else constants.ZERO) - central[r][c]) for c in range(3)]
+        [
+            constants.normalize((trace if r == c else constants.ZERO) - central[r][c])
+            for c in range(3)
+        ]
         for r in range(3)
     ]
 

@@ -30,12 +30,12 @@ class Column:
     @property
     def turning(self) -> Constant:
         """|angular|²."""
-        return k.settle(k.dot(self.angular, self.angular))
+        return k.normalize(k.dot(self.angular, self.angular))
 
     @property
     def sliding(self) -> Constant:
         """|linear|²."""
-        return k.settle(k.dot(self.linear, self.linear))
+        return k.normalize(k.dot(self.linear, self.linear))
 
 
 def columns(joint: Joint) -> list[Column]:
@@ -62,7 +62,7 @@ def columns(joint: Joint) -> list[Column]:
 def orthonormal(H: Sequence[Column]) -> bool:
     """Whether HᵀH = 1: then Hᵀ reads the velocities off a twist."""
     return all(
-        k.settle(k.dot(a.angular, b.angular) + k.dot(a.linear, b.linear)) == int(a is b)
+        k.normalize(k.dot(a.angular, b.angular) + k.dot(a.linear, b.linear)) == int(a is b)
         for a in H
         for b in H
     )
@@ -87,7 +87,7 @@ def block(
     """HᵀMH of a body with this inertia about the frame's origin, and the armatures of its joint on the diagonal."""
     return [
         [
-            k.settle(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
+            k.normalize(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
             for c, b in enumerate(H)
         ]
         for r, a in enumerate(H)
@@ -122,5 +122,5 @@ def pivots(matrix: Sequence[Sequence[Constant]]) -> list[Constant | None]:
             break
         for i in above:
             for c in above:
-                rows[i][c] = k.settle(rows[i][c] - rows[i][j] * rows[c][j] / pivot)
+                rows[i][c] = k.normalize(rows[i][c] - rows[i][j] * rows[c][j] / pivot)
     return found

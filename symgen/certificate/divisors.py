@@ -481,7 +481,7 @@ def _of_contacts(
             own = slice(contacts.AXES * place, contacts.AXES * (place + 1))
             way = [frame.body, *model.ancestors(frame.body)]
             link = model.links[way[max(len(way) - 2, 0)]]
-            axes, _ = samples.seen_from(way[max(len(way) - 2, 0)], link.placement, link.slack)
+            axes, _ = samples.in_outer_frame(way[max(len(way) - 2, 0)], link.placement, link.slack)
             turned.append((transposed(axes) @ A[:, own], switch[:, own]))
         yield turned
 
@@ -536,13 +536,13 @@ def _least_of_contacts(
     with constants.precision():
         model = declared(mechanism)
         for point in map(mechanism.contact, options.contacts):
-            lever, best = model.placed(point.name, point.body, point.pose).shift, 0.0
+            lever, best = model.frame_at(point.name, point.body, point.pose).shift, 0.0
             for body in (point.body, *model.ancestors(point.body)):
                 for k in bodies.entries(body):
                     column = bodies.column(k)
                     moved = constants.add(column.linear, constants.cross(column.angular, lever))
                     if body == point.body or not bodies.turns(k):
-                        square = flint.arb(constants.settle(constants.dot(moved, moved))).lower()
+                        square = flint.arb(constants.normalize(constants.dot(moved, moved))).lower()
                         best = max(best, float(down(down(float(square)) / most[k])))
             total += min(Fraction(best), IDLE)
     return total

@@ -137,7 +137,7 @@ class Recognition:
                 *(
                     one
                     for one in others
-                    if one.placement is not plain.placement or not one.slack.is_still
+                    if one.placement is not plain.placement or not one.slack.is_zero
                 ),
             ]
             found[k] = [self.samples.gain(k, one.placement, one.slack) for one in links]

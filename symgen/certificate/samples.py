@@ -17,7 +17,7 @@ import numpy as np
 from symgen.certificate.mimic import filled
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Mat3, Vec3, angle_of
-from symgen.derivation.model.spin import STILL, Spin
+from symgen.derivation.model.spin import NO_SPIN, Spin
 from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import added, cross, times, transposed
@@ -121,7 +121,7 @@ class Samples:
         with self.scalars.working():
             return tuple(x * y for x, y in zip(a, b, strict=True))
 
-    def gain(self, k: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL) -> list[Values]:
+    def gain(self, k: int, placement: tuple[Mat3, Vec3], slack: Spin = NO_SPIN) -> list[Values]:
         """G_k = P_k H_kᵀ D_k⁻¹ (RK 5.12), moment and force about an origin and in axes at `placement` on the body of k, these
         turned back by `slack` about their z axis.
 
@@ -131,7 +131,7 @@ class Samples:
         """
         with self.scalars.working():
             placed, rates = self.reference.placements(self.states["q"]), self._free_rates(k)
-            axes, about = self.seen_from(self.reference.mechanism.dofs[k][0], placement, slack)
+            axes, about = self.in_outer_frame(self.reference.mechanism.dofs[k][0], placement, slack)
             moment, force = 0 * about, 0 * about
             for part in self.reference.parts(self.states.get("payload")):
                 support = self.reference.supports[part.body]
@@ -156,17 +156,17 @@ class Samples:
                 for column in (times(back, vector) / pivot).T
             ]
 
-    def seen_from(
-        self, link: int, placement: tuple[Mat3, Vec3], slack: Spin = STILL
+    def in_outer_frame(
+        self, link: int, placement: tuple[Mat3, Vec3], slack: Spin = NO_SPIN
     ) -> tuple[Array, Array]:
         """The axes (STATES, 3, 3) and the origin (STATES, 3) of a frame on a link at `placement`, its axes turned back by `slack`
         about their z axis."""
         axes, origin = (self.scalars.array(np.array(x, dtype=object)) for x in placement)
-        axes = axes if slack.is_still else axes @ transposed(self._spun(slack))
+        axes = axes if slack.is_zero else axes @ transposed(self._spin_matrix(slack))
         body = self.reference.placements(self.states["q"])[link]
         return body.turn[0] @ axes, body.shift[0] + times(body.turn[0], origin)
 
-    def _spun(self, spin: Spin) -> Array:
+    def _spin_matrix(self, spin: Spin) -> Array:
         """Return the turn about z (STATES, 3, 3) by the sum of the joints' angles; a follower's angle is that of its leader."""
         motion = self.reference
         angle = self.scalars.array([0] * STATES) + self.scalars.array([angle_of(*spin.constant)])

@@ -1,1 +1,3 @@
-"""What methods are written in: exact constants, closed forms, scalars that record rows, spatial algebra, a model."""
+"""Vocabulary of methods: exact constants, closed forms, scalars that record rows, spatial algebra,
+and a model in link frames.
+"""

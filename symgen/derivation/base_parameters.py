@@ -1,11 +1,15 @@
-"""Base parameters: what of all inertial parameters a robot's joints can tell apart, and the map to them.
+"""Base parameters: the inertial parameters that a robot's joints can distinguish, and the map to
+them.
 
-Columns of the regressor that are combinations of others in every state are told by its rows at random states, in order: a column
-stays if it is independent of all before it. Links come base first and parameters m, h, J, so that a parent carries what a joint
-does not feel. A base parameter is its own column's parameter and what others add to it.
+Columns of the regressor that are linear combinations of others in every state are found from its
+rows at random states. A column is independent if it is not a combination of the columns before it.
+Links are ordered from the base, parameters as m, h, J, so that a parent takes over what a joint
+cannot distinguish. A base parameter is the parameter of its own column plus contributions of
+others.
 
-Rows are of balls. A number below ZERO beside the largest of its row is zero: an elimination loses a few digits, and constants
-have `constants.KEPT_DIGITS`. A coefficient that is a fraction of few digits is taken for it.
+Rows are of balls. A number below ZERO relative to the largest of its row counts as zero:
+elimination loses a few digits, and constants have `constants.KEPT_DIGITS`. A coefficient that is
+close to a fraction with a small denominator is replaced by it.
 """
 
 from __future__ import annotations
@@ -21,18 +25,20 @@ from symgen.ir.program import Numbers
 
 ZERO = arb(10) ** -40
 SHORT = 10**9
-"""Largest denominator of a fraction of few digits: no other number is as near to one."""
+"""Largest denominator of a fraction that replaces a coefficient."""
 DIGITS = 55
 
 BALLS = Numbers(
     lambda value: arb(fmpq(value.numerator, value.denominator)), arb.sin, arb.cos, arb.sqrt, arb.log
 )
-"""What rows are evaluated over."""
+"""The numbers that rows are evaluated over."""
 
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """`columns` of the regressor that stay; `terms[r]` = {parameter: coefficient} of base parameter r, its own one first."""
+    """Independent `columns` of the regressor; `terms[r]` = {parameter: coefficient} of base
+    parameter r, its own parameter first.
+    """
 
     columns: tuple[int, ...]
     terms: tuple[Mapping[int, Fraction], ...]
@@ -42,32 +48,34 @@ class BaseParameters:
 
 
 class Independence:
-    """The rows met so far in reduced echelon form: by its pivot's column, each as {column: number} with a pivot of 1."""
+    """Independent rows so far in reduced echelon form, by pivot column: each row is {column:
+    number} with a pivot of 1.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[int, dict[int, Constant]] = {}
 
-    def meet(self, row: Sequence[Constant]) -> bool:
-        """Whether the row adds a dimension."""
+    def add_row(self, row: Sequence[Constant]) -> bool:
+        """Add a row; return True if it is independent of the rows so far."""
         size = max((abs(x).upper() for x in row), default=arb(0))
-        left = {c: x for c, x in enumerate(row) if not x.is_zero()}
+        remainder = {c: x for c, x in enumerate(row) if not x.is_zero()}
         for c in sorted(self.rows):
-            if c in left:
-                _subtract(left, left[c], self.rows[c])
-        left = {c: x for c, x in left.items() if abs(x).upper() > ZERO * size}
-        if not left:
+            if c in remainder:
+                _subtract(remainder, remainder[c], self.rows[c])
+        remainder = {c: x for c, x in remainder.items() if abs(x).upper() > ZERO * size}
+        if not remainder:
             return False
-        pivot = min(left)
-        own = {c: x / left[pivot] for c, x in left.items()}
-        own[pivot] = arb(1)
-        for other in self.rows.values():
-            if pivot in other:
-                _subtract(other, other[pivot], own)
-        self.rows[pivot] = own
+        pivot = min(remainder)
+        normalized = {c: x / remainder[pivot] for c, x in remainder.items()}
+        normalized[pivot] = arb(1)
+        for row_above in self.rows.values():
+            if pivot in row_above:
+                _subtract(row_above, row_above[pivot], normalized)
+        self.rows[pivot] = normalized
         return True
 
-    def found(self) -> BaseParameters:
-        """What the rows say."""
+    def base_parameters(self) -> BaseParameters:
+        """Return the base parameters that the rows determine."""
         columns = sorted(self.rows)
         terms = []
         for c in columns:
@@ -80,19 +88,26 @@ class Independence:
         return BaseParameters(tuple(columns), tuple(terms))
 
 
-def independent(states: Iterable[Iterable[Sequence[Constant]]], enough: int) -> BaseParameters:
-    """Of the regressor's rows at state after state, until `enough` of these in turn have nothing new."""
-    known, idle = Independence(), 0
+def independent_columns(
+    states: Iterable[Iterable[Sequence[Constant]]], enough: int
+) -> BaseParameters:
+    """Determine the base parameters from the regressor's rows at successive states.
+
+    It stops after `enough` successive states without a new independent row.
+    """
+    independence, idle = Independence(), 0
     for rows in states:
-        news = [known.meet(row) for row in rows]
-        idle = 0 if any(news) else idle + 1
+        added = [independence.add_row(row) for row in rows]
+        idle = 0 if any(added) else idle + 1
         if idle == enough:
             break
-    return known.found()
+    return independence.base_parameters()
 
 
-def _subtract(row: dict[int, Constant], factor: Constant, other: Mapping[int, Constant]) -> None:
-    for c, x in other.items():
+def _subtract(
+    row: dict[int, Constant], factor: Constant, pivot_row: Mapping[int, Constant]
+) -> None:
+    for c, x in pivot_row.items():
         row[c] = row[c] - factor * x if c in row else -(factor * x)
 
 

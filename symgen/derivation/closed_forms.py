@@ -1,7 +1,8 @@
-"""What SymPy derives: closed forms that are local to one joint or one link, each from the geometry that declares it.
+"""Closed forms that SymPy derives, each local to one joint or one link, from the geometry that
+declares it.
 
-Nothing here spans two operators; the results are small, cached, and carried along the mechanism by
-`scalars.lower`. Changing a joint's `pose` changes everything below.
+No form spans two operators. The results are small and cached; `scalars.lower` applies them along
+the mechanism. All forms follow from a joint's `pose`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from symgen.mechanism.joints import JointType, joint_type
 
 @dataclass(frozen=True)
 class JointForm:
-    """One joint type: pose (rotation, shift) and motion subspace H (angular rows first), in the moved frame's axes.
+    """Closed form of a joint type: pose (rotation, shift) and motion subspace H (angular rows
+    first), in the moved frame's axes.
 
-    twist across the joint = H v, a column of H a degree of freedom. `q` are the symbols of its coordinates, `parameters` those
-    of the numbers that a joint declares, by name. The pose may be written in the symbols of `steps`, each with its expression.
+    The twist across the joint is H v, with one column of H per degree of freedom. `q` are the
+    symbols of its coordinates, `parameters` those of its declared numbers, by name. The pose may
+    use the symbols of `steps`, each with its expression.
     """
 
     q: tuple[Any, ...]
@@ -33,7 +36,10 @@ class JointForm:
 
     @cached_property
     def single(self) -> frozenset[Any]:
-        """The steps that q alone makes, each linear in it. A pose in steps is a constant and terms with one of these in each."""
+        """The steps that depend on q only, each linear in it.
+
+        A pose in steps is a constant plus terms with one of these each.
+        """
         return frozenset(
             symbol for symbol, expression in self.steps if expression.free_symbols <= {*self.q}
         )
@@ -56,54 +62,62 @@ class JointForm:
 
     @cached_property
     def angle(self) -> int | None:
-        """Which coordinate the rotation has the sine and cosine of."""
-        turned = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}
-        return next((i for i, q in enumerate(self.q) if q in turned), None)
+        """Index of the coordinate whose sine and cosine the rotation contains, or None."""
+        angles = {term.args[0] for term in self.rotation.atoms(sp.sin, sp.cos)}
+        return next((i for i, q in enumerate(self.q) if q in angles), None)
 
 
 def vee(skew: Any) -> Any:
-    """The vector w with w × x = skew·x."""
+    """Return the vector w with w × x = skew·x."""
     return sp.Matrix([skew[2, 1], skew[0, 2], skew[1, 0]])
 
 
 def motion_subspace(rotation: Any, shift: Any, q: Any, at: Any = None) -> Any:
-    """H = d(pose)/dq as a twist of the moved frame, in its own axes: (vee(Rᵀ R'), Rᵀ r'); where q is `at`, if that is given."""
+    """Return H = d(pose)/dq as a twist of the moved frame in its own axes, (vee(Rᵀ R'), Rᵀ r'); at
+    q = `at` if given.
+    """
     twist = sp.Matrix.vstack(vee(rotation.T * rotation.diff(q)), rotation.T * shift.diff(q))
     twist = twist if at is None else twist.xreplace({q: sp.Integer(at)})
     return twist.applyfunc(sp.trigsimp) if twist.has(sp.sin, sp.cos) else twist
 
 
 def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
-    """H (6 x nv) of a joint type: column k is what q ⊕ ε e_k does at ε = 0."""
+    """Return H (6 x nv) of a joint type; column k is the derivative of q ⊕ ε e_k at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
-    along = [
+    displaced = [
         joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)])
         for k in range(joint.nv)
     ]
     H = sp.Matrix.hstack(
-        *(motion_subspace(*_pose(joint, place, parameters), e, at=0) for place in along)
+        *(
+            motion_subspace(*_pose(joint, coordinates, parameters), e, at=0)
+            for coordinates in displaced
+        )
     )
     if joint.quaternion is None:
         return H
-    own = q[joint.quaternion : joint.quaternion + 4]
-    return H.applyfunc(lambda entry: sp.reduced(entry, [sum(x * x for x in own) - 1], *own)[1])
+    quaternion = q[joint.quaternion : joint.quaternion + 4]
+    return H.applyfunc(
+        lambda entry: sp.reduced(entry, [sum(x * x for x in quaternion) - 1], *quaternion)[1]
+    )
 
 
 def _pose(joint: JointType, q: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The pose without symbols of its own."""
-    known: dict[Any, Any] = {}
+    """Return the pose with its steps substituted."""
+    steps: dict[Any, Any] = {}
     for symbol, expression in joint.steps(q):
-        known[symbol] = expression.xreplace(known)
+        steps[symbol] = expression.xreplace(steps)
     rotation, shift = joint.pose(q, parameters)
-    return rotation.xreplace(known), shift.xreplace(known)
+    return rotation.xreplace(steps), shift.xreplace(steps)
 
 
 @cache
-def feels(kind: str) -> str:
-    """What a joint's motion subspace is: "turn" (pure, about z), "ball" (every turn and no slide), "slide" (pure, any direction)
-    or "both".
+def motion_class(kind: str) -> str:
+    """Return the class of a joint's motion subspace: "turn" (rotation about z only), "ball" (all
+    rotations), "slide" (translations only) or "both".
 
-    It says which inertia the joint cannot feel: the null space of ξ̂ J = 0 over the 4x4 pseudo-inertias J, for every column ξ.
+    It determines which inertia has no effect on the joint: the null space of ξ̂ J = 0 over the 4x4
+    pseudo-inertias J, for each column ξ.
     """
     H = joint_form(kind).motion_subspace
     if H[3:, :].is_zero_matrix and H[:2, :].is_zero_matrix:
@@ -115,7 +129,7 @@ def feels(kind: str) -> str:
 
 @cache
 def joint_form(kind: str) -> JointForm:
-    """The closed form of a joint type, from `symgen/mechanism/joints/<kind>.py`."""
+    """Return the closed form of a joint type, from `symgen/mechanism/joints/<kind>.py`."""
     joint = joint_type(kind)
     q = sp.symbols(f"q_:{joint.nq}" if joint.nq > 1 else "q,", real=True)
     parameters = {
@@ -133,7 +147,10 @@ def joint_form(kind: str) -> JointForm:
 
 @dataclass(frozen=True)
 class StepForm:
-    """Where a constant velocity takes one joint in a time `dt`: `coordinates` over q, v, dt and the symbols of `equations`."""
+    """Coordinates of one joint after a constant velocity for a time `dt`.
+
+    `coordinates` are expressions in q, v, dt and the symbols of `equations`.
+    """
 
     q: tuple[Any, ...]
     v: tuple[Any, ...]
@@ -144,7 +161,11 @@ class StepForm:
 
 @cache
 def step_form(kind: str, series: bool = False) -> StepForm:
-    """q ⊕ v dt of a joint type; with `series` in functions of a turn that can be differentiated without cancellation."""
+    """Return q ⊕ v dt of a joint type.
+
+    With `series` it uses functions of the rotation angle that can be differentiated without
+    cancellation.
+    """
     joint = joint_type(kind)
     q, v = (
         tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n))
@@ -156,8 +177,10 @@ def step_form(kind: str, series: bool = False) -> StepForm:
 
 
 @dataclass(frozen=True)
-class WayForm:
-    """The step δ that takes one joint from q to `goal`: `step` over both and the symbols of `equations`."""
+class DifferenceForm:
+    """Step δ that takes one joint from q to `goal`; `step` has expressions in both and the symbols
+    of `equations`.
+    """
 
     q: tuple[Any, ...]
     goal: tuple[Any, ...]
@@ -166,22 +189,24 @@ class WayForm:
 
 
 @cache
-def way_form(kind: str, series: bool = False) -> WayForm:
-    """goal ⊖ q of a joint type; `series` as in `step_form`."""
+def difference_form(kind: str, series: bool = False) -> DifferenceForm:
+    """Return goal ⊖ q of a joint type; `series` as in `step_form`."""
     joint = joint_type(kind)
     q, goal = (
         tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq))
         for name in ("q", "goal")
     )
     equations, step = (joint.parted_by_series if series else joint.parted)(q, goal)
-    return WayForm(q, goal, tuple(equations), tuple(step))
+    return DifferenceForm(q, goal, tuple(equations), tuple(step))
 
 
 @cache
 def constraint_subspace(kind: str) -> tuple[Any, Any]:
-    """(W_a, W) of a joint type (FF): its forces as wrenches, W_aᵀ H = 1, and an orthonormal basis of what it forbids, Wᵀ H = 0.
+    """Return (W_a, W) of a joint type (FF): unit forces as wrenches, W_aᵀ H = 1, and an orthonormal
+    basis of the constrained directions, Wᵀ H = 0.
 
-    Both stand in the moved frame's axes, moment first, as H does; W is 6 x (6 − n_i), without columns where all is allowed.
+    Both are in the moved frame's axes, moment first, as H is. W is 6 x (6 − n_i), without columns
+    for a free joint.
     """
     H = joint_form(kind).motion_subspace
     forbidden = sp.GramSchmidt(H.T.nullspace(), orthonormal=True)
@@ -189,41 +214,45 @@ def constraint_subspace(kind: str) -> tuple[Any, Any]:
 
 
 def cross_matrix(v: Any) -> Any:
-    """Z = z × 1 (SA 5)."""
+    """Return Z = z × 1 (SA 5)."""
     return sp.Matrix([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
 
 
 @cache
 def twist_transport() -> tuple[Any, Any]:
-    """B_ij (SA 4) and its symbols c = c_j − c_i, by differentiating the position of C_i on a body that turns with C_j.
+    """Return B_ij (SA 4) and its symbols c = c_j − c_i, by differentiating the position of C_i on a
+    body that rotates about C_j.
 
-    x_i = x_j + R ρ with ρ = −c in body axes; the twist (ω, ẋ_i) is linear in (ω, ẋ_j), and B is that Jacobian.
+    x_i = x_j + R ρ with ρ = −c in body axes; the twist (ω, ẋ_i) is linear in (ω, ẋ_j), and B is
+    that Jacobian.
     """
     c = sp.symbols("c_x c_y c_z", real=True)
     t = sp.Symbol("t", real=True)
     w = sp.symbols("w_x w_y w_z", real=True)
     x = sp.symbols("v_x v_y v_z", real=True)
-    rotation = sp.eye(3) + cross_matrix(w) * t  # a turn at rate w, to first order in t
-    place = sp.Matrix(x) * t + rotation * (-sp.Matrix(c))
-    twist = sp.Matrix([*w, *place.diff(t)])
+    rotation = sp.eye(3) + cross_matrix(w) * t  # rotation at rate w, to first order in t
+    position = sp.Matrix(x) * t + rotation * (-sp.Matrix(c))
+    twist = sp.Matrix([*w, *position.diff(t)])
     return twist.jacobian(sp.Matrix([*w, *x])), c
 
 
 def joint_vector(motion: Any, d: Any) -> Any:
-    """p_i (SA 4): the twist at C_i of a unit joint rate, from the motion subspace at the joint and d = C_i − joint.
+    """Return p_i (SA 4): the twist at C_i of a unit joint rate, from the motion subspace at the
+    joint and d = C_i − joint.
 
-    For a revolute joint [e; e × d]; a sliding joint gives [0; e].
+    For a revolute joint it is [e; e × d], for a prismatic one [0; e].
     """
-    back, c = twist_transport()
-    return back.subs(dict(zip(c, -sp.Matrix(d), strict=True)), simultaneous=True) * motion
+    transport, c = twist_transport()
+    return transport.subs(dict(zip(c, -sp.Matrix(d), strict=True)), simultaneous=True) * motion
 
 
 @dataclass(frozen=True)
 class RiccatiForm:
-    """One step of (4.5)-(4.6) across a joint, entry by entry, in named equations.
+    """One step of (4.5)-(4.6) across a joint, entry by entry, as named equations.
 
-    P (symmetric 6x6 symbols), then D = H P Hᵀ, or H P Hᵀ + `A` with the armature of a rotor, then G = P Hᵀ D⁻¹ (5.12) over
-    D⁻¹ = `d`, then P⁺ = P − G H P over the symbols `g`. Entries that vanish identically are zero.
+    P are symmetric 6x6 symbols; then D = H P Hᵀ, or H P Hᵀ + `A` with the armature of a rotor; then
+    G = P Hᵀ D⁻¹ (5.12) in terms of D⁻¹ = `d`; then P⁺ = P − G H P in terms of the symbols `g`.
+    Entries that vanish identically are zero.
     """
 
     P: Any
@@ -237,10 +266,12 @@ class RiccatiForm:
 
 @dataclass(frozen=True)
 class MobilityForm:
-    """One step of Ω(k) = ψᵀ Ω(k+1) ψ + Hᵀ D⁻¹ H across a joint, behind the shift, entry by entry, in named equations.
+    """One step of Ω(k) = ψᵀ Ω(k+1) ψ + Hᵀ D⁻¹ H across a joint, after the shift, entry by entry, as
+    named equations.
 
-    X = φᵀ Ω(k+1) φ (symmetric 6x6 symbols), then W = (1 − G H)ᵀ X, then Ω = W (1 − G H) + Hᵀ d H over the symbols `w`.
-    G is over the symbols `g` of `RiccatiForm` and D⁻¹ = `d`; H G = 1 takes one of them out, with an armature `A` H G = 1 − A d.
+    X = φᵀ Ω(k+1) φ (symmetric 6x6 symbols), then W = (1 − G H)ᵀ X, then Ω = W (1 − G H) + Hᵀ d H in
+    terms of the symbols `w`. G is in terms of the symbols `g` of `RiccatiForm` and D⁻¹ = `d`. H G =
+    1 eliminates one of them; with an armature `A`, H G = 1 − A d.
     """
 
     X: Any
@@ -254,28 +285,31 @@ class MobilityForm:
 
 @cache
 def mobility_form(kind: str, column: int = 0, rotor: bool = False) -> MobilityForm:
-    """The step of Ω over one degree of freedom of a joint type: H from `joint_form`, X and G symbolic.
+    """Return the step of Ω across one degree of freedom of a joint type: H from `joint_form`, X and
+    G symbolic.
 
-    `rotor`: with an armature.
+    With `rotor` the degree of freedom has an armature.
     """
     X = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"X_{min(i, j)}{max(i, j)}", real=True))
     w = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"w_{i}{j}", real=True))
     H = joint_form(kind).motion_subspace[:, column].T
     A, d, g = sp.Symbol("A", real=True), sp.Symbol("d", real=True), sp.symbols("g:6", real=True)
-    whole = 1 - A * d if rotor else sp.S.One
-    pinned = next(i for i in range(6) if H[i] != 0)
+    HG = 1 - A * d if rotor else sp.S.One
+    eliminated = next(i for i in range(6) if H[i] != 0)
     G = sp.Matrix(g).subs(
-        g[pinned], (whole - sum(H[i] * g[i] for i in range(6) if i != pinned)) / H[pinned]
+        g[eliminated], (HG - sum(H[i] * g[i] for i in range(6) if i != eliminated)) / H[eliminated]
     )
-    through = sp.eye(6) - G * H
-    W = through.T * X
-    known = w.subs({w[i, j]: X[i, j] for i in range(6) for j in range(6) if W[i, j] == X[i, j]})
-    return MobilityForm(X, A, d, g, w, W, known * through + H.T * d * H)
+    projection = sp.eye(6) - G * H
+    W = projection.T * X
+    w_or_X = w.subs({w[i, j]: X[i, j] for i in range(6) for j in range(6) if W[i, j] == X[i, j]})
+    return MobilityForm(X, A, d, g, w, W, w_or_X * projection + H.T * d * H)
 
 
 @dataclass(frozen=True)
 class TraceForm:
-    """tr(X Ḣ P): what ½ tr(X φ P φᵀ) changes by along a joint's motion, over symmetric 6x6 symbols X and P."""
+    """tr(X Ḣ P): the rate of ½ tr(X φ P φᵀ) along a joint's motion, for symmetric 6x6 symbols X and
+    P.
+    """
 
     X: Any
     P: Any
@@ -283,7 +317,9 @@ class TraceForm:
 
 
 def wrench_rate(H: Any) -> Any:
-    """φ⁻¹ dφ/dq = [[ω×, v×], [0, ω×]] for a motion subspace H = (ω, v): how a wrench (n, f) on the moved link changes."""
+    """Return φ⁻¹ dφ/dq = [[ω×, v×], [0, ω×]] of a motion subspace H = (ω, v): the rate of a wrench
+    (n, f) on the moved link.
+    """
     angular, linear = cross_matrix(H[:3, 0]), cross_matrix(H[3:, 0])
     return sp.Matrix.vstack(
         sp.Matrix.hstack(angular, linear), sp.Matrix.hstack(sp.zeros(3, 3), angular)
@@ -292,7 +328,9 @@ def wrench_rate(H: Any) -> Any:
 
 @cache
 def trace_form(kind: str, column: int = 0) -> TraceForm:
-    """The trace of one degree of freedom of a joint type, term by term: H from `joint_form`, X and P symbolic."""
+    """Return the trace of one degree of freedom of a joint type, term by term: H from `joint_form`,
+    X and P symbolic.
+    """
     X, P = (
         sp.Matrix(6, 6, lambda i, j, s=s: sp.Symbol(f"{s}_{min(i, j)}{max(i, j)}", real=True))
         for s in "XP"
@@ -310,11 +348,13 @@ def trace_form(kind: str, column: int = 0) -> TraceForm:
 
 @cache
 def riccati_form(kind: str, column: int = 0, rotor: bool = False) -> RiccatiForm:
-    """The Riccati step of one degree of freedom of a joint type: H from `joint_form`, P symbolic; `rotor`: with an armature.
+    """Return the Riccati step of one degree of freedom of a joint type: H from `joint_form`, P
+    symbolic.
 
-    An armature is what the noise of a measurement is to a Kalman filter: it is added to D, and all else stays as it is written.
-    But H P⁺ = A d H P is no longer zero. Of a joint with several, one step after the other does what the step of their block
-    does: Π D is the block's determinant.
+    With `rotor` the degree of freedom has an armature. The armature is added to D, like measurement
+    noise in a Kalman filter; all other equations are unchanged. But H P⁺ = A d H P is then no
+    longer zero. For a joint with several degrees of freedom, successive steps equal one block step:
+    Π D is the determinant of the block.
     """
     P = sp.Matrix(6, 6, lambda i, j: sp.Symbol(f"P_{min(i, j)}{max(i, j)}", real=True))
     H = joint_form(kind).motion_subspace[:, column].T
@@ -326,21 +366,23 @@ def riccati_form(kind: str, column: int = 0, rotor: bool = False) -> RiccatiForm
     after = P - sp.Matrix(g) * (H * P)
     if rotor:
         return RiccatiForm(P, A, d, g, D, G, _with_rotor(after, H, A, g))
-    # Where G is 1 and the row of H P is the row of P, the entry is P − P: decided here, by structure.
-    along = [i for i in range(6) if H[i] != 0]
-    exact = None if len(along) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
+    # If G is 1 and the row of H P is the row of P, the entry is P − P: it is set to zero here, by structure.
+    nonzero = [i for i in range(6) if H[i] != 0]
+    exact = None if len(nonzero) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
     for i in range(6):
         for j in range(6):
-            if along[0] in (i, j) if exact is None else exact[i, j] == 0:
+            if nonzero[0] in (i, j) if exact is None else exact[i, j] == 0:
                 after[i, j] = sp.S.Zero
     return RiccatiForm(P, A, d, g, D, G, after)
 
 
 def _with_rotor(after: Any, H: Any, A: Any, g: tuple[Any, ...]) -> Any:
-    """P⁺ with the row of a joint along one axis as A G: H P⁺ = A d H P, where no digits are lost."""
-    along = [i for i in range(6) if H[i] != 0]
-    if len(along) == 1:
-        (k,) = along
+    """Return P⁺ with the row of a joint along one axis written as A G: H P⁺ = A d H P, which has no
+    cancellation.
+    """
+    nonzero = [i for i in range(6) if H[i] != 0]
+    if len(nonzero) == 1:
+        (k,) = nonzero
         for j in range(6):
             after[k, j] = after[j, k] = A * g[j] / H[k]
     return after

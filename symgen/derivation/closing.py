@@ -1,4 +1,6 @@
-"""The loops of a mechanism as a derivation has them: both frames in the axes of the model's links, and the rows that count."""
+"""Closed loops of a mechanism in a derivation: both frames in the axes of the model's links, and
+the independent rows.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from symgen.mechanism.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Closing:
-    """One loop. `kept` are the numbers of its rows that are not zero for ever, `moves` along how many of them the links on the
-    way to each end move it by themselves, where the loops are assembled."""
+    """One closed loop.
+
+    `kept` are the indices of its rows that are not identically zero. `moves` has, for the links on
+    either path, the number of these rows that they can move alone in the assembled pose.
+    """
 
     name: str
     type: ClosureType
@@ -27,7 +32,7 @@ class Closing:
 
     @property
     def rows(self) -> list[Row]:
-        """Those that are kept."""
+        """The rows that are kept."""
         return [self.type.rows[k] for k in self.kept]
 
 
@@ -37,20 +42,22 @@ def closings(
     kept: Sequence[tuple[int, ...]],
     moves: Sequence[tuple[int, int]],
 ) -> tuple[Closing, ...]:
-    """All loops of a mechanism, in their order; of each its rows that are kept, and along how many either end moves."""
+    """Return all closed loops of a mechanism, in their order, given the kept rows and the numbers
+    `moves` of each.
+    """
 
-    def placed(loop: Loop, which: str, end: End) -> Frame:
-        return model.placed(f"{loop.name}, {which}", end.body, end.pose)
+    def end_frame(loop: Loop, which: str, end: End) -> Frame:
+        return model.frame_at(f"{loop.name}, {which}", end.body, end.pose)
 
     return tuple(
         Closing(
             loop.name,
             loop.type,
-            placed(loop, "first", loop.first),
-            placed(loop, "second", loop.second),
+            end_frame(loop, "first", loop.first),
+            end_frame(loop, "second", loop.second),
             dict(loop.parameters),
-            own,
-            either,
+            loop_rows,
+            loop_moves,
         )
-        for loop, own, either in zip(mechanism.loops, kept, moves, strict=True)
+        for loop, loop_rows, loop_moves in zip(mechanism.loops, kept, moves, strict=True)
     )

@@ -1,7 +1,9 @@
-"""Joints that follow others: q = G q_r + q_0, of which the derivation lays out every joint and the C has the entries of q_r.
+"""Mimic joints: q = G q_r + q_0. A derivation lays out all joints, and the C has the entries q_r of
+the leaders.
 
-Forces reduce by Gᵀ, velocities and accelerations spread by G: a function of all joints at G q_r + q_0, G v_r and G a_r becomes
-one of the mechanism that is coupled, M being Gᵀ M G. Entries that are zero by structure stay so.
+Forces are reduced by Gᵀ, velocities and accelerations expanded by G. A function of all joints at G
+q_r + q_0, G v_r and G a_r becomes a function of the coupled mechanism, with the mass matrix Gᵀ M G.
+Entries that are zero by structure stay zero.
 """
 
 from __future__ import annotations
@@ -14,122 +16,130 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.mechanism.mechanism import Mechanism
 
 T = TypeVar("T")
-PLACES, RATES = ("q", "q_next"), ("v", "a")
-"""Arguments that have an entry for each coordinate, and for each velocity, of the joints that lead."""
+POSITIONS, RATES = ("q", "q_next"), ("v", "a")
+"""Arguments with one entry per coordinate, and per velocity, of the leaders."""
 Square = list[list[Scalar]]
 Triangle = list[dict[int, Scalar]]
-"""A symmetric matrix by rows: {j: entry} for j up to the row's own number, without those that are zero by structure."""
+"""A symmetric matrix by rows: {j: entry} for j up to the row's index, without entries that are zero by structure."""
 
 
 class Coupling:
-    """Of a mechanism in which no joint follows another: all stays as it is."""
+    """Coupling of a mechanism without mimic joints: G is the identity."""
 
-    couples = False
+    has_mimic_joints = False
 
     @staticmethod
     def of(mechanism: Mechanism) -> Coupling:
-        """That of a mechanism, coupled or not."""
-        return Followers(mechanism) if mechanism.coupled else APART
+        """Return the coupling of a mechanism."""
+        return MimicCoupling(mechanism) if mechanism.coupled else UNCOUPLED
 
-    def spread(self, home: Derivation) -> Mapping[str, list[Scalar]]:
-        """The arguments of a derivation, those of PLACES and RATES for all joints."""
+    def expand_inputs(self, home: Derivation) -> Mapping[str, list[Scalar]]:
+        """Return the arguments of a derivation, with those of POSITIONS and RATES expanded to all
+        joints.
+        """
         return home.inputs
 
-    def places(self, entries: Sequence[Scalar]) -> list[Scalar]:
-        """Of the coordinates of all joints, those of the joints that lead."""
+    def leader_positions(self, entries: Sequence[Scalar]) -> list[Scalar]:
+        """Return the leaders' coordinates from those of all joints."""
         return list(entries)
 
-    def leading(self, dofs: Sequence[T]) -> list[T]:
-        """Likewise of what there is for each velocity."""
+    def leader_entries(self, dofs: Sequence[T]) -> list[T]:
+        """Return the leaders' entries from one entry per velocity of all joints."""
         return list(dofs)
 
-    def followed(self, rates: Sequence[Scalar]) -> list[Scalar]:
-        """G v_r."""
+    def expand_rates(self, rates: Sequence[Scalar]) -> list[Scalar]:
+        """Return G v_r."""
         return list(rates)
 
-    def felt(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        """Gᵀ times the forces of all joints."""
+    def reduce_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return Gᵀ times the forces of all joints."""
         return list(forces)
 
-    def felt_both(self, rows: Sequence[Sequence[Scalar]]) -> Square:
-        """Gᵀ X G of a square of all joints."""
+    def reduce_square(self, rows: Sequence[Sequence[Scalar]]) -> Square:
+        """Return Gᵀ X G of a square matrix of all joints."""
         return [list(row) for row in rows]
 
-    def triangle(self, rows: Triangle) -> Triangle:
-        """Gᵀ M G by its lower triangle, from that of M."""
+    def reduce_triangle(self, rows: Triangle) -> Triangle:
+        """Return the lower triangle of Gᵀ M G from that of M."""
         return rows
 
 
-APART = Coupling()
+UNCOUPLED = Coupling()
 
 
 class Term(NamedTuple):
-    """A row of G and q_0: multiplier · entry `of` + offset."""
+    """A row of G and q_0: multiplier · entry `leader` + offset."""
 
-    of: int
+    leader: int
     multiplier: Fraction
     offset: Fraction = Fraction(0)
 
 
-class Followers(Coupling):
-    """G and q_0 of a mechanism in which joints follow others."""
+class MimicCoupling(Coupling):
+    """Coupling of a mechanism with mimic joints."""
 
-    couples = True
+    has_mimic_joints = True
 
     def __init__(self, mechanism: Mechanism) -> None:
-        whole = mechanism.uncoupled
+        all_joints = mechanism.uncoupled
         self.q, self.v = _rows(mechanism, mechanism.q_slices), _rows(mechanism, mechanism.v_slices)
-        """Of every entry of the q and v of all joints."""
-        self.own_q, self.own_v = (
-            _own(whole.q_slices, mechanism.q_slices),
-            _own(whole.v_slices, mechanism.v_slices),
+        """A row of G for each entry of q and v of all joints."""
+        self.leader_q, self.leader_v = (
+            _leader_indices(all_joints.q_slices, mechanism.q_slices),
+            _leader_indices(all_joints.v_slices, mechanism.v_slices),
         )
-        """Of every entry of q_r and v_r, which it is among those of all joints."""
+        """For each entry of q_r and v_r, its index among those of all joints."""
 
-    def spread(self, home: Derivation) -> Mapping[str, list[Scalar]]:
-        """See `Coupling`; what follows is named after its place among all joints, from 1."""
+    def expand_inputs(self, home: Derivation) -> Mapping[str, list[Scalar]]:
+        """See `Coupling.expand_inputs`. Expanded entries are named by their index among all joints,
+        from 1.
+        """
         home.step("joints that follow others")
-        found = dict(home.inputs)
-        for name in (one for one in PLACES if one in found):
-            places = [
-                at + home.constant(row.offset)
-                for at, row in zip(_spread(found[name], self.q), self.q, strict=True)
+        arguments = dict(home.inputs)
+        for name in (name for name in POSITIONS if name in arguments):
+            positions = [
+                scaled + home.constant(row.offset)
+                for scaled, row in zip(_expand(arguments[name], self.q), self.q, strict=True)
             ]
-            found[name] = [home.name(f"{name}_{i + 1}", place) for i, place in enumerate(places)]
-        for name in (one for one in RATES if one in found):
-            found[name] = [
+            arguments[name] = [
+                home.name(f"{name}_{i + 1}", position) for i, position in enumerate(positions)
+            ]
+        for name in (name for name in RATES if name in arguments):
+            arguments[name] = [
                 home.name(f"{name}_{i + 1}", rate)
-                for i, rate in enumerate(_spread(found[name], self.v))
+                for i, rate in enumerate(_expand(arguments[name], self.v))
             ]
-        return found
+        return arguments
 
-    def places(self, entries: Sequence[Scalar]) -> list[Scalar]:
-        return [entries[k] for k in self.own_q]
+    def leader_positions(self, entries: Sequence[Scalar]) -> list[Scalar]:
+        return [entries[k] for k in self.leader_q]
 
-    def leading(self, dofs: Sequence[T]) -> list[T]:
-        return [dofs[k] for k in self.own_v]
+    def leader_entries(self, dofs: Sequence[T]) -> list[T]:
+        return [dofs[k] for k in self.leader_v]
 
-    def followed(self, rates: Sequence[Scalar]) -> list[Scalar]:
-        return _spread(rates, self.v)
+    def expand_rates(self, rates: Sequence[Scalar]) -> list[Scalar]:
+        return _expand(rates, self.v)
 
-    def felt(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        found = [force.home.zero for force in self.leading(forces)]
+    def reduce_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        reduced = [force.home.zero for force in self.leader_entries(forces)]
         for row, force in zip(self.v, forces, strict=True):
-            found[row.of] = found[row.of] + _times(force, row.multiplier)
-        return found
+            reduced[row.leader] = reduced[row.leader] + _times(force, row.multiplier)
+        return reduced
 
-    def felt_both(self, rows: Sequence[Sequence[Scalar]]) -> Square:
-        columns = [self.felt(column) for column in zip(*rows, strict=True)]
-        return [self.felt(row) for row in zip(*columns, strict=True)]
+    def reduce_square(self, rows: Sequence[Sequence[Scalar]]) -> Square:
+        columns = [self.reduce_forces(column) for column in zip(*rows, strict=True)]
+        return [self.reduce_forces(row) for row in zip(*columns, strict=True)]
 
-    def triangle(self, rows: Triangle) -> Triangle:
-        """See `Coupling`. Between two joints with one leader an entry stands on both sides of the diagonal."""
-        members: list[list[int]] = [[] for _ in self.own_v]
+    def reduce_triangle(self, rows: Triangle) -> Triangle:
+        """See `Coupling.reduce_triangle`. An entry between two joints with one leader counts on
+        both sides of the diagonal.
+        """
+        members: list[list[int]] = [[] for _ in self.leader_v]
         for i, row in enumerate(self.v):
-            members[row.of].append(i)
-        found: Triangle = []
+            members[row.leader].append(i)
+        reduced: Triangle = []
         for a, first in enumerate(members):
-            found.append({})
+            reduced.append({})
             for b, second in enumerate(members[: a + 1]):
                 terms = []
                 for i in first:
@@ -143,13 +153,13 @@ class Followers(Coupling):
                     ]
                     terms += [_times(_sum(inner), self.v[i].multiplier)] if inner else []
                 if terms:
-                    found[a][b] = _sum(terms)
-        return found
+                    reduced[a][b] = _sum(terms)
+        return reduced
 
 
-def _spread(entries: Sequence[Scalar], rows: Sequence[Term]) -> list[Scalar]:
-    """G times the entries of the joints that lead."""
-    return [_times(entries[row.of], row.multiplier) for row in rows]
+def _expand(entries: Sequence[Scalar], rows: Sequence[Term]) -> list[Scalar]:
+    """Return G times the entries of the leaders."""
+    return [_times(entries[row.leader], row.multiplier) for row in rows]
 
 
 def _times(x: Scalar, number: Fraction | int) -> Scalar:
@@ -164,18 +174,18 @@ def _sum(terms: Sequence[Scalar]) -> Scalar:
 
 
 def _rows(mechanism: Mechanism, slices: Sequence[slice]) -> list[Term]:
-    found = []
-    for follows, own in zip(mechanism.follows, slices, strict=True):
+    rows = []
+    for follows, entries in zip(mechanism.follows, slices, strict=True):
         if follows is None:
-            found += [Term(k, Fraction(1)) for k in range(own.start, own.stop)]
+            rows += [Term(k, Fraction(1)) for k in range(entries.start, entries.stop)]
         else:
-            found.append(Term(slices[follows.leader].start, follows.multiplier, follows.offset))
-    return found
+            rows.append(Term(slices[follows.leader].start, follows.multiplier, follows.offset))
+    return rows
 
 
-def _own(every: Sequence[slice], slices: Sequence[slice]) -> list[int]:
+def _leader_indices(all_slices: Sequence[slice], leader_slices: Sequence[slice]) -> list[int]:
     return [
-        one.start + k
-        for one, own in zip(every, slices, strict=True)
-        for k in range(own.stop - own.start)
+        joint_slice.start + k
+        for joint_slice, leader_slice in zip(all_slices, leader_slices, strict=True)
+        for k in range(leader_slice.stop - leader_slice.start)
     ]

@@ -1,8 +1,8 @@
-"""The drives of a linkage as Scalars, made in one place: what each degree of freedom meets besides its bodies.
+"""Drives of a linkage as Scalars: armature and forces of each degree of freedom.
 
-Methods take the armature from here, for the diagonal of M. The forces they need not know: where a function is given forces, those
-of the drives are taken off before a method sees them, and where it gives forces, they are added behind it
-(`symgen.methods.shared.drives`).
+Methods take the armature from here, for the diagonal of M. They do not handle the forces. If a
+function has forces as inputs, those of the drives are subtracted before a method sees them; if it
+returns forces, they are added to the method's result (`symgen.methods.shared.drives`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Driven:
-    """Of one entry of v, as `symgen.mechanism.drives.Drive` has them; `speed` is ε."""
+class DriveScalars:
+    """Drive parameters of one entry of v, as in `symgen.mechanism.drives.Drive`; `speed` is ε."""
 
     armature: Scalar
     damping: Scalar
@@ -31,60 +31,71 @@ class Driven:
     speed: Scalar
 
     @property
-    def resists(self) -> bool:
-        """Whether it takes any force at a constant velocity."""
-        return not all(one.is_zero for one in (self.damping, self.friction, self.stiffness))
+    def has_forces(self) -> bool:
+        """True if the drive has damping, friction or a spring."""
+        return not all(
+            parameter.is_zero for parameter in (self.damping, self.friction, self.stiffness)
+        )
 
     def force(self, q: Scalar, v: Scalar) -> Scalar:
-        """damping·v + friction·v/√(v² + ε²) + stiffness·(q − rest); the root of a sum of squares is never 0."""
+        """Return damping·v + friction·v/√(v² + ε²) + stiffness·(q − rest); the root is never 0,
+        since ε > 0.
+        """
         total = self.damping * v
         if not self.friction.is_zero:
-            total = total + self.friction * (v * self._slowness(v))
+            total = total + self.friction * (v * self._inverse_speed(v))
         if not self.stiffness.is_zero:
             total = total + self.stiffness * (q - self.rest)
         return total
 
     def slope(self, v: Scalar) -> Scalar:
-        """Of that force along v: damping + friction ε²/(v² + ε²)^(3/2)."""
+        """Return the derivative of the force with respect to v: damping + friction ε²/(v² +
+        ε²)^(3/2).
+        """
         if self.friction.is_zero:
             return self.damping
-        slowness = self._slowness(v)
-        share = self.speed * slowness
-        return self.damping + self.friction * (share * share * slowness)
+        inverse_speed = self._inverse_speed(v)
+        ratio = self.speed * inverse_speed
+        return self.damping + self.friction * (ratio * ratio * inverse_speed)
 
-    def _slowness(self, v: Scalar) -> Scalar:
-        """1/√(v² + ε²)."""
+    def _inverse_speed(self, v: Scalar) -> Scalar:
+        """Return 1/√(v² + ε²)."""
         home = v.home
         return home.one / home.sqrt(v * v + self.speed * self.speed)
 
 
-def driven(model: Model, home: Derivation, given: Mapping[tuple[int, str], Scalar]) -> list[Driven]:
-    """Of every entry of v. What is `given`, by link and name, comes at run time."""
+def drive_scalars(
+    model: Model, home: Derivation, at_run_time: Mapping[tuple[int, str], Scalar]
+) -> list[DriveScalars]:
+    """Return the drive of each entry of v; `given` has the run-time parameters, by link and name."""
     speed = home.constant(k.rational(model.friction_speed))
     numbers = [
         {
-            name: given.get((i, name))
+            name: at_run_time.get((i, name))
             or home.constant(k.rational(getattr(link.drive.at(velocity), name)))
             for name in NUMBERS
         }
         for i, link in enumerate(model.links)
         for velocity in range(link.v.stop - link.v.start)
     ]
-    return [Driven(**own, speed=speed) for own in numbers]
+    return [DriveScalars(**parameters, speed=speed) for parameters in numbers]
 
 
-def forces(
-    model: Model, drives: Sequence[Driven], home: Derivation, inputs: Mapping[str, Sequence[Scalar]]
+def drive_forces(
+    model: Model,
+    drives: Sequence[DriveScalars],
+    home: Derivation,
+    inputs: Mapping[str, Sequence[Scalar]],
 ) -> list[Scalar]:
-    """What the drives take of the forces of all joints at (q, v), an entry for each of v, in N·m and N; v is 0 where it is no
-    input.
+    """Return the forces of the drives at (q, v), one per entry of v of all joints, in N·m and N; v
+    is 0 if it is no input.
     """
     q, v = inputs["q"], inputs.get("v")
-    found = []
+    result = []
     home.step("forces of the drives: damping, friction, springs")
     for link in model.links:
         for index in range(link.v.start, link.v.stop):
-            own = drives[index].force(q[link.q.start], home.zero if v is None else v[index])
-            home.name(f"drive_{index + 1}", own)
-            found.append(own)
-    return found
+            force = drives[index].force(q[link.q.start], home.zero if v is None else v[index])
+            home.name(f"drive_{index + 1}", force)
+            result.append(force)
+    return result

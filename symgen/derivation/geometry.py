@@ -1,4 +1,4 @@
-"""One link and its degrees of freedom as a Linkage lays them out, in Scalars."""
+"""Geometry of one link and its degrees of freedom, in Scalars, as a Linkage lays them out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from symgen.derivation.spatial import Rotation, Vector
 
 @dataclass(frozen=True)
 class Dof:
-    """A degree of freedom: entry `index` of v, the link that it moves, its column of the motion subspace in the link's axes."""
+    """A degree of freedom: its index in v, the link that it moves, and its column of the motion
+    subspace in the link's axes.
+    """
 
     index: int
     link: int
@@ -20,16 +22,18 @@ class Dof:
     H_linear: Vector
 
     def project(self, n: Vector, f: Vector) -> Scalar:
-        """Hᵀ · wrench: the generalized force at this degree of freedom."""
+        """Return Hᵀ · wrench: the generalized force at this degree of freedom."""
         return self.H_angular.dot(n) + self.H_linear.dot(f)
 
 
 @dataclass(frozen=True)
 class LinkGeometry:
-    """One link's place in the chain: `rotation` and `shift` lead from its frame to the parent's; `dofs` are its joint's.
+    """Geometry of one link: `rotation` and `shift` lead from its frame to the parent's; `dofs` are
+    its joint's.
 
-    `arm` is the shift as one vector where the link is a limb of a trunk, else as it is. It is for twists and wrenches: limbs are
-    alike, and what is common to them is taken out of their sum. An inertia keeps the shift that may be in two.
+    `arm` is the shift for twists and wrenches. For a child of a trunk (a link without joint axis)
+    it is one vector. Factors that are common to similar children can then be taken out of their
+    sum. For other links it equals `shift`. Inertias use `shift`, which may be split in two.
     """
 
     parent: int
@@ -42,21 +46,23 @@ class LinkGeometry:
 
     @property
     def dof(self) -> Dof:
-        """That of a joint which has one, for papers of joints of one degree."""
+        """The only degree of freedom of a joint that has one."""
         (only,) = self.dofs
         return only
 
     def turning(self, v: Sequence[Scalar]) -> Vector:
-        """Angular part of H v: of the link against its parent, in the link's axes."""
+        """Return the angular part of H v: the angular velocity of the link relative to its parent,
+        in the link's axes.
+        """
         return _sum([dof.H_angular * v[dof.index] for dof in self.dofs])
 
     def sliding(self, v: Sequence[Scalar]) -> Vector:
-        """Linear part of H v."""
+        """Return the linear part of H v."""
         return _sum([dof.H_linear * v[dof.index] for dof in self.dofs])
 
 
 def _sum(vectors: Sequence[Vector]) -> Vector:
     total = vectors[0]
-    for one in vectors[1:]:
-        total = total + one
+    for vector in vectors[1:]:
+        total = total + vector
     return total

@@ -1,17 +1,19 @@
-"""The weight that is borne for links (MuJoCo's gravcomp), as what it spares the joints, and how displacements change that.
+"""Gravity compensation of bodies (MuJoCo's gravcomp): its joint forces and their derivatives.
 
-Of link i and all that it carries let m̂ be the mass that is held up and ĥ its first moment about the link's origin, and a what the
-base would accelerate with in place of gravity, −gravity, in the link's axes. Whatever moves, the held mass takes
+Let m̂ be the compensated mass of link i and its descendants, ĥ its first moment about the link's
+origin, and a = −gravity in the link's axes. In any motion the compensated mass exerts on the link
 
     the force m̂ a and the moment ĥ × a,                                                                                    (1)
 
-which a column S = (z, s) of a joint feels as s·m̂ a + z·(ĥ × a). Displace degree of freedom k by S_k: points move by z_k × x + s_k
-and the force on each stays, so that all that carries k feels the couple
+which a column S = (z, s) of a joint projects to s·m̂ a + z·(ĥ × a). Displace degree of freedom k by
+S_k: points move by z_k × x + s_k, and the force on each is constant, so the ancestors of k receive
+the couple
 
     c_k = δ_k × a,    δ_k = z_k × ĥ + m̂ s_k.                                                                               (2)
 
-The joint's own axes go along: S_j feels z_k·c_j there, j and k of one joint. Where j carries k, the change of j along k is
-z_j·c_k, and that of k along j the same.                                                                                   (3)
+The joint's own axes move along: S_j receives z_k·c_j there, for j and k of one joint. If j is an
+ancestor of k, the derivative of j with respect to k is z_j·c_k, and that of k with respect to j is
+equal.                                                          (3)
 """
 
 from __future__ import annotations
@@ -27,24 +29,29 @@ from symgen.derivation.spatial import SplitShift, Vector
 
 
 @dataclass(frozen=True)
-class Held:
-    """Of a link with all that it carries: m̂, ĥ and a of (1)."""
+class CompensatedMatter:
+    """m̂, ĥ and a of (1), for a link and its descendants."""
 
     m: Scalar
     h: Vector
     a: Vector
 
 
-def bears(model: Model) -> bool:
-    """Whether any weight is borne."""
-    return not all(k.is_zero(x) for link in model.links for x in (link.borne.m, *link.borne.h))
+def has_gravity_compensation(model: Model) -> bool:
+    """True if any link has gravity compensation."""
+    return not all(
+        k.is_zero(x) for link in model.links for x in (link.compensated.m, *link.compensated.h)
+    )
 
 
-def held(
-    links: Sequence[LinkGeometry], own: Sequence[tuple[Scalar, Vector]], upward: Sequence[Vector]
-) -> list[Held]:
-    """Of every link, from the (mass, first moment) of its `own` and from a, −gravity in its axes."""
-    masses, moments = [m for m, _ in own], [h for _, h in own]
+def compensated_matter(
+    links: Sequence[LinkGeometry], single: Sequence[tuple[Scalar, Vector]], upward: Sequence[Vector]
+) -> list[CompensatedMatter]:
+    """Return the compensated matter of each link and its descendants.
+
+    `own` has the (mass, first moment) of each single link, `upward` is −gravity in its axes.
+    """
+    masses, moments = [m for m, _ in single], [h for _, h in single]
     for i in reversed(range(len(links))):
         link = links[i]
         if link.parent >= 0:
@@ -55,45 +62,54 @@ def held(
             moments[link.parent] = moments[link.parent] + _moment_to_parent(
                 link, masses[i], moments[i]
             )
-    return [Held(*one) for one in zip(masses, moments, upward, strict=True)]
+    return [CompensatedMatter(*fields) for fields in zip(masses, moments, upward, strict=True)]
 
 
-def spared(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[Scalar]:
-    """(1): what every degree of freedom need not give, N·m and N."""
-    found = []
-    for i, (link, one) in enumerate(zip(links, every, strict=True)):
-        home = one.m.home
+def compensation_forces(
+    links: Sequence[LinkGeometry], matters: Sequence[CompensatedMatter]
+) -> list[Scalar]:
+    """Return (1): the joint forces that compensation supplies, one per degree of freedom, in N·m
+    and N.
+    """
+    forces = []
+    for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
+        home = matter.m.home
         home.step(f"link {i + 1} ({link.label}): weight that is borne")
-        moment, force = one.h.cross(one.a), one.a * one.m
+        moment, force = matter.h.cross(matter.a), matter.a * matter.m
         for dof in link.dofs:
-            found.append(home.name(f"borne_{dof.index + 1}", dof.project(moment, force)))
-    return found
+            forces.append(home.name(f"borne_{dof.index + 1}", dof.project(moment, force)))
+    return forces
 
 
-def slopes(links: Sequence[LinkGeometry], every: Sequence[Held]) -> list[list[Scalar]]:
-    """(2), (3): row j has what the force of j changes by along each degree of freedom."""
+def compensation_derivatives(
+    links: Sequence[LinkGeometry], matters: Sequence[CompensatedMatter]
+) -> list[list[Scalar]]:
+    """Return (2), (3): row j has the derivatives of force j with respect to each degree of freedom."""
     dofs = [dof for link in links for dof in link.dofs]
-    found = [[every[0].m.home.zero for _ in dofs] for _ in dofs]
-    for i, (link, one) in enumerate(zip(links, every, strict=True)):
-        one.m.home.step(f"link {i + 1} ({link.label}): weight that is borne, where it is displaced")
+    result = [[matters[0].m.home.zero for _ in dofs] for _ in dofs]
+    for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
+        matter.m.home.step(
+            f"link {i + 1} ({link.label}): weight that is borne, where it is displaced"
+        )
         couples = [
-            (dof.H_angular.cross(one.h) + dof.H_linear * one.m).cross(one.a) for dof in link.dofs
+            (dof.H_angular.cross(matter.h) + dof.H_linear * matter.m).cross(matter.a)
+            for dof in link.dofs
         ]
         for dof, couple in zip(link.dofs, couples, strict=True):
-            for other in link.dofs:
-                found[dof.index][other.index] = other.H_angular.dot(couple)
+            for row_dof in link.dofs:
+                result[dof.index][row_dof.index] = row_dof.H_angular.dot(couple)
             inner = link
             while inner.parent >= 0:
                 couple, inner = inner.rotation.to_parent(couple), links[inner.parent]
                 for outer in inner.dofs:
-                    found[outer.index][dof.index] = found[dof.index][outer.index] = (
+                    result[outer.index][dof.index] = result[dof.index][outer.index] = (
                         outer.H_angular.dot(couple)
                     )
-    return found
+    return result
 
 
 def _moment_to_parent(link: LinkGeometry, mass: Scalar, moment: Vector) -> Vector:
-    """A first moment about the origin of a link, about that of its parent."""
+    """Return the first moment about the parent's origin."""
     if isinstance(link.shift, SplitShift):
         return link.rotation.to_parent(moment + link.shift.inner * mass) + link.shift.outer * mass
     return link.rotation.to_parent(moment) + link.shift * mass

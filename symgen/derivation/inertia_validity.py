@@ -1,8 +1,10 @@
-"""Whether bodies can have the inertial parameters that came at run time: what must not be negative, and what must be positive.
+"""Physical validity of run-time inertial parameters: quantities that must not be negative, and
+quantities that must be positive.
 
-A mass is not negative, and neither is an eigenvalue of the second moments Σ = ½tr(I)1 − I about the mass centre: no principal
-minor of theirs is (Sylvester). Moments are often given to four digits, by which thin bodies are none: Σ is tried with SLACK of
-what it is about the origin added to its diagonal. And something has to be carried by every joint.
+A mass is not negative, and neither is an eigenvalue of the second moments Σ = ½tr(I)1 − I about the
+mass centre: no principal minor of Σ is negative (Sylvester). Moments are often given with four
+digits, by which thin bodies slightly violate this. So Σ is tested with SLACK times its value about
+the origin added to its diagonal. And every joint must carry some mass.
 """
 
 from __future__ import annotations
@@ -18,37 +20,55 @@ from symgen.derivation.spatial import RigidInertia, Vector
 SLACK = k.rational(1) / 2**16
 
 
-def judged(home: Derivation, matter: Sequence[Matter], given: Sequence[Scalar]) -> list[Scalar]:
-    """What must not be negative, of the links and loads whose numbers are given."""
-    found: list[Scalar] = []
-    for one in matter:
-        if isinstance(one.mass, int):
-            found.append(given[one.mass])
-        if not one.central:
-            found += _minors(home, one, given)
-    return found
+def validity_margins(
+    home: Derivation, matter: Sequence[Matter], parameters: Sequence[Scalar]
+) -> list[Scalar]:
+    """Return the quantities that must not be negative, for the links and loads with run-time
+    parameters.
+    """
+    margins: list[Scalar] = []
+    for body in matter:
+        if isinstance(body.mass, int):
+            margins.append(parameters[body.mass])
+        if not body.central:
+            margins += _minors(home, body, parameters)
+    return margins
 
 
-def _minors(home: Derivation, one: Matter, given: Sequence[Scalar]) -> list[Scalar]:
-    """The principal minors of Σ about the mass centre, with the slack on its diagonal."""
+def _minors(home: Derivation, body: Matter, parameters: Sequence[Scalar]) -> list[Scalar]:
+    """Return the principal minors of Σ about the mass centre, with the slack on its diagonal."""
 
     def scalar(x: object) -> Scalar:
-        return given[x] if isinstance(x, int) else home.constant(x)
+        return parameters[x] if isinstance(x, int) else home.constant(x)
 
-    m, c = scalar(one.mass), Vector(scalar(x) for x in one.centre)
-    xx, xy, xz, yy, yz, zz = (scalar(x) for x in one.inertia)
+    m, c = scalar(body.mass), Vector(scalar(x) for x in body.centre)
+    xx, xy, xz, yy, yz, zz = (scalar(x) for x in body.inertia)
     half, h = (xx + yy + zz) * home.constant(k.rational(1) / 2), c * m
-    level = half + half * home.constant(SLACK)
-    a, b, d = level - xx - h[0] * c[0], level - yy - h[1] * c[1], level - zz - h[2] * c[2]
+    half_trace = half + half * home.constant(SLACK)
+    a, b, d = (
+        half_trace - xx - h[0] * c[0],
+        half_trace - yy - h[1] * c[1],
+        half_trace - zz - h[2] * c[2],
+    )
     p, q, r = -xy - h[0] * c[1], -xz - h[0] * c[2], -yz - h[1] * c[2]
     ab, ad, bd = a * b - p * p, a * d - q * q, b * d - r * r
     return [a, b, d, ab, ad, bd, d * ab - (b * q - p * r) * q - (a * r - p * q) * r]
 
 
-def carried(home: Derivation, model: Model, own: Sequence[RigidInertia]) -> list[Scalar]:
-    """Of every joint the mass that it carries, and with it, where the joint turns, the moments about the links' origins."""
-    mass, spread = ([one.m for one in own], [one.m + one.S.xx + one.S.yy + one.S.zz for one in own])
-    for i in reversed(range(len(own))):
+def carried_masses(
+    home: Derivation, model: Model, inertias: Sequence[RigidInertia]
+) -> list[Scalar]:
+    """Return for each joint the mass that it carries; for a rotating joint, plus the moments about
+    the origins of the links.
+    """
+    mass, mass_and_moments = (
+        [inertia.m for inertia in inertias],
+        [inertia.m + inertia.S.xx + inertia.S.yy + inertia.S.zz for inertia in inertias],
+    )
+    for i in reversed(range(len(inertias))):
         if (parent := model.links[i].parent) >= 0:
-            mass[parent], spread[parent] = mass[parent] + mass[i], spread[parent] + spread[i]
-    return [spread[i] if link.turns else mass[i] for i, link in enumerate(model.links)]
+            mass[parent], mass_and_moments[parent] = (
+                mass[parent] + mass[i],
+                mass_and_moments[parent] + mass_and_moments[i],
+            )
+    return [mass_and_moments[i] if link.turns else mass[i] for i, link in enumerate(model.links)]

@@ -1,4 +1,4 @@
-"""What a link carries, and what pushes it, where both come at run time: in the axes of the link."""
+"""Run-time payload and wrenches, in the axes of their link."""
 
 from __future__ import annotations
 
@@ -21,29 +21,34 @@ class LoadedFrames:
 
 UNLOADED = LoadedFrames()
 
-Mounted = tuple[Rotation, Vector]
-"""Where a frame sits on its link, as the link's vectors are written."""
+FramePose = tuple[Rotation, Vector]
+"""Rotation and origin of a frame on its link, in the axes in which the link's vectors are written."""
 
 
-def carried(
-    home: Derivation, frame: Frame, mounted: Mounted, payload: Sequence[Scalar]
+def payload_inertia(
+    home: Derivation, frame: Frame, pose: FramePose, payload: Sequence[Scalar]
 ) -> RigidInertia:
-    """Run-time matter on a frame: (m, centre, xx xy xz yy yz zz about the frame's origin) as seen from its link."""
+    """Return the inertia of a run-time payload in the frame of its link.
+
+    The payload is (m, centre, xx xy xz yy yz zz about the origin of its frame) in its frame.
+    """
     m, center = payload[0], Vector(payload[1:4])
     home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
-    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).to_parent(*mounted)
+    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).to_parent(*pose)
 
 
 def second_moments(home: Derivation, moments: Sequence[Scalar]) -> Symmetric:
-    """Σ = ½tr(I)1 − I of the moments of inertia xx xy xz yy yz zz."""
+    """Return Σ = ½tr(I)1 − I of the moments of inertia xx xy xz yy yz zz."""
     xx, xy, xz, yy, yz, zz = moments
     half = (xx + yy + zz) * home.constant(k.rational(1) / 2)
     return Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
 
 
-def exerted(
-    home: Derivation, frame: Frame, mounted: Mounted, wrench: Sequence[Scalar]
+def link_wrench(
+    home: Derivation, frame: Frame, pose: FramePose, wrench: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:
-    """A run-time wrench on a frame, (moment, force) in its axes at its origin, as seen from its link."""
+    """Return a run-time wrench, given as (moment, force) in the axes of its frame at its origin, in
+    the frame of its link.
+    """
     home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
-    return wrench_to_parent(*mounted, Vector(wrench[:3]), Vector(wrench[3:]))
+    return wrench_to_parent(*pose, Vector(wrench[:3]), Vector(wrench[3:]))

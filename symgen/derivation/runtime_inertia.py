@@ -1,7 +1,8 @@
-"""Inertia whose numbers come at run time: gathered link by link, and moved to the parents, once for all functions of a robot.
+"""Run-time inertia: summed per link and regrouped to the parents, once for all functions of a
+robot.
 
-It is what `model.links` and `model.regroup` do with constants, over Scalars. What comes out is `Prepared`: the numbers that
-differ from one set of parameters to the next stand in one array, everything else stays a constant of the C.
+It repeats `model.links` and `model.regroup` over Scalars. The result is `Prepared`: numbers that
+depend on run-time parameters are in one array, all others remain constants of the C.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import feels
+from symgen.derivation.closed_forms import motion_class
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.loads import second_moments
 from symgen.derivation.model import Inertia, Model
@@ -18,14 +19,16 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector
 
 Number = Constant | int
-"""A constant of the description (fmpq or arb), or the place of a parameter (int)."""
+"""A constant of the description (fmpq or arb), or the index of a parameter (int)."""
 
 
 @dataclass(frozen=True)
 class Matter:
-    """What one declared link brings to link `link` of the model; `rotation` and `shift` lead to its frame from the declared one.
+    """Matter of one declared link in link `link` of the model; `rotation` and `shift` lead from the
+    declared frame to the link's frame.
 
-    `inertia` is xx xy xz yy yz zz about the origin of the declared frame, or about the mass centre where it is `central`.
+    `inertia` is xx xy xz yy yz zz about the origin of the declared frame, or about the mass centre
+    if `central`.
     """
 
     link: int
@@ -39,19 +42,19 @@ class Matter:
 
 @dataclass(frozen=True)
 class Entry:
-    """A number of a link: a constant, or `sign` times element `place` of the array."""
+    """A number of a link: a constant, or `sign` times element `index` of the array."""
 
     constant: Constant = k.ZERO
-    place: int = -1
+    index: int = -1
     sign: int = 1
 
     def scalar(self, home: Derivation, array: Sequence[Scalar]) -> Scalar:
         return (
             home.constant(self.constant)
-            if self.place < 0
-            else array[self.place]
+            if self.index < 0
+            else array[self.index]
             if self.sign > 0
-            else -array[self.place]
+            else -array[self.index]
         )
 
 
@@ -61,16 +64,19 @@ Ten = tuple[Entry, ...]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Where the inertia of each link is found: `own`, as it is; `felt`, with what its joint cannot feel moved to its parent; and
-    `forgotten`, where links on the base have lost that.
+    """Positions of the inertia of each link in the array of prepared numbers.
 
-    `size` is the length of the array, in which gravity, three numbers from `gravity` on, and `drives` stand as they
-    are given. Behind it, where that is asked for, stands by entry of v the `least` that its pivot may be.
+    `declared` is the inertia as declared, `regrouped` with parameters without effect on a joint
+    moved to its parent, and `base_dropped` the latter without those of root links.
+
+    `size` is the length of the array. It contains gravity, three numbers from `gravity` on, and the
+    `drives`, as they are given. If requested, `least` has for an entry of v the index of a lower
+    bound on its pivot.
     """
 
-    own: tuple[Ten, ...]
-    felt: tuple[Ten, ...]
-    forgotten: tuple[Ten, ...]
+    declared: tuple[Ten, ...]
+    regrouped: tuple[Ten, ...]
+    base_dropped: tuple[Ten, ...]
     size: int
     gravity: int = -1
     drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
@@ -79,77 +85,84 @@ class Prepared:
 
 @dataclass(frozen=True)
 class AtRunTime:
-    """Where a method finds, in the argument `prepared`, the inertia of each link and gravity (none and -1: in the model), and
-    numbers of drives."""
+    """Positions in the argument `prepared`: the inertia of each link and gravity (none and -1: in
+    the model), and drive numbers.
+    """
 
     inertia: tuple[Ten, ...]
     gravity: int = -1
     drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    """Of a link's joint by what of its drive it is."""
+    """The index by link and name of the drive parameter."""
 
 
-def gather(
+def link_inertias(
     home: Derivation,
     model: Model,
     fixed: Sequence[Inertia],
     loose: Sequence[Matter],
-    given: Sequence[Scalar],
+    parameters: Sequence[Scalar],
 ) -> list[RigidInertia]:
-    """The inertia of every link about the origin of its frame: what is `fixed`, and what is `given` at run time."""
-    found = [_constant(home, one) for one in fixed]
-    for one in loose:
-        home.step(f"inertia of {model.links[one.link].name}, in its computational frame")
-        found[one.link] = found[one.link] + _matter(home, one, given)
-    return found
+    """Return the inertia of each link about the origin of its frame: the `fixed` part plus the
+    run-time matter.
+    """
+    inertias = [_constant(home, matter) for matter in fixed]
+    for matter in loose:
+        home.step(f"inertia of {model.links[matter.link].name}, in its computational frame")
+        inertias[matter.link] = inertias[matter.link] + _matter(home, matter, parameters)
+    return inertias
 
 
-def regrouped(home: Derivation, model: Model, own: Sequence[RigidInertia]) -> list[RigidInertia]:
-    """The same with what a joint cannot feel in its parent, tip to base; a link on the base keeps what it has."""
-    found = list(own)
-    for i in reversed(range(len(found))):
-        link, motion = model.links[i], feels(model.links[i].kind)
-        if motion == "both" or link.parent < 0:
+def regroup_inertia(
+    home: Derivation, model: Model, declared: Sequence[RigidInertia]
+) -> list[RigidInertia]:
+    """Return the inertias with parameters without effect on a joint moved to its parent, tip to
+    base; roots keep theirs.
+    """
+    inertias = list(declared)
+    for i in reversed(range(len(inertias))):
+        link, joint_class = model.links[i], motion_class(model.links[i].kind)
+        if joint_class == "both" or link.parent < 0:
             continue
         home.step(f"link {i + 1} ({link.name}): what its joint cannot feel goes to its parent")
-        kept, moved = _split(home, model, i, found[i])
-        found[i], found[link.parent] = kept, found[link.parent] + moved
-    return found
+        kept, moved = _split(home, model, i, inertias[i])
+        inertias[i], inertias[link.parent] = kept, inertias[link.parent] + moved
+    return inertias
 
 
-def forgotten(model: Model, felt: Sequence[RigidInertia]) -> list[RigidInertia]:
-    """The same where links on the base have lost what no joint feels."""
+def drop_base_inertia(model: Model, regrouped: Sequence[RigidInertia]) -> list[RigidInertia]:
+    """Return the inertias without the parameters of root links that have no effect on any joint."""
     return [
-        _kept(feels(link.kind), one) if link.parent < 0 else one
-        for link, one in zip(model.links, felt, strict=True)
+        _effective_inertia(motion_class(link.kind), inertia) if link.parent < 0 else inertia
+        for link, inertia in zip(model.links, regrouped, strict=True)
     ]
 
 
-def _constant(home: Derivation, one: Inertia) -> RigidInertia:
+def _constant(home: Derivation, inertia: Inertia) -> RigidInertia:
     m, h, S = (
-        home.constant(one.m),
-        Vector(home.constant(x) for x in one.h),
-        Symmetric(*(home.constant(x) for x in one.S)),
+        home.constant(inertia.m),
+        Vector(home.constant(x) for x in inertia.h),
+        Symmetric(*(home.constant(x) for x in inertia.S)),
     )
     return RigidInertia.of(m, h, S)
 
 
-def _matter(home: Derivation, one: Matter, given: Sequence[Scalar]) -> RigidInertia:
+def _matter(home: Derivation, matter: Matter, parameters: Sequence[Scalar]) -> RigidInertia:
     def scalar(x: Number) -> Scalar:
-        return given[x] if isinstance(x, int) else home.constant(x)
+        return parameters[x] if isinstance(x, int) else home.constant(x)
 
-    m, center = scalar(one.mass), Vector(scalar(x) for x in one.centre)
-    moments, h = [scalar(x) for x in one.inertia], center * m
+    m, center = scalar(matter.mass), Vector(scalar(x) for x in matter.centre)
+    moments, h = [scalar(x) for x in matter.inertia], center * m
     S = second_moments(home, moments)
-    if one.central:
+    if matter.central:
         S = S + Symmetric(
             *(h[i] * center[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
         )
-    turn = Rotation([] if one.rotation == k.IDENTITY else [_rows(home, one.rotation)])
+    rotation = Rotation([] if matter.rotation == k.IDENTITY else [_rows(home, matter.rotation)])
     about_z = (
-        moments[5] if not one.central else S.xx + S.yy
-    )  # else the difference of what was added
+        moments[5] if not matter.central else S.xx + S.yy
+    )  # S.xx + S.yy would cancel what was just added
     return RigidInertia(m, h, S, about_z).to_parent(
-        turn, Vector(home.constant(x) for x in one.shift)
+        rotation, Vector(home.constant(x) for x in matter.shift)
     )
 
 
@@ -158,76 +171,87 @@ def _rows(home: Derivation, m: Mat3) -> tuple[Vector, Vector, Vector]:
     return x, y, z
 
 
-def _kept(motion: str, own: RigidInertia) -> RigidInertia:
-    """What a joint feels of its own link: without the null space of its motion (`symgen.derivation.model.regroup`)."""
-    zero = own.m * 0
-    if motion == "ball":
-        return RigidInertia(zero, own.h, own.S, own.about_z)
-    if motion == "turn":
-        S = own.S
+def _effective_inertia(joint_class: str, inertia: RigidInertia) -> RigidInertia:
+    """Return the inertia without the null space of the joint's motion
+    (`symgen.derivation.model.regroup`).
+    """
+    zero = inertia.m * 0
+    if joint_class == "ball":
+        return RigidInertia(zero, inertia.h, inertia.S, inertia.about_z)
+    if joint_class == "turn":
+        S = inertia.S
         return RigidInertia(
             zero,
-            Vector((own.h[0], own.h[1], zero)),
+            Vector((inertia.h[0], inertia.h[1], zero)),
             Symmetric(S.xx, S.xy, S.xz, S.yy, S.yz, zero),
-            own.about_z,
+            inertia.about_z,
         )
-    if motion == "slide":
-        return RigidInertia(own.m, own.h, Symmetric(*(zero,) * 6), zero)
-    return own
+    if joint_class == "slide":
+        return RigidInertia(inertia.m, inertia.h, Symmetric(*(zero,) * 6), zero)
+    return inertia
 
 
 def _split(
-    home: Derivation, model: Model, i: int, own: RigidInertia
+    home: Derivation, model: Model, i: int, inertia: RigidInertia
 ) -> tuple[RigidInertia, RigidInertia]:
-    """(what joint i feels of its link, the rest as its parent has it)."""
-    link, motion, zero = model.links[i], feels(model.links[i].kind), own.m * 0
-    nothing = Vector((zero, zero, zero))
-    if motion == "slide":
-        turn = Rotation([] if link.rotation == k.IDENTITY else [_rows(home, link.rotation)])
-        return _kept(motion, own), RigidInertia.of(zero, nothing, turn.symmetric_to_parent(own.S))
-    at = Vector(home.constant(x) for x in link.shift)
-    if motion == "ball":
-        h, second = at * own.m, nothing
-        axis = nothing
+    """Return the inertia that has an effect on joint i, and the rest in the frame of its parent."""
+    link, joint_class, zero = model.links[i], motion_class(model.links[i].kind), inertia.m * 0
+    zeros = Vector((zero, zero, zero))
+    if joint_class == "slide":
+        rotation = Rotation([] if link.rotation == k.IDENTITY else [_rows(home, link.rotation)])
+        return _effective_inertia(joint_class, inertia), RigidInertia.of(
+            zero, zeros, rotation.symmetric_to_parent(inertia.S)
+        )
+    shift = Vector(home.constant(x) for x in link.shift)
+    if joint_class == "ball":
+        h, second = shift * inertia.m, zeros
+        axis = zeros
     else:
         axis = Vector(home.constant(x) for x in k.transpose(link.rotation)[2])
-        h, second = at * own.m + axis * own.h[2], at * own.h[2] + axis * own.S.zz
+        h, second = (
+            shift * inertia.m + axis * inertia.h[2],
+            shift * inertia.h[2] + axis * inertia.S.zz,
+        )
     S = Symmetric(
         *(
-            h[r] * at[c] + second[r] * axis[c]
+            h[r] * shift[c] + second[r] * axis[c]
             for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         )
     )
-    return _kept(motion, own), RigidInertia.of(own.m, h, S)
+    return _effective_inertia(joint_class, inertia), RigidInertia.of(inertia.m, h, S)
 
 
-def borne_alone(kind: str, own: RigidInertia) -> Scalar | None:
-    """HᵀMH of a link by itself, about or along the z axis of its frame (kg m² or kg); None of a joint that does more."""
-    return {"turn": own.about_z, "slide": own.m}.get(feels(kind))
+def single_pivot(kind: str, inertia: RigidInertia) -> Scalar | None:
+    """Return HᵀMH of a single link, about or along the z axis of its frame (kg m² or kg); None for
+    joints of other motions.
+    """
+    return {"turn": inertia.about_z, "slide": inertia.m}.get(motion_class(kind))
 
 
 class Recorder:
-    """Numbers the rows that come at run time, each once: they become the array."""
+    """Assign array positions to the rows of run-time numbers, each row once."""
 
     def __init__(self) -> None:
         self.rows: list[Scalar] = []
-        self._place: dict[int, int] = {}
+        self._index: dict[int, int] = {}
 
     def entry(self, x: Scalar) -> Entry:
-        """Where a number is found."""
+        """Return the constant or the array position of a number."""
         if x.is_constant:
             return Entry(x.value)
-        if x.row not in self._place:
-            self._place[x.row] = len(self.rows)
+        if x.row not in self._index:
+            self._index[x.row] = len(self.rows)
             self.rows.append(x if x.sign > 0 else -x)
-        return Entry(place=self._place[x.row], sign=x.sign)
+        return Entry(index=self._index[x.row], sign=x.sign)
 
-    def ten(self, one: RigidInertia) -> Ten:
-        """Of a link."""
-        return tuple(self.entry(x) for x in (one.m, *one.h, *one.S.entries, one.about_z))
+    def ten(self, inertia: RigidInertia) -> Ten:
+        """Return the entries of a link."""
+        return tuple(
+            self.entry(x) for x in (inertia.m, *inertia.h, *inertia.S.entries, inertia.about_z)
+        )
 
 
 def inertia(home: Derivation, ten: Ten, array: Sequence[Scalar]) -> RigidInertia:
-    """Of a link, read from the array."""
+    """Return the inertia of a link, read from the array."""
     m, hx, hy, hz, *S, about_z = (entry.scalar(home, array) for entry in ten)
     return RigidInertia(m, Vector((hx, hy, hz)), Symmetric(*S), about_z)

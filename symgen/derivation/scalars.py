@@ -1,9 +1,11 @@
-"""From closed forms to rows: `Scalar` carries SymPy's local results along the mechanism and names what it meets.
+"""From closed forms to rows: `Scalar` applies SymPy's local results along the mechanism and records
+named rows.
 
-A Scalar is an atom: a constant, or a signed row. Each operation on two atoms records exactly that operation, so no
-rewriting system ever decides what is computed. Only what is decided by structure happens here: constants meet
-constants, 0 and 1 vanish, and signs travel with the atom until an addition or a result takes them up. `lower` turns
-a SymPy expression that is local to one joint into Scalars; `Derivation.freeze` is the one exit to the IR.
+A Scalar is an atom: a constant, or a signed row. Each operation on two atoms records exactly that
+operation, so no rewriting system decides what is computed. Only structural decisions are made here:
+constants are combined with constants, 0 and 1 vanish, and signs stay with the atom until an
+addition or a result applies them. `lower` converts a SymPy expression that is local to one joint
+into Scalars; `Derivation.freeze` is the one exit to the IR.
 """
 
 from __future__ import annotations
@@ -26,25 +28,37 @@ _new = tuple.__new__  # rows are made by the ten thousand
 
 
 class TooManyRows(SymgenError):
-    """A derivation outgrew the row budget it was given."""
+    """A derivation exceeded its row budget."""
 
 
 class DivisionByZero(ProgramError):
-    """A derivation divides by what is zero in every state: the mass matrix is singular."""
+    """A derivation divides by a quantity that is zero in every state: the mass matrix is singular."""
 
 
 class Scalar:
     """An atom of a derivation: a constant `value` (row < 0), or `sign` times row number `row`.
 
-    `whole` is the value of a constant that is exactly 0, 1 or -1, which most decisions hang on; None otherwise.
+    `unit_value` is the value of a constant that is exactly 0, 1 or -1, which decides most
+    simplifications; else None.
     """
 
-    __slots__ = ("home", "row", "sign", "value", "whole")
+    __slots__ = ("home", "row", "sign", "unit_value", "value")
 
     def __init__(
-        self, home: Derivation, row: int, sign: int, value: Any = None, whole: int | None = None
+        self,
+        home: Derivation,
+        row: int,
+        sign: int,
+        value: Any = None,
+        unit_value: int | None = None,
     ) -> None:
-        self.home, self.row, self.sign, self.value, self.whole = home, row, sign, value, whole
+        self.home, self.row, self.sign, self.value, self.unit_value = (
+            home,
+            row,
+            sign,
+            value,
+            unit_value,
+        )
 
     def __mul__(self, other: Scalar | int) -> Scalar:
         return self.home.multiply(self, other if type(other) is Scalar else self.home.atom(other))
@@ -61,7 +75,7 @@ class Scalar:
     def __neg__(self) -> Scalar:
         if self.row < 0:
             return Scalar(
-                self.home, -1, 1, -self.value, None if self.whole is None else -self.whole
+                self.home, -1, 1, -self.value, None if self.unit_value is None else -self.unit_value
             )
         return Scalar(self.home, self.row, -self.sign)
 
@@ -74,11 +88,11 @@ class Scalar:
 
     @property
     def is_zero(self) -> bool:
-        return self.whole == 0
+        return self.unit_value == 0
 
     def equals(self, number: int) -> bool:
-        """True when this is exactly that constant: 0, 1 or -1."""
-        return self.whole == number
+        """True if this is exactly that constant: 0, 1 or -1."""
+        return self.unit_value == number
 
 
 class Derivation:
@@ -97,7 +111,7 @@ class Derivation:
         self._numbers: dict[tuple[int, int], Scalar] = {}
         self._once: dict[tuple[str, int], Scalar] = {}
         self._spare: dict[int, None] = {}
-        """The rows that compute a second time what another does."""
+        """The rows that compute a value that another row computes too."""
         self._ones = 0
         self.ports = list(inputs)
         self.zero, self.one = self.constant(0), self.constant(1)
@@ -124,20 +138,20 @@ class Derivation:
         return Scalar(self, row, 1)
 
     def step(self, text: str) -> None:
-        """Start a comment line: the equations recorded from here on stand under it."""
+        """Start a comment line: the following equations are listed under it."""
         self.steps.append(text)
 
     def constant(self, value: Any) -> Scalar:
-        """A constant atom from an int, Fraction, fmpq or arb."""
-        if not isinstance(value, KNOWN):  # as most are
+        """Return a constant atom for an int, Fraction, fmpq or arb."""
+        if not isinstance(value, KNOWN):
             if not isinstance(value, int | Fraction):
                 raise ProgramError(f"{value!r} is no constant")
             value = k.rational(value)
-        value = k.settle(value)
-        return Scalar(self, -1, 1, value, k.whole(value))
+        value = k.normalize(value)
+        return Scalar(self, -1, 1, value, k.unit_value(value))
 
     def number(self, numerator: int, denominator: int) -> Scalar:
-        """A rational constant atom."""
+        """Return a rational constant atom."""
         key = numerator, denominator
         if key not in self._numbers:
             self._numbers[key] = self.constant(Fraction(numerator, denominator))
@@ -147,17 +161,17 @@ class Derivation:
         return value if isinstance(value, Scalar) else self.constant(value)
 
     def _operand(self, a: Scalar) -> int:
-        """The row of |a| for a constant, of the unsigned atom otherwise."""
+        """Return the row of |a| for a constant, else that of the unsigned atom."""
         if a.row >= 0:
             return a.row
-        key = k.told_by(a.value)
+        key = k.identity_key(a.value)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = self._constant_row(k.fraction_told_by(key, a.value))
+            row = self._rows[key] = self._constant_row(k.cached_fraction(key, a.value))
         return row
 
     def _constant_row(self, fraction: Fraction) -> int:
-        key = fraction.numerator, fraction.denominator  # told apart sooner than a Fraction
+        key = fraction.numerator, fraction.denominator  # hashes faster than a Fraction
         row = self._constants.get(key, -1)
         if row < 0:
             row = self._constants[key] = self._record("const")
@@ -167,10 +181,10 @@ class Derivation:
     def multiply(self, a: Scalar, b: Scalar) -> Scalar:
         if a.row >= 0 and b.row >= 0:
             return Scalar(self, self._record("mul", a.row, b.row), a.sign * b.sign)
-        if (one := a.whole) is not None:
-            return self.zero if one == 0 else b if one == 1 else -b
-        if (one := b.whole) is not None:
-            return self.zero if one == 0 else a if one == 1 else -a
+        if (unit := a.unit_value) is not None:
+            return self.zero if unit == 0 else b if unit == 1 else -b
+        if (unit := b.unit_value) is not None:
+            return self.zero if unit == 0 else a if unit == 1 else -a
         if a.row < 0 and b.row < 0:
             return self.constant(a.value * b.value)
         a, b = self._positive(a), self._positive(b)
@@ -181,15 +195,15 @@ class Derivation:
         )
 
     def _positive(self, a: Scalar) -> Scalar:
-        """A constant with its sign taken out, so that c·x and −c·x are one row."""
+        """Return a constant with its sign separated, so that c·x and −c·x are one row."""
         if a.row < 0 and a.value < 0:
-            return Scalar(self, -1, -1, -a.value, None if a.whole is None else -a.whole)
+            return Scalar(self, -1, -1, -a.value, None if a.unit_value is None else -a.unit_value)
         return a
 
     def sum(self, a: Scalar, b: Scalar) -> Scalar:
-        if a.whole == 0:
+        if a.unit_value == 0:
             return b
-        if b.whole == 0:
+        if b.unit_value == 0:
             return a
         if a.row < 0 or b.row < 0:
             if a.row < 0 and b.row < 0:
@@ -204,12 +218,12 @@ class Derivation:
         return Scalar(self, self._record("sub", self._operand(a), self._operand(b)), 1)
 
     def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-        """Σ a_i b_i, first to last."""
+        """Return Σ a_i b_i, summed from first to last."""
         total = self.zero
         for x, y in zip(a, b, strict=True):
-            if x.whole != 0 and y.whole != 0:
+            if x.unit_value != 0 and y.unit_value != 0:
                 term = self.multiply(x, y)
-                total = term if total.whole == 0 else self.sum(total, term)
+                total = term if total.unit_value == 0 else self.sum(total, term)
         return total
 
     def divide(self, a: Scalar, b: Scalar) -> Scalar:
@@ -238,7 +252,7 @@ class Derivation:
         return self._function("cos", a)
 
     def log(self, a: Scalar) -> Scalar:
-        """ln a; of a constant it is a constant."""
+        """Return ln a; a constant for a constant."""
         if a.row < 0:
             return self.constant(k.logarithm(a.value))
         return self._function(
@@ -246,7 +260,7 @@ class Derivation:
         )
 
     def sqrt(self, a: Scalar) -> Scalar:
-        """√a; of a constant it is a constant."""
+        """Return √a; a constant for a constant."""
         if a.row < 0:
             return self.constant(k.square_root(a.value))
         return self._function(
@@ -254,7 +268,7 @@ class Derivation:
         )
 
     def atan2(self, y: Scalar, x: Scalar) -> Scalar:
-        """The angle from the x axis to (x, y), from -pi to pi."""
+        """Return the angle from the x axis to (x, y), from -pi to pi."""
         if y.row < 0 or x.row < 0:
             raise ProgramError("atan2 of a constant belongs to the model, not to the derivation")
         return Scalar(
@@ -266,27 +280,37 @@ class Derivation:
         )
 
     def by_series(self, op: str, *operands: Scalar) -> Scalar:
-        """Apply one of the functions of a turn that `symgen.pipeline.differentiation.series` takes apart."""
+        """Apply one of the functions of a rotation angle that
+        `symgen.pipeline.differentiation.series` expands.
+        """
         rows = [a.row if a.sign > 0 else self._record("neg", a.row) for a in operands]
         return Scalar(self, self._record(op, *rows), 1)
 
-    def either(self, one: Scalar, other: Scalar) -> Scalar:
-        """One of two atoms of equal value: a constant, else what `symgen.ir.passes.merge_equal` takes as fewer operations."""
-        if one.row < 0 or other.row < 0:
-            return one if one.row < 0 else other
-        if other.row != one.row:
-            self._spare[other.row] = None
-        return one
+    def either(self, first: Scalar, second: Scalar) -> Scalar:
+        """Return one of two atoms of equal value: a constant if there is one.
 
-    def some_one(self) -> Scalar:
-        """1, which the passes do not know (`symgen.ir.program.ONES`), each time another one."""
+        If both are rows, `symgen.ir.passes.merge_equal` later chooses the one that needs fewer
+        operations.
+        """
+        if first.row < 0 or second.row < 0:
+            return first if first.row < 0 else second
+        if second.row != first.row:
+            self._spare[second.row] = None
+        return first
+
+    def opaque_one(self) -> Scalar:
+        """Return 1 as an input that the passes cannot simplify (`symgen.ir.program.ONES`); each
+        call returns another row.
+        """
         self._ones += 1
         return self._input(len(self.ports), self._ones - 1)
 
     # -- naming ---------------------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
-        """Give the row behind `a` the derivation's name; a signed copy of another row keeps that row's name."""
+        """Name the row of `a`; the first name of a row is kept, and a negated row gets the prefix
+        neg_.
+        """
         if a.row >= 0 and a.row not in self.names and self.rows[a.row][0] not in ("input", "const"):
             full = name if a.sign > 0 else f"neg_{name}"
             if full not in self._taken:
@@ -304,10 +328,12 @@ class Derivation:
         shapes: Mapping[str, tuple[int, ...]],
         spare: bool = False,
     ) -> Program:
-        """The Program of these results: the one exit from the derivation; signs of results become neg rows.
+        """Return the Program of these results: the one exit from the derivation. Signs of results
+        become neg rows.
 
-        With `spare` the rows that `either` was told of are one result more, `symgen.ir.program.SPARE`. What `some_one` gave is one
-        argument more, `symgen.ir.program.ONES`.
+        With `spare` the alternatives recorded by `either` are one more result,
+        `symgen.ir.program.SPARE`. The inputs of `opaque_one` are one more argument,
+        `symgen.ir.program.ONES`.
         """
         negated: dict[int, int] = {}
         outputs = []
@@ -341,9 +367,10 @@ class Derivation:
 
 
 def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
-    """A SymPy expression as recorded operations; `bindings` says what its atoms and its sines and cosines are.
+    """Record a SymPy expression as operations; `bindings` gives the Scalars of its atoms and of its
+    sines and cosines.
 
-    Raises ProgramError for anything outside the closed operation set.
+    Raises ProgramError for an operation outside the closed set.
     """
     if (bound := bindings.get(expression)) is not None:
         return bound
@@ -369,7 +396,7 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
 
 
 def _lower_power(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
-    """x to an integer or to ±½: products, a root, and 1 divided by them."""
+    """Record an integer power or ±½: products, a root, and a division."""
     exponent = expression.exp
     if not exponent.is_Integer and abs(exponent) != sp.Rational(1, 2):
         raise _not_lowered(expression)

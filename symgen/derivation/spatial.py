@@ -1,4 +1,4 @@
-"""The shared vocabulary of the methods: vectors, rotations, twists, wrenches and inertias over Scalars.
+"""Spatial algebra of the methods: vectors, rotations, twists, wrenches and inertias over Scalars.
 
     meaning                        here                RK (1988)        SA             FF (2013)
     ----------------------------   -----------------   --------------   ------------   ----------
@@ -11,10 +11,10 @@
     articulated-body inertia       ArticulatedInertia  P(k)             M̂_i            –
 
 Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the origin of the
-link's frame in its axes; a wrench is (moment, force) likewise. Names of methods here say where a vector is taken:
-`to_parent` from a link's axes to its parent's, `to_child` back. Sweeps along the links are named as RK name them: outward
-from the base to the tips, inward from the tips to the base. Rotations are products of elementary turns, applied
-one after the other, which is the cheapest way: 4 multiplications and 2 additions a turn and vector.
+link's frame in its axes, a wrench is (moment, force) there. `to_parent` transforms from a link's axes to its
+parent's, `to_child` back. Sweeps are named as RK name them: outward
+from the base to the tips, inward from the tips to the base. Rotations are products of elementary rotations, applied
+one after the other, which is cheapest: 4 multiplications and 2 additions per elementary rotation and vector.
 """
 
 from __future__ import annotations
@@ -61,24 +61,25 @@ class Vector(tuple[Scalar, ...]):
 
 
 class SplitShift(Vector):
-    """A shift that is cheaper in two: `inner` in the axes of the link, before it is turned, `outer` in those of the parent.
+    """A shift in two parts: `inner` in the axes of the link, before its rotation, `outer` in those
+    of the parent.
 
-    As a Vector it is the whole, outer + R inner. Behind a general twist the whole has three components where a length
-    along each of the two axes would do.
+    As a Vector it is the total, outer + R inner. For a link with a twisted axis the total has three
+    components, whereas two lengths along two axes are cheaper.
     """
 
     inner: Vector
     outer: Vector
 
-    def __new__(cls, whole: Iterable[Scalar], inner: Vector, outer: Vector) -> SplitShift:
-        made = super().__new__(cls, whole)
-        assert isinstance(made, SplitShift)
-        made.inner, made.outer = inner, outer
-        return made
+    def __new__(cls, total: Iterable[Scalar], inner: Vector, outer: Vector) -> SplitShift:
+        vector = super().__new__(cls, total)
+        assert isinstance(vector, SplitShift)
+        vector.inner, vector.outer = inner, outer
+        return vector
 
 
 Matrix = tuple[Vector, Vector, Vector]
-"""3x3 as rows."""
+"""A 3x3 matrix by rows."""
 
 
 def transposed(m: Matrix) -> Matrix:
@@ -94,14 +95,14 @@ def plus(a: Matrix, b: Matrix) -> Matrix:
 
 
 def cross_rows(v: Vector, m: Matrix) -> Matrix:
-    """ṽ m: the cross product with each column."""
+    """Return ṽ m: the cross product of v with each column."""
     a, b, c = m
     return (c * v[1] - b * v[2], a * v[2] - c * v[0], b * v[0] - a * v[1])
 
 
 @dataclass(frozen=True)
 class Symmetric:
-    """A symmetric 3x3."""
+    """A symmetric 3x3 matrix."""
 
     xx: Scalar
     xy: Scalar
@@ -124,7 +125,7 @@ class Symmetric:
 
     @staticmethod
     def of(m: Matrix) -> Symmetric:
-        """From the upper triangle of a matrix known to be symmetric."""
+        """Build it from the upper triangle of a matrix that is known to be symmetric."""
         return Symmetric(m[0][0], m[0][1], m[0][2], m[1][1], m[1][2], m[2][2])
 
     def __add__(self, other: Symmetric) -> Symmetric:
@@ -138,7 +139,7 @@ class Symmetric:
 
 
 def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
-    """a bᵀ + b aᵀ; b is doubled first on the diagonal, which costs nothing where it is constant."""
+    """Return a bᵀ + b aᵀ; on the diagonal b is doubled first, which is free if it is constant."""
     return Symmetric(
         a[0] * (b[0] + b[0]),
         a[0] * b[1] + a[1] * b[0],
@@ -150,64 +151,64 @@ def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
 
 
 class Rotation:
-    """x_outer = F1 F2 … x: a product of 3x3 factors, most of them elementary turns."""
+    """A product of 3x3 factors, most of them elementary rotations: x_outer = F1 F2 … x."""
 
     def __init__(self, factors: Sequence[Matrix]) -> None:
         self.factors = [f for f in factors if not _is_identity(f)]
 
     @property
     def keeps_z(self) -> bool:
-        """Whether z stays on its line."""
+        """True if the rotation maps the z axis to itself or its opposite."""
         return all(factor[2][2].equals(1) or factor[2][2].equals(-1) for factor in self.factors)
 
     @property
     def spins(self) -> bool:
-        """Whether z stays on its line, and what is across it turns by an angle that changes."""
+        """True if the rotation keeps the z axis and contains a variable angle."""
         return self.keeps_z and not all(
             x.is_constant for factor in self.factors for row in factor for x in row
         )
 
     @property
     def along_z(self) -> int:
-        """1, or -1 where z is turned around, of one that keeps z."""
+        """1, or -1 if z is reversed, for a rotation that keeps the z axis."""
         return prod(-1 if factor[2][2].equals(-1) else 1 for factor in self.factors)
 
     def transposed(self) -> Rotation:
-        """The same turn backwards."""
+        """Return the inverse rotation."""
         return Rotation([transposed(factor) for factor in reversed(self.factors)])
 
     def to_parent(self, v: Vector) -> Vector:
-        """To the axes of the parent."""
+        """Return a vector in the axes of the parent."""
         for factor in reversed(self.factors):
             v = times(factor, v)
         return v
 
     def to_child(self, v: Vector) -> Vector:
-        """To the axes of the link."""
+        """Return a vector in the axes of the link."""
         for factor in self.factors:
             v = times(transposed(factor), v)
         return v
 
     def symmetric_to_parent(self, s: Symmetric) -> Symmetric:
-        """R S Rᵀ."""
+        """Return R S Rᵀ of a symmetric matrix."""
         return Symmetric.of(self.matrix_to_parent(s.rows, symmetric=True))
 
     def matrix_to_parent(self, m: Matrix, symmetric: bool = False) -> Matrix:
-        """R m Rᵀ for any 3x3."""
+        """Return R m Rᵀ of any 3x3 matrix."""
         for factor in reversed(self.factors):
-            m = _turned(factor, m, symmetric)
+            m = _rotate_matrix(factor, m, symmetric)
         return m
 
-    def matrix(self, one: Scalar, zero: Scalar) -> Matrix:
-        """The rotation itself."""
+    def matrix(self, unit: Scalar, zero: Scalar) -> Matrix:
+        """Return the rotation as one matrix."""
         columns = [
-            self.to_parent(Vector(one if i == j else zero for i in range(3))) for j in range(3)
+            self.to_parent(Vector(unit if i == j else zero for i in range(3))) for j in range(3)
         ]
         return transposed((columns[0], columns[1], columns[2]))
 
 
-STILL = Rotation([])
-"""No turn."""
+NO_ROTATION = Rotation([])
+"""The identity."""
 
 
 def _is_identity(m: Matrix) -> bool:
@@ -215,7 +216,7 @@ def _is_identity(m: Matrix) -> bool:
 
 
 def _axis_of(m: Matrix) -> int | None:
-    """The coordinate axis that an elementary turn leaves alone, None for any other matrix."""
+    """Return the coordinate axis of an elementary rotation, None for any other matrix."""
     for axis in range(3):
         i, j = (axis + 1) % 3, (axis + 2) % 3
         if m[axis][axis].equals(1) and all(
@@ -225,10 +226,13 @@ def _axis_of(m: Matrix) -> int | None:
     return None
 
 
-def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
-    """factor m factorᵀ. In the plane of an elementary turn (c, s), with u = s(a − d) + c(b + e) for the block
-    [[a, b], [e, d]], the result is [[a − su, cu − e], [cu − b, d + su]]: 4 multiplications, not 8 (trace and skew
-    part do not turn)."""
+def _rotate_matrix(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
+    """Return factor m factorᵀ.
+
+    For an elementary rotation (c, s) and the block [[a, b], [e, d]] of m in its plane, let u = s(a
+    − d) + c(b + e). The result is [[a − su, cu − e], [cu − b, d + su]]: 4 multiplications instead
+    of 8, since trace and skew part are invariant.
+    """
     axis = _axis_of(factor)
     if axis is None or (
         factor[(axis + 1) % 3][(axis + 1) % 3].is_constant
@@ -254,7 +258,9 @@ def _turned(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
 
 @dataclass(frozen=True)
 class RigidInertia:
-    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin; `about_z` is I_zz."""
+    """Mass m, first moment h = ∫ρ r, second moment S = ∫ρ r rᵀ (Σ), about the frame's origin;
+    `about_z` is I_zz.
+    """
 
     m: Scalar
     h: Vector
@@ -271,44 +277,48 @@ class RigidInertia:
         )
 
     def moments(self) -> Symmetric:
-        """I = tr(Σ)1 − Σ.
+        """Return I = tr(Σ)1 − Σ.
 
-        What turns about z does not change I_zz. So behind parallel axes, where Σ_zz often stays constant, I_zz is moved by
-        itself, and the rest of Σ need not be known.
+        A rotation about z does not change I_zz. Along parallel axes, where Σ_zz often stays
+        constant, I_zz is therefore transformed by itself, and the rest of Σ may not be needed.
         """
         S = self.S
-        one, other = S.xx + S.yy, self.about_z
-        zz = S.xx.home.either(*(other, one) if S.zz.is_constant else (one, other))
+        sum_of_squares, tracked = S.xx + S.yy, self.about_z
+        zz = S.xx.home.either(
+            *(tracked, sum_of_squares) if S.zz.is_constant else (sum_of_squares, tracked)
+        )
         return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
 
     def momentum(self, w: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """(n, f) = inertia · twist (w, v)."""
+        """Return (n, f) = inertia · twist (w, v)."""
         return self.moments().apply(w) + self.h.cross(v), v * self.m + w.cross(self.h)
 
     def to_parent(self, rotation: Rotation, shift: Vector) -> RigidInertia:
-        """The same matter in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h (SA 15c)."""
+        """Return the inertia in the parent's frame: Σ' = RΣRᵀ + h'ℓᵀ + ℓh'ᵀ + m ℓℓᵀ with h' = R h
+        (SA 15c).
+        """
         if isinstance(shift, SplitShift):
-            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
+            return self.to_parent(NO_ROTATION, shift.inner).to_parent(rotation, shift.outer)
         h, S = rotation.to_parent(self.h), rotation.symmetric_to_parent(self.S)
         about_z = self.about_z if rotation.keeps_z else S.xx + S.yy
-        both, along = symmetric_outer(h, shift), h[0] * shift[0] + h[1] * shift[1]
+        mixed, product = symmetric_outer(h, shift), h[0] * shift[0] + h[1] * shift[1]
         if rotation.spins:
             arm = rotation.to_child(shift)
-            along = along.home.either(along, self.h[0] * arm[0] + self.h[1] * arm[1])
+            product = product.home.either(product, self.h[0] * arm[0] + self.h[1] * arm[1])
         S, about_z = (
-            S + both,
-            along.home.either(about_z + (both.xx + both.yy), about_z + along + along),
+            S + mixed,
+            product.home.either(about_z + (mixed.xx + mixed.yy), about_z + product + product),
         )
         if self.m.is_zero:
             return RigidInertia(self.m, h, S, about_z)
-        carried = shift * self.m
+        moment = shift * self.m
         outer = Symmetric(
-            *(carried[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+            *(moment[i] * shift[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
         )
-        return RigidInertia(self.m, h + carried, S + outer, about_z + (outer.xx + outer.yy))
+        return RigidInertia(self.m, h + moment, S + outer, about_z + (outer.xx + outer.yy))
 
     def articulated(self) -> ArticulatedInertia:
-        """As a 6x6 (RK 2.15): [[I, h̃], [−h̃, m 1]]."""
+        """Return the inertia as a 6x6 matrix (RK 2.15): [[I, h̃], [−h̃, m 1]]."""
         zero = self.m * 0
         h = self.h
         skew = (
@@ -323,7 +333,7 @@ class RigidInertia:
 
 @dataclass(frozen=True)
 class ArticulatedInertia:
-    """A symmetric 6x6: moment = A ẇ + B v̇, force = Bᵀ ẇ + C v̇."""
+    """A symmetric 6x6 inertia: moment = A ẇ + B v̇, force = Bᵀ ẇ + C v̇."""
 
     A: Symmetric
     B: Matrix
@@ -342,9 +352,9 @@ class ArticulatedInertia:
         return self.A.apply(w) + times(self.B, v), times(transposed(self.B), w) + self.C.apply(v)
 
     def to_parent(self, rotation: Rotation, shift: Vector) -> ArticulatedInertia:
-        """φ P φᵀ (RK 4.5) after turning into the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
+        """Return φ P φᵀ (RK 4.5) in the parent's axes: B' = B + ℓ̃C, A' = A + ℓ̃Bᵀ + B'ℓ̃ᵀ."""
         if isinstance(shift, SplitShift):
-            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
+            return self.to_parent(NO_ROTATION, shift.inner).to_parent(rotation, shift.outer)
         A, B, C = (
             rotation.symmetric_to_parent(self.A),
             rotation.matrix_to_parent(self.B),
@@ -358,7 +368,9 @@ class ArticulatedInertia:
 
 @dataclass(frozen=True)
 class Mobility:
-    """A symmetric 6x6 that takes a wrench to a twist (Ω): ω = A n + B f, v = Bᵀ n + C f, as J M⁻¹ Jᵀ does."""
+    """A symmetric 6x6 that maps a wrench to a twist (Ω): ω = A n + B f, v = Bᵀ n + C f, as J M⁻¹ Jᵀ
+    does.
+    """
 
     A: Symmetric
     B: Matrix
@@ -371,11 +383,13 @@ class Mobility:
         return self.C.rows[i - 3][j - 3] if i >= 3 else self.B[i][j - 3]
 
     def apply(self, n: Vector, f: Vector) -> tuple[Vector, Vector]:
-        """The twist (w, v) that a wrench (n, f) gives."""
+        """Return the twist (w, v) of a wrench (n, f)."""
         return self.A.apply(n) + times(self.B, f), times(transposed(self.B), n) + self.C.apply(f)
 
     def shifted(self, shift: Vector) -> Mobility:
-        """φᵀ Ω φ: taken at the point `shift`, B' = B + A ℓ̃, C' = C − ℓ̃ B + B'ᵀ ℓ̃ (φ as in RK 2.16)."""
+        """Return φᵀ Ω φ at the point `shift`: B' = B + A ℓ̃, C' = C − ℓ̃ B + B'ᵀ ℓ̃ (φ as in RK
+        2.16).
+        """
         B = transposed(self.B)
         after = plus(B, cross_rows(-shift, self.A.rows))
         left = cross_rows(-shift, transposed(B))
@@ -384,8 +398,8 @@ class Mobility:
             self.A, transposed(after), self.C + Symmetric.of(left) + Symmetric.of(right)
         )
 
-    def turned(self, rotation: Rotation) -> Mobility:
-        """In the outer axes of the rotation."""
+    def rotated(self, rotation: Rotation) -> Mobility:
+        """Return Ω in the outer axes of the rotation."""
         return Mobility(
             rotation.symmetric_to_parent(self.A),
             rotation.matrix_to_parent(self.B),
@@ -393,28 +407,28 @@ class Mobility:
         )
 
     def to_child(self, rotation: Rotation, shift: Vector) -> Mobility:
-        """φᵀ(k+1,k) Ω φ(k+1,k), turned into the link's axes."""
-        return self.shifted(shift).turned(rotation.transposed())
+        """Return φᵀ(k+1,k) Ω φ(k+1,k) in the link's axes."""
+        return self.shifted(shift).rotated(rotation.transposed())
 
 
 def wrench_to_parent(
     rotation: Rotation, shift: Vector, n: Vector, f: Vector
 ) -> tuple[Vector, Vector]:
-    """φ(k+1,k) · (n, f): turned into the parent's axes, moment taken about the parent's origin."""
+    """Return φ(k+1,k) · (n, f): in the parent's axes, with the moment about the parent's origin."""
     if isinstance(shift, SplitShift):
         return wrench_to_parent(rotation, shift.outer, n + shift.inner.cross(f), f)
-    turned = rotation.to_parent(f)
-    moment = rotation.to_parent(n) + shift.cross(turned)
-    if rotation.spins:  # the moment about z is the same in the axes of the link
+    force = rotation.to_parent(f)
+    moment = rotation.to_parent(n) + shift.cross(force)
+    if rotation.spins:  # the moment about z is equal in the axes of the link
         about_z = (n[2] + rotation.to_child(shift).cross(f)[2]) * rotation.along_z
         moment = Vector((moment[0], moment[1], about_z.home.either(moment[2], about_z)))
-    return moment, turned
+    return moment, force
 
 
 def twist_to_child(
     rotation: Rotation, shift: Vector, w: Vector, v: Vector
 ) -> tuple[Vector, Vector]:
-    """φᵀ(k+1,k) · (w, v): taken at the link's origin, turned into the link's axes."""
+    """Return φᵀ(k+1,k) · (w, v): at the link's origin, in the link's axes."""
     if isinstance(shift, SplitShift):
         w, v = twist_to_child(rotation, shift.outer, w, v)
         return w, v + w.cross(shift.inner)

@@ -1,7 +1,9 @@
-"""`Tabled`: a linkage whose links are alike, each with its constants in a row of a table; methods run on it as they are.
+"""`Tabled`: a linkage whose link constants come from a table row per link; methods run on it
+unchanged.
 
-What all links of a class have in common, such as a zero or a right angle, is a constant of the derivation, as ever. All else is a
-column. Where a frame stands in its parent's is Rz(γ) Rx(α) Rz(β + q), with a shift in two where that is shorter.
+A number that all links of a class share, such as a zero or a right angle, is a constant of the
+derivation. Every other number is a table column. The transform to the parent is Rz(γ) Rx(α) Rz(β +
+q), with a shift in two parts if that is shorter.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from symgen.mechanism.drives import NUMBERS
 from symgen.support.errors import MethodRefusal
 
 PREPARED = "prepared"
-"""The argument that the rows of all links stand in, one after the other, and OF_BASE behind them."""
+"""The argument with the table rows of all links, one after the other, followed by OF_BASE."""
 OF_BASE = {"gravity": 3, "axes": 9, "push": 3, "place": 3, "pull": 3, "nothing": 1}
-"""What there is to know of the base, and how many numbers each is: gravity in the axes that a root's pose is told in, how these
-stand in those of the base, row by row, what the base accelerates by where it is a link itself; where they stand, gravity in the
-axes of the base, and zero, of which no derivation knows.
+"""Numbers of the base, with their sizes: gravity in the axes of the root's base frame; these axes in base axes, row by row; the
+acceleration of the base if it is recorded as a link; the position of the base frame; gravity in base axes; and a zero that
+the derivation treats as variable.
 """
 SHARED = 7
-"""The last of these, which are the same numbers whatever link takes them."""
+"""The number of trailing numbers of OF_BASE that are equal for all links that use them."""
 GEOMETRY = (
     "cos_gamma",
     "sin_gamma",
@@ -50,7 +52,7 @@ GEOMETRY = (
 )
 CENTRE = ("centre_x", "centre_y", "centre_z")
 COMPARED_FIRST = 4
-"""Links whose numbers tell most columns apart, so that few are compared whole."""
+"""Number of links whose values distinguish most columns, so that few columns need a full comparison."""
 TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
@@ -68,34 +70,38 @@ PLACED = (
 
 
 def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
-    """Every number of a link that a method may meet, by name; if `placed`, where the declared frame sits as well."""
+    """Return the named numbers of a link that a method may use; with `placed`, the pose of the
+    declared frame too.
+    """
     gamma, alpha, beta = k.zxz(link.rotation)
     axis = k.transpose(link.rotation)[2] if link.directed else k.ORIGIN
-    along = k.settle(k.dot(axis, link.shift))
-    outer = tuple(k.settle(x) for x in k.sub(link.shift, k.scale(along, axis)))
-    found = {
+    axial = k.normalize(k.dot(axis, link.shift))
+    outer = tuple(k.normalize(x) for x in k.sub(link.shift, k.scale(axial, axis)))
+    numbers = {
         "cos_gamma": gamma[0],
         "sin_gamma": gamma[1],
         "cos_alpha": alpha[0],
         "sin_alpha": alpha[1],
     }
-    turned = joint_form(link.kind).angle is not None and link.directed
-    found |= {"offset": _angle(beta)} if turned else {"cos_beta": beta[0], "sin_beta": beta[1]}
-    found |= dict(zip(("x", "y", "z"), link.shift, strict=True))
-    found |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
-    found |= {"along": along} | inertia_numbers(link)
-    found |= dict(zip(CENTRE, link.center, strict=True))
-    found |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
+    has_angle = joint_form(link.kind).angle is not None and link.directed
+    numbers |= {"offset": _angle(beta)} if has_angle else {"cos_beta": beta[0], "sin_beta": beta[1]}
+    numbers |= dict(zip(("x", "y", "z"), link.shift, strict=True))
+    numbers |= dict(zip(("outer_x", "outer_y", "outer_z"), outer, strict=True))
+    numbers |= {"along": axial} | inertia_numbers(link)
+    numbers |= dict(zip(CENTRE, link.center, strict=True))
+    numbers |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
     if placed:
         axes, origin = link.placement
-        back = k.transpose(axes)
-        turns = [x for turn in k.zxz(back) for x in turn]
-        found |= dict(zip(PLACED, (*turns, *k.scale(-k.ONE, k.apply(back, origin))), strict=True))
-    return found | dict(link.parameters)
+        inverse = k.transpose(axes)
+        angles = [x for turn in k.zxz(inverse) for x in turn]
+        numbers |= dict(
+            zip(PLACED, (*angles, *k.scale(-k.ONE, k.apply(inverse, origin))), strict=True)
+        )
+    return numbers | dict(link.parameters)
 
 
 def inertia_numbers(link: Link) -> dict[str, Constant]:
-    """The inertia of a link, number by number."""
+    """Return the inertia of a link as named numbers."""
     inertia = link.inertia
     return dict(zip(TEN, (inertia.m, *inertia.h, *inertia.S), strict=True))
 
@@ -106,9 +112,10 @@ def _angle(turn: tuple[Constant, Constant]) -> Constant:
 
 @dataclass(frozen=True)
 class Columns:
-    """Of a class of links of one kind of joint: what all have in `common`, and the `column` of all else by name.
+    """Columns of a class of links with one joint type: values in `common`, and the `column` of each
+    other number by name.
 
-    Names of equal columns share one.
+    Names of equal columns share one column.
     """
 
     common: Mapping[str, Constant]
@@ -117,21 +124,21 @@ class Columns:
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Constant]], apart: Collection[str] = ()) -> Columns:
-        """The fewest for these links. What is `apart` has a column of its own, whatever it is."""
+        """Return the fewest columns for these links; each name in `apart` gets a column of its own."""
         common: dict[str, Constant] = {}
         column: dict[str, int] = {}
         shared: dict[tuple[Any, ...], list[str]] = {}
         width = 0
         for name, first in rows[0].items():
-            if name not in apart and all(k.alike(row[name], first) for row in rows):
+            if name not in apart and all(k.same_numbers(row[name], first) for row in rows):
                 common[name] = first
                 continue
-            start = tuple(k.told_by(row[name]) for row in rows[:COMPARED_FIRST])
-            similar = () if name in apart else shared.setdefault(start, [])
+            first_values = tuple(k.identity_key(row[name]) for row in rows[:COMPARED_FIRST])
+            similar = () if name in apart else shared.setdefault(first_values, [])
             equal = (
                 candidate
                 for candidate in similar
-                if all(k.alike(row[name], row[candidate]) for row in rows)
+                if all(k.same_numbers(row[name], row[candidate]) for row in rows)
             )
             same = next(equal, None)
             if same is not None:
@@ -140,28 +147,29 @@ class Columns:
             column[name] = width
             width += 1
             if name not in apart:
-                shared[start].append(name)
+                shared[first_values].append(name)
         return cls(common, column, width)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of each column all its names, joined by " = "."""
-        several: list[list[str]] = [[] for _ in range(self.width)]
-        for name, place in self.column.items():
-            several[place].append(name)
-        return tuple(map(" = ".join, several))
+        """The names of each column, joined by " = "."""
+        names: list[list[str]] = [[] for _ in range(self.width)]
+        for name, index in self.column.items():
+            names[index].append(name)
+        return tuple(map(" = ".join, names))
 
     def row(self, link: Mapping[str, Constant]) -> list[Constant]:
-        """Of one link, in the order of the columns."""
-        found: dict[int, Constant] = {}
-        for name, place in self.column.items():
-            found[place] = link[name]
-        return [found[place] for place in range(self.width)]
+        """Return the table row of one link, in the order of the columns."""
+        values: dict[int, Constant] = {}
+        for name, index in self.column.items():
+            values[index] = link[name]
+        return [values[index] for index in range(self.width)]
 
 
 class Naming(Derivation):
-    """A derivation that remembers everything that a row was called. What has a name is held with its own sign, so that signs do
-    not ride from link to link.
+    """A derivation that remembers all names of each row.
+
+    A named atom is stored with its own sign, so that signs are not carried from link to link.
     """
 
     def __init__(self, inputs: Mapping[str, int]) -> None:
@@ -170,24 +178,25 @@ class Naming(Derivation):
         self._negated: dict[int, int] = {}
 
     def name(self, name: str, a: Scalar) -> Scalar:
-        """Give the row behind `a` a name; the first is kept."""
+        """Name the row of `a`; the printed name is the first one."""
         if a.row >= 0:
             if a.sign < 0:
                 if a.row not in self._negated:
                     self._negated[a.row] = self._record("neg", a.row)
                     self.step_of[-1] = self.step_of[
                         a.row
-                    ]  # it belongs where that does, whoever names it
+                    ]  # the negated row belongs to the step of its operand
                 a.row, a.sign = self._negated[a.row], 1
             self.called.setdefault(a.row, []).append(name)
         return super().name(name, a)
 
 
 class Tabled(Linkage):
-    """See the module docstring. Link i has the numbers of `columns[i]`, those in the table from `first[i]` of PREPARED on. What
-    is asked about links is answered of the `robot`.
+    """Linkage over table rows; see the module docstring.
 
-    `link_of` is of every comment of a step the link that it is about, `seeds` are what a frame hands inward, by name.
+    Link i has the numbers of `columns[i]`, with its table row from index `first[i]` of PREPARED on.
+    Questions about links are answered for the whole `robot`. `link_of` has the link of each step
+    comment; `seeds` has the values that a frame supplies inward, by name.
     """
 
     def __init__(
@@ -203,99 +212,107 @@ class Tabled(Linkage):
         self.link_of: dict[int, int] = {}
         self.seeds: dict[str, Fraction] = {}
         drives = {
-            (i, name): first[i] + own.column[name]
-            for i, own in enumerate(columns)
+            (i, name): first[i] + columns_of_link.column[name]
+            for i, columns_of_link in enumerate(columns)
             for name in NUMBERS
-            if name in own.column
+            if name in columns_of_link.column
         }
         self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
         super().__init__(
             model, home, frame, at_run_time=runtime_inertia.AtRunTime((), self.behind, drives)
         )
-        self.base_gravity = self.pull(0)
+        self.base_gravity = self.gravity_in_base(0)
         for dof in self.dofs if "tau" in home.inputs else ():
             if self.inputs["tau"][dof.index] is not home.inputs["tau"][dof.index]:
                 self.name(f"left{dof.column + 1}", dof.link, self.inputs["tau"][dof.index])
 
     def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
-        """Name it."""
+        """Name the quantity."""
         self.name(symbol, i, quantity)
 
-    def handed_by_frame(self, symbol: str, quantity: Vector) -> None:
-        """Keep it."""
+    def mark_frame_seed(self, symbol: str, quantity: Vector) -> None:
+        """Store the frame's constants."""
         self.seeds |= {
             f"{symbol}_{c}": k.to_fraction(entry.value) for c, entry in enumerate(quantity, 1)
         }
 
     def step(self, i: int, text: str) -> None:
-        """Start the comment line of one step, and remember whose it is."""
+        """Start the comment line of a step, and remember its link."""
         self.link_of[len(self.home.steps)] = i
         self.home.step(text)
 
     def base_axes(self, root: int) -> Rotation:
-        """From the axes that the pose of what all stand on is told in to those of the base."""
+        """Return the rotation from the axes of the base frame to base axes."""
         x, y, z = (self._of_the_base("axes")[row : row + 3] for row in (0, 3, 6))
         return Rotation([(Vector(x), Vector(y), Vector(z))])
 
-    def base_place(self, root: int) -> Vector:
-        """Where they stand in the base (m)."""
+    def base_position(self, root: int) -> Vector:
+        """Return the position (m) of the base frame in the base."""
         return Vector(self._of_the_base("place"))
 
-    def push(self, i: int) -> Vector:
-        """Of a link nothing, but as something that it hands on as the base does."""
-        (nothing,) = self._of_the_base("nothing")
+    def prescribed_acceleration(self, i: int) -> Vector:
+        """Return the acceleration of the base for link 0; for other links a zero that the
+        derivation treats as variable.
+        """
+        (variable_zero,) = self._of_the_base("nothing")
         return (
             Vector(self._of_the_base("push"))
             if not i
-            else Vector([nothing + nothing for _ in range(3)])
+            else Vector([variable_zero + variable_zero for _ in range(3)])
         )
 
-    def joined(
-        self, join: Callable[[Scalar, Scalar], Scalar], of_links: Mapping[int, Scalar]
+    def combine_over_links(
+        self, join: Callable[[Scalar, Scalar], Scalar], values: Mapping[int, Scalar]
     ) -> Scalar:
-        """What links have, in one, tip first."""
-        (last, total), *rest = sorted(of_links.items(), reverse=True)
+        """Combine the values of links, tip first."""
+        (last, total), *others = sorted(values.items(), reverse=True)
         self.step(last, "what links have, in one")
-        for i, own in rest:
+        for i, value in others:
             self.step(i, "what links have, in one")
-            total = join(total, own)
+            total = join(total, value)
             self.name("joined", i, total)
         return total
 
-    def summed(self, of_links: Iterable[tuple[int, Scalar]], total: Scalar | None = None) -> Scalar:
-        """The sum of what links have, tip first."""
-        found = self.zero
-        for i, own in reversed(list(of_links)):
+    def sum_over_links(
+        self, values: Iterable[tuple[int, Scalar]], total: Scalar | None = None
+    ) -> Scalar:
+        """Return the sum of the links' values, tip first."""
+        link_sum = self.zero
+        for i, value in reversed(list(values)):
             self.step(i, "what links have, in one")
-            found = own + found
-        return found if total is None else total + found
+            link_sum = value + link_sum
+        return link_sum if total is None else total + link_sum
 
-    def placed(self, places: Iterable[tuple[int, int]], what: str) -> Iterator[tuple[int, int]]:
-        """The places of a matrix's blocks: first of each joint with itself and those before it, then with those behind it."""
+    def block_order(
+        self, blocks: Iterable[tuple[int, int]], what: str
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the blocks: first those of each joint with itself and its predecessors, then those
+        with its successors.
+        """
         for to, of in sorted(
-            places, key=lambda place: (place[1] > place[0], max(place), place[1] != place[0], place)
+            blocks, key=lambda block: (block[1] > block[0], max(block), block[1] != block[0], block)
         ):
             self.step(to, what + (" of what it carries" if of > to else ""))
             yield to, of
 
-    def product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
-        """The product of what links have, link by link."""
-        own = {}
-        for i, factors in of_links.items():
+    def product_over_links(self, factors_of: Mapping[int, Sequence[Scalar]]) -> Scalar:
+        """Return the product of the factors of all links, link by link."""
+        products = {}
+        for i, factors in factors_of.items():
             self.step(i, "the pivots of the mass matrix in one")
-            own[i] = super().product(factors)
-        return self.joined(mul, own)
+            products[i] = super().product(factors)
+        return self.combine_over_links(mul, products)
 
-    def log_product_of(self, of_links: Mapping[int, Sequence[Scalar]]) -> Scalar:
-        """ln of it, likewise."""
-        own = {}
-        for i, factors in of_links.items():
+    def log_product_over_links(self, factors_of: Mapping[int, Sequence[Scalar]]) -> Scalar:
+        """Return ln of the product of the factors of all links, link by link."""
+        logarithms = {}
+        for i, factors in factors_of.items():
             self.step(i, "the pivots of the mass matrix in one")
-            own[i] = super().log_product(factors)
-        return self.joined(add, own)
+            logarithms[i] = super().log_product(factors)
+        return self.combine_over_links(add, logarithms)
 
-    def pull(self, root: int) -> Vector:
-        """Gravity in the axes of the base."""
+    def gravity_in_base(self, root: int) -> Vector:
+        """Return gravity in base axes."""
         return Vector(self._of_the_base("pull"))
 
     def _of_the_base(self, what: str) -> list[Scalar]:
@@ -304,15 +321,15 @@ class Tabled(Linkage):
         return list(self.home.inputs[PREPARED][at : at + OF_BASE[what]])
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
-        """Where the declared frame of link i sits on it: its axes and its origin."""
-        turns = [
+        """Return rotation and origin of link i's declared frame on the link."""
+        rotations = [
             self._about(i, angle, axis, "placed_")
             for angle, axis in (("gamma", 2), ("alpha", 0), ("beta", 2))
         ]
-        return Rotation(turns), self.numbers(i, PLACED[-3:])
+        return Rotation(rotations), self.numbers(i, PLACED[-3:])
 
     def product(self, factors: Sequence[Scalar]) -> Scalar:
-        """The product of the pivots of M, tip first, link by link."""
+        """Return the product of the pivots of M, tip first, link by link."""
         if len(factors) != len(self.dofs):
             return super().product(factors)
         total = self.one
@@ -321,7 +338,7 @@ class Tabled(Linkage):
         return total
 
     def log_product(self, factors: Sequence[Scalar]) -> Scalar:
-        """ln of it, likewise."""
+        """Return ln of the product of the pivots of M, tip first, link by link."""
         if len(factors) != len(self.dofs):
             return super().log_product(factors)
         total = self.zero
@@ -330,52 +347,54 @@ class Tabled(Linkage):
         return total
 
     def _tip_first(self, factors: Sequence[Scalar]) -> Iterator[Dof]:
-        """The degrees of freedom, of which each has a factor."""
+        """Yield the degrees of freedom from the tip, each in a step of its link."""
         for dof, _ in reversed(list(zip(self.dofs, factors, strict=True))):
             self.step(dof.link, "the pivots of the mass matrix in one, RK (4.11)")
             yield dof
 
     def number(self, i: int, name: str) -> Scalar:
-        """A number of a link."""
-        own = self.columns[i]
-        if name in own.common:
-            return self.home.constant(own.common[name])
-        return self.home.inputs[PREPARED][self.first[i] + own.column[name]]
+        """Return a named number of a link: a constant, or an entry of its table row."""
+        columns = self.columns[i]
+        if name in columns.common:
+            return self.home.constant(columns.common[name])
+        return self.home.inputs[PREPARED][self.first[i] + columns.column[name]]
 
     def numbers(self, i: int, names: Sequence[str]) -> Vector:
-        """Several of them."""
+        """Return several named numbers of a link as a Vector."""
         return Vector(self.number(i, name) for name in names)
 
-    def declared(self, i: int) -> dict[object, Scalar]:
-        """What the symbols of joint i's parameters stand for."""
+    def joint_parameters(self, i: int) -> dict[object, Scalar]:
+        """Return the values of joint i's parameter symbols."""
         symbols = joint_form(self.model.links[i].kind).parameters
         return {symbols[name]: self.number(i, name) for name, _ in self.model.links[i].parameters}
 
-    in_turn = True
+    link_by_link = True
 
-    def end(self, i: int) -> Vector:
-        """The mass centre of link i, which is the end of a link of one point."""
+    def end_point(self, i: int) -> Vector:
+        """Return the mass centre of link i: the end of a link that is a point mass."""
         return self.numbers(i, CENTRE)
 
-    def told(self, question: Callable[[Model], bool]) -> bool:
-        """The answer to a question about the robot's links."""
+    def ask_model(self, question: Callable[[Model], bool]) -> bool:
+        """Return the answer to a question about the robot's links."""
         assert self.robot is not None
         return question(self.robot)
 
-    def like(self, question: Callable[[Model, int], bool], i: int) -> bool:
-        """What is true of all of the robot's links that stand on others. MethodRefusal where they differ."""
+    def ask_link(self, question: Callable[[Model, int], bool], i: int) -> bool:
+        """Return the common answer for all links of the robot that have a parent link;
+        MethodRefusal if the answers differ.
+        """
         assert self.robot is not None
         answers = {question(self.robot, j) for j in range(1, len(self.robot.links))} or {True}
         if len(answers) > 1:
             raise MethodRefusal(
-                "a step is chosen by how a link stands on its parent, which is not one step for all"
+                "the links of the chain differ in how they are attached to their parents, so one loop step cannot serve all"
             )
         return answers.pop()
 
     def _geometry(self, i: int) -> LinkGeometry:
         self.step(i, "joint angle, and where the link stands on its parent")
-        found = super()._geometry(i)
-        return replace(found, arm=found.shift)  # of whatever its parent is
+        geometry = super()._geometry(i)
+        return replace(geometry, arm=geometry.shift)  # any parent type uses the same step
 
     def _inertia(self, i: int) -> RigidInertia:
         self.step(i, "inertia")
@@ -385,7 +404,7 @@ class Tabled(Linkage):
     def _offset(self, i: int) -> Vector:
         return self.numbers(i, ("x", "y", "z"))
 
-    def _turns(
+    def _rotations(
         self, i: int, form: JointForm, bindings: dict[object, Scalar]
     ) -> tuple[Rotation, Rotation]:
         link = self.model.links[i]
@@ -403,26 +422,26 @@ class Tabled(Linkage):
         self.name("s", i, s)
         return Rotation(outer), Rotation([*outer, self._elementary(2, c, s)])
 
-    def _about(self, i: int, angle: str, axis: int, of: str = "") -> Matrix:
+    def _about(self, i: int, angle: str, axis: int, prefix: str = "") -> Matrix:
         return self._elementary(
-            axis, self.number(i, f"{of}cos_{angle}"), self.number(i, f"{of}sin_{angle}")
+            axis, self.number(i, f"{prefix}cos_{angle}"), self.number(i, f"{prefix}sin_{angle}")
         )
 
     def _elementary(self, axis: int, c: Scalar, s: Scalar) -> Matrix:
-        """A turn by an angle of cosine c and sine s about a coordinate axis."""
+        """Return the rotation about a coordinate axis by the angle with cosine c and sine s."""
         x, y = (axis + 1) % 3, (axis + 2) % 3
         rows = [[self.one if i == j == axis else self.zero for j in range(3)] for i in range(3)]
         rows[x][x], rows[x][y], rows[y][x], rows[y][y] = c, -s, s, c
         return (Vector(rows[0]), Vector(rows[1]), Vector(rows[2]))
 
-    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
+    def _shift(self, link: Link, total: Vector, slide: Vector) -> Vector:
         i = self.model.links.index(link)
         inner = slide + Vector((self.zero, self.zero, self.number(i, "along")))
         outer = self.numbers(i, ("outer_x", "outer_y", "outer_z"))
-        beside = not (slide[0].is_zero and slide[1].is_zero)
-        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), whole))
-        split = link.directed and not beside and not inner.is_zero and parts <= components
-        return SplitShift(whole, inner, outer) if split else whole
+        off_axis = not (slide[0].is_zero and slide[1].is_zero)
+        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), total))
+        split = link.directed and not off_axis and not inner.is_zero and parts <= components
+        return SplitShift(total, inner, outer) if split else total
 
 
 def _lowered(m: Any, bindings: dict[object, Scalar], home: Derivation) -> Matrix:

@@ -17,7 +17,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model
-from symgen.derivation.model.links import aligned, place
+from symgen.derivation.model.links import aligned, build_model
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
 from symgen.inspection.catalogue import Choice, Result, heading
@@ -200,7 +200,7 @@ def layout(mechanism: Mechanism, method: str, letter: str, keep: tuple[str, ...]
 def upright(mechanism: Mechanism) -> Model:
     """The model in the declared link frames, turned so that z is the joint's axis: rationally, so that exact stays exact."""
     axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
-    return place(mechanism, [(_onto(axis), k.ORIGIN) for axis in axes], [None] * len(axes))
+    return build_model(mechanism, [(_onto(axis), k.ORIGIN) for axis in axes], [None] * len(axes))
 
 
 def _onto(axis: k.Vec3) -> k.Mat3:

@@ -15,8 +15,8 @@ from typing import Any
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant
-from symgen.derivation.coupling import APART, Coupling
-from symgen.derivation.gravity_compensation import bears
+from symgen.derivation.coupling import UNCOUPLED, Coupling
+from symgen.derivation.gravity_compensation import has_gravity_compensation
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Inertia, Link, Model
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows
@@ -88,7 +88,7 @@ class SymbolicLinkage(Linkage):
         home: Derivation,
         parameters: Sequence[Parameter],
         frame: Frame | None = None,
-        coupling: Coupling = APART,
+        coupling: Coupling = UNCOUPLED,
     ) -> None:
         self._kept = {
             p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)
@@ -132,16 +132,16 @@ def moments(inertia: Inertia) -> tuple[Constant, ...]:
     """xx xy xz yy yz zz of I = tr(Σ)1 − Σ about the mass centre (tensor entries, Ixy = −∫xy dm)."""
     h, S = inertia.h, inertia.S
     if not k.is_zero(inertia.m):
-        squares = [k.settle(h[a] * h[b] / inertia.m) for a, b in UPPER]
-        S = tuple(k.settle(s - x) for s, x in zip(S, squares, strict=True))
+        squares = [k.normalize(h[a] * h[b] / inertia.m) for a, b in UPPER]
+        S = tuple(k.normalize(s - x) for s, x in zip(S, squares, strict=True))
     xx, yy, zz = S[3] + S[5], S[0] + S[5], S[0] + S[3]
-    return tuple(k.settle(x) for x in (xx, -S[1], -S[2], yy, -S[4], zz))
+    return tuple(k.normalize(x) for x in (xx, -S[1], -S[2], yy, -S[4], zz))
 
 
 def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
     """Every number of these kinds that is not zero, link by link."""
     wanted = kinds(keep)
-    if bears(model) and {"m", "c"} & {*wanted}:
+    if has_gravity_compensation(model) and {"m", "c"} & {*wanted}:
         raise RequestError(
             f"part of the weight of links of '{model.name}' is borne by gravcomp, and that is known in numbers "
             "alone; keep l and I as symbols, or leave it out by --drives"

@@ -202,14 +202,14 @@ def _names(n: int) -> list[str]:
 
 def _numbers(bodies: Sequence[Matter]) -> list[Constant]:
     """The values of `_names`."""
-    return [k.settle(x) for body in bodies for x in ten(body)]
+    return [k.normalize(x) for body in bodies for x in ten(body)]
 
 
 def _sum(terms: Iterable[Constant]) -> Constant:
     total = k.ZERO
     for x in terms:
         total = total + x
-    return k.settle(total)
+    return k.normalize(total)
 
 
 # -- dependence ------------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def _total(
 
 
 def _changed(one: Mapping[Entry, Constant], two: Mapping[Entry, Constant]) -> set[Entry]:
-    return {entry for entry in one if not k.is_zero(k.settle(one[entry] - two[entry]))}
+    return {entry for entry in one if not k.is_zero(k.normalize(one[entry] - two[entry]))}
 
 
 def _joints(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[Entry, list[int]]:
@@ -319,7 +319,7 @@ def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
         )
         if best is None:
             continue
-        pivot = [k.settle(x / best[c]) for x in best]
+        pivot = [k.normalize(x / best[c]) for x in best]
         left = [_without(row, pivot, c) for row in left if row is not best]
         found = {at: _without(row, pivot, c) for at, row in found.items()}
         found[c] = pivot
@@ -338,7 +338,7 @@ def _without(row: Row, pivot: Row, c: int) -> Row:
     return (
         row
         if k.is_zero(factor)
-        else [k.settle(x - factor * y) for x, y in zip(row, pivot, strict=True)]
+        else [k.normalize(x - factor * y) for x, y in zip(row, pivot, strict=True)]
     )
 
 
@@ -390,9 +390,9 @@ def matter(inertia: Inertia) -> Matter:
     """The ten numbers of a link: J = tr(Σ)1 − Σ."""
     xx, xy, xz, yy, yz, zz = inertia.S
     J = [
-        [k.settle(yy + zz), -xy, -xz],
-        [-xy, k.settle(xx + zz), -yz],
-        [-xz, -yz, k.settle(xx + yy)],
+        [k.normalize(yy + zz), -xy, -xz],
+        [-xy, k.normalize(xx + zz), -yz],
+        [-xz, -yz, k.normalize(xx + yy)],
     ]
     return (
         inertia.m,
@@ -459,13 +459,13 @@ def contributions(
                     n, f = _wrench(body, (k.ORIGIN, *at[j]))
                     for i in at:
                         if i <= j:
-                            found[i, j][b][place] = k.settle(
+                            found[i, j][b][place] = k.normalize(
                                 k.dot(at[i][0], n) + k.dot(at[i][1], f)
                             )
             else:
                 n, f = _wrench(body, motions[b])
                 for i in at:
-                    found[i,][b][place] = k.settle(k.dot(at[i][0], n) + k.dot(at[i][1], f))
+                    found[i,][b][place] = k.normalize(k.dot(at[i][0], n) + k.dot(at[i][1], f))
     return found
 
 
@@ -480,7 +480,9 @@ class _Crossing:
         H = _rational(form.motion_subspace.subs(declared))
         self.shift = k.add(link.shift, k.apply(link.rotation, (slid[0], slid[1], slid[2])))
         self.back = k.transpose(
-            k.product(link.rotation, k.turn(k.IDENTITY[2], c, s)) if link.turns else link.rotation
+            k.product(link.rotation, k.rotation_about(k.IDENTITY[2], c, s))
+            if link.turns
+            else link.rotation
         )
         self.turn, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
 

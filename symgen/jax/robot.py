@@ -298,18 +298,23 @@ class Steps:
         """The step (..., NV) that a change (..., NQ) of the coordinates is."""
         if self.plain:
             return change
-        from symgen.derivation.tangents import telling
+        from symgen.derivation.tangents import step_from_rates
 
-        parts = [(telling(kind), q[..., own], change[..., own]) for kind, own, _ in self.joints]
+        parts = [
+            (step_from_rates(kind), q[..., own], change[..., own]) for kind, own, _ in self.joints
+        ]
         return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
 
     def moved(self, q: Any, step: Any) -> Any:
         """The change (..., NQ) of the coordinates that a step (..., NV) makes."""
         if self.plain:
             return step
-        from symgen.derivation.tangents import moving
+        from symgen.derivation.tangents import rates_from_step
 
-        parts = [(moving(kind), q[..., own], step[..., rates]) for kind, own, rates in self.joints]
+        parts = [
+            (rates_from_step(kind), q[..., own], step[..., rates])
+            for kind, own, rates in self.joints
+        ]
         return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
 
 

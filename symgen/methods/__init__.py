@@ -1,9 +1,11 @@
-"""Published methods, each a file or a folder, found by discovery; `shared/` holds code that several methods use.
+"""Published methods, one file or folder each, found by discovery; `shared/` holds code that several
+methods use.
 
-A method's file, or the `__init__` of its folder, has one `METHOD`: see `symgen.methods.shared.method`. Here methods and their
-variants ("riccati:fd1") are found by name. What a method does not say itself is completed: forward dynamics, Λ⁻¹ and the
-rest from its factor (`symgen.methods.shared.factor`), with the bias force and the Jacobian of the methods that have them; and of all
-of them the answers get what the drives add (`symgen.methods.shared.drives`).
+A method's file, or the `__init__` of its folder, declares `METHOD`
+(`symgen.methods.shared.method`). This module finds methods and variants ("riccati:fd1") by name and
+completes them. From a method's factor follow forward dynamics, Λ⁻¹ and more
+(`symgen.methods.shared.factor`), with the bias force of newton_euler and the Jacobian of
+kinematics. All results then get the contribution of the drives (`symgen.methods.shared.drives`).
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from symgen.derivation.linkage import Linkage
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared import drives, mimic
 from symgen.methods.shared.composition import Compose
-from symgen.methods.shared.contacts import of_contacts
+from symgen.methods.shared.contacts import contact_functions
 from symgen.methods.shared.equations import Equations, equations
-from symgen.methods.shared.factor import Derive, Results, functions_of, with_bias
-from symgen.methods.shared.independent_coordinates import held_by, reduced_by
-from symgen.methods.shared.loops import equation_of, of_loops
+from symgen.methods.shared.factor import Derive, Results, factor_functions, mass_matrix_with_bias
+from symgen.methods.shared.independent_coordinates import (
+    constrained_inverse_dynamics_from,
+    reduced_mass_matrix_from,
+)
+from symgen.methods.shared.loops import closure_functions, loop_equation_from
 from symgen.methods.shared.method import Method
-from symgen.methods.shared.mimic import suiting
-from symgen.methods.shared.task import of_task
+from symgen.methods.shared.mimic import mimic_refusal
+from symgen.methods.shared.task import task_functions
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.names import method_named
 
@@ -34,7 +39,7 @@ POSE_METHOD = "kinematics"
 
 @cache
 def names() -> tuple[str, ...]:
-    """All methods and their variants, sorted."""
+    """Return the names of all methods and variants, sorted."""
     stems = [entry.name for entry in pkgutil.iter_modules(__path__) if entry.name != "shared"]
     return tuple(
         sorted(
@@ -48,48 +53,54 @@ def names() -> tuple[str, ...]:
 
 @cache
 def find(name: str) -> Method:
-    """A method or variant with all that it computes; UnknownName suggests the nearest."""
+    """Return a method or variant with all functions that follow from it; UnknownName suggests the
+    nearest name.
+    """
     stem, _, variant = method_named(name, names()).partition(":")
     declared = _declared(stem).variant(variant)
-    found = replace(
+    method = replace(
         declared,
         functions={
             function: equations(derive, mimic.changes(function))
             for function, derive in declared.functions.items()
         },
-        refusal=suiting(name, declared),
+        refusal=mimic_refusal(name, declared),
     )
-    follows = (
+    derived = (
         {}
-        if found.factor is None
+        if method.factor is None
         else {
-            **functions_of(found.factor, _bias_force, _jacobian),
-            **of_task(found.factor, _jacobian),
-            **of_loops(found.factor, _bias_force),
-            **of_contacts(found.factor, _bias_force),
+            **factor_functions(method.factor, _bias_force, _jacobian),
+            **task_functions(method.factor, _jacobian),
+            **closure_functions(method.factor, _bias_force),
+            **contact_functions(method.factor, _bias_force),
         }
     )
-    if "mass_matrix" in found.functions:
-        follows["mass_matrix_and_bias"] = with_bias(found.functions["mass_matrix"], _bias_force)
-        follows["reduced_mass_matrix"] = reduced_by(found.functions["mass_matrix"])
-    if "inverse_dynamics" in found.functions:
-        whole = equations(found.functions["inverse_dynamics"], drives.changes("inverse_dynamics"))
-        follows |= {
-            "constrained_inverse_dynamics": held_by(whole),
-            "loop_equation": equation_of(whole),
+    if "mass_matrix" in method.functions:
+        derived["mass_matrix_and_bias"] = mass_matrix_with_bias(
+            method.functions["mass_matrix"], _bias_force
+        )
+        derived["reduced_mass_matrix"] = reduced_mass_matrix_from(method.functions["mass_matrix"])
+    if "inverse_dynamics" in method.functions:
+        inverse_dynamics = equations(
+            method.functions["inverse_dynamics"], drives.changes("inverse_dynamics")
+        )
+        derived |= {
+            "constrained_inverse_dynamics": constrained_inverse_dynamics_from(inverse_dynamics),
+            "loop_equation": loop_equation_from(inverse_dynamics),
         }
-    every = {**follows, **found.functions}
+    functions = {**derived, **method.functions}
     return replace(
-        found,
+        method,
         functions={
             function: equations(derive, drives.changes(function))
-            for function, derive in every.items()
+            for function, derive in functions.items()
         },
     )
 
 
 def _declared(stem: str) -> Method:
-    """What a method's own file says."""
+    """Return METHOD of a method's file."""
     method = vars(import_module(f"symgen.methods.{stem}")).get("METHOD")
     if not isinstance(method, Method):
         raise ArgumentError(
@@ -99,9 +110,12 @@ def _declared(stem: str) -> Method:
 
 
 def _bias_force(linkage: Linkage) -> Results:
-    """Of the bodies: what is made of it here has the forces of the drives already, or is given them later."""
-    of_bodies = _declared(BIAS_METHOD).functions["bias_force"]
-    return equations(of_bodies, mimic.changes("bias_force"))(linkage)
+    """Return the bias force of the bodies, without the drives.
+
+    The functions that use it have the drives already, or get them later.
+    """
+    derive = _declared(BIAS_METHOD).functions["bias_force"]
+    return equations(derive, mimic.changes("bias_force"))(linkage)
 
 
 def _jacobian(linkage: Linkage) -> Results:
@@ -110,13 +124,13 @@ def _jacobian(linkage: Linkage) -> Results:
 
 @cache
 def composers(function: str) -> tuple[str, ...]:
-    """The methods that make a function of others."""
+    """Return the methods that compose a function of others."""
     return tuple(name for name in names() if function in find(name).compositions)
 
 
 @cache
 def providers(function: str) -> tuple[str, ...]:
-    """The methods that compute a function in rows."""
+    """Return the methods that compute a function in rows, or compose it."""
     return tuple(
         name
         for name in names()
@@ -125,26 +139,30 @@ def providers(function: str) -> tuple[str, ...]:
     )
 
 
-def offered(function: str, mechanism: Mechanism) -> tuple[str, ...]:
-    """The methods that compute a function, without those for joints that follow others where none does."""
+def applicable_providers(function: str, mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the methods that compute a function on a robot: those that require mimic joints only
+    if it has any.
+    """
     return tuple(
         name for name in providers(function) if mechanism.coupled or not find(name).mimic_only
     )
 
 
 def composition(method: str, function: str) -> Compose | None:
-    """How `method` makes `function` of others; None where it does not, or derives it."""
+    """Return how `method` composes `function`; None if `method` does not compose it."""
     return find(method).compositions.get(function)
 
 
 def derivation(method: str, function: str) -> Equations:
-    """How `method` computes `function`, one object for one derivation; ArgumentError lists the methods that do."""
+    """Return how `method` computes `function`; equal derivations are one object. ArgumentError
+    lists the methods that do.
+    """
     derive = find(method).functions.get(function)
     if isinstance(derive, Equations):
         return derive
     if composition(method, function) is not None:
         raise ArgumentError(
-            f"{function} is put together of other functions by {method} and has no derivation; look at those "
+            f"{method} composes {function} of other functions and has no derivation of it; inspect the functions "
             "that it calls"
         )
     raise ArgumentError(
@@ -152,25 +170,31 @@ def derivation(method: str, function: str) -> Equations:
     )
 
 
-def reading(method: str, function: str, mechanism: Mechanism) -> Derive:
-    """`derivation` of the variant that a method stands for on a robot: what shares it gives the same Program."""
+def derivation_for_robot(method: str, function: str, mechanism: Mechanism) -> Derive:
+    """Return the derivation of the variant that a method name denotes on a robot.
+
+    Names that denote the same variant share the derivation, and so the Program.
+    """
     stands_for = find(method).stands_for
-    found = (
+    derive = (
         None
         if stands_for is None
         else find(f"{method}:{stands_for(mechanism)}").functions.get(function)
     )
-    return found or derivation(method, function)
+    return derive or derivation(method, function)
 
 
-def alike(method: str, function: str, mechanism: Mechanism) -> str:
-    """The first name of the derivation that a method or variant has for a function on a robot; several may share one."""
-    found, stem = reading(method, function, mechanism), method.partition(":")[0]
+def canonical_name(method: str, function: str, mechanism: Mechanism) -> str:
+    """Return the first name with the same derivation of a function on a robot; several names may
+    share one.
+    """
+    derive, stem = derivation_for_robot(method, function, mechanism), method.partition(":")[0]
     return next(
         (
             name
             for name in providers(function)
-            if name.partition(":")[0] == stem and reading(name, function, mechanism) is found
+            if name.partition(":")[0] == stem
+            and derivation_for_robot(name, function, mechanism) is derive
         ),
         method,
     )

@@ -1,12 +1,14 @@
-"""The gradient of ln det M from the rows of ln det M, taken backwards through them.
+"""Gradient of ln det M by reverse accumulation through the rows of ln det M.
 
-With rows x_i = f_i(x_j, …), and x̄_i how fast ln det M changes with x_i alone, from the last row to the first
+Let the rows be x_i = f_i(x_j, …), and x̄_i the derivative of ln det M with respect to x_i. From the
+last row to the first,
 
     x̄ = 1 of ln det M itself,                   (1)
     x̄_j = Σ_i x̄_i ∂f_i/∂x_j.                    (2)
 
-That is reverse accumulation (S. Linnainmaa, Taylor expansion of the accumulated rounding error, BIT 16, 1976). It asks for no
-tree, so that it serves where joints follow others; elsewhere recursions along the tree are shorter.
+This is reverse accumulation (S. Linnainmaa, Taylor expansion of the accumulated rounding error, BIT
+16, 1976). It needs no tree, so it supports mimic joints; for other robots recursions along the tree
+are shorter.
 """
 
 from symgen.methods.shared.composition import Calls
@@ -15,7 +17,7 @@ from symgen.methods.shared.method import Method
 
 
 def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:
-    """∂ ln det M / ∂q (NV)."""
+    """Return ∂ ln det M / ∂q (NV)."""
     return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.home.one])  # (1), (2)
 
 

@@ -1,6 +1,7 @@
-"""One step of the classical Runge-Kutta method of order 4, on what a joint of several degrees moves in: Munthe-Kaas's.
+"""One step of the classical Runge-Kutta method of order 4, extended to joints of several degrees of
+freedom by Munthe-Kaas.
 
-With a(q, v) = M(q)⁻¹ (tau − c(q, v)), tau held, the four stages are
+With a(q, v) = M(q)⁻¹ (tau − c(q, v)) and constant tau, the four stages are
 
     a₁ = a(q, v)
     a₂ = a(q ⊕ v dt/2, v₂),                      v₂ = v + a₁ dt/2       (1)
@@ -10,10 +11,11 @@ With a(q, v) = M(q)⁻¹ (tau − c(q, v)), tau held, the four stages are
     v⁺ = v + (a₁ + 2 a₂ + 2 a₃ + a₄) dt/6                               (4)
     q⁺ = q ⊕ (v + (a₁ + a₂ + a₃) dt/6 + [v, a₃] dt²/12) dt              (5)
 
-It is the method of Munthe-Kaas, Runge-Kutta methods on Lie groups, BIT 38, 1998, with the two brackets that order 4 takes:
-[v, v₂] dt/4 beside v₂ in (2), and [v, v₄] dt/12 beside (v + 2 v₂ + 2 v₃ + v₄)/6 in (5), with (1)-(3) put in. Velocities are in
-the moved body's own axes, so that both have the sign +. Where a joint has an axis no bracket is left, and what stands here is
-the classical method.
+This is the method of Munthe-Kaas, Runge-Kutta methods on Lie groups, BIT 38, 1998, with the two
+brackets that order 4 needs: [v, v₂] dt/4 added to v₂ in (2), and [v, v₄] dt/12 added to (v + 2 v₂ +
+2 v₃ + v₄)/6 in (5), with (1)-(3) inserted. Velocities are in the axes of the moved body, so both
+brackets have the sign +. If every joint has one axis the brackets vanish, and (1)-(5) are the
+classical method.
 """
 
 from collections.abc import Sequence
@@ -27,67 +29,71 @@ from symgen.methods.shared.method import Method
 
 
 def step(robot: Calls) -> Results:
-    """q_next (NQ) and v_next (NV)."""
+    """Return q_next (NQ) and v_next (NV)."""
     home, v, (dt,) = robot.home, robot.inputs["v"], robot.inputs["dt"]
     half, sixth = (dt * home.constant(Fraction(1, n)) for n in (2, 6))
 
-    def moved(rates: list[Scalar], changes: Sequence[Scalar], time: Scalar) -> list[Scalar]:
+    def advance(rates: list[Scalar], changes: Sequence[Scalar], time: Scalar) -> list[Scalar]:
         return [rate + change * time for rate, change in zip(rates, changes, strict=True)]
 
-    def stage(name: str, rates: list[Scalar], time: Scalar, at: list[Scalar]) -> list[Scalar]:
-        """a(q ⊕ rates time, at)."""
+    def stage(name: str, rates: list[Scalar], time: Scalar, velocity: list[Scalar]) -> list[Scalar]:
+        """Return a(q ⊕ rates time, velocity)."""
         (q,) = robot("integrate", f"{name}_q", v=rates, dt=[time])
-        (a,) = robot("forward_dynamics", name, q=q, v=at)
+        (a,) = robot("forward_dynamics", name, q=q, v=velocity)
         return a
 
     (a1,) = robot("forward_dynamics", "k1")
     home.step("k2: velocities")
-    v2 = moved(v, a1, half)
+    v2 = advance(v, a1, half)
     a2 = stage("k2", v, half, v2)  # (1)
     home.step("k3: velocities")
-    v3 = moved(v, a2, half)
+    v3 = advance(v, a2, half)
     a3 = stage(
         "k3",
-        moved(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))),
+        advance(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))),
         half,
         v3,
     )  # (2)
     home.step("k4: velocities")
-    a4 = stage("k4", v3, dt, moved(v, a3, dt))  # (3)
+    a4 = stage("k4", v3, dt, advance(v, a3, dt))  # (3)
     home.step("velocities at the end of the step")
-    both = [x + y for x, y in zip(a2, a3, strict=True)]
-    through = [x + y for x, y in zip(a1, both, strict=True)]
-    v_next = moved(
-        v, [x + (y + z) for x, y, z in zip(through, both, a4, strict=True)], sixth
+    a2_plus_a3 = [x + y for x, y in zip(a2, a3, strict=True)]
+    a1_to_a3 = [x + y for x, y in zip(a1, a2_plus_a3, strict=True)]
+    v_next = advance(
+        v, [x + (y + z) for x, y, z in zip(a1_to_a3, a2_plus_a3, a4, strict=True)], sixth
     )  # (4)
-    rates = moved(moved(v, through, sixth), bracket(robot, v, a3), half * sixth)
+    rates = advance(advance(v, a1_to_a3, sixth), bracket(robot, v, a3), half * sixth)
     (q_next,) = robot("integrate", "q", v=rates)  # (5)
     return q_next, v_next
 
 
 def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
-    """[x, y] (NV), joint by joint: (ω × ω', ω × u' + u × ω') of two twists (ω, u) in the moved body's axes; else 0."""
-    found = [robot.home.zero for _ in x]
-    for joint, own in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
+    """Return [x, y] (NV), joint by joint.
+
+    For two twists (ω, u) in the axes of the moved body it is (ω × ω', ω × u' + u × ω'); for other
+    joints 0.
+    """
+    result = [robot.home.zero for _ in x]
+    for joint, entries in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
-        places = [
-            (one.unit == "m", axis)
-            for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)
+        components = [
+            (coordinate.unit == "m", axis)
+            for coordinate, axis in zip(joint.type.velocities, joint.type.along, strict=True)
         ]
 
         def twist(
-            rates: Sequence[Scalar], places: Sequence[tuple[bool, int]] = places
+            rates: Sequence[Scalar], components: Sequence[tuple[bool, int]] = components
         ) -> list[Vector]:
             parts = [[robot.home.zero] * 3, [robot.home.zero] * 3]
-            for rate, (linear, axis) in zip(rates, places, strict=True):
+            for rate, (linear, axis) in zip(rates, components, strict=True):
                 parts[linear][axis] = rate
             return [Vector(part) for part in parts]
 
-        (turn, slide), (turning, sliding) = twist(x[own]), twist(y[own])
-        both = turn.cross(turning), turn.cross(sliding) + slide.cross(turning)
-        found[own] = [both[linear][axis] for linear, axis in places]
-    return found
+        (w_x, u_x), (w_y, u_y) = twist(x[entries]), twist(y[entries])
+        commutator = w_x.cross(w_y), w_x.cross(u_y) + u_x.cross(w_y)
+        result[entries] = [commutator[linear][axis] for linear, axis in components]
+    return result
 
 
 METHOD = Method(

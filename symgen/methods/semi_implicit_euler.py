@@ -1,10 +1,12 @@
-"""One step of semi-implicit Euler, which is symplectic: the velocity first, and the place by the velocity that it then is.
+"""One step of the semi-implicit (symplectic) Euler method: the velocity first, then the position by
+the new velocity.
 
     v⁺ = v + M(q)⁻¹ (tau − c(q, v)) dt      (1)
     q⁺ = q ⊕ v⁺ dt                          (2)
 
-Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, have it where a velocity is the rate of its
-coordinate; ⊕ is the exponential map of each joint (`symgen.methods.kinematics`). It is of order 1.
+Hairer, Lubich and Wanner, Geometric Numerical Integration, 2006, chapter I, state it for velocities
+that are rates of coordinates; ⊕ is the exponential map of each joint (`symgen.methods.kinematics`).
+The order is 1.
 """
 
 from symgen.methods.shared.composition import Calls
@@ -13,7 +15,7 @@ from symgen.methods.shared.method import Method
 
 
 def step(robot: Calls) -> Results:
-    """q_next (NQ) and v_next (NV)."""
+    """Return q_next (NQ) and v_next (NV)."""
     (dt,) = robot.inputs["dt"]
     (a,) = robot("forward_dynamics")
     robot.home.step("velocities at the end of the step")

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from symgen.derivation import constants, runtime_inertia
-from symgen.derivation.inertia_validity import carried, judged
+from symgen.derivation.inertia_validity import carried_masses, validity_margins
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
 from symgen.derivation.runtime_inertia import AtRunTime, Matter, Number, Prepared, Ten
@@ -67,11 +67,11 @@ class Adjusting:
         if not self.moves_inertia:
             return AtRunTime((), self.prepared.gravity, self.prepared.drives)
         found = (
-            self.prepared.own
+            self.prepared.declared
             if not regroups
-            else self.prepared.forgotten
+            else self.prepared.base_dropped
             if forget
-            else self.prepared.felt
+            else self.prepared.regrouped
         )
         return AtRunTime(found, self.prepared.gravity, self.prepared.drives)
 
@@ -113,7 +113,7 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
             if link
         ]
         drives = _drives(mechanism, asked, {name: given[at[0]] for name, at in places.items()})
-        own = runtime_inertia.gather(home, model, fixed, loose, given)
+        own = runtime_inertia.link_inertias(home, model, fixed, loose, given)
         gravity = [given[k] for k in places.get(GRAVITY, ())]
         prepared, rows = _prepared(home, mechanism, model, own, gravity, drives)
         regroup, guarded = (
@@ -217,10 +217,10 @@ def _prepared(
     drives: Mapping[tuple[int, str], Scalar],
 ) -> tuple[Prepared, list[Scalar]]:
     """Return where everything stands, and the array: inertias as links have them and regrouped, gravity, drives, least pivots."""
-    felt = runtime_inertia.regrouped(home, model, own)
+    felt = runtime_inertia.regroup_inertia(home, model, own)
     recorder = runtime_inertia.Recorder()
     kept: tuple[Ten, ...] = tuple(map(recorder.ten, felt))
-    forgotten = tuple(map(recorder.ten, runtime_inertia.forgotten(model, felt)))
+    forgotten = tuple(map(recorder.ten, runtime_inertia.drop_base_inertia(model, felt)))
     plain = tuple(map(recorder.ten, own))
     first = len(recorder.rows) + len(gravity)
     least = _least(home, mechanism, model, own, drives)
@@ -252,7 +252,7 @@ def _least(
     home.step("what the pivots of the mass matrix are at least")
     found: dict[int, Scalar] = {}
     for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
-        alone = runtime_inertia.borne_alone(link.kind, own[i])
+        alone = runtime_inertia.single_pivot(link.kind, own[i])
         if alone is None or mechanism.coupled:
             continue
         rotor = drives.get((i, "armature"), home.constant(constants.rational(joint.drive.armature)))
@@ -275,10 +275,14 @@ def _judge(
     given = home.inputs["parameters"]
     home.step("masses, principal minors of second moments about mass centres, and drives")
     minors = [
-        x for x in (*judged(home, loose, given), *(given[k] for k in drives)) if not x.is_constant
+        x
+        for x in (*validity_margins(home, loose, given), *(given[k] for k in drives))
+        if not x.is_constant
     ]
     home.step("what each joint carries")
-    borne = carried(home, model, runtime_inertia.gather(home, model, fixed, loose, given))
+    borne = carried_masses(
+        home, model, runtime_inertia.link_inertias(home, model, fixed, loose, given)
+    )
 
     def frozen(minors: Sequence[Scalar], borne: Sequence[Scalar]) -> Program:
         results = [
@@ -328,7 +332,7 @@ def _about_the_origin(
     """Steiner's theorem."""
     m, (x, y, z) = constants.rational(mass), centre
     moved = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-    return [constants.settle(own + m * more) for own, more in zip(central, moved, strict=True)]
+    return [constants.normalize(own + m * more) for own, more in zip(central, moved, strict=True)]
 
 
 def together(programs: Mapping[str, Program], least: Iterable[int] = ()) -> dict[str, Program]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.base_parameters import BALLS, BaseParameters, independent
+from symgen.derivation.base_parameters import BALLS, BaseParameters, independent_columns
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import declared
@@ -28,7 +28,7 @@ BATCH, ENOUGH = 8, 3
 @lru_cache(maxsize=32)
 def base_parameters(mechanism: Mechanism) -> BaseParameters:
     """Which columns of the regressor stay, and what each of the base parameters is made of."""
-    return k.sharpened(lambda: independent(_rows(mechanism), ENOUGH))
+    return k.with_enough_precision(lambda: independent_columns(_rows(mechanism), ENOUGH))
 
 
 def _rows(mechanism: Mechanism) -> Iterator[list[list[Any]]]:

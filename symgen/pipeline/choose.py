@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symgen import methods
-from symgen.derivation.constants import LostDigits
+from symgen.derivation.constants import PrecisionLoss
 from symgen.derivation.scalars import TooManyRows
 from symgen.description.tip import tip
 from symgen.ir.loops import Form
@@ -78,7 +78,7 @@ def best(
         (m for m in methods_for(mechanism, function) if not methods.find(m).explicit_only),
         key=order,
     ):
-        reading = methods.reading(method, function, mechanism)
+        reading = methods.derivation_for_robot(method, function, mechanism)
         if reading in seen:  # a variant that shares another's derivation
             continue
         seen.add(reading)
@@ -95,7 +95,7 @@ def best(
         ) as error:  # a method may decline a payload, which its refusal does not see
             weighed.append(f"{method} left ({error})")
             continue
-        except LostDigits as error:
+        except PrecisionLoss as error:
             lost[method] = str(error)
             continue
         candidate = replace(candidate, method=method)
@@ -117,7 +117,7 @@ def best(
     for method in (
         hopeless if found is None else ()
     ):  # nothing else is left; `verify` says what they are worth
-        with suppress(TooManyRows, MethodRefusal, LostDigits):
+        with suppress(TooManyRows, MethodRefusal, PrecisionLoss):
             return polished(mechanism, function, method, options)
     if found is None:
         if singular or lost:

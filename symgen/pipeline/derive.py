@@ -13,7 +13,7 @@ from typing import Any
 from symgen import methods
 from symgen.derivation import constants
 from symgen.derivation.base_parameters import BaseParameters
-from symgen.derivation.constants import LostDigits
+from symgen.derivation.constants import PrecisionLoss
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.loads import LoadedFrames
@@ -232,7 +232,7 @@ _attempt = lru_cache(maxsize=256)(Attempt)
 
 def attempt(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
     """Return the Attempt that is shared in this process: by all real types, and by all methods with the same derivation."""
-    shared = methods.alike(method, function, mechanism)
+    shared = methods.canonical_name(method, function, mechanism)
     options = relevant(
         mechanism, function, replace(options, real=DOUBLE.name, effort=NORMAL, rounds=None)
     )
@@ -305,7 +305,7 @@ def record(
     longest: int,
 ) -> Program:
     """Record the rows of a function by a method, in one layout. The constants have as many digits as they need."""
-    for sharp_enough in constants.sharpening():
+    for sharp_enough in constants.rising_precisions():
         with sharp_enough:
             recording = Recording(mechanism, function, method, options, where)
             shapes, convention = recording.shapes, recording.convention
@@ -457,7 +457,7 @@ class Recording:
         if self.what.counts("NT"):
             points = [mechanism.contact(name) for name in options.contacts]
             linkage.contacts = tuple(
-                model.placed(point.name, point.body, point.pose) for point in points
+                model.frame_at(point.name, point.body, point.pose) for point in points
             )
             linkage.solves = contacts.solve_count(mechanism, options.contacts)
         return linkage
@@ -482,10 +482,10 @@ class Recording:
                 f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is zero whatever "
                 f"{', '.join(self.options.parameters[:3])} are; take another method, such as riccati"
             ) from None
-        except LostDigits as lost:
-            raise LostDigits(
+        except PrecisionLoss as lost:
+            raise PrecisionLoss(
                 lost.what,
-                lost.place
+                lost.location
                 or f"{self.function} of '{self.mechanism.name}' by {self.method}, {home.steps[-1]}",
             ) from None
 

@@ -209,7 +209,7 @@ def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[st
     apart = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
     several = [
         name
-        for name in methods.offered(function, mechanism)
+        for name in methods.applicable_providers(function, mechanism)
         if methods.composition(name, function) is None
         and not methods.find(name).explicit_only
         and not (apart and methods.find(name).supports_mimic)
@@ -218,8 +218,8 @@ def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[st
     once = [
         name
         for name in several
-        if name == methods.alike(name, function, mechanism)
-        or methods.alike(name, function, mechanism) not in several
+        if name == methods.canonical_name(name, function, mechanism)
+        or methods.canonical_name(name, function, mechanism) not in several
     ]
     differing = [name for name in once if methods.find(name).cancels(mechanism)]
     return [name for name in once if name not in differing], differing

@@ -22,7 +22,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Link, Model, reframe, regroup
 from symgen.derivation.model.share import GROUND, members, share
-from symgen.derivation.model.slide import level, slide
+from symgen.derivation.model.slide import axial_offset, slide
 from symgen.derivation.scalars import Derivation
 from symgen.ir import passes
 from symgen.ir.program import Program
@@ -62,13 +62,13 @@ class Layout:
     def lay(self, plain: Model) -> Model:
         """The model with its frames so placed: link by link from the base, each level with what it is to be level with."""
         for i, toward in self.slides:
-            plain = slide(plain, i, level(plain, i, toward))
+            plain = slide(plain, i, axial_offset(plain, i, toward))
         return share(plain, dict(self.axes))
 
     def steps(self, plain: Model) -> Iterator[tuple[int, k.Constant]]:
         """How far (m) each link slides."""
         for i, toward in self.slides:
-            step = level(plain, i, toward)
+            step = axial_offset(plain, i, toward)
             yield i, step
             plain = slide(plain, i, step)
 
@@ -152,7 +152,7 @@ def _layout(known: Mapping[str, Any]) -> Layout:
 def search(mechanism: Mechanism) -> Layouts:
     """The descents; a robot whose numbers are too extreme to count with keeps the plain layout."""
     try:
-        return k.sharpened(lambda: _descents(mechanism))
+        return k.with_enough_precision(lambda: _descents(mechanism))
     except SymgenError:
         return Layouts()
 
@@ -259,7 +259,7 @@ class _Limb:
     """Some links of a model as a model of its own."""
 
     def __init__(self, plain: Model, kept: tuple[int, ...]) -> None:
-        self.place = {old: new for new, old in enumerate(kept)}
+        self.location = {old: new for new, old in enumerate(kept)}
         links: list[Link] = []
         nq = nv = 0
         for old in kept:
@@ -268,7 +268,7 @@ class _Limb:
             links.append(
                 replace(
                     link,
-                    parent=self.place.get(link.parent, -1),
+                    parent=self.location.get(link.parent, -1),
                     q=slice(nq, nq + q),
                     v=slice(nv, nv + v),
                 )
@@ -278,7 +278,7 @@ class _Limb:
 
     def own(self, found: Layout) -> Layout:
         """A layout of the whole, as far as it is of these links."""
-        place = {GROUND: GROUND, **self.place}
+        place = {GROUND: GROUND, **self.location}
         slides, axes = (
             tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
             for pairs in (found.slides, found.axes)
@@ -363,7 +363,7 @@ def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
             *inertia.h,
             *inertia.S,
         )
-        own = (link.kind, *(k.whole(x) is None or abs(k.whole(x) or 0) for x in numbers))
+        own = (link.kind, *(k.unit_value(x) is None or abs(k.unit_value(x) or 0) for x in numbers))
         carried[i] = (own, tuple(sorted((carried[c] for c in plain.children(i)), key=repr)))
     whole: list[tuple[object, ...]] = []
     for i, link in enumerate(plain.links):

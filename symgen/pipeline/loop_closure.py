@@ -91,7 +91,7 @@ def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
     closed = assembly(mechanism)
     linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
     linkage.solves = solves(mechanism)
-    linkage.anywhere = (
+    linkage.loops_may_be_open = (
         anywhere or closed.rounded
     )  # rows that are left out leave the frames off by rounding
     linkage.dependent = closed.eliminated

@@ -21,9 +21,9 @@ import symgen
 from symgen import methods
 from symgen.derivation.closed_forms import (
     cross_matrix,
-    feels,
     joint_form,
     joint_vector,
+    motion_class,
     motion_subspace,
     riccati_form,
     twist_transport,
@@ -68,11 +68,11 @@ def screw() -> Iterator[str]:
     sys.modules[made.__name__] = made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joints, "kinds", lambda: (*KNOWN, "screw"))
-        for cached in (joints.joint_type, joint_form, riccati_form, feels):
+        for cached in (joints.joint_type, joint_form, riccati_form, motion_class):
             cached.cache_clear()
         yield "screw"
     del sys.modules[made.__name__]
-    for cached in (joints.joint_type, joint_form, riccati_form, feels):
+    for cached in (joints.joint_type, joint_form, riccati_form, motion_class):
         cached.cache_clear()
 
 

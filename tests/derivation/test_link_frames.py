@@ -56,7 +56,7 @@ def same(a: object, b: object) -> bool:
         pairs = zip(
             np.ravel(np.array(a, dtype=object)), np.ravel(np.array(b, dtype=object)), strict=True
         )
-        return all(k.is_zero(k.settle(x - y)) for x, y in pairs)
+        return all(k.is_zero(k.normalize(x - y)) for x, y in pairs)
 
 
 def derive(model: Model, function: str, method: str, sizes: Sizes) -> object:
@@ -133,7 +133,9 @@ def test_reframed_links_stand_where_the_declared_ones_do(name: str) -> None:
             for j in reversed(way):
                 step, q = model.links[j], at[0][j]
                 own = (
-                    k.turn((k.ZERO, k.ZERO, k.ONE), q.cos(), q.sin()) if step.turns else k.IDENTITY
+                    k.rotation_about((k.ZERO, k.ZERO, k.ONE), q.cos(), q.sin())
+                    if step.turns
+                    else k.IDENTITY
                 )
                 rates = [
                     motion.rate
@@ -269,7 +271,7 @@ ANGLES = [
 @pytest.mark.parametrize("angles", ANGLES)
 def test_a_rotation_is_split_into_turns_about_z_x_and_z(angles: tuple[str | int, ...]) -> None:
     def turn(axis: int, cosine_sine: tuple[object, object]) -> k.Mat3:
-        return k.turn(k.IDENTITY[axis], *cosine_sine)
+        return k.rotation_about(k.IDENTITY[axis], *cosine_sine)
 
     def ball(angle: str | int) -> tuple[object, object]:
         text = str(angle)

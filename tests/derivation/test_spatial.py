@@ -14,7 +14,7 @@ import sympy as sp
 from symgen.derivation.closed_forms import twist_transport
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import (
-    STILL,
+    NO_ROTATION,
     ArticulatedInertia,
     Matrix,
     RigidInertia,
@@ -344,8 +344,8 @@ def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
     home = Derivation({"x": 9})
     x = rationals(Random(3), 9)
     shift, w, v = (Vector(home.inputs["x"][k : k + 3]) for k in (0, 3, 6))
-    moved = twist_to_child(STILL, shift, w, v)
-    moment, force = wrench_to_parent(STILL, shift, w, v)
+    moved = twist_to_child(NO_ROTATION, shift, w, v)
+    moment, force = wrench_to_parent(NO_ROTATION, shift, w, v)
     made = home.freeze(
         "test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)}
     )

@@ -193,7 +193,7 @@ def test_a_joints_name_is_an_index() -> None:
         ("E", r"'E' needs an index: E\[k\], counted from 0 to 6"),
         ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"),
         ("J[6,0]", "index '6' is outside a row or column of J, which counts from 0 to 5"),
-        ("H_theta_L", "fixman:planar takes serial chains .* 'panda'"),
+        ("H_theta_L", "fixman:planar needs a serial chain .* 'panda'"),
         ("M[0,9999999]", "no joint is named '9999999'"),
     ],
 )

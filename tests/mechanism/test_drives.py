@@ -455,7 +455,7 @@ def test_a_method_without_a_place_for_a_rotor_says_so_and_takes_the_rest() -> No
     made = driven(arm)
     with pytest.raises(
         SymgenError,
-        match=r"knows the directions of links .* and joint 'j0' of 'flat' has an armature; ",
+        match=r"uses the directions of links .* and joint 'j0' of 'flat' has an armature; ",
     ):
         symgen.program(made, "forward_dynamics", "fixman:planar")
     for one, method in (

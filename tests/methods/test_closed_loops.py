@@ -332,7 +332,7 @@ def test_redundant_rows_leave_the_accelerations_their_digits(
 def test_forces_that_are_equal_are_not_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one may stand for the other, what round-off does to them no longer cancels."""
     robot = replace(doubled(symgen.load("four_bar")), name="shared")
-    monkeypatch.setattr(Derivation, "some_one", lambda self: self.one)
+    monkeypatch.setattr(Derivation, "opaque_one", lambda self: self.one)
     assert lost(program(robot, "constrained_forward_dynamics", "riccati"), robot, "a") > 1e-13
 
 

@@ -26,9 +26,9 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.description.tip import tip
 from symgen.ir.program import Numbers, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.constraint_force.elimination import coupled, eliminate, leaf_first, odd_even
-from symgen.methods.constraint_force.forces import Cut, dynamics
-from symgen.methods.constraint_force.motion import by_scan, by_sweep
+from symgen.methods.constraint_force.elimination import eliminate, leaf_first, neighbours, odd_even
+from symgen.methods.constraint_force.forces import CutJoints, dynamics
+from symgen.methods.constraint_force.motion import omega_by_scan, omega_by_sweep
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
@@ -56,7 +56,7 @@ SQUARE = {
         ("tree", 8),
     )
 }
-ORDERS = {"serial": (leaf_first, by_sweep), "parallel": (odd_even, by_scan)}
+ORDERS = {"serial": (leaf_first, omega_by_sweep), "parallel": (odd_even, omega_by_scan)}
 Vec = list[Any]
 Mat = list[Vec]
 
@@ -243,7 +243,7 @@ def at_rest(how: str) -> Build:
     """The same of M⁻¹ τ alone."""
 
     def build(linkage: Linkage) -> list[Scalar]:
-        cut, tau = Cut(linkage, ORDERS[how][0]), linkage.inputs["tau"]
+        cut, tau = CutJoints(linkage, ORDERS[how][0]), linkage.inputs["tau"]
         f = cut.forces(tau)
         return [*cut.accelerations(tau, f), *(x for F in cut.wrenches(tau, f) for x in F)]
 
@@ -356,7 +356,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
     def build(linkage: Linkage) -> list[Scalar]:
         parts = partition(linkage)
         H_bb = parts.constraint()
-        pivots, left = eliminate(linkage, H_bb, ORDERS[how][0](coupled(H_bb)))
+        pivots, left = eliminate(linkage, H_bb, ORDERS[how][0](neighbours(H_bb)))
         assert not left
         return [
             *(body.determinant for body in parts.links),
@@ -372,7 +372,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, how: str
     assert total == expected
     assert (
         constants.rational(
-            exactly(model, lambda linkage: [Cut(linkage, ORDERS[how][0]).determinant()], q)[0]
+            exactly(model, lambda linkage: [CutJoints(linkage, ORDERS[how][0]).determinant()], q)[0]
         )
         == expected
     )

@@ -12,7 +12,7 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.derivation.model import indefinite
+from symgen.derivation.model import find_indefinite_body
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.constraint_force.elimination import leaf_first, odd_even
 from symgen.pipeline.choose import methods_for
@@ -80,8 +80,8 @@ def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None
     ]  # type: ignore[arg-type]
     chain = random_mechanism(1, seed=2)
     together = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
-    assert indefinite(together) is None
-    assert indefinite(point_mass_arm(1, 1)) == ("b0", "is a point mass")
+    assert find_indefinite_body(together) is None
+    assert find_indefinite_body(point_mass_arm(1, 1)) == ("b0", "is a point mass")
     at = draw(together, 4)
     x = run(symgen.program(together, "mass_matrix_solve", "constraint_force"), at)["x"]
     mass = run(symgen.program(together, "mass_matrix"), at)["M"]

@@ -405,9 +405,9 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def weight_is_counted(patch: pytest.MonkeyPatch) -> None:
     """Points accelerate as what they hang on does, gravity and all."""
-    true = _contacts.accelerations
+    true = _contacts.contact_acceleration
     patch.setattr(
-        _contacts, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
+        _contacts, "contact_acceleration", lambda *given, gravity=True: true(*given, gravity=False)
     )
 
 
@@ -423,9 +423,9 @@ def a_lever_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 def idle_rows_count(patch: pytest.MonkeyPatch) -> None:
-    true = constrained.Held.__init__
+    true = constrained.BorderedFactor.__init__
     patch.setattr(
-        constrained.Held,
+        constrained.BorderedFactor,
         "__init__",
         lambda self, factor, rows, active, solves: true(
             self, factor, rows, [factor.linkage.one for _ in active], solves
@@ -438,8 +438,10 @@ def forces_stay_turned(patch: pytest.MonkeyPatch) -> None:
 
 
 def forces_pull(patch: pytest.MonkeyPatch) -> None:
-    true = constrained.Held.forces
-    patch.setattr(constrained.Held, "forces", lambda self, right: [-x for x in true(self, right)])
+    true = constrained.BorderedFactor.forces
+    patch.setattr(
+        constrained.BorderedFactor, "forces", lambda self, right: [-x for x in true(self, right)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -479,7 +481,9 @@ def a_moment_is_lost(patch: pytest.MonkeyPatch) -> None:
 def points_fall(patch: pytest.MonkeyPatch) -> None:
     true = contact_equations.accelerations
     patch.setattr(
-        contact_equations, "accelerations", lambda *given, gravity=True: true(*given, gravity=False)
+        contact_equations,
+        "contact_acceleration",
+        lambda *given, gravity=True: true(*given, gravity=False),
     )
 
 

@@ -269,22 +269,22 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def loops_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_contacts, "felt_rows", lambda linkage: [])
+    patch.setattr(_contacts, "closure_rows", lambda linkage: [])
     patch.setattr(_contacts, "bias_entries", lambda *_, **__: [])
 
 
 def contacts_come_first(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts.held_rows
+    true = _contacts.constraint_rows
     patch.setattr(
-        _contacts, "held_rows", lambda linkage: [*(rows := true(linkage))[-3:], *rows[:-3]]
+        _contacts, "constraint_rows", lambda linkage: [*(rows := true(linkage))[-3:], *rows[:-3]]
     )
 
 
 def loops_open_with_the_contact(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts.Held
+    true = _contacts.BorderedFactor
     patch.setattr(
         _contacts,
-        "Held",
+        "BorderedFactor",
         lambda factor, rows, active, solves: true(factor, rows, [active[-1]] * len(rows), solves),
     )
 
@@ -318,7 +318,7 @@ def test_an_equation_without_what_loops_bear_is_caught_in_the_derivative(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     undone(monkeypatch)
-    monkeypatch.setattr(equations, "borne", lambda linkage, rows, driven: driven)
+    monkeypatch.setattr(equations, "subtract_closure_forces", lambda linkage, rows, driven: driven)
     made = program("hopper", f"{DYNAMICS}:jvp")
     undone(monkeypatch)
     assert not check_algebra(

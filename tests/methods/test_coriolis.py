@@ -131,8 +131,10 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def couple_turned_round(patch: pytest.MonkeyPatch) -> None:
     """D for its transpose."""
-    applied = coriolis.Carried.applied
-    patch.setattr(coriolis.Carried, "applied", lambda self, w, transpose=False: applied(self, w))
+    applied = coriolis.RelativeMotion.apply_E
+    patch.setattr(
+        coriolis.RelativeMotion, "apply_E", lambda self, w, transpose=False: applied(self, w)
+    )
 
 
 def shift_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -149,13 +151,13 @@ def shift_turned_round(patch: pytest.MonkeyPatch) -> None:
 
 def roots_at_rest(patch: pytest.MonkeyPatch) -> None:
     """Origins do not move against each other."""
-    velocities = coriolis.velocities
+    velocities = coriolis.link_velocities
 
     def still(linkage: object) -> object:
         omega, speed = velocities(linkage)  # type: ignore[arg-type]
         return omega, [v * 0 for v in speed]
 
-    patch.setattr(coriolis, "velocities", still)
+    patch.setattr(coriolis, "link_velocities", still)
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def the_wrench_does_not_turn(patch: pytest.MonkeyPatch) -> None:
     """S ×* F without the force that a slide moves."""
-    patch.setattr(recursion, "across", lambda S, F: (S[0].cross(F[0]), S[0].cross(F[1])))
+    patch.setattr(recursion, "wrench_change", lambda S, F: (S[0].cross(F[0]), S[0].cross(F[1])))
 
 
 def the_couple_stays(patch: pytest.MonkeyPatch) -> None:
@@ -198,13 +198,15 @@ def the_couple_is_not_turned(patch: pytest.MonkeyPatch) -> None:
 
 def several_turn_as_one(patch: pytest.MonkeyPatch) -> None:
     """(7) without J × S."""
-    patch.setattr(recursion, "own_rates", lambda linkage, i, S: None)
+    patch.setattr(recursion, "joint_rate_twist", lambda linkage, i, S: None)
 
 
 def slides_do_not_displace(patch: pytest.MonkeyPatch) -> None:
     """v' = 0 where it is −u."""
-    whole = motion.crossed
-    patch.setattr(motion, "crossed", lambda V, S: whole((V[0], Vector([x * 0 for x in V[1]])), S))
+    whole = motion.twist_cross
+    patch.setattr(
+        motion, "twist_cross", lambda V, S: whole((V[0], Vector([x * 0 for x in V[1]])), S)
+    )
 
 
 def half_is_whole(patch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_every_joint_type_behind_every_other_is_the_reference_to_forty_digits(
         for name in MOVING
         for f, m in PROVIDED
         if f not in FOLLOWS
-        and methods.alike(m, f, robot(name)) == m
+        and methods.canonical_name(m, f, robot(name)) == m
         and (f in BY_DEFAULT or robot(name).nv < 10)
         and tried(name, f)
     ],
@@ -390,7 +390,9 @@ def test_methods_differ_in_rows_for_one_function() -> None:
                 if (
                     len(
                         {
-                            methods.reading(one.method, "mass_matrix_solve", robot(name))
+                            methods.derivation_for_robot(
+                                one.method, "mass_matrix_solve", robot(name)
+                            )
                             for one in (a, b)
                         }
                     )

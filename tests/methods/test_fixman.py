@@ -22,7 +22,7 @@ from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import geometry
-from symgen.methods.fixman.factor import HeldInAPlane
+from symgen.methods.fixman.factor import PlanarFactor
 from symgen.methods.fixman.planar import point_masses
 from symgen.support.errors import RequestError
 from symgen.vocabulary.poses import pose
@@ -118,7 +118,7 @@ def emitted(form: geometry.Geometry) -> list[float]:
     with constants.precision():
         home = Derivation({"q": 4, "b": 4})
         linkage = Linkage(declared(arm), home)
-        held = HeldInAPlane(linkage, point_masses(linkage, form))
+        held = PlanarFactor(linkage, point_masses(linkage, form))
         x, det = held.solve(linkage.inputs["b"]), held.determinant()
         program = home.freeze(
             "mass_matrix_solve",
@@ -191,27 +191,27 @@ SENTENCES = {
     "fixman of puma560": (
         "fixman",
         lambda: robot("puma560"),
-        "fixman divides by the inertia of every link, and of 'puma560' link 'link1' has no mass; "
-        "take another method, such as riccati",
+        "fixman divides by the inertia of every link, and in 'puma560' link 'link1' has no mass; "
+        "use another method, such as riccati",
     ),
     "spatial fixman of point masses": (
         "fixman:spatial",
         lambda: point_mass_arm(1, 1),
-        "fixman:spatial divides by the inertia of every link, and of 'arm' link 'b0' is a point "
-        "mass; take another method, such as riccati",
+        "fixman:spatial divides by the inertia of every link, and in 'arm' link 'b0' is a point "
+        "mass; use another method, such as riccati",
     ),
     "spatial fixman of a rod": (
         "fixman:spatial",
         lambda: robot("planar_arm"),
-        "fixman:spatial divides by the inertia of every link, and of 'planar_arm' link 'link1' has "
-        "no moment of inertia about some axis through its mass centre; take another "
+        "fixman:spatial divides by the inertia of every link, and in 'planar_arm' link 'link1' has "
+        "no moment of inertia about some axis through its mass centre; use another "
         "method, such as riccati",
     ),
     "planar fixman in space": (
         "fixman:planar",
         lambda: robot("panda"),
-        "fixman:planar takes serial chains that turn about parallel axes, and of 'panda' the axis of "
-        "joint 'panda_joint2' is not parallel to that of the joint before it; take fixman:spatial, or "
+        "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'panda' the axis of "
+        "joint 'panda_joint2' is not parallel to that of the joint before it; use fixman:spatial, or "
         "another method, such as riccati",
     ),
     "planar fixman of a slide": (
@@ -232,7 +232,7 @@ SENTENCES = {
     "point masses and a rigid link": (
         "fixman",
         lambda: without(planar_rods(3), 1, Part("b1", (), Fraction(1))),
-        "link 'b1' is a point mass, and not every link is one at its end",
+        "link 'b1' is a point mass, but not all links are point masses at their ends",
     ),
 }
 

@@ -271,7 +271,7 @@ def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
     ]
     assert refusing == ["fixman:parallel", "fixman:planar", "fixman:segments"]
     assert methods.find("fixman:planar").refusal(made) == (
-        "fixman:planar takes serial chains that turn about parallel axes, and of 'two' joint 'joint0' is cylindrical; take "
+        "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'two' joint 'joint0' is cylindrical; use "
         "fixman:spatial, or another method, such as riccati"
     )
 

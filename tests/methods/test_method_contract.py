@@ -17,7 +17,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.composite_body import Elimination, mass_matrix
-from symgen.methods.shared.factor import Half, TakeApart
+from symgen.methods.shared.factor import Half, MakeFactor
 from symgen.methods.shared.method import Method, Variant
 from symgen.methods.udut.solutions import Decomposition, at_origins
 from symgen.pipeline.derive import Attempt, models
@@ -143,7 +143,7 @@ def test_a_method_elsewhere_is_found_by_its_presence(mine: Path) -> None:
 
 
 def test_a_method_without_source_is_caught() -> None:
-    with pytest.raises(ArgumentError, match="a method has no source; name the paper"):
+    with pytest.raises(ArgumentError, match="the method has no source; name the paper"):
         Method(source=" ", functions={"mass_matrix": mass_matrix})
     assert faults(
         "composite_body", replace(methods.find("composite_body"), source="somebody, some day"), ()
@@ -220,7 +220,7 @@ def test_a_variant_says_for_itself_what_it_says_and_the_rest_is_the_methods() ->
 # -- what a factor gives -------------------------------------------------------------------------------------------------
 
 
-def disagreements(name: str, take_apart: TakeApart, regroups: bool) -> list[str]:
+def disagreements(name: str, take_apart: MakeFactor, regroups: bool) -> list[str]:
     """Which of the ways a factor applies M⁻¹, or takes its determinant, is not like the others, to 40 digits."""
     n = robot(name).nv
     with constants.precision():
@@ -228,7 +228,7 @@ def disagreements(name: str, take_apart: TakeApart, regroups: bool) -> list[str]
         linkage = Linkage(models(robot(name))[regroups], home)
         factor, b = take_apart(linkage), linkage.inputs["b"]
         unit = [linkage.one if i == 0 else linkage.zero for i in range(n)]
-        first, other = factor.halves([b, unit])
+        first, other = factor.half_solutions([b, unit])
         results: list[tuple[str, tuple[int, ...], list[Scalar]]] = [
             ("x", (n,), factor.solve(b)),
             ("inverse", (n, n), factor.inverse()),
@@ -270,8 +270,8 @@ class Crooked(Decomposition):
     def __init__(self, linkage: Linkage) -> None:
         super().__init__(linkage, at_origins(linkage).at)
 
-    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
-        return [(z, y) for y, z in super().halves(columns)]
+    def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        return [(z, y) for y, z in super().half_solutions(columns)]
 
     def inverse(self) -> list[Scalar]:
         return [-x for x in super().inverse()]

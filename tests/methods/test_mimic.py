@@ -235,49 +235,49 @@ def test_links_of_followers_move(judge: Judge, gripper: Mechanism) -> None:
 
 
 def _unscaled(entries: Any, rows: Any) -> list[Any]:
-    return [entries[row.of] for row in rows]
+    return [entries[row.leader] for row in rows]
 
 
-def _once(self: coupling.Followers, rows: coupling.Triangle) -> coupling.Triangle:
+def _once(self: coupling.MimicCoupling, rows: coupling.Triangle) -> coupling.Triangle:
     """Gᵀ M G in which an entry between two joints of one leader counts once."""
     found = TRIANGLE(self, rows)
     less = [
         (i, j)
         for i, row in enumerate(self.v)
         for j in range(i)
-        if self.v[j].of == row.of and j in rows[i]
+        if self.v[j].leader == row.leader and j in rows[i]
     ]
     for i, j in less:
         entry = rows[i][j]
-        found[self.v[i].of][self.v[i].of] += entry * entry.home.constant(
+        found[self.v[i].leader][self.v[i].leader] += entry * entry.home.constant(
             -self.v[i].multiplier * self.v[j].multiplier
         )
     return found
 
 
-TRIANGLE, SPREAD = coupling.Followers.triangle, coupling._spread
+TRIANGLE, SPREAD = coupling.MimicCoupling.reduce_triangle, coupling._expand
 
 
 @pytest.mark.parametrize(
     ("where", "name", "instead", "function", "method"),
     [
-        (coupling, "_spread", _unscaled, "kinetic_energy", "newton_euler"),
-        (coupling, "_spread", _unscaled, "link_poses", "kinematics"),
+        (coupling, "_expand", _unscaled, "kinetic_energy", "newton_euler"),
+        (coupling, "_expand", _unscaled, "link_poses", "kinematics"),
         (
-            coupling.Followers,
-            "felt",
-            lambda self, forces: self.leading(forces),
+            coupling.MimicCoupling,
+            "reduce_forces",
+            lambda self, forces: self.leader_entries(forces),
             "inverse_dynamics",
             "newton_euler",
         ),
         (
-            coupling.Followers,
-            "felt",
-            lambda self, forces: self.leading(forces),
+            coupling.MimicCoupling,
+            "reduce_forces",
+            lambda self, forces: self.leader_entries(forces),
             "jacobian",
             "kinematics",
         ),
-        (coupling.Followers, "triangle", _once, "mass_matrix", "composite_body"),
+        (coupling.MimicCoupling, "reduce_triangle", _once, "mass_matrix", "composite_body"),
     ],
     ids=["rates", "places", "forces", "columns", "pairs"],
 )
@@ -323,10 +323,10 @@ def test_methods_along_the_tree_refuse_in_a_sentence(gripper: Mechanism) -> None
         assert not methods.find(name).supports_mimic
     with pytest.raises(
         RequestError,
-        match="riccati goes along the tree joint by joint, and in 'gripper' joint 'left_tip' foll",
+        match="riccati does not support mimic joints, and joint 'left_tip' of 'gripper' mimics",
     ):
         symgen.program(gripper, "forward_dynamics", method="riccati")
-    with pytest.raises(RequestError, match="no joint of 'gripper' does"):
+    with pytest.raises(RequestError, match="'gripper' has none"):
         symgen.program(gripper.uncoupled, "link_accelerations", method="composite_body:coupled")
 
 

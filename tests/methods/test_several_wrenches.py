@@ -328,8 +328,8 @@ def test_wrenches_confused_are_caught(
         name: derive.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
     }
     if plant is not None:
-        right = Linkage._exerted
-        monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
+        right = Linkage._wrench_on_link
+        monkeypatch.setattr(Linkage, "_wrench_on_link", lambda *given: plant(right, *given))
     wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
         Subject(TREE, {function: wrong}, options, states=1, compiled=False, helpers=helpers)

@@ -86,9 +86,9 @@ def test_a_folder_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = task.Symmetric.solve
+    solve = task.LDLFactor.solve
     monkeypatch.setattr(
-        task.Symmetric,
+        task.LDLFactor,
         "solve",
         lambda self, b, name, first=0: [
             x + b[0] if i else x for i, x in enumerate(solve(self, b, name, first))

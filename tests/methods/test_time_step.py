@@ -207,7 +207,7 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
         ArgumentError, match="method 'rk4' does not compute step; these do: semi_implicit_euler"
     ):
         symgen.program("scara", "step", method="rk4")
-    with pytest.raises(ArgumentError, match="step_rk4 is put together of other functions by rk4"):
+    with pytest.raises(ArgumentError, match="rk4 composes step_rk4 of other functions"):
         methods.derivation("rk4", "step_rk4")
 
 

@@ -54,7 +54,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(
     variant = standing(method, robot(name))
     for function in OF_ANY_ROBOT:
         if {method, variant} <= set(choose.methods_for(robot(name), function)):
-            assert methods.alike(method, function, robot(name)) == methods.alike(
+            assert methods.canonical_name(method, function, robot(name)) == methods.canonical_name(
                 variant, function, robot(name)
             )
             if function in DERIVED_AGAIN:
@@ -117,7 +117,9 @@ def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
         ("link_accelerations", {"riccati:fd2"}),
     ):
         assert shared <= {
-            m for m in methods.providers(function) if methods.alike(m, function, scara) != m
+            m
+            for m in methods.providers(function)
+            if methods.canonical_name(m, function, scara) != m
         }
         for method in shared:
             assert program("scara", function, method) == derive.derive(
@@ -171,7 +173,7 @@ def test_what_is_read_of_a_method_is_a_derivation_that_has_a_name(method: str) -
             if methods.composition(m, function) is None
         }
         assert all(
-            methods.reading(method, function, robot(name)) in named
+            methods.derivation_for_robot(method, function, robot(name)) in named
             for name in ROBOTS[:3]
             if methods.find(method).refusal(robot(name)) is None
         )

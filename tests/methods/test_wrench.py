@@ -482,8 +482,8 @@ def test_a_wrench_laid_out_wrongly_is_caught(
     helpers = {
         name: derive.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
     }
-    right = Linkage._exerted
-    monkeypatch.setattr(Linkage, "_exerted", lambda *given: plant(right, *given))
+    right = Linkage._wrench_on_link
+    monkeypatch.setattr(Linkage, "_wrench_on_link", lambda *given: plant(right, *given))
     wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
         Subject(TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers)

@@ -80,7 +80,7 @@ def test_every_function_with_a_choice_is_compared_by_every_method(
     compared: compare.Comparisons,
 ) -> None:
     scara = symgen.load("scara")
-    every = {f: methods.offered(f, scara) for f in BY_DEFAULT}
+    every = {f: methods.applicable_providers(f, scara) for f in BY_DEFAULT}
     expected = {f: names for f, names in every.items() if len(names) > 1}
     assert compare.requested(scara, None, ProgramOptions()) == (expected, {})
     assert {one.function: tuple(row.method for row in one.rows) for one in compared.compared} == {

@@ -221,7 +221,7 @@ def wrong_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quaternion that turns twice as fast."""
 
     def doubled(kind: str) -> Program:
-        found = tangents.moving(kind)
+        found = tangents.rates_from_step(kind)
         return replace(
             found,
             rows=tuple(

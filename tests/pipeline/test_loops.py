@@ -462,7 +462,7 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
     slip = "mass_matrix_solve"
     if name == "chain":
         slip = "forward_dynamics"
-        monkeypatch.setattr(Tabled, "push", Linkage.push)
+        monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
     made = recursion(robot(name), slip, "constraint_force")
     with flint.ctx.workdps(DIGITS):
         arguments = drawn(made, robot(name))
@@ -470,7 +470,7 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
         assert off(run(made, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) > 1e-3
     monkeypatch.undo()
     if name == "chain":
-        monkeypatch.setattr(Tabled, "push", Linkage.push)
+        monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
     with (
         caplog.at_level("INFO", logger="symgen"),
         pytest.raises(OutOfReach, match="has no looped form"),

@@ -448,7 +448,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=said):
             symgen.generate(chain, tmp_path / "out", wanted, **more)
-    with pytest.raises(RequestError, match="is loops over the links of one long chain"):
+    with pytest.raises(RequestError, match="exists only in looped form"):
         symgen.program(chain, "forward_dynamics", "riccati:segments")
 
 

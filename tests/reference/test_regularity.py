@@ -16,7 +16,7 @@ import symgen
 from symgen import cli
 from symgen.certificate.samples import Samples
 from symgen.derivation import constants
-from symgen.derivation.constants import LostDigits
+from symgen.derivation.constants import PrecisionLoss
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.pipeline import build, choose, derive
 from symgen.pipeline.request import Request
@@ -179,7 +179,7 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
         "mass_matrix_solve of 'hair' by udut, link 2 (link1): "
     )
     with pytest.raises(
-        LostDigits,
+        PrecisionLoss,
         match=r"by udut, link 2 \(link1\): .*numbers .* differ so much in size that 120 digits",
     ):
         symgen.program(chain, "mass_matrix_solve", "udut")

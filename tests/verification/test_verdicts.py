@@ -428,7 +428,7 @@ def test_compare_marks_it_and_says_a_refusal_once(monkeypatch: pytest.MonkeyPatc
     assert line.rstrip().endswith("?")
     assert line.count("?") == 2
     assert "double eps, float eps: not judged: loses its digits here (" in text
-    assert text.count("takes serial chains that turn about parallel axes") == 1
+    assert text.count("needs a serial chain of revolute joints with parallel axes") == 1
     facts = json.loads(json.dumps(found.facts(), allow_nan=False))
     assert (
         facts["functions"]["mass_matrix_solve"]["methods"]["constraint_force"]["not_judged"].keys()

@@ -1,6 +1,8 @@
-"""The mechanism as numbers in link frames: `declared` reads it off, `reframe` and `regroup` are passes over it."""
+"""Model of a mechanism: constants in link frames. `declared` builds it, `reframe` and `regroup` are
+passes over it.
+"""
 
-from symgen.derivation.model.definite import indefinite
+from symgen.derivation.model.definite import find_indefinite_body
 from symgen.derivation.model.links import Frame, Inertia, Link, Model, declared
 from symgen.derivation.model.record import record
 from symgen.derivation.model.reframe import reframe, refuse_many_joints
@@ -12,7 +14,7 @@ __all__ = [
     "Link",
     "Model",
     "declared",
-    "indefinite",
+    "find_indefinite_body",
     "record",
     "reframe",
     "refuse_many_joints",

@@ -1,9 +1,10 @@
-"""`Model`: every link's frame, joint and inertia as exact-enough constants.
+"""`Model`: frame, joint and inertia of each link, as constants.
 
-Each link i has a frame whose z axis is the axis of joint i. The parent's frame leads to it by the constant rotation
-`rotation` and shift `shift`, then by the joint's own motion along z (`symgen.mechanism.joints`): for a revolute joint
-x_parent = rotation Rz(q) x_link + shift, for a prismatic one x_parent = rotation (x_link + q z) + shift.
-`placement` says where the link's frame sits in the declared body frame, so that answers return to declared frames.
+Each link i has a frame whose z axis is the axis of joint i. The parent's frame leads to it by the
+constant rotation `rotation` and shift `shift`, followed by the joint's own motion along z
+(`symgen.mechanism.joints`). For a revolute joint x_parent = rotation Rz(q) x_link + shift, for a
+prismatic one x_parent = rotation (x_link + q z) + shift. `placement` is the pose of the link's
+frame in the declared body frame, by which results are returned in declared frames.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cached_property
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
-from symgen.derivation.model.spin import STILL, Spin
+from symgen.derivation.model.spin import NO_SPIN, Spin
 from symgen.mechanism import trees
 from symgen.mechanism.drives import FRICTION_SPEED, NO_DRIVE, Drive
 from symgen.mechanism.joints import Sliding, joint_type
@@ -23,7 +24,7 @@ from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.vocabulary.poses import Pose
 
 Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
-"""A symmetric 3x3 as (xx, xy, xz, yy, yz, zz)."""
+"""A symmetric 3x3 matrix as (xx, xy, xz, yy, yz, zz)."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class Inertia:
     S: Sym3
 
     def __add__(self, other: Inertia) -> Inertia:
-        return Inertia(k.settle(self.m + other.m), k.add(self.h, other.h), _plus(self.S, other.S))
+        return Inertia(
+            k.normalize(self.m + other.m), k.add(self.h, other.h), _plus(self.S, other.S)
+        )
 
-    def seen_from(self, rotation: Mat3, shift: Vec3) -> Inertia:
-        """The same matter in an outer frame, x_outer = rotation x + shift."""
+    def in_outer_frame(self, rotation: Mat3, shift: Vec3) -> Inertia:
+        """Return the inertia in an outer frame, x_outer = rotation x + shift."""
         if rotation is k.IDENTITY:
-            h, S = _settled(self.h), _settled(self.S)
+            h, S = _normalized(self.h), _normalized(self.S)
         else:
             h, S = k.apply(rotation, self.h), rotated(rotation, self.S)
         if shift is not k.ORIGIN:
@@ -52,64 +55,66 @@ class Inertia:
 NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
 
 
-def _settled(values: Sequence[Constant]) -> tuple[Constant, ...]:
-    return tuple(k.settle(x) for x in values)
+def _normalized(values: Sequence[Constant]) -> tuple[Constant, ...]:
+    return tuple(k.normalize(x) for x in values)
 
 
 def _plus(a: Sym3, b: Sym3) -> Sym3:
-    return tuple(k.settle(x + y) for x, y in zip(a, b, strict=True))
+    return tuple(k.normalize(x + y) for x, y in zip(a, b, strict=True))
 
 
 def _scaled(c: Constant, a: Sym3) -> Sym3:
-    return tuple(k.settle(c * x) for x in a)
+    return tuple(k.normalize(c * x) for x in a)
 
 
 def _outer(v: Vec3) -> Sym3:
     x, y, z = v
     return (
-        k.settle(x * x),
-        k.settle(x * y),
-        k.settle(x * z),
-        k.settle(y * y),
-        k.settle(y * z),
-        k.settle(z * z),
+        k.normalize(x * x),
+        k.normalize(x * y),
+        k.normalize(x * z),
+        k.normalize(y * y),
+        k.normalize(y * z),
+        k.normalize(z * z),
     )
 
 
 def _sum_of_outer(a: Vec3, b: Vec3) -> Sym3:
-    """a bᵀ + b aᵀ."""
+    """Return a bᵀ + b aᵀ."""
     return tuple(
-        k.settle(a[i] * b[j] + a[j] * b[i])
+        k.normalize(a[i] * b[j] + a[j] * b[i])
         for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     )
 
 
-def full(s: Sym3) -> Mat3:
+def full_matrix(s: Sym3) -> Mat3:
     return ((s[0], s[1], s[2]), (s[1], s[3], s[4]), (s[2], s[4], s[5]))
 
 
 def rotated(rotation: Mat3, s: Sym3) -> Sym3:
-    """R S Rᵀ."""
+    """Return R S Rᵀ."""
     x, y, z = rotation
-    a, b, c = k.product(rotation, full(s))
+    a, b, c = k.product(rotation, full_matrix(s))
     return (k.dot(a, x), k.dot(a, y), k.dot(a, z), k.dot(b, y), k.dot(b, z), k.dot(c, z))
 
 
-def rod(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, at: Vec3) -> Inertia:
-    """Matter spread along a line through `at` in direction `axis`: what a joint about that line cannot feel."""
+def line_inertia(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, point: Vec3) -> Inertia:
+    """Return the inertia of matter on a line through `at` in direction `axis`, which has no effect
+    on a joint about that line.
+    """
     S = _plus(
-        _plus(_scaled(m, _outer(at)), _scaled(h_z, _sum_of_outer(at, axis))),
+        _plus(_scaled(m, _outer(point)), _scaled(h_z, _sum_of_outer(point, axis))),
         _scaled(s_zz, _outer(axis)),
     )
-    return Inertia(m, k.add(k.scale(m, at), k.scale(h_z, axis)), S)
+    return Inertia(m, k.add(k.scale(m, point), k.scale(h_z, axis)), S)
 
 
 @dataclass(frozen=True)
 class Link:
-    """One link and the joint that moves it; see the module docstring. `parent` is -1 on the base.
+    """One link and the joint that moves it; see the module docstring. `parent` is -1 for a root.
 
-    A link on the base has a base frame of its own, `base_rotation`, `base_shift`: the base does not move, so every
-    root may choose where it looks from.
+    A root has a base frame of its own, `base_rotation`, `base_shift`: since the base is fixed, each
+    root may choose the frame in which its pose is expressed.
     """
 
     name: str
@@ -119,7 +124,7 @@ class Link:
     q: slice
     v: slice
     stride: Constant
-    """How far (m) the joint moves it along the axis for a unit of its coordinate, be that rad or m."""
+    """Translation (m) along the axis per unit of the joint's coordinate (rad or m)."""
     parent: int
     rotation: Mat3
     shift: Vec3
@@ -130,25 +135,25 @@ class Link:
     base_rotation: Mat3 = k.IDENTITY
     base_shift: Vec3 = k.ORIGIN
     drive: Drive = NO_DRIVE
-    borne: Inertia = NOTHING
-    """The mass that is held up against gravity, as points."""
-    slack: Spin = STILL
-    """How far the link is turned about its z axis against the axes that its vectors are written in (`model.share`)."""
+    compensated: Inertia = NOTHING
+    """The mass with gravity compensation, as points."""
+    slack: Spin = NO_SPIN
+    """Rotation of the link about its z axis relative to the axes in which its vectors are written (`model.share`)."""
 
     @property
     def turns(self) -> bool:
-        """Whether its joint turns it."""
+        """True if its joint rotates it."""
         return joint_type(self.kind).turns
 
     @property
     def directed(self) -> bool:
-        """Whether its joint has an axis: else its frame is the declared one."""
+        """True if its joint has an axis; if not, its frame is the declared one."""
         return joint_type(self.kind).directed
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame fixed to `link` (-1: the base) at (rotation, shift) in the link's frame."""
+    """A frame fixed to `link` (-1: the base), at (rotation, shift) in the link's frame."""
 
     name: str
     link: int
@@ -167,40 +172,46 @@ class Model:
     friction_speed: Fraction = FRICTION_SPEED
 
     def children(self, i: int) -> tuple[int, ...]:
-        return self._carried[i]
+        return self._children[i]
 
     @cached_property
-    def _carried(self) -> tuple[tuple[int, ...], ...]:
-        """`children` of every link, and last of the base, which is link -1."""
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        """The `children` of each link, and last those of the base, which is link -1."""
         return trees.children([link.parent for link in self.links])
 
     def ancestors(self, i: int) -> tuple[int, ...]:
-        """Parents of i from the nearest to the root."""
-        found = []
+        """Return the ancestors of link i, from its parent to the root."""
+        result = []
         while (i := self.links[i].parent) >= 0:
-            found.append(i)
-        return tuple(found)
+            result.append(i)
+        return tuple(result)
 
     def with_links(self, links: list[Link], change: str) -> Model:
         return replace(self, links=tuple(links), changes=(*self.changes, change))
 
     def frame(self, mechanism: Mechanism, name: str) -> Frame:
-        """A declared frame in the axes of this model's links."""
+        """Return a declared frame in the axes of this model's links."""
         frame = mechanism.frame(name)
-        return self.placed(name, frame.body, frame.pose)
+        return self.frame_at(name, frame.body, frame.pose)
 
-    def placed(self, name: str, body: int, pose: Pose) -> Frame:
-        """The frame at a declared `pose` in that of a body (-1: the base), likewise."""
+    def frame_at(self, name: str, body: int, pose: Pose) -> Frame:
+        """Return the frame at a declared `pose` in the frame of a body (-1: the base), in the axes
+        of this model's links.
+        """
         rotation, shift = k.displacement(pose)
         if body < 0:
             return Frame(name, -1, rotation, shift)
         axes, origin = self.links[body].placement
-        back = k.transpose(axes)
-        return Frame(name, body, k.product(back, rotation), k.apply(back, k.sub(shift, origin)))
+        inverse = k.transpose(axes)
+        return Frame(
+            name, body, k.product(inverse, rotation), k.apply(inverse, k.sub(shift, origin))
+        )
 
 
 def centred_inertia(part: Part) -> Inertia:
-    """A declared part about its mass centre, in its own axes: moments turned into Σ."""
+    """Return the inertia of a declared part about its mass centre in its own axes, with Σ in place
+    of moments.
+    """
     xx, xy, xz, yy, yz, zz = (k.rational(x) for x in part.moments)
     half = (xx + yy + zz) / 2
     return Inertia(
@@ -209,8 +220,8 @@ def centred_inertia(part: Part) -> Inertia:
 
 
 def _part_inertia(part: Part) -> Inertia:
-    """A declared part, about its body's frame."""
-    return centred_inertia(part).seen_from(*k.displacement(part.pose))
+    """Return the inertia of a declared part about its body's frame."""
+    return centred_inertia(part).in_outer_frame(*k.displacement(part.pose))
 
 
 def body_inertia(body: Body) -> Inertia:
@@ -220,8 +231,8 @@ def body_inertia(body: Body) -> Inertia:
     return total
 
 
-def borne_of(body: Body) -> Body:
-    """What of a body is held up against gravity: a point for each part."""
+def compensated_body(body: Body) -> Body:
+    """Return the gravity-compensated mass of a body, as one point mass per part."""
     return Body(
         body.name,
         tuple(
@@ -233,23 +244,27 @@ def borne_of(body: Body) -> Body:
 
 
 def inertia_of(body: Body, placement: tuple[Mat3, Vec3]) -> Inertia:
-    """Of a body about the origin of a frame that sits there in its declared one, in its axes."""
+    """Return the inertia of a body in a frame with this placement in the declared body frame."""
     axes, origin = placement
     return (
         body_inertia(body)
-        .seen_from(k.IDENTITY, k.scale(-k.ONE, origin))
-        .seen_from(k.transpose(axes), k.ORIGIN)
+        .in_outer_frame(k.IDENTITY, k.scale(-k.ONE, origin))
+        .in_outer_frame(k.transpose(axes), k.ORIGIN)
     )
 
 
 def declared(mechanism: Mechanism) -> Model:
-    """The mechanism in frames that share origin with the declared body frames, z turned onto each joint's axis."""
+    """Return the model in frames that share their origins with the declared body frames, with z
+    along each joint's axis.
+    """
     placements = [(aligned(k.unit(k.vector(joint.axis))), k.ORIGIN) for joint in mechanism.joints]
-    return place(mechanism, placements, [None] * len(placements))
+    return build_model(mechanism, placements, [None] * len(placements))
 
 
 def aligned(axis: Vec3) -> Mat3:
-    """Some rotation whose z column is `axis`; a signed permutation when the axis lies along a coordinate axis."""
+    """Return a rotation whose z column is `axis`; a signed permutation if the axis is parallel to a
+    coordinate axis.
+    """
     if k.is_zero(axis[0]) and k.is_zero(axis[1]):
         x = (k.ONE, k.ZERO, k.ZERO)
     elif k.is_zero(axis[2]):
@@ -259,22 +274,23 @@ def aligned(axis: Vec3) -> Mat3:
     return k.columns(x, k.cross(axis, x), axis)
 
 
-def place(
+def build_model(
     mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list[tuple[Mat3, Vec3] | None]
 ) -> Model:
-    """The model whose link frames sit at `placements` in the declared body frames.
+    """Return the model whose link frames have these `placements` in the declared body frames.
 
-    `bases[i]`, for a root link, is where its base frame sits in the declared base (None: the declared base itself).
+    `bases[i]` of a root link is the pose of its base frame in the declared base; None means the
+    declared base itself.
     """
     gravity = k.vector(mechanism.gravity)
     links: list[Link] = []
     for i, body in enumerate(mechanism.bodies):
-        with k.speaking_of(f"link '{body.name}'"):
-            links.append(_placed(mechanism, i, placements, bases[i], gravity))
+        with k.locating_errors(f"link '{body.name}'"):
+            links.append(_build_link(mechanism, i, placements, bases[i], gravity))
     return Model(mechanism.name, tuple(links), gravity, friction_speed=mechanism.friction_speed)
 
 
-def _placed(
+def _build_link(
     mechanism: Mechanism,
     i: int,
     placements: list[tuple[Mat3, Vec3]],
@@ -284,9 +300,9 @@ def _placed(
     joint, body = mechanism.joints[i], mechanism.bodies[i]
     rotation, shift = k.displacement(joint.pose)
     axes, origin = placements[i]
-    outer = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
-    back = k.transpose(outer[0])
-    there = k.sub(k.add(k.apply(rotation, origin), shift), outer[1])
+    parent_frame = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
+    inverse = k.transpose(parent_frame[0])
+    offset = k.sub(k.add(k.apply(rotation, origin), shift), parent_frame[1])
     inertia = inertia_of(body, placements[i])
     center = k.ORIGIN if k.is_zero(inertia.m) else k.scale(1 / inertia.m, inertia.h)
     return Link(
@@ -296,7 +312,7 @@ def _placed(
         parameters=tuple((name, k.rational(value)) for name, value in joint.parameters),
         q=mechanism.uncoupled.q_slices[i],
         v=mechanism.uncoupled.v_slices[i],
-        stride=k.settle(
+        stride=k.normalize(
             sum(
                 (
                     abs(k.rational(step.rate))
@@ -307,16 +323,16 @@ def _placed(
             )
         ),
         parent=joint.parent,
-        rotation=k.product(back, k.product(rotation, axes)),
-        shift=k.apply(back, there),
+        rotation=k.product(inverse, k.product(rotation, axes)),
+        shift=k.apply(inverse, offset),
         placement=placements[i],
         inertia=inertia,
         center=center,
-        gravity=k.apply(back, gravity) if joint.parent < 0 else k.ORIGIN,
-        base_rotation=outer[0] if joint.parent < 0 else k.IDENTITY,
-        base_shift=outer[1] if joint.parent < 0 else k.ORIGIN,
+        gravity=k.apply(inverse, gravity) if joint.parent < 0 else k.ORIGIN,
+        base_rotation=parent_frame[0] if joint.parent < 0 else k.IDENTITY,
+        base_shift=parent_frame[1] if joint.parent < 0 else k.ORIGIN,
         drive=joint.drive,
-        borne=inertia_of(borne_of(body), placements[i])
+        compensated=inertia_of(compensated_body(body), placements[i])
         if any(part.gravcomp for part in body.parts)
         else NOTHING,
     )

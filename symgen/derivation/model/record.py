@@ -1,4 +1,6 @@
-"""What the passes over a model changed, link by link: where its frame went, and which inertia it kept."""
+"""Record of the passes over a model, link by link: the chosen frames, and the inertial parameters
+that remain.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +15,32 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
 def record(plain: Model, kept: Model, axes: Mapping[int, int]) -> list[dict[str, Any]]:
-    """One entry a link, parents first: of the frames chosen, and of the same with inertia moved to the parents.
+    """Return one entry per link, parents first, for the chosen frames and for the inertia moved to
+    the parents.
 
-    `shift` (m) and the angles `gamma`, `alpha`, `offset` (rad): from the parent's chosen frame translate by shift, turn
-    about z, about x, then about z by offset + q. `origin` (m) and `axes` (columns x, y, z): the chosen frame in the
-    declared body frame. `declared` and `kept`: the inertial parameters that are not zero (first moments h and second
-    moments S = Σ in the chosen frame) before and after the inertia that the joint cannot feel went to the parent.
-    `written_in`: the link whose axes its vectors are written in, as `axes` says (`model.share`); None for the base.
+    `shift` (m) and the angles `gamma`, `alpha`, `offset` (rad): from the parent's chosen frame
+    translate by shift, rotate about z, about x, then about z by offset + q. `origin` (m) and `axes`
+    (columns x, y, z): the chosen frame in the declared body frame. `declared` and `kept`: the
+    nonzero inertial parameters (first moments h and second moments S = Σ in the chosen frame)
+    before and after the inertia without effect on the joint was moved to the parent. `written_in`:
+    the link in whose axes its vectors are written, as `axes` states (`model.share`); None for the
+    base.
     """
-    own = members(plain) if axes else []
-    whose = {i: own[i].group if chosen == GROUND else chosen for i, chosen in axes.items()}
-    whose = {
-        i: plain.links[link].parent if axes[i] == GROUND else link for i, link in whose.items()
+    group_members = members(plain) if axes else []
+    written_in = {
+        i: group_members[i].group if chosen == GROUND else chosen for i, chosen in axes.items()
     }
-    found = []
+    written_in = {
+        i: plain.links[link].parent if axes[i] == GROUND else link for i, link in written_in.items()
+    }
+    entries = []
     for i, (before, after) in enumerate(zip(plain.links, kept.links, strict=True)):
-        outer = whose.get(i, i)
-        found.append(
+        link_of_axes = written_in.get(i, i)
+        entries.append(
             _entry(before, after, plain)
-            | {"written_in": plain.links[outer].name if outer >= 0 else None}
+            | {"written_in": plain.links[link_of_axes].name if link_of_axes >= 0 else None}
         )
-    return found
+    return entries
 
 
 def _entry(before: Link, after: Link, model: Model) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A turn about a z axis by a sum of joint angles and a constant: what parallel axes add up to."""
+"""Rotation about a z axis by a sum of joint angles and a constant, as along parallel axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from symgen.derivation.constants import Constant
 
 @dataclass(frozen=True)
 class Spin:
-    """The turn by Σ sign · (angle of link's joint) + the constant angle of (cosine, sine); `terms` are (link, sign) in order."""
+    """Rotation by Σ sign · (angle of link's joint) + the constant angle of (cosine, sine); `terms`
+    are (link, sign) in order.
+    """
 
     terms: tuple[tuple[int, int], ...] = ()
     constant: tuple[Constant, Constant] = field(default=(k.ONE, k.ZERO))
@@ -20,12 +22,12 @@ class Spin:
         for link, sign in other.terms:
             counted[link] = counted.get(link, 0) + sign
         (a, b), (c, d) = self.constant, other.constant
-        turn = (k.settle(a * c - b * d), k.settle(b * c + a * d))
-        return Spin(tuple((link, sign) for link, sign in sorted(counted.items()) if sign), turn)
+        rotation = (k.normalize(a * c - b * d), k.normalize(b * c + a * d))
+        return Spin(tuple((link, sign) for link, sign in sorted(counted.items()) if sign), rotation)
 
     def __neg__(self) -> Spin:
         cosine, sine = self.constant
-        return Spin(tuple((link, -sign) for link, sign in self.terms), (cosine, k.settle(-sine)))
+        return Spin(tuple((link, -sign) for link, sign in self.terms), (cosine, k.normalize(-sine)))
 
     def __sub__(self, other: Spin) -> Spin:
         return self + -other
@@ -35,9 +37,9 @@ class Spin:
         return not self.terms
 
     @property
-    def is_still(self) -> bool:
-        """Whether it turns nothing."""
+    def is_zero(self) -> bool:
+        """True if the rotation is the identity."""
         return not self.terms and self.constant[0] == 1
 
 
-STILL = Spin()
+NO_SPIN = Spin()

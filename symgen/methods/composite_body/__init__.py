@@ -1,8 +1,9 @@
-"""Composite bodies, SA (10)-(16), the elimination of the mass matrix, SA (25)-(30), and what they say of the whole.
+"""Composite rigid bodies, SA (10)-(16), elimination of the mass matrix, SA (25)-(30), and
+centroidal quantities.
 
-`composite_body:bias` takes the bias force from the same composite bodies, and with it forward dynamics. Without it the bias is
-that of recursive Newton-Euler, which is shorter where inertias have zeros. `composite_body:coupled` is for joints that follow
-others.
+`composite_body:bias` takes the bias force from the same composite bodies, and forward dynamics with
+it. Plain composite_body takes the bias of recursive Newton-Euler, which is shorter where inertias
+have zeros. `composite_body:coupled` is for mimic joints.
 """
 
 from symgen.methods.composite_body.bias import (
@@ -17,7 +18,7 @@ from symgen.methods.composite_body.centroid import (
     centroidal_momentum_matrix,
     potential_energy,
 )
-from symgen.methods.composite_body.constraint_mobility import QUANTITIES as OF_LOOPS
+from symgen.methods.composite_body.constraint_mobility import QUANTITIES as CLOSURE_QUANTITIES
 from symgen.methods.composite_body.coriolis import coriolis_matrix, mass_matrix_coriolis_and_bias
 from symgen.methods.composite_body.coupled import interbody_forces, link_accelerations
 from symgen.methods.composite_body.mass_matrix import Elimination, gravity_force, mass_matrix
@@ -52,6 +53,6 @@ METHOD = Method(
         ),
     },
     factor=Elimination,  # (17)-(30)
-    quantities={**QUANTITIES, **OF_LOOPS},
+    quantities={**QUANTITIES, **CLOSURE_QUANTITIES},
     mimic="supported",
 )

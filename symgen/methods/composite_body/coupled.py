@@ -1,7 +1,9 @@
-"""What only a recursion along the tree says of links, where joints follow others and there is no such recursion.
+"""Link accelerations and interbody forces of robots with mimic joints, for which no recursion along
+the tree exists.
 
-The joints' accelerations come from Gᵀ M G, eliminated entry by entry, SA (16)-(30). With them all links move as RK (2.2)-(2.5)
-have it, and what moves them crosses their joints, (2.6)-(2.12): of a joint that follows, with the force that makes it follow.
+The joint accelerations solve with Gᵀ M G, eliminated entry by entry, SA (16)-(30). From them follow
+the link accelerations, RK (2.2)-(2.5), and the wrenches across the joints, (2.6)-(2.12). The wrench
+of a follower includes the force of its mimic constraint.
 """
 
 from __future__ import annotations
@@ -16,16 +18,22 @@ from symgen.methods.shared.outward import outward_sweep
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
-    _, motions = _moving(linkage)
+    """Return α of each link (NB x 6) at its declared frame's origin, and of the chosen frame (6),
+    as (ω̇, v̇) in base axes.
+    """
+    _, motions = _accelerated_motions(linkage)
     return accelerations_in_base(
-        linkage, [one.omega for one in motions], [(one.alpha, one.accel) for one in motions]
+        linkage,
+        [motion.omega for motion in motions],
+        [(motion.alpha, motion.accel) for motion in motions],
     )
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """What crosses the joint of every link (NB x 6) at the origin of the frame that it moves, in base axes, and a (NV)."""
-    a, motions = _moving(linkage)
+    """Return the wrench across each joint (NB x 6) at the origin of the frame that it moves, in
+    base axes, and a (NV).
+    """
+    a, motions = _accelerated_motions(linkage)
     f: list[Spatial] = [(linkage.zeros, linkage.zeros)] * len(linkage)
     for i in reversed(range(len(linkage))):
         linkage.step(i, "force across its joint, RK (2.6)-(2.12)")
@@ -40,7 +48,7 @@ def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return wrenches_in_base(linkage, f), a
 
 
-def _moving(linkage: Linkage) -> tuple[list[Scalar], list[Motion]]:
-    """The accelerations of the joints that lead, and how every link moves with them."""
+def _accelerated_motions(linkage: Linkage) -> tuple[list[Scalar], list[Motion]]:
+    """Return the accelerations of the leaders, and the link motions that follow from them."""
     (a,) = forward_dynamics(linkage)
-    return a, outward_sweep(linkage, linkage.inputs["v"], linkage.coupling.followed(a))
+    return a, outward_sweep(linkage, linkage.inputs["v"], linkage.coupling.expand_rates(a))

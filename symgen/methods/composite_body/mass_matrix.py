@@ -1,7 +1,9 @@
-"""Composite bodies, SA (10)-(16), and the reverse Gaussian elimination of the mass matrix entry by entry, SA (25)-(30).
+"""Mass matrix from composite bodies, SA (10)-(16), and its reverse Gaussian elimination entry by
+entry, SA (25)-(30).
 
-Reference points are the origins of the link frames instead of the mass centres; (13)-(16) hold for any choice.
-On a tree M_ij vanishes unless one of i, j carries the other, and elimination from the tips keeps it so.
+Reference points are the origins of the link frames instead of the mass centres; (13)-(16) hold for
+any choice. On a tree M_ij is zero unless one of the links i and j is an ancestor of the other.
+Elimination from the tips preserves these zeros.
 """
 
 from __future__ import annotations
@@ -12,20 +14,24 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import RigidInertia, Vector, wrench_to_parent
 from symgen.methods.shared.composite import composite_inertias
-from symgen.methods.shared.elimination import Eliminated, full
+from symgen.methods.shared.elimination import EliminatedFactor, full_matrix
 
 
 def lower_triangle(
     linkage: Linkage, composite: Sequence[RigidInertia] | None = None
 ) -> list[dict[int, Scalar]]:
-    """Row i of the GIM as {j: i_ij} for j = i and what carries it (SA 16), i and j being degrees of freedom."""
+    """Return row i of the generalized inertia matrix as {j: i_ij} for j = i and its ancestors, SA
+    (16).
+
+    i and j are degrees of freedom.
+    """
     composite = composite or composite_inertias(linkage)
     rows: list[dict[int, Scalar]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "row of the mass matrix, SA (16)")
         for dof in link.dofs:
             n, f = composite[i].momentum(dof.H_angular, dof.H_linear)  # M̃_i p_i
-            row = {own.index: own.project(n, f) for own in link.dofs[: dof.column + 1]}
+            row = {row_dof.index: row_dof.project(n, f) for row_dof in link.dofs[: dof.column + 1]}
             inner = link
             for j in linkage.model.ancestors(i):
                 n, f = wrench_to_parent(inner.rotation, inner.shift, n, f)  # B_ijᵀ M̃_i p_i
@@ -39,33 +45,35 @@ def lower_triangle(
 
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """M, row-major and full."""
-    return (full(linkage, lower_triangle(linkage)),)
+    """Return M, row-major and full."""
+    return (full_matrix(linkage, lower_triangle(linkage)),)
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """g: each joint carries its composite body against gravity, g_i = −p_iᵀ M̃_i (0, gravity)."""
-    return (weights(linkage, composite_inertias(linkage)),)
+    """Return g: each joint balances the weight of its composite body, g_i = −p_iᵀ M̃_i (0,
+    gravity).
+    """
+    return (gravity_forces(linkage, composite_inertias(linkage)),)
 
 
-def weights(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]:
-    """g of composite bodies that are known."""
-    pull: list[Vector] = []
+def gravity_forces(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]:
+    """Return g for given composite bodies."""
+    upward: list[Vector] = []
     result = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "gravity on the composite body")
-        pull.append(
+        upward.append(
             linkage.against_gravity(i)
             if link.parent < 0
-            else link.rotation.to_child(pull[link.parent])
+            else link.rotation.to_child(upward[link.parent])
         )
-        linkage.name("g", i, pull[i])
-        wrench = composite[i].momentum(linkage.zeros, pull[i])
+        linkage.name("g", i, upward[i])
+        wrench = composite[i].momentum(linkage.zeros, upward[i])
         result += [dof.project(*wrench) for dof in link.dofs]
     return result
 
 
-class Elimination(Eliminated):
+class Elimination(EliminatedFactor):
     """M = U D Uᵀ by elimination of the mass matrix, SA (16)-(24)."""
 
     def __init__(self, linkage: Linkage, composite: Sequence[RigidInertia] | None = None) -> None:

@@ -1,27 +1,27 @@
-"""Interbody constraint forces first, then accelerations: the Schur complement of Fijany & Featherstone.
+"""Constraint-force algorithm: the Schur complement of Fijany & Featherstone, interbody forces first, then accelerations.
 
-Cut every joint: link i answers a wrench at one of its points by itself, and with 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ the wrenches F across the
-joints give the accelerations across the joints, 𝓐 F = H q̈ (+ η, what else moves the links). A joint's wrench is
-F_i = W_a τ_i + W f_i; that nothing moves in the forbidden directions W decides f, and f decides q̈:
+Cut every joint, so that each link responds to wrenches on its own. With 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, the wrenches F across the
+joints cause the accelerations across the joints, 𝓐 F = H q̈ + η, where η are the accelerations due to velocities and gravity.
+The wrench of a joint is F_i = W_a τ_i + W f_i. The constrained directions W have zero acceleration, which determines f, and f determines q̈:
 
     H_bb f = 𝓦ᵀ η − H_abᵀ τ,   q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η,   M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ   LC (12)
 
-with H_aa = 𝓦_aᵀ 𝓐 𝓦_a, H_ab = 𝓦_aᵀ 𝓐 𝓦, H_bb = 𝓦ᵀ 𝓐 𝓦. Block (i, j) of 𝓐 stands in the axes of links i and j at O_i and O_j,
-and is zero unless a link carries both joints on it: block tridiagonal for a chain, nothing in it is summed along the chain.
+with H_aa = 𝓦_aᵀ 𝓐 𝓦_a, H_ab = 𝓦_aᵀ 𝓐 𝓦, H_bb = 𝓦ᵀ 𝓐 𝓦. Block (i, j) of 𝓐 is expressed in the axes of links i and j at O_i and O_j.
+It is zero unless both joints are on one link, so 𝓐 of a chain is block tridiagonal, and no block is a sum along the chain.
 
-`constraint_force:parallel` eliminates H_bb by block cyclic reduction, with prefix scans for what runs along the chain:
-O(log N) deep.
+`constraint_force:parallel` eliminates H_bb by block cyclic reduction, and uses prefix scans for quantities along the chain. Its
+depth is O(log N).
 
-A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free one has no W: M⁻¹ of free bodies is H_aa.
+A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free joint has no W: M⁻¹ of free bodies is H_aa.
 
-The rotor of a drive, of armature A, takes the force x = −A q̈ along its degree of freedom. That is one more constraint force, of a
-direction that is not forbidden but gives way: the column of W_a stands among those of W as well, and 0 = x/A + q̈ puts 1/A beside
-H_bb there. With it (12) is (M + A)⁻¹, by Woodbury's formula, and det (M + A) = A det 𝓜 det H_bb.
+The rotor of a drive, of armature A, exerts the force x = −A q̈ along its degree of freedom. That is one more constraint force, along a
+compliant instead of a rigid direction. The column of W_a then appears among those of W too, and 0 = x/A + q̈ adds 1/A to
+H_bb there. By Woodbury's formula (12) becomes (M + A)⁻¹, and det (M + A) = A det 𝓜 det H_bb.
 """
 
 from __future__ import annotations
 
-from symgen.derivation.model import indefinite
+from symgen.derivation.model import find_indefinite_body
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.constraint_force.forces import (
     parallel,
@@ -37,19 +37,22 @@ from symgen.methods.shared.method import Method, Variant
 
 
 def refusal(mechanism: Mechanism) -> str | None:
-    """𝓜⁻¹ needs every link's inertia positive definite."""
-    found = indefinite(mechanism)
-    if found is None:
+    """Return why a robot is refused: 𝓜⁻¹ needs a positive definite inertia of each link."""
+    defective = find_indefinite_body(mechanism)
+    if defective is None:
         return None
     return (
-        f"constraint_force divides by the inertia of every link, and link '{found[0]}' of '{mechanism.name}' {found[1]}; "
+        f"constraint_force divides by the inertia of every link, and link '{defective[0]}' of '{mechanism.name}' {defective[1]}; "
         "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)"
     )
 
 
 def cancels(mechanism: Mechanism) -> bool:
-    """True: the constraint forces take back most of what H_aa alone would let a light link do; and of a free body, which nothing
-    takes back, the products of an inverse cancel where it turns easily or its mass centre is far."""
+    """Return True: H_aa and the constraint term nearly cancel for a light link.
+
+    For a free body no constraint term exists. The products of its inverse inertia cancel if it
+    rotates easily or if its mass centre is far away.
+    """
     return True
 
 
@@ -57,7 +60,7 @@ METHOD = Method(
     source="Fijany & Featherstone 2013 (abstract and nomenclature), with Lee & Chirikjian 2005, (8), (12)",
     factor=serial,  # LC (8), (12)
     functions={
-        "forward_dynamics": serial_dynamics,  # from the whole interbody forces
+        "forward_dynamics": serial_dynamics,  # from the total interbody forces
         "interbody_forces": serial_forces,
         "operational_inertia_inverse": serial_mobility,
     },

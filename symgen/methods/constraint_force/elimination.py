@@ -1,8 +1,10 @@
-"""Block L D Lᵀ of a symmetric matrix whose blocks sit on the joints: one elimination, and the orders it can follow.
+"""Block L D Lᵀ factorization of a symmetric matrix with one block row per joint, and its
+elimination orders.
 
-H_bb couples a joint with its parent's joint and with its siblings: every link makes a clique of its own joint and those
-it carries, and the cliques hang together as a tree. Leaf first fills nothing in. Odd-even order (block cyclic
-reduction) fills the gaps that it jumps over, and has a depth of log₂ N rounds instead of N.
+H_bb couples a joint with its parent's joint and with its siblings. Every link makes a clique of its
+own joint and those of its children, and the cliques form a tree. Leaf-first order causes no
+fill-in. Odd-even order (block cyclic reduction) causes fill-in between the neighbours of an
+eliminated joint, and has a depth of log₂ N rounds instead of N.
 """
 
 from __future__ import annotations
@@ -17,74 +19,80 @@ from symgen.derivation.spatial import Vector
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
 """Blocks of a symmetric matrix by (row, column), row ≤ column."""
-Near = dict[int, set[int]]
-"""Which joints a joint is coupled with."""
-Order = Callable[[Near], list[int]]
+Neighbours = dict[int, set[int]]
+"""The joints that each joint is coupled with."""
+Order = Callable[[Neighbours], list[int]]
 
 
 class Home(Protocol):
-    """What records the rows: a Linkage, or what has as much of one."""
+    """Recorder of the rows: a Linkage, or an object with this part of its interface."""
 
     home: Derivation
     zero: Scalar
-    one: Scalar
 
     def step(self, i: int, text: str) -> None:
-        """As a Linkage's."""
+        """Start a step of joint i; see `Linkage.step`."""
 
     def name(self, symbol: str, i: int, quantity: Vector) -> None:
-        """As a Linkage's."""
+        """Name a quantity of joint i; see `Linkage.name`."""
 
 
 def name_block(linkage: Home, stem: str, block: Block) -> None:
-    """Name every entry, so that no pass regroups a sum that reaches over several steps of an elimination: that costs depth."""
+    """Name every entry of a block.
+
+    Passes keep named rows, so no pass regroups a sum over several steps of an elimination, which
+    would increase depth.
+    """
     for r, row in enumerate(block, 1):
         for c, entry in enumerate(row, 1):
             linkage.home.name(f"{stem}_{r}{c}", entry)
 
 
-def coupled(blocks: Mapping[tuple[int, int], Block]) -> Near:
-    """Who is whose neighbour in a block matrix."""
-    near: Near = {i: set() for i, j in blocks if i == j}
+def neighbours(blocks: Mapping[tuple[int, int], Block]) -> Neighbours:
+    """Return the neighbours of each joint in a block matrix."""
+    adjacent: Neighbours = {i: set() for i, j in blocks if i == j}
     for i, j in blocks:
         if i != j:
-            near[i].add(j)
-            near[j].add(i)
-    return near
+            adjacent[i].add(j)
+            adjacent[j].add(i)
+    return adjacent
 
 
-def leaf_first(near: Near) -> list[int]:
-    """From the tips to the base: parents stand before children."""
+def leaf_first(near: Neighbours) -> list[int]:
+    """Return the joints from the tips to the base; parents have smaller numbers than children."""
     return sorted(near, reverse=True)
 
 
-def odd_even(near: Near) -> list[int]:
-    """Round after round every joint that has at most two neighbours and none of them in the same round.
+def odd_even(near: Neighbours) -> list[int]:
+    """Return an order in rounds; a round takes joints with at most two neighbours, no two of them
+    adjacent.
 
-    On a chain that is block cyclic reduction. Where no joint has so few neighbours (the clique of many siblings), the
-    round takes those with the fewest.
+    On a chain that is block cyclic reduction. If every joint has more neighbours (the clique of
+    many siblings), the round takes the joints with the fewest.
     """
     left = {i: set(others) for i, others in near.items()}
     order: list[int] = []
     while left:
-        few = max(2, min(len(others) for others in left.values()))
-        taken: list[int] = []
-        beside: set[int] = set()
+        limit = max(2, min(len(others) for others in left.values()))
+        joints: list[int] = []
+        adjacent: set[int] = set()
         for i in sorted(left, reverse=True):
-            if i not in beside and len(left[i]) <= few:
-                taken.append(i)
-                beside |= left[i]
-        for i in taken:
+            if i not in adjacent and len(left[i]) <= limit:
+                joints.append(i)
+                adjacent |= left[i]
+        for i in joints:
             others = left.pop(i)
             for j in others:
                 left[j] = (left[j] | others) - {i, j}
-        order += taken
+        order += joints
     return order
 
 
 @dataclass(frozen=True)
 class Pivot:
-    """Of one joint: its block = L diag(D) Lᵀ, and towards each later neighbour j, Y_j = L⁻¹ E_j and Z_j = D⁻¹ Y_j."""
+    """Eliminated block of one joint, L diag(D) Lᵀ; for each later neighbour j, Y_j = L⁻¹ E_j and
+    Z_j = D⁻¹ Y_j.
+    """
 
     joint: int
     L: Block
@@ -95,16 +103,16 @@ class Pivot:
 
 
 def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list[Pivot], Blocks]:
-    """The pivots of the joints in `order`, and what is left of the matrix: the Schur complement on all others."""
-    left, near = dict(blocks), coupled(blocks)
+    """Return the pivots of the joints in `order`, and the Schur complement on all other joints."""
+    remaining, near = dict(blocks), neighbours(blocks)
     pivots = []
     for i in order:
         linkage.step(i, "block L D L^T of H_bb, LC (12)")
         others = sorted(near.pop(i))
-        L, D, inverse = _factored(left.pop((i, i)), linkage.one)
+        L, D, inverse = _factor_block(remaining.pop((i, i)), linkage.home.one)
         Y: dict[int, Block] = {}
         for j in others:
-            E = left.pop((i, j)) if i < j else transposed(left.pop((j, i)))
+            E = remaining.pop((i, j)) if i < j else transposed(remaining.pop((j, i)))
             Y[j] = _forward(L, E)
         Z = {
             j: [[y * by for y in row] for row, by in zip(Y[j], inverse, strict=True)]
@@ -113,21 +121,23 @@ def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list
         for a, j in enumerate(others):
             near[j] = (near[j] | set(others)) - {i, j}
             for k in others[a:]:
-                left[j, k] = _less(left.get((j, k)), Y[j], Z[k], j == k, linkage.zero)
-                name_block(linkage, f"H_{j + 1}_{k + 1}_less{i + 1}", left[j, k])
+                remaining[j, k] = _schur_update(
+                    remaining.get((j, k)), Y[j], Z[k], j == k, linkage.zero
+                )
+                name_block(linkage, f"H_{j + 1}_{k + 1}_less{i + 1}", remaining[j, k])
         linkage.name("D", i, Vector(D))
         pivots.append(Pivot(i, L, D, inverse, Y, Z))
-    return pivots, left
+    return pivots, remaining
 
 
-def _factored(A: Block, one: Scalar) -> tuple[Block, list[Scalar], list[Scalar]]:
-    """(L, D, 1/D) of one symmetric block, from its lower triangle."""
+def _factor_block(A: Block, unit: Scalar) -> tuple[Block, list[Scalar], list[Scalar]]:
+    """Return (L, D, 1/D) of one symmetric block, from its lower triangle."""
     n, rest = len(A), [list(row) for row in A]
     L: Block = [[] for _ in range(n)]
     D, inverse = [], []
     for k in range(n):
         D.append(rest[k][k])
-        inverse.append(one / rest[k][k])
+        inverse.append(unit / rest[k][k])
         for i in range(k + 1, n):
             gain = rest[i][k] * inverse[k]
             L[i].append(gain)
@@ -137,29 +147,29 @@ def _factored(A: Block, one: Scalar) -> tuple[Block, list[Scalar], list[Scalar]]
 
 
 def _forward(L: Block, E: Block) -> Block:
-    """L⁻¹ E."""
+    """Return L⁻¹ E."""
     rows: Block = []
     for gains, row in zip(L, E, strict=True):
-        for gain, known in zip(gains, rows, strict=True):
+        for gain, solved_row in zip(gains, rows, strict=True):
             if not gain.is_zero:
-                row = [x - gain * y for x, y in zip(row, known, strict=True)]
+                row = [x - gain * y for x, y in zip(row, solved_row, strict=True)]
         rows.append(row)
     return rows
 
 
-def _less(block: Block | None, Y: Block, Z: Block, symmetric: bool, zero: Scalar) -> Block:
-    """block − Yᵀ Z; the upper triangle is mirrored where the result is symmetric."""
-    columns, others = transposed(Y), transposed(Z)
-    made: Block = []
+def _schur_update(block: Block | None, Y: Block, Z: Block, symmetric: bool, zero: Scalar) -> Block:
+    """Return block − Yᵀ Z; a symmetric result is computed in one triangle only."""
+    columns, z_columns = transposed(Y), transposed(Z)
+    result: Block = []
     for r, column in enumerate(columns):
         row: list[Scalar] = []
-        for c, other in enumerate(others):
+        for c, z_column in enumerate(z_columns):
             if symmetric and c < r:
-                row.append(made[c][r])
+                row.append(result[c][r])
             else:
-                row.append((zero if block is None else block[r][c]) - dot(column, other, zero))
-        made.append(row)
-    return made
+                row.append((zero if block is None else block[r][c]) - dot(column, z_column, zero))
+        result.append(row)
+    return result
 
 
 def transposed(block: Block) -> Block:
@@ -167,7 +177,7 @@ def transposed(block: Block) -> Block:
 
 
 def dot(a: Iterable[Scalar], b: Iterable[Scalar], zero: Scalar) -> Scalar:
-    """Σ a b, left to right: the terms of an elimination come in that order."""
+    """Return Σ a b, left to right: the order in which terms of an elimination arise."""
     total = zero
     for x, y in zip(a, b, strict=True):
         if not (x.is_zero or y.is_zero):
@@ -175,46 +185,49 @@ def dot(a: Iterable[Scalar], b: Iterable[Scalar], zero: Scalar) -> Scalar:
     return total
 
 
-def reduced(
+def forward_substitute(
     pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home
 ) -> dict[int, list[Scalar]]:
-    """L⁻¹ of a right-hand side, in the order of the elimination."""
-    rest = {i: list(part) for i, part in right.items()}
+    """Return L⁻¹ of a right-hand side, in the order of the elimination."""
+    remaining = {i: list(part) for i, part in right.items()}
     for pivot in pivots:
         linkage.step(pivot.joint, "L^-1 of a right-hand side of H_bb, LC (12)")
-        (y,) = transposed(_forward(pivot.L, [[x] for x in rest[pivot.joint]]))
-        rest[pivot.joint] = y
+        (y,) = transposed(_forward(pivot.L, [[x] for x in remaining[pivot.joint]]))
+        remaining[pivot.joint] = y
         for j, Z in pivot.Z.items():
-            rest[j] = [
+            remaining[j] = [
                 x - dot(column, y, linkage.zero)
-                for x, column in zip(rest[j], transposed(Z), strict=True)
+                for x, column in zip(remaining[j], transposed(Z), strict=True)
             ]
-            linkage.name(f"b_less{pivot.joint + 1}", j, Vector(rest[j]))  # as in `name_block`
-    return rest
+            linkage.name(f"b_less{pivot.joint + 1}", j, Vector(remaining[j]))  # as in `name_block`
+    return remaining
 
 
-def solved(
+def solve(
     pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home
 ) -> dict[int, list[Scalar]]:
-    """The solution for a right-hand side: L⁻ᵀ D⁻¹ L⁻¹."""
-    y = reduced(pivots, right, linkage)
-    found: dict[int, list[Scalar]] = {}
+    """Return the solution L⁻ᵀ D⁻¹ L⁻¹ of a right-hand side."""
+    y = forward_substitute(pivots, right, linkage)
+    solution: dict[int, list[Scalar]] = {}
     for pivot in reversed(pivots):
         linkage.step(
             pivot.joint, "constraint force across its joint: H_bb f = W^T eta - H_ab^T tau, LC (12)"
         )
-        found[pivot.joint] = given_back(pivot, y[pivot.joint], found, linkage.zero)
-        linkage.name("f", pivot.joint, Vector(found[pivot.joint]))
-    return found
+        solution[pivot.joint] = back_substitute(pivot, y[pivot.joint], solution, linkage.zero)
+        linkage.name("f", pivot.joint, Vector(solution[pivot.joint]))
+    return solution
 
 
-def given_back(
-    pivot: Pivot, y: Sequence[Scalar], found: Mapping[int, Sequence[Scalar]], zero: Scalar
+def back_substitute(
+    pivot: Pivot, y: Sequence[Scalar], solution: Mapping[int, Sequence[Scalar]], zero: Scalar
 ) -> list[Scalar]:
-    """The solution of one joint; y is L⁻¹ of its right-hand side, and `found` the solution of its later neighbours."""
+    """Return the solution at one joint.
+
+    `y` is L⁻¹ of the right-hand side at the joint; `solution` has the later neighbours.
+    """
     x = [a * by for a, by in zip(y, pivot.inverse, strict=True)]
     for j, Z in pivot.Z.items():
-        x = [a - dot(row, found[j], zero) for a, row in zip(x, Z, strict=True)]
+        x = [a - dot(row, solution[j], zero) for a, row in zip(x, Z, strict=True)]
     for k in reversed(range(len(x))):
         for r in range(k):
             x[r] = x[r] - pivot.L[k][r] * x[k]

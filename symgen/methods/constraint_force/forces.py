@@ -1,4 +1,6 @@
-"""Constraint forces f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, and what follows from them, LC (12): accelerations, wrenches, M⁻¹, det M."""
+"""Constraint forces f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, LC (12), and the results that follow:
+accelerations, wrenches, M⁻¹, det M.
+"""
 
 from __future__ import annotations
 
@@ -13,44 +15,49 @@ from symgen.methods.constraint_force.elimination import (
     Block,
     Order,
     Pivot,
-    coupled,
     dot,
     eliminate,
+    forward_substitute,
     leaf_first,
+    neighbours,
     odd_even,
-    reduced,
-    solved,
+    solve,
 )
 from symgen.methods.constraint_force.motion import (
     Axes,
     Omegas,
     axes_by_scan,
     axes_by_sweep,
-    by_scan,
-    by_sweep,
     eta,
+    omega_by_scan,
+    omega_by_sweep,
 )
-from symgen.methods.constraint_force.partition import partition, picked
+from symgen.methods.constraint_force.partition import partition, sparse_dot
 from symgen.methods.shared.drives import rotors
 from symgen.methods.shared.factor import Factor, Results
 
 
-class Cut(Factor):
-    """Every joint cut: M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ, LC (12), H_bb eliminated in the order given."""
+class CutJoints(Factor):
+    """Factorization of M with all joints cut: M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ, LC (12).
+
+    H_bb is eliminated in the given order.
+    """
 
     def __init__(self, linkage: Linkage, order: Order) -> None:
         super().__init__(linkage)
         self.parts = partition(linkage)
-        self.near, self.order = coupled(self.parts.blocks), order
+        self.adjacent, self.order = neighbours(self.parts.blocks), order
 
     @cached_property
     def eliminated(self) -> list[Pivot]:
-        """The pivots of H_bb. Forward dynamics asks for them behind η, which has its place in the C before them."""
+        """The pivots of H_bb, computed when first needed: forward dynamics computes η before them."""
         H_bb = self.parts.constraint()
-        return eliminate(self.linkage, H_bb, self.order(coupled(H_bb)))[0]
+        return eliminate(self.linkage, H_bb, self.order(neighbours(H_bb)))[0]
 
     def rows(self, i: int, j: int) -> Block:
-        """The rows of [H_aa, H_ab] that belong to joint i, in the columns of joint j, which sits on one link with it."""
+        """Return the rows of [H_aa, H_ab] of joint i in the columns of joint j; both joints are on
+        one link.
+        """
         block = self.parts.at(i, j)
         assert block is not None
         return self.parts.allowed_part(i, block)
@@ -58,25 +65,28 @@ class Cut(Factor):
     def forces(
         self, tau: Sequence[Scalar], forbidden: Sequence[Sequence[Scalar]] | None = None
     ) -> dict[int, list[Scalar]]:
-        """f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, a list a joint that forbids anything; `forbidden`: 𝓦ᵀ η, nothing without."""
+        """Return f of H_bb f = 𝓦ᵀ η − H_abᵀ τ, one list per constrained joint.
+
+        `forbidden` is 𝓦ᵀ η, or zero if None.
+        """
         linkage, pivots = self.linkage, self.eliminated
         right = {}
         for i in range(len(linkage)):
             linkage.step(i, "what the joint's forces ask of the constraint forces: H_ab^T tau")
-            start = (
+            right_side = (
                 [linkage.zero] * self.parts.forbidden(i)
                 if forbidden is None
                 else list(forbidden[i])
             )
-            for j in sorted({i} | self.near[i]):
+            for j in sorted({i} | self.adjacent[i]):
                 for force, row in zip(tau[linkage.model.links[j].v], self.rows(j, i), strict=True):
-                    start = [
+                    right_side = [
                         x - a * force
-                        for x, a in zip(start, self.parts.forbidden_part(i, row), strict=True)
+                        for x, a in zip(right_side, self.parts.forbidden_part(i, row), strict=True)
                     ]
-            if start:
-                right[i] = start
-        return solved(pivots, right, linkage)  # (12)
+            if right_side:
+                right[i] = right_side
+        return solve(pivots, right, linkage)  # (12)
 
     def accelerations(
         self,
@@ -84,13 +94,13 @@ class Cut(Factor):
         forces: Mapping[int, Sequence[Scalar]],
         free: Sequence[Sequence[Scalar]] | None = None,
     ) -> list[Scalar]:
-        """q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η; `free`: 𝓦_aᵀ η, nothing without."""
+        """Return q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η; `free` is 𝓦_aᵀ η, or zero if None."""
         linkage = self.linkage
         result = []
         for i, link in enumerate(linkage.links):
             linkage.step(i, "acceleration: H_aa tau + H_ab f, LC (12)")
             rates = [linkage.zero] * len(link.dofs) if free is None else [-x for x in free[i]]
-            for j in sorted({i} | self.near[i]):
+            for j in sorted({i} | self.adjacent[i]):
                 both = [*tau[linkage.model.links[j].v], *forces.get(j, ())]
                 rates = [
                     x + dot(row, both, linkage.zero)
@@ -104,8 +114,10 @@ class Cut(Factor):
     def wrenches(
         self, tau: Sequence[Scalar], forces: Mapping[int, Sequence[Scalar]]
     ) -> list[list[Scalar]]:
-        """F_i = W_a τ_i + W f_i, what the parent does to link i: moment and force at O_i in the axes of link i."""
-        found = []
+        """Return F_i = W_a τ_i + W f_i, which the parent exerts on link i: moment and force at O_i
+        in the axes of link i.
+        """
+        result = []
         for i, columns in enumerate(self.parts.bases):
             F = [self.linkage.zero] * 6
             for column, x in zip(
@@ -113,24 +125,26 @@ class Cut(Factor):
             ):
                 for r, entry in column:
                     F[r] = F[r] + entry * x
-            found.append(F)
-        return found
+            result.append(F)
+        return result
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """(H_aa − H_ab H_bb⁻¹ H_abᵀ) b, LC (12)."""
+        """Return (H_aa − H_ab H_bb⁻¹ H_abᵀ) b, LC (12)."""
         return self.accelerations(b, self.forces(b))
 
     def inverse(self) -> list[Scalar]:
-        """H_aa − (L⁻¹ H_abᵀ)ᵀ D⁻¹ (L⁻¹ H_abᵀ), LC (12), with H_bb = L D Lᵀ; symmetric entries are taken once."""
+        """Return H_aa − (L⁻¹ H_abᵀ)ᵀ D⁻¹ (L⁻¹ H_abᵀ), LC (12), with H_bb = L D Lᵀ; symmetric
+        entries are computed once.
+        """
         linkage, parts, pivots = self.linkage, self.parts, self.eliminated
         zero, dofs = linkage.zero, linkage.dofs
         columns = []
         for dof in dofs:
             linkage.step(dof.link, "column of L^-1 H_ab^T")
             right = {p.joint: [zero] * parts.forbidden(p.joint) for p in pivots}
-            for i in ({dof.link} | self.near[dof.link]) & right.keys():
+            for i in ({dof.link} | self.adjacent[dof.link]) & right.keys():
                 right[i] = parts.forbidden_part(i, self.rows(dof.link, i)[dof.column])
-            columns.append(reduced(pivots, right, linkage))
+            columns.append(forward_substitute(pivots, right, linkage))
         scaled = [
             {
                 p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)]
@@ -141,26 +155,30 @@ class Cut(Factor):
         entries: dict[tuple[int, int], Scalar] = {}
         for dof in dofs:
             linkage.step(dof.link, "row of the inverse, LC (12)")
-            for other in dofs[: dof.index + 1]:
-                block = parts.at(dof.link, other.link)
-                entry = zero if block is None else block[dof.column][other.column]
+            for column_dof in dofs[: dof.index + 1]:
+                block = parts.at(dof.link, column_dof.link)
+                entry = zero if block is None else block[dof.column][column_dof.column]
                 for p in pivots:
                     entry = entry - dot(
-                        columns[dof.index][p.joint], scaled[other.index][p.joint], zero
+                        columns[dof.index][p.joint], scaled[column_dof.index][p.joint], zero
                     )  # (12)
-                entries[dof.index, other.index] = entries[other.index, dof.index] = entry
+                entries[dof.index, column_dof.index] = entries[column_dof.index, dof.index] = entry
         return [entries[i, j] for i in range(len(dofs)) for j in range(len(dofs))]
 
     @property
     def factors(self) -> dict[int, list[Scalar]]:
-        """By joint, in the order of elimination: its pivots of H_bb, its link's inertia's determinant, LC (8), and armatures.
+        """Factors of det M by joint, LC (8): the pivots of H_bb, the determinant of the link's
+        inertia, and armatures.
 
-        LC's 𝓦_a has columns of length 1; here it is H (HᵀH)⁻¹, so that det HᵀH goes with the latter. Joints that forbid nothing
-        have no pivots and come last.
+        The 𝓦_a of the paper has columns of length 1. Here it is H (HᵀH)⁻¹, so det HᵀH multiplies
+        the link's determinant. Unconstrained joints have no pivots and come last.
         """
         D = {pivot.joint: pivot.D for pivot in self.eliminated}
         order = [*D, *(i for i in range(len(self.linkage)) if i not in D)]
-        weights = {i: self.parts.links[i].determinant * self.linkage.measure(i) for i in order}
+        weights = {
+            i: self.parts.links[i].determinant * self.linkage.joint_gram_determinant(i)
+            for i in order
+        }
         armatures = {
             i: [self.linkage.drives[dof.index].armature for dof in rotors(self.linkage, i)]
             for i in order
@@ -169,46 +187,46 @@ class Cut(Factor):
 
     @property
     def pivots(self) -> list[Scalar]:
-        """Those of det 𝓜 · det H_bb, LC (8)."""
-        return [x for own in self.factors.values() for x in own]
+        """Factors of det 𝓜 · det H_bb, LC (8)."""
+        return [x for factors in self.factors.values() for x in factors]
 
     def determinant(self) -> Scalar:
-        """det M = det 𝓜 · det H_bb, LC (8)."""
-        found = {}
-        for i, own in self.factors.items():
-            found[i] = _in_pairs(mul, own)
-            self.linkage.name("det", i, found[i])
-        return self.linkage.joined(mul, found)  # (8)
+        """Return det M = det 𝓜 · det H_bb, LC (8)."""
+        products = {}
+        for i, factors in self.factors.items():
+            products[i] = _in_pairs(mul, factors)
+            self.linkage.name("det", i, products[i])
+        return self.linkage.combine_over_links(mul, products)  # (8)
 
     def log_determinant(self) -> Scalar:
-        """ln det M = ln det 𝓜 + ln det H_bb, LC (8)."""
-        found = {}
-        for i, own in self.factors.items():
-            found[i] = self.linkage.log_product(own)
-            self.linkage.name("logdet", i, found[i])
-        return self.linkage.joined(add, found)  # (8)
+        """Return ln det M = ln det 𝓜 + ln det H_bb, LC (8)."""
+        logarithms = {}
+        for i, factors in self.factors.items():
+            logarithms[i] = self.linkage.log_product(factors)
+            self.linkage.name("logdet", i, logarithms[i])
+        return self.linkage.combine_over_links(add, logarithms)  # (8)
 
 
 def _in_pairs(join: Callable[[Scalar, Scalar], Scalar], terms: Sequence[Scalar]) -> Scalar:
-    """As a balanced tree."""
-    left = list(terms)
-    while len(left) > 1:
-        left = [
-            join(left[n], left[n + 1]) if n + 1 < len(left) else left[n]
-            for n in range(0, len(left), 2)
+    """Combine terms as a balanced tree."""
+    level = list(terms)
+    while len(level) > 1:
+        level = [
+            join(level[n], level[n + 1]) if n + 1 < len(level) else level[n]
+            for n in range(0, len(level), 2)
         ]
-    return left[0]
+    return level[0]
 
 
 def dynamics(
     linkage: Linkage, order: Order, omegas: Omegas
 ) -> tuple[list[Scalar], list[list[Scalar]]]:
-    """(q̈, F) of a state, F from the whole interbody forces: no bias force is computed beforehand."""
-    cut, rates, tau = Cut(linkage, order), linkage.inputs["v"], linkage.inputs["tau"]
-    asked = eta(linkage, cut.parts.links, omegas(linkage, rates), rates)
+    """Return (q̈, F) of a state, F from the total interbody forces; no bias force is computed."""
+    cut, rates, tau = CutJoints(linkage, order), linkage.inputs["v"], linkage.inputs["tau"]
+    etas = eta(linkage, cut.parts.links, omegas(linkage, rates), rates)
     split = [
-        [picked(column, e, linkage.zero) for column in columns]
-        for columns, e in zip(cut.parts.bases, asked, strict=True)
+        [sparse_dot(column, e, linkage.zero) for column in columns]
+        for columns, e in zip(cut.parts.bases, etas, strict=True)
     ]
     f = cut.forces(tau, [cut.parts.forbidden_part(i, s) for i, s in enumerate(split)])
     wrenches = cut.wrenches(tau, f)
@@ -218,16 +236,16 @@ def dynamics(
 
 
 def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes) -> Results:
-    """F (NV x 6), and q̈ (NV) from it."""
+    """Return F (NB x 6) in base axes, and q̈ (NV)."""
     rates, wrenches = dynamics(linkage, order, omegas)
-    turned = axes(linkage)
+    rotations = axes(linkage)
     result: list[Scalar] = []
     for i, F in enumerate(wrenches):
         linkage.step(
             i,
             "interbody force at the origin of the frame that its joint moves, in the axes of the base",
         )
-        R, f = Rotation([turned[i]]), Vector(F[3:])
+        R, f = Rotation([rotations[i]]), Vector(F[3:])
         n = Vector(F[:3]) + f.cross(linkage.declared_frame(i)[1])
         result += [*R.to_parent(n), *R.to_parent(f)]
     return result, rates
@@ -236,34 +254,34 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
 # -- leaf first ------------------------------------------------------------------------------------------------------------
 
 
-def serial(linkage: Linkage) -> Cut:
-    """From the tips to the base."""
-    return Cut(linkage, leaf_first)
+def serial(linkage: Linkage) -> CutJoints:
+    """Return the factorization with joints eliminated from the tips to the base."""
+    return CutJoints(linkage, leaf_first)
 
 
 def serial_dynamics(linkage: Linkage) -> Results:
-    """q̈, angular velocities base → tip."""
-    return (dynamics(linkage, leaf_first, by_sweep)[0],)
+    """Return q̈; angular velocities by an outward sweep."""
+    return (dynamics(linkage, leaf_first, omega_by_sweep)[0],)
 
 
 def serial_forces(linkage: Linkage) -> Results:
-    """F and q̈, angular velocities and axes base → tip."""
-    return _interbody_forces(linkage, leaf_first, by_sweep, axes_by_sweep)
+    """Return F and q̈; angular velocities and axes by outward sweeps."""
+    return _interbody_forces(linkage, leaf_first, omega_by_sweep, axes_by_sweep)
 
 
 # -- block cyclic reduction: O(log N) deep -----------------------------------------------------------------------------------
 
 
-def parallel(linkage: Linkage) -> Cut:
-    """Round after round every other joint."""
-    return Cut(linkage, odd_even)
+def parallel(linkage: Linkage) -> CutJoints:
+    """Return the factorization by block cyclic reduction: each round eliminates every second joint."""
+    return CutJoints(linkage, odd_even)
 
 
 def parallel_dynamics(linkage: Linkage) -> Results:
-    """q̈, angular velocities by a prefix scan."""
-    return (dynamics(linkage, odd_even, by_scan)[0],)
+    """Return q̈; angular velocities by a prefix scan."""
+    return (dynamics(linkage, odd_even, omega_by_scan)[0],)
 
 
 def parallel_forces(linkage: Linkage) -> Results:
-    """F and q̈, angular velocities and axes by prefix scans."""
-    return _interbody_forces(linkage, odd_even, by_scan, axes_by_scan)
+    """Return F and q̈; angular velocities and axes by prefix scans."""
+    return _interbody_forces(linkage, odd_even, omega_by_scan, axes_by_scan)

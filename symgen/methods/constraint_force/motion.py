@@ -1,8 +1,10 @@
-"""What velocities, gravity and a run-time wrench add to the accelerations across the joints: local to two links once ω is known.
+"""Accelerations η across the joints due to velocities, gravity and run-time wrenches; local to two
+links once ω is known.
 
-A link of mass centre C that only a wrench (n, f) at C acts on has ω̇ = γ with J γ = n − ω × J ω, C itself the acceleration
-f / m, and each of its points ρ (from C) U ρ more, U = [γ]× + ω ωᵀ − |ω|² 1. What is left of the accelerations of two such
-links at a joint, in the joint's own directions, is `eta`: 𝓐 F = H q̈ + η. So the one thing to carry along the chain is ω.
+Let a link with mass centre C be subject to a wrench (n, f) at C only. Then ω̇ = γ with J γ = n − ω
+× J ω, and C has the acceleration f / m. A point at ρ from C has the acceleration U ρ in addition, U
+= [γ]× + ω ωᵀ − |ω|² 1. The difference of the accelerations of two such links at their joint, in the
+joint's directions, is `eta`: 𝓐 F = H q̈ + η. Only ω is carried along the chain.
 """
 
 from __future__ import annotations
@@ -18,76 +20,86 @@ from symgen.methods.constraint_force.operator import Body
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
 
 
-def by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
-    """ω of every link in its own axes, base → tip: ω_i = Q_iᵀ ω_i−1 + h_i q̇_i."""
-    found: list[Vector] = []
+def omega_by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
+    """Return ω of each link in its own axes, base → tip: ω_i = Q_iᵀ ω_i−1 + h_i q̇_i."""
+    omegas: list[Vector] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "angular velocity")
-        carried = link.rotation.to_child(found[link.parent]) if link.parent >= 0 else linkage.zeros
-        found.append(carried + link.turning(rates))
-        linkage.name("omega", i, found[i])
-    return found
+        parent_omega = (
+            link.rotation.to_child(omegas[link.parent]) if link.parent >= 0 else linkage.zeros
+        )
+        omegas.append(parent_omega + link.turning(rates))
+        linkage.name("omega", i, omegas[i])
+    return omegas
 
 
 Step = tuple[Matrix, Vector]
-"""(E, w): ω behind = E · ω in front + w, over one link or over a run of links."""
+"""(E, w) of one link or of a segment of links: ω after it = E · ω before it + w."""
 
 
-def by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
-    """The same ω by a prefix scan."""
+def omega_by_scan(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
+    """Return ω of each link in its own axes by a prefix scan."""
 
-    def own(i: int) -> Step:
+    def link_step(i: int) -> Step:
         link = linkage.links[i]
         return transposed(link.rotation.matrix(linkage.one, linkage.zero)), link.turning(rates)
 
-    def ended(run: Step, before: Vector | None) -> Vector:
-        E, w = run
+    def apply_step(segment: Step, before: Vector | None) -> Vector:
+        E, w = segment
         return w if before is None else times(E, before) + w
 
-    def named(
-        i: int, length: int, run: Step
-    ) -> None:  # a named sum is not merged with the next: it stays shallow
-        linkage.name(f"run{length}", i, run[1])
+    def name_segment(i: int, length: int, segment: Step) -> None:
+        # Passes do not merge named sums, so the scan stays shallow.
+        linkage.name(f"run{length}", i, segment[1])
 
-    found = _scanned(linkage, "angular velocity by a prefix scan", own, after, ended, named)
-    for i, omega in enumerate(found):
+    omegas = _prefix_scan(
+        linkage, "angular velocity by a prefix scan", link_step, after, apply_step, name_segment
+    )
+    for i, omega in enumerate(omegas):
         linkage.name("omega", i, omega)
-    return found
+    return omegas
 
 
-Run = TypeVar("Run")
+Segment = TypeVar("Segment")
 Prefix = TypeVar("Prefix")
 
 
-def _scanned(
+def _prefix_scan(
     linkage: Linkage,
     text: str,
-    own: Callable[[int], Run],
-    joined: Callable[[Run, Run], Run],
-    ended: Callable[[Run, Prefix | None], Prefix],
-    named: Callable[[int, int, Run], None] = lambda i, length, run: None,
+    element: Callable[[int], Segment],
+    combine: Callable[[Segment, Segment], Segment],
+    finish: Callable[[Segment, Prefix | None], Prefix],
+    name_segment: Callable[[int, int, Segment], None] = lambda i, length, segment: None,
 ) -> list[Prefix]:
-    """A prefix scan from the base: runs of 1, 2, 4 … links are put together, and each link takes at most log₂ N runs."""
-    ways = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]  # base → link
-    runs: dict[tuple[int, int], Run] = {}
-    found: list[Prefix] = []
-    for i, way in enumerate(ways):
+    """Return the prefix of each link by a prefix scan from the base.
+
+    Segments of 1, 2, 4 … links are combined. Each link takes at most log₂ N segments.
+    """
+    paths = [(*reversed(linkage.model.ancestors(i)), i) for i in range(len(linkage))]  # base → link
+    segments: dict[tuple[int, int], Segment] = {}
+    prefixes: list[Prefix] = []
+    for i, path in enumerate(paths):
         linkage.step(i, text)
-        runs[i, 1] = own(i)
-        lowest = len(way) & -len(way)
+        segments[i, 1] = element(i)
+        lowest = len(path) & -len(path)
         length = 1
         while length < lowest:
-            runs[i, 2 * length] = joined(runs[way[-1 - length], length], runs[i, length])
+            segments[i, 2 * length] = combine(
+                segments[path[-1 - length], length], segments[i, length]
+            )
             length *= 2
-            named(i, length, runs[i, length])
-        found.append(
-            ended(runs[i, lowest], None if len(way) == lowest else found[way[-1 - lowest]])
+            name_segment(i, length, segments[i, length])
+        prefixes.append(
+            finish(
+                segments[i, lowest], None if len(path) == lowest else prefixes[path[-1 - lowest]]
+            )
         )
-    return found
+    return prefixes
 
 
 def after(front: Step, behind: Step) -> Step:
-    """Both runs, one behind the other, as one."""
+    """Return the step of two consecutive segments."""
     return _product(behind[0], front[0]), times(behind[0], front[1]) + behind[1]
 
 
@@ -95,22 +107,28 @@ Axes = Callable[[Linkage], list[Matrix]]
 
 
 def axes_by_sweep(linkage: Linkage) -> list[Matrix]:
-    """The axes of every link in the base, base → tip, one elementary turn after the other."""
-    one, zero = linkage.one, linkage.zero
-    found: list[Matrix] = []
+    """Return the rotation matrix from each link's axes to base axes, base → tip, one elementary
+    rotation after the other.
+    """
+    unit, zero = linkage.one, linkage.zero
+    rotations: list[Matrix] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "its axes in the base")
-        outer = found[link.parent] if link.parent >= 0 else _base_axes(linkage, i).matrix(one, zero)
+        outer = (
+            rotations[link.parent]
+            if link.parent >= 0
+            else _base_axes(linkage, i).matrix(unit, zero)
+        )
         rows = [link.rotation.to_child(row) for row in outer]
-        found.append((rows[0], rows[1], rows[2]))
-        linkage.name("R", i, found[i])
-    return found
+        rotations.append((rows[0], rows[1], rows[2]))
+        linkage.name("R", i, rotations[i])
+    return rotations
 
 
 def axes_by_scan(linkage: Linkage) -> list[Matrix]:
-    """The same axes by a prefix scan."""
+    """Return the rotation matrix from each link's axes to base axes by a prefix scan."""
 
-    def own(i: int) -> Matrix:
+    def link_axes(i: int) -> Matrix:
         link = linkage.links[i]
         R = link.rotation.matrix(linkage.one, linkage.zero)
         return (
@@ -119,48 +137,52 @@ def axes_by_scan(linkage: Linkage) -> list[Matrix]:
             else _product(_base_axes(linkage, i).matrix(linkage.one, linkage.zero), R)
         )
 
-    def ended(run: Matrix, before: Matrix | None) -> Matrix:
-        return run if before is None else _product(before, run)
+    def apply_axes(segment: Matrix, before: Matrix | None) -> Matrix:
+        return segment if before is None else _product(before, segment)
 
-    found = _scanned(linkage, "its axes in the base by a prefix scan", own, _product, ended)
-    for i, R in enumerate(found):
+    rotations = _prefix_scan(
+        linkage, "its axes in the base by a prefix scan", link_axes, _product, apply_axes
+    )
+    for i, R in enumerate(rotations):
         linkage.name("R", i, R)
-    return found
+    return rotations
 
 
 def _base_axes(linkage: Linkage, root: int) -> Rotation:
     return linkage.base_axes(root)
 
 
-Turned = Callable[[Linkage, int], Matrix]
+LinkAxes = Callable[[Linkage, int], Matrix]
 
 
-def turned_by_sweep(linkage: Linkage, e: int) -> Matrix:
-    """The axes of link e in the base."""
+def link_axes_by_sweep(linkage: Linkage, e: int) -> Matrix:
+    """Return the rotation matrix from link e's axes to base axes."""
     return axes_by_sweep(linkage)[e]
 
 
-def turned_by_scan(linkage: Linkage, e: int) -> Matrix:
-    """The same axes by products of pairs, of pairs of pairs, and so on."""
-    way = (*reversed(linkage.model.ancestors(e)), e)
+def link_axes_by_scan(linkage: Linkage, e: int) -> Matrix:
+    """Return the rotation matrix from link e's axes to base axes, by pairwise products in O(log N)
+    depth.
+    """
+    path = (*reversed(linkage.model.ancestors(e)), e)
     linkage.step(e, "its axes in the base, by products in pairs")
-    rotations = [_base_axes(linkage, way[0]), *(linkage.links[i].rotation for i in way)]
-    left = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
-    while len(left) > 1:
-        pairs = [(left[n], left[n + 1]) for n in range(0, len(left) - 1, 2)]
-        left = [_product(a, b) for a, b in pairs] + left[2 * len(pairs) :]
-    return left[0]
+    rotations = [_base_axes(linkage, path[0]), *(linkage.links[i].rotation for i in path)]
+    factors = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
+    while len(factors) > 1:
+        pairs = [(factors[n], factors[n + 1]) for n in range(0, len(factors) - 1, 2)]
+        factors = [_product(a, b) for a, b in pairs] + factors[2 * len(pairs) :]
+    return factors[0]
 
 
 def _product(a: Matrix, b: Matrix) -> Matrix:
-    over = transposed(b)
-    return (times(over, a[0]), times(over, a[1]), times(over, a[2]))
+    columns = transposed(b)
+    return (times(columns, a[0]), times(columns, a[1]), times(columns, a[2]))
 
 
 def free_field(
     J: Symmetric, inverse: Symmetric, omega: Vector, moment: Vector
 ) -> tuple[Vector, Matrix]:
-    """(γ, U) of a link that only `moment` about its mass centre acts on."""
+    """Return (γ, U) of a link subject to `moment` about its mass centre."""
     gamma = -inverse.apply(omega.cross(J.apply(omega)) - moment)
     x, y, z = omega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -174,35 +196,37 @@ def free_field(
 def eta(
     linkage: Linkage, bodies: Sequence[Body], omega: Sequence[Vector], rates: Sequence[Scalar]
 ) -> list[list[Scalar]]:
-    """η of every joint at O_i in the axes of link i, angular first."""
-    fields, pushed = [], []
+    """Return η of each joint at O_i in the axes of link i, angular part first."""
+    fields, accelerations = [], []
     for i, body in enumerate(bodies):
         linkage.step(i, "acceleration of the link by itself")
         n, f = linkage.loads[i]
         fields.append(free_field(body.J, body.inverse_J, omega[i], n - body.s.cross(f)))
-        pushed.append(f * body.inverse_m + linkage.push(i))
+        accelerations.append(f * body.inverse_m + linkage.prescribed_acceleration(i))
         linkage.name("gamma", i, fields[i][0])
         linkage.mark("U", i, fields[i][1])
-        linkage.mark("push", i, pushed[i])
-    found = []
+        linkage.mark("push", i, accelerations[i])
+    result = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "acceleration across the joint that velocities and gravity ask for")
         gamma, U = fields[i]
-        turn, slide = link.turning(rates), link.sliding(rates)
-        angular = omega[i].cross(turn) - gamma
+        joint_omega, joint_velocity = link.turning(rates), link.sliding(rates)
+        angular = omega[i].cross(joint_omega) - gamma
         linear = (
-            (omega[i] - turn).cross(slide + slide)
-            + turn.cross(slide)
+            (omega[i] - joint_omega).cross(joint_velocity + joint_velocity)
+            + joint_omega.cross(joint_velocity)
             + times(U, bodies[i].s)
-            - pushed[i]
+            - accelerations[i]
         )
         if link.parent < 0:
-            linear = linear + linkage.against_gravity(i)  # which the base accelerates
+            linear = linear + linkage.against_gravity(i)  # the base accelerates by −gravity
         else:
-            outer, field = fields[link.parent]
-            angular = angular + link.rotation.to_child(outer)
-            there = times(field, link.shift - bodies[link.parent].s) + pushed[link.parent]
-            linear = linear + link.rotation.to_child(there)
+            parent_gamma, parent_field = fields[link.parent]
+            angular = angular + link.rotation.to_child(parent_gamma)
+            linear_at_joint = (
+                times(parent_field, link.shift - bodies[link.parent].s) + accelerations[link.parent]
+            )
+            linear = linear + link.rotation.to_child(linear_at_joint)
         linkage.name("eta", i, Vector([*angular, *linear]))
-        found.append([*angular, *linear])
-    return found
+        result.append([*angular, *linear])
+    return result

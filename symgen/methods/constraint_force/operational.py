@@ -1,6 +1,8 @@
-"""Λ⁻¹ = J M⁻¹ Jᵀ: the link's own inverse inertia at the frame, less what the constraint forces take from it.
+"""Λ⁻¹ = J M⁻¹ Jᵀ: the inverse inertia of the free link at the frame, less the effect of the
+constraint forces.
 
-The frame is one more joint, which forbids everything: Λ⁻¹ is the Schur complement of 𝓐 on it.
+The frame acts as one more joint, which constrains all six directions: Λ⁻¹ is the Schur complement
+of 𝓐 on it.
 """
 
 from __future__ import annotations
@@ -8,20 +10,20 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.spatial import Rotation, Symmetric, Vector
 from symgen.methods.constraint_force.elimination import (
-    Near,
+    Neighbours,
     Order,
-    coupled,
     eliminate,
     leaf_first,
+    neighbours,
     odd_even,
 )
-from symgen.methods.constraint_force.motion import Turned, turned_by_scan, turned_by_sweep
+from symgen.methods.constraint_force.motion import LinkAxes, link_axes_by_scan, link_axes_by_sweep
 from symgen.methods.constraint_force.operator import at_frame
-from symgen.methods.constraint_force.partition import combined, partition
+from symgen.methods.constraint_force.partition import partition, project_left
 from symgen.methods.shared.factor import Results
 
 
-def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned) -> Results:
+def _operational_inertia_inverse(linkage: Linkage, order: Order, link_axes: LinkAxes) -> Results:
     frame, n, zero = linkage.frame, len(linkage), linkage.zero
     assert frame is not None
     e = frame.link
@@ -29,18 +31,19 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
         return ([zero] * 36,)
     parts = partition(linkage)
     H_bb = parts.constraint()
-    joints = order(coupled(H_bb))
-    for j, block in at_frame(linkage, parts.links, e, linkage.mounted(frame)[1]).items():
+    joints = order(neighbours(H_bb))
+    for j, block in at_frame(linkage, parts.links, e, linkage.frame_pose(frame)[1]).items():
         if j < 0:
             H_bb[n, n] = block
         elif parts.forbidden(j):
             H_bb[j, n] = [
-                combined(column, block, zero) for column in parts.forbidden_part(j, parts.bases[j])
+                project_left(column, block, zero)
+                for column in parts.forbidden_part(j, parts.bases[j])
             ]
-    _, left = eliminate(linkage, H_bb, joints)
+    _, remaining = eliminate(linkage, H_bb, joints)
     linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
-    R = Rotation([turned(linkage, e)])
-    rows = left[n, n]
+    R = Rotation([link_axes(linkage, e)])
+    rows = remaining[n, n]
     angular, coupling, linear = (
         tuple(Vector(row[c : c + 3]) for row in rows[r : r + 3])
         for r, c in ((0, 0), (0, 3), (3, 3))
@@ -53,16 +56,20 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, turned: Turned)
 
 
 def serial_mobility(linkage: Linkage) -> Results:
-    """Joints are eliminated towards the frame's link, so that the frame meets the last ones only."""
+    """Return Λ⁻¹; joints are eliminated towards the link of the frame, so that only the last ones
+    couple with the frame.
+    """
 
-    def towards(near: Near) -> list[int]:
+    def order_towards_frame(adjacent: Neighbours) -> list[int]:
         e = linkage.frame.link if linkage.frame is not None else -1
-        way = [i for i in (*reversed(linkage.model.ancestors(e)), e) if i in near]
-        return [i for i in leaf_first(near) if i not in way] + way
+        path = [i for i in (*reversed(linkage.model.ancestors(e)), e) if i in adjacent]
+        return [i for i in leaf_first(adjacent) if i not in path] + path
 
-    return _operational_inertia_inverse(linkage, towards, turned_by_sweep)
+    return _operational_inertia_inverse(linkage, order_towards_frame, link_axes_by_sweep)
 
 
 def parallel_mobility(linkage: Linkage) -> Results:
-    """By block cyclic reduction, the axes of the link by a product in pairs: O(log N) deep."""
-    return _operational_inertia_inverse(linkage, odd_even, turned_by_scan)
+    """Return Λ⁻¹ by block cyclic reduction, and the link's axes by pairwise products: O(log N)
+    depth.
+    """
+    return _operational_inertia_inverse(linkage, odd_even, link_axes_by_scan)

@@ -1,8 +1,10 @@
-"""𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ block by block: what each link, cut free, adds to the accelerations across the joints on it.
+"""𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ block by block: the contribution of each free link to the accelerations across
+its joints.
 
-A free link turns a wrench at b into an acceleration at a by X_a diag(J⁻¹, 1/m) X_bᵀ, both points seen from its mass centre,
-where its inertia is block diagonal. Its own joint sits at O_i = −s_i, the joints that it carries at O_j − s_i; φ⁻ᵀ gives its
-own joint the sign + and the others −. So block (i, j) of 𝓐 knows one link or two, and no sum runs along the chain.
+A wrench at b accelerates a free link at a by X_a diag(J⁻¹, 1/m) X_bᵀ. Both points are measured from
+its mass centre, where its inertia is block diagonal. Its own joint is at O_i = −s_i, the joints of
+its children at O_j − s_i. φ⁻ᵀ gives the link's own joint the sign + and the others −. So block (i,
+j) of 𝓐 involves one or two links, and no sum along the chain.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from symgen.methods.constraint_force.elimination import Block
 
 @dataclass(frozen=True)
 class Body:
-    """Of link i: J_i about its mass centre, s_i from O_i to there, and the inverse of diag(J_i, m_i)."""
+    """Inertia of link i: J_i about its mass centre, s_i from O_i to the mass centre, and the
+    inverse of diag(J_i, m_i).
+    """
 
     J: Symmetric
     s: Vector
@@ -29,8 +33,10 @@ class Body:
 
 
 def bodies(linkage: Linkage) -> list[Body]:
-    """𝓜_i⁻¹, block diagonal at the mass centre; constants but for a run-time payload."""
-    found = []
+    """Return 𝓜_i⁻¹ of each link, block diagonal at the mass centre; constants, except with a
+    run-time payload.
+    """
+    links = []
     for i, inertia in enumerate(linkage.inertia):
         linkage.step(i, "inverse inertia about the mass centre")
         m, h = inertia.m, inertia.h
@@ -43,21 +49,26 @@ def bodies(linkage: Linkage) -> list[Body]:
         row = J.rows
         adjugate = [row[1].cross(row[2]), row[2].cross(row[0]), row[0].cross(row[1])]
         det = row[0].dot(adjugate[0])
-        by = linkage.one / det
-        inverse = Symmetric.of((adjugate[0] * by, adjugate[1] * by, adjugate[2] * by))
+        inverse_det = linkage.one / det
+        inverse = Symmetric.of(
+            (adjugate[0] * inverse_det, adjugate[1] * inverse_det, adjugate[2] * inverse_det)
+        )
         linkage.mark("s", i, s)
         linkage.mark("Jinv", i, inverse)
         linkage.mark("minv", i, inverse_m)
-        found.append(Body(J, s, inverse, inverse_m, det * (m * m * m)))
-    return found
+        links.append(Body(J, s, inverse, inverse_m, det * (m * m * m)))
+    return links
 
 
 Spatial = tuple[Matrix, Matrix, Matrix, Matrix]
-"""A 6x6 as (angular of moment, angular of force, linear of moment, linear of force)."""
+"""A 6x6 matrix as four 3x3 blocks: angular rows (moment, force columns), then linear rows."""
 
 
 def mobility(body: Body, a: Vector, b: Vector, zero: Scalar) -> Spatial:
-    """Acceleration at a of a free link per wrench at b, both from the mass centre: X_a diag(J⁻¹, 1/m) X_bᵀ."""
+    """Return the acceleration at a of a free link per wrench at b, X_a diag(J⁻¹, 1/m) X_bᵀ.
+
+    Both points are measured from the mass centre.
+    """
     rows = body.inverse_J.rows
     of_force = (rows[0].cross(b), rows[1].cross(b), rows[2].cross(b))  # J⁻¹ b̃
     of_moment = turned_over(
@@ -74,27 +85,27 @@ def mobility(body: Body, a: Vector, b: Vector, zero: Scalar) -> Spatial:
 
 
 def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], Block]:
-    """The blocks of 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ that are not zero, 6x6 by (i, j), i ≤ j."""
+    """Return the nonzero blocks of 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, 6x6 by (i, j), i ≤ j."""
     zero = linkage.zero
-    found: dict[tuple[int, int], Block] = {}
+    blocks: dict[tuple[int, int], Block] = {}
     for i, body in enumerate(links):
         linkage.step(i, "its mobility at its own joint: block of A")
-        found[i, i] = _sum(found.get((i, i)), full(mobility(body, -body.s, -body.s, zero)))
-        places: list[tuple[int, Vector]] = []
+        blocks[i, i] = _sum(blocks.get((i, i)), full(mobility(body, -body.s, -body.s, zero)))
+        siblings: list[tuple[int, Vector]] = []
         for j in linkage.links[i].children:
             linkage.step(j, "mobility of the link that carries it at its joint: blocks of A")
-            turning, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
-            found[j, j] = full(spatial_to_child(turning, mobility(body, b, b, zero)))
-            found[i, j] = negated(full(right_to_child(turning, mobility(body, -body.s, b, zero))))
-            for k, a in places:
+            rotation, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
+            blocks[j, j] = full(spatial_to_child(rotation, mobility(body, b, b, zero)))
+            blocks[i, j] = negated(full(right_to_child(rotation, mobility(body, -body.s, b, zero))))
+            for k, a in siblings:
                 both = left_to_child(linkage.links[k].rotation, mobility(body, a, b, zero))
-                found[k, j] = full(right_to_child(turning, both))
-            places.append((j, b))
-    return found
+                blocks[k, j] = full(right_to_child(rotation, both))
+            siblings.append((j, b))
+    return blocks
 
 
 def spatial_to_child(rotation: Rotation, m: Spatial) -> Spatial:
-    """Rᵀ m R of a symmetric 6x6."""
+    """Return Rᵀ m R of a symmetric 6x6 matrix."""
     back = rotation.transposed()
     coupling = back.matrix_to_parent(m[1])
     return (
@@ -106,24 +117,24 @@ def spatial_to_child(rotation: Rotation, m: Spatial) -> Spatial:
 
 
 def right_to_child(rotation: Rotation, m: Spatial) -> Spatial:
-    """m R: each row in the axes of the link that `rotation` leads out of."""
+    """Return m R: each row in the axes of the child that `rotation` belongs to."""
 
-    def turned(x: Matrix) -> Matrix:
+    def rotate(x: Matrix) -> Matrix:
         return (rotation.to_child(x[0]), rotation.to_child(x[1]), rotation.to_child(x[2]))
 
-    return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
+    return rotate(m[0]), rotate(m[1]), rotate(m[2]), rotate(m[3])
 
 
 def left_to_child(rotation: Rotation, m: Spatial) -> Spatial:
-    """Rᵀ m."""
+    """Return Rᵀ m."""
 
-    def turned(x: Matrix) -> Matrix:
+    def rotate(x: Matrix) -> Matrix:
         x = turned_over(x)
         return turned_over(
             (rotation.to_child(x[0]), rotation.to_child(x[1]), rotation.to_child(x[2]))
         )
 
-    return turned(m[0]), turned(m[1]), turned(m[2]), turned(m[3])
+    return rotate(m[0]), rotate(m[1]), rotate(m[2]), rotate(m[3])
 
 
 def full(m: Spatial) -> Block:
@@ -137,10 +148,10 @@ def full(m: Spatial) -> Block:
 def _sum(a: Block | None, b: Block) -> Block:
     if a is None:
         return b
-    made: Block = []
+    result: Block = []
     for r in range(6):
-        made.append([made[c][r] if c < r else a[r][c] + b[r][c] for c in range(6)])  # symmetric
-    return made
+        result.append([result[c][r] if c < r else a[r][c] + b[r][c] for c in range(6)])  # symmetric
+    return result
 
 
 def negated(m: Block) -> Block:
@@ -148,17 +159,18 @@ def negated(m: Block) -> Block:
 
 
 def at_frame(linkage: Linkage, links: Sequence[Body], e: int, shift: Vector) -> dict[int, Block]:
-    """The row of 𝓐 that a point of link e adds, as one more joint that forbids everything, in the axes of link e.
+    """Return the blocks of 𝓐 that a fully constrained point of link e adds, in the axes of link e.
 
-    By joint, each block 6x6 from that joint's wrench to the point (transposed); under −1 the point's own.
+    Key j: the 6x6 block from the wrench of joint j to the point (transposed). Key −1: the block of
+    the point itself.
     """
     body, zero = links[e], linkage.zero
     linkage.step(e, "its mobility at the frame")
     a = shift - body.s
-    found = {-1: full(mobility(body, a, a, zero)), e: full(mobility(body, -body.s, a, zero))}
+    blocks = {-1: full(mobility(body, a, a, zero)), e: full(mobility(body, -body.s, a, zero))}
     for c in linkage.links[e].children:
         link = linkage.links[c]
-        found[c] = negated(
+        blocks[c] = negated(
             full(left_to_child(link.rotation, mobility(body, link.shift - body.s, a, zero)))
         )
-    return found
+    return blocks

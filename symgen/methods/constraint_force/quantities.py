@@ -1,7 +1,8 @@
-"""FF's factorization block by block: I_i⁻¹, W_i, 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, and its parts H_aa, H_ab, H_bb, LC (12).
+"""Fijany & Featherstone's factorization block by block: I_i⁻¹, W_i, 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, and its parts
+H_aa, H_ab, H_bb, LC (12).
 
-Twists and wrenches of link i stand at O_i, the origin of its declared frame, in its axes. H_ab and H_bb are in the
-coordinates that the columns of W_i make.
+Twists and wrenches of link i are taken at O_i, the origin of its declared frame, in its axes. Rows
+and columns of H_ab and H_bb are coordinates with respect to the columns of W_i.
 """
 
 from __future__ import annotations
@@ -9,47 +10,54 @@ from __future__ import annotations
 from symgen.derivation.linkage import Linkage
 from symgen.methods.constraint_force.operator import bodies, mobility, operator
 from symgen.methods.constraint_force.partition import partition
-from symgen.methods.shared.quantities import Block, Entries, Quantity, Rows, mirrored, named
+from symgen.methods.shared.quantities import (
+    Block,
+    Entries,
+    Quantity,
+    Rows,
+    mirror_blocks,
+    name_entries,
+)
 
 NEAR = "joints i and j sit on one link"
 
 
 def _A(linkage: Linkage) -> Entries:
-    found = operator(linkage, bodies(linkage))
-    return mirrored(
+    blocks = operator(linkage, bodies(linkage))
+    return mirror_blocks(
         {
-            (i, j): Block(named(linkage, f"A_{i + 1}_{j + 1}", rows), i, j)
-            for (i, j), rows in found.items()
+            (i, j): Block(name_entries(linkage, f"A_{i + 1}_{j + 1}", rows), i, j)
+            for (i, j), rows in blocks.items()
         }
     )
 
 
 def _inverse_inertia(linkage: Linkage) -> Entries:
-    found: Entries = {}
+    blocks: Entries = {}
     for i, body in enumerate(bodies(linkage)):
         a, b, c, d = mobility(body, -body.s, -body.s, linkage.zero)
         rows = [
             [*left, *right] for left, right in (*zip(a, b, strict=True), *zip(c, d, strict=True))
         ]
-        found[i,] = Block(named(linkage, f"Iinv_{i + 1}", rows), i, i)
-    return found
+        blocks[i,] = Block(name_entries(linkage, f"Iinv_{i + 1}", rows), i, i)
+    return blocks
 
 
 def _directions(linkage: Linkage, allowed: bool) -> Entries:
-    found: Entries = {}
+    blocks: Entries = {}
     parts = partition(linkage)
-    for i, both in enumerate(parts.bases):
+    for i, columns_of_joint in enumerate(parts.bases):
         columns = (
-            parts.allowed_part(i, both)
+            parts.allowed_part(i, columns_of_joint)
             if allowed
-            else parts.forbidden_part(i, both)[: 6 - parts.allowed[i]]
+            else parts.forbidden_part(i, columns_of_joint)[: 6 - parts.allowed[i]]
         )
         rows: Rows = [[linkage.zero] * len(columns) for _ in range(6)]
         for c, entries in enumerate(columns):
             for r, x in entries:
                 rows[r][c] = x
-        found[i,] = Block(rows, i)
-    return found
+        blocks[i,] = Block(rows, i)
+    return blocks
 
 
 def _forbidden(linkage: Linkage) -> Entries:
@@ -62,7 +70,7 @@ def _allowed(linkage: Linkage) -> Entries:
 
 def _H_aa(linkage: Linkage) -> Entries:
     parts = partition(linkage)
-    return mirrored(
+    return mirror_blocks(
         {
             (i, j): Block([parts.allowed_part(j, row) for row in parts.allowed_part(i, block)])
             for (i, j), block in parts.blocks.items()
@@ -72,19 +80,19 @@ def _H_aa(linkage: Linkage) -> Entries:
 
 def _H_ab(linkage: Linkage) -> Entries:
     parts = partition(linkage)
-    places = sorted({place for i, j in parts.blocks for place in ((i, j), (j, i))})
+    indices = sorted({index for i, j in parts.blocks for index in ((i, j), (j, i))})
     return {
         (i, j): Block(
             [parts.forbidden_part(j, row) for row in parts.allowed_part(i, parts.at(i, j) or [])]
         )
-        for i, j in places
+        for i, j in indices
     }
 
 
 def _H_bb(linkage: Linkage) -> Entries:
     empty = {(i, i): Block([]) for i in range(len(linkage))}  # of a free joint
-    return empty | mirrored(
-        {place: Block(rows) for place, rows in partition(linkage).constraint().items()}
+    return empty | mirror_blocks(
+        {index: Block(rows) for index, rows in partition(linkage).constraint().items()}
     )
 
 

@@ -1,9 +1,12 @@
-"""Fixman's partition: free every link, then hold the hard coordinates, M⁻¹ = H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12).
+"""Fixman's partition: free all links, then constrain the hard coordinates, M⁻¹ = H^aa − H^ab
+(H^bb)⁻¹ (H^ab)ᵀ, LC (12).
 
-In a plane it is LC's own chain of point masses, or rigid links about parallel axes (`fixman:planar`); in space it is
-WC's chain of rigid bodies, and a tree of them, with joints of any sort (`fixman:spatial`). `fixman` itself is the planar
-form where that suits. Forms differ in how H is laid out (`fixman.planar`, `fixman.spatial`); what follows is one
-(`fixman.partition`), and in a plane the slope of ln det M besides (`fixman.factor`).
+In a plane (`fixman:planar`) the robot is Lee & Chirikjian's chain of point masses, or a chain of
+rigid links about parallel axes. In space (`fixman:spatial`) it is Wang & Chirikjian's chain of
+rigid bodies, or a tree of them with joints of any type. `fixman` denotes the planar form for robots
+that the planar form accepts, else the spatial one. The forms differ in the blocks of H
+(`fixman.planar`, `fixman.spatial`). They share the elimination (`fixman.partition`); the planar
+form also has the gradient of ln det M (`fixman.factor`).
 """
 
 from __future__ import annotations
@@ -18,10 +21,10 @@ from symgen.methods.fixman.applicability import (
     spatial_refusal,
 )
 from symgen.methods.fixman.factor import (
-    as_it_suits,
-    in_plane,
-    in_space,
+    applicable_factor,
     mass_matrix_log_determinant_gradient,
+    planar_factor,
+    spatial_factor,
 )
 from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
 from symgen.methods.fixman.quantities import QUANTITIES
@@ -30,31 +33,33 @@ from symgen.methods.shared.method import Method, Variant
 
 
 def stands_for(mechanism: Mechanism) -> str:
-    """`fixman` alone is the planar form where that suits, else the spatial one."""
+    """Return "planar" if the planar form accepts the robot, else "spatial"."""
     return "planar" if planar_refusal(mechanism) is None else "spatial"
 
 
 def cancels_in_a_plane(mechanism: Mechanism) -> bool:
-    """Not for point masses, whose H is that of the chain's own directions."""
+    """True unless all links are point masses, for which H uses the chain's own directions."""
     return not only_points(mechanism)
 
 
 def cancels_in_space(mechanism: Mechanism) -> bool:
-    """True: a light link far from its joint is freer by itself than in the chain by orders of magnitude."""
+    """True: a light link far from its joint is more mobile alone than in the chain, by orders of
+    magnitude.
+    """
     return True
 
 
 def cancels(mechanism: Mechanism) -> bool:
-    """As the form that the robot has."""
+    """True if the form that the robot has cancels."""
     return stands_for(mechanism) == "spatial" or cancels_in_a_plane(mechanism)
 
 
 METHOD = Method(
     source="Lee & Chirikjian 2005, (3)-(25), and Wang & Chirikjian, (11)-(19)",
-    factor=as_it_suits,  # LC (8), (12)-(13)
+    factor=applicable_factor,  # LC (8), (12)-(13)
     variants={
         "planar": Variant(
-            factor=in_plane,  # LC (14)-(25)
+            factor=planar_factor,  # LC (14)-(25)
             functions={
                 "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient
             },  # LC (8)
@@ -74,7 +79,7 @@ METHOD = Method(
             choice="explicit_loops",
         ),
         "spatial": Variant(
-            factor=in_space,  # WC (11)-(19)
+            factor=spatial_factor,  # WC (11)-(19)
             refusal=spatial_refusal,
             cancels=cancels_in_space,
         ),
@@ -83,6 +88,6 @@ METHOD = Method(
     refusal=refusal,
     cancels=cancels,
     sweeps=True,
-    regroups=False,  # H needs inertias that links have, one by one
+    regroups=False,  # H needs the inertia of each single link
     quantities=QUANTITIES,
 )

@@ -1,20 +1,22 @@
-"""`fixman:parallel`: M⁻¹ b of a chain of point masses in a plane, level by level: what a joint's place among the masses does, and
-what two runs of places do that meet at a link.
+"""`fixman:parallel`: M⁻¹ b of a planar chain of point masses, as a parallel scan over segments of
+the chain.
 
-Place i is joint i and the mass before it, the head of link i − 1 and the tail of link i. The first mass is the base, which
-nothing moves. Behind the last mass is a link that bears nothing. By LC (12), for the directions φ of the links and the moments
-m = T⁻ᵀ b on them,
+Place i comprises joint i and the mass before it, which is the head of link i − 1 and the tail of
+link i. The first mass is the fixed base. The last mass is followed by a link without force. By LC
+(12), for the directions φ of the links and the moments m = T⁻ᵀ b on them,
 
     H^LL e = (H^φL)ᵀ m,    φ̈ = H^φφ m − H^φL e,    θ̈ = T⁻¹ φ̈,
 
-and by (23) the mass of a place adds to the blocks of links i − 1 and i alone. So it has a part of H^LL at (a, a), (a, c) and
-(c, c), and of what stands on the right, a and c being those links. A run of places is such a mass as well, once the links within
-are eliminated: with n before a link and k behind it, cyclic reduction of (13) is there
+and by (23) the mass of a place contributes to the blocks of links i − 1 and i only. So a place
+contributes to H^LL at (a, a), (a, c) and (c, c), and to the right-hand side, where a and c are
+those two links. A segment of places acts like one such mass, once its inner links are eliminated.
+Let n be the segment before a link and k the one after it. Cyclic reduction of (13) then computes
 
     D = H_n(c,c) + H_k(a,a),   H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_k(a,c),   …
 
-Of the moments a place knows those of its own joint and of the one before; b of the next one comes by the tree before, and the
-rate of the direction before by the tree behind, as T and its transpose are differences of neighbours.
+T and Tᵀ are differences of neighbours. A place needs the moments of its own joint and of the one
+before. An earlier scan delivers b of the next joint, and a later scan the rate of the direction
+before.
 """
 
 from __future__ import annotations
@@ -30,58 +32,68 @@ from symgen.support.errors import MethodRefusal
 
 
 def mass_matrix_solve(linkage: Linkage) -> Results:
-    """None in rows: `symgen.pipeline.loops.planar_scan` puts the steps below together."""
+    """Raise MethodRefusal: the method exists in looped form only, built by
+    `symgen.pipeline.loops.planar_scan`.
+    """
     raise MethodRefusal(
-        f"fixman:parallel is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
-        "rows; ask generate or symgen.compile for it, or take fixman:planar"
+        f"fixman:parallel exists only in looped form, and '{linkage.model.name}' is requested in "
+        "rows; use generate or symgen.compile, or fixman:planar"
     )
 
 
 Numbers = Mapping[str, Scalar]
 TABLE = ("offset", "u", "u_before", "w_before")
-"""Of a place: the direction of its link against that of the link before where the joint stands at zero (rad), one over the
-lengths of both (1/m), and one over the mass (1/kg; 0 of the base).
+"""Constants of a place: the direction of its link relative to the link before at joint angle zero (rad), the inverse
+lengths of both (1/m), and the inverse mass (1/kg; 0 for the base).
 """
 RUN, CUT = 5, 2
-"""Numbers of a run: H(a,a), the right-hand side at a, H(a,c), H(c,c), the right-hand side at c; the last place has the first two.
+"""Numbers of a segment: H(a,a), the right-hand side at a, H(a,c), H(c,c), the right-hand side at c; the last place has only the
+first two.
 """
 KEPT = 3
-"""What is kept of the link between two runs: Z towards both ends, and y, of e = y − Z_a e_a − Z_c e_c."""
-ENDS, TOLD = 2, 1
-"""e at both ends of a run; the last place has one."""
+"""Saved values of the link between two segments: Z towards both ends, and y, with e = y − Z_a e_a − Z_c e_c."""
+ENDS, LAST_ENDS = 2, 1
+"""Number of ends of a segment at which e is passed down; the last place has one."""
 
 
 def halves(
-    home: Derivation, own: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
+    home: Derivation, constants: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """A place's run and what it keeps: of the direction before and of its own what the rate is but for e, and its entry of
+    """Return the segment of one place, and its saved value.
+
+    The saved value has, for the direction before and its own, the rate without e and the entry of
     H^φL. `before` and `behind` are b of the neighbouring joints.
     """
     home.step("the mass before it in the blocks of H, LC (23)")
-    form, angle = by_inverses(meeting, PLANAR), q + own["offset"]
-    met = {
-        U: own["u_before"],
-        V: own["u"],
-        W: own["w_before"],
+    form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
+    bindings = {
+        U: constants["u_before"],
+        V: constants["u"],
+        W: constants["w_before"],
         COS: home.cos(angle),
         SIN: home.sin(angle),
     }
 
     def block(r: int, c: int) -> Scalar:
-        return entry(form[r, c], met, home)
+        return entry(form[r, c], bindings, home)
 
     home.step("moments on both directions, and the right-hand side, LC (12)")
-    near, far = home.name("m_before", before - b), home.name("m", b - behind)
+    moment_before, moment = home.name("m_before", before - b), home.name("m", b - behind)
     inner, outer = block(0, 3), block(2, 1)  # H^φL_i−1,i and H^φL_i,i−1
-    run = [block(1, 1), outer * far, block(1, 3), block(3, 3), inner * near]
-    beside = block(0, 2)  # H^φφ_i−1,i
-    return run, [block(0, 0) * near + beside * far, inner, beside * near + block(2, 2) * far, outer]
+    segment = [block(1, 1), outer * moment, block(1, 3), block(3, 3), inner * moment_before]
+    soft_coupling = block(0, 2)  # H^φφ_i−1,i
+    return segment, [
+        block(0, 0) * moment_before + soft_coupling * moment,
+        inner,
+        soft_coupling * moment_before + block(2, 2) * moment,
+        outer,
+    ]
 
 
 def eliminated(
     home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """The run of two, and what is kept of the link between them."""
+    """Combine two segments by eliminating the link between them; also return its saved value."""
     home.step("the link between two runs eliminated, LC (13)")
     (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = front, behind
     inverse = home.name("invD", home.one / home.name("D", n_cc + k_aa))
@@ -94,28 +106,36 @@ def eliminated(
 
 
 def forced(
-    home: Derivation, kept: Sequence[Scalar], ends: Sequence[Scalar]
+    home: Derivation, saved: Sequence[Scalar], ends: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """e at the ends of the front run, and of the one behind it; `ends`: at those of both."""
+    """Return e at the ends of the front segment, and at the ends of the one behind it; `ends` has e
+    at the ends of both together.
+    """
     home.step("force of the hard coordinate between, LC (13)")
-    (Z_a, Z_c, y), (first, last) = kept, ends
+    (Z_a, Z_c, y), (first, last) = saved, ends
     e = home.name("e", y - Z_a * first - Z_c * last)
     return [first, e], [e, last]
 
 
-def rates(home: Derivation, kept: Sequence[Scalar], e: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
-    """What the mass adds to the rates of the direction before and of its own: H^φφ m − H^φL e."""
+def rates(home: Derivation, saved: Sequence[Scalar], e: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+    """Return the contribution of the mass to the rates of the direction before and of its own: H^φφ
+    m − H^φL e.
+    """
     home.step("rates of both directions, LC (13)")
-    near, inner, far, outer = kept
-    return near - inner * e[1], far - outer * e[0]
+    rate_before, inner, rate, outer = saved
+    return rate_before - inner * e[1], rate - outer * e[0]
 
 
-def joints(home: Derivation, near: Scalar, far: Scalar, before: Scalar) -> tuple[Scalar, Scalar]:
-    """What it adds to the rates of the joint before and of its own, θ̈_i = φ̈_i − φ̈_{i−1}; `before`: what the mass before adds to
-    the rate of the direction before.
+def joints(
+    home: Derivation, rate_before: Scalar, rate: Scalar, before: Scalar
+) -> tuple[Scalar, Scalar]:
+    """Return the contribution of the mass to the rates of the joint before and of its own, θ̈_i =
+    φ̈_i − φ̈_{i−1}.
+
+    `before` is the contribution of the previous mass to the rate of the direction before.
     """
     home.step("rates of both joints")
-    return near, far - near - before
+    return rate_before, rate - rate_before - before
 
 
 # -- what neighbours have --------------------------------------------------------------------------------------------------------
@@ -124,30 +144,32 @@ def joints(home: Derivation, near: Scalar, far: Scalar, before: Scalar) -> tuple
 def first_of_both(
     home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """b of a run's first joint, and what is kept: that of the run behind."""
+    """Return b of a segment's first joint, and the saved value: b of the segment behind."""
     home.step("what comes next")
     return [*front], [*behind]
 
 
 def next_of_each(
-    home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]
+    home: Derivation, saved: Sequence[Scalar], after_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """What comes next behind the front run, and behind the other."""
+    """Return b of the joint after the front segment, and after the other."""
     home.step("what comes next")
-    return [*kept], [*known]
+    return [*saved], [*after_both]
 
 
 def last_of_both(
     home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """The rate of a run's last direction, and what is kept: that of the front one."""
+    """Return the rate of a segment's last direction, and the saved value: that of the front
+    segment.
+    """
     home.step("what came before")
     return [*behind], [*front]
 
 
-def one_before_each(
-    home: Derivation, kept: Sequence[Scalar], known: Sequence[Scalar]
+def previous_of_each(
+    home: Derivation, saved: Sequence[Scalar], before_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """What came before the front run, and before the other."""
+    """Return the rate of the direction before the front segment, and before the other."""
     home.step("what came before")
-    return [*known], [*kept]
+    return [*before_both], [*saved]

@@ -1,8 +1,10 @@
-"""The hard/soft partition: H = G⁻¹ by blocks, block LDLᵀ of H^bb from the leaves to the base, and LC (12)-(13) with it.
+"""Fixman's partition: H = G⁻¹ by blocks, block L D Lᵀ of H^bb from the leaves to the base, and LC
+(12)-(13).
 
-A joint i has n_i soft coordinates a_i and r_i hard ones b_i, of which a free joint has none. The coordinates of a joint meet
-those of its parent and its siblings (what hangs on one body) and no others, so eliminating from the leaves to the base fills
-nothing in: in a chain H^bb is block tridiagonal, in a tree siblings meet as well. Only blocks that exist are stored.
+Joint i has n_i soft coordinates a_i and r_i hard coordinates b_i; a free joint has no hard ones.
+The coordinates of a joint couple with those of its parent and its siblings only, so elimination
+from the leaves to the base causes no fill-in: H^bb of a chain is block tridiagonal; in a tree
+siblings couple as well. Only nonzero blocks are stored.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ Block = list[list[Scalar]]
 """A small matrix as rows."""
 
 
-def turned_over(m: Block) -> Block:
+def block_transpose(m: Block) -> Block:
     return [list(column) for column in zip(*m, strict=True)]
 
 
 def product(linkage: Linkage, a: Block, b: Block) -> Block:
-    """a b for small matrices."""
+    """Return a b for small matrices."""
     out: Block = []
     for row in a:
         entries = []
@@ -37,12 +39,15 @@ def product(linkage: Linkage, a: Block, b: Block) -> Block:
 
 @dataclass
 class Partition:
-    """The blocks of H = G⁻¹, LC (6): `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = H^ab_ij, `hard[i, j]` = H^bb_ij for
-    j ≤ i; `metric`: by link the factors of det G, which no angle enters; `bend[k][i, j]` = ∂H^bb_ij/∂q_k for j < i, of a diagonal
-    block the half S with ∂H^bb_ii/∂q_k = S + Sᵀ. A missing block is zero."""
+    """Blocks of H = G⁻¹, LC (6); a missing block is zero.
+
+    `soft[i, j]` = H^aa_ij for j ≤ i, `coupling[i, j]` = H^ab_ij, `hard[i, j]` = H^bb_ij for j ≤ i.
+    `metric`: the factors of det G by link, which are constant. `bend[k][i, j]` = ∂H^bb_ij/∂q_k for
+    j < i; for a diagonal block, S with ∂H^bb_ii/∂q_k = S + Sᵀ.
+    """
 
     dofs: list[list[int]]
-    """By link the numbers of its soft coordinates."""
+    """The indices of the soft coordinates, by link."""
     soft: dict[tuple[int, int], Block] = field(default_factory=dict)
     coupling: dict[tuple[int, int], Block] = field(default_factory=dict)
     hard: dict[tuple[int, int], Block] = field(default_factory=dict)
@@ -52,7 +57,9 @@ class Partition:
 
 @dataclass(frozen=True)
 class Pivot:
-    """The elimination of one hard block, H^bb_ii = L Δ Lᵀ: L below its unit diagonal, Δ, 1/Δ, and (L Δ)⁻¹ H^bb_ij by j."""
+    """Elimination of one hard block, H^bb_ii = L Δ Lᵀ: L below its unit diagonal, Δ, 1/Δ, and (L
+    Δ)⁻¹ H^bb_ij by j.
+    """
 
     lower: Block
     delta: list[Scalar]
@@ -61,24 +68,24 @@ class Pivot:
 
 
 def eliminate(linkage: Linkage, partition: Partition) -> list[Pivot]:
-    """H^bb = L_h U_h, leaves first."""
-    rest = {place: [list(row) for row in block] for place, block in partition.hard.items()}
-    found: dict[int, Pivot] = {}
+    """Factor H^bb = L_h U_h, leaves first, and return the pivots."""
+    remaining = {index: [list(row) for row in block] for index, block in partition.hard.items()}
+    pivots: dict[int, Pivot] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "hard block eliminated, LC (13)")
-        lower, delta, inverse = _decompose(linkage, i, rest[i, i])
-        inner = [j for j in range(i) if (i, j) in rest]
-        half = {j: _forward(lower, rest[i, j]) for j in inner}
+        lower, delta, inverse = _decompose(linkage, i, remaining[i, i])
+        inner = [j for j in range(i) if (i, j) in remaining]
+        half = {j: _forward(lower, remaining[i, j]) for j in inner}
         gain = {j: [[x * inverse[r] for x in row] for r, row in enumerate(half[j])] for j in inner}
         for j in inner:
             for k in (k for k in inner if k <= j):
-                rest[j, k] = _reduced(rest[j, k], half[j], gain[k], symmetric=j == k)
-        found[i] = Pivot(lower, delta, inverse, gain)
-    return [found[i] for i in range(len(linkage))]
+                remaining[j, k] = _schur_update(remaining[j, k], half[j], gain[k], symmetric=j == k)
+        pivots[i] = Pivot(lower, delta, inverse, gain)
+    return [pivots[i] for i in range(len(linkage))]
 
 
 def _decompose(linkage: Linkage, i: int, block: Block) -> tuple[Block, list[Scalar], list[Scalar]]:
-    """L, Δ and 1/Δ of one symmetric block."""
+    """Return L, Δ and 1/Δ of one symmetric block."""
     size = len(block)
     work = [list(row) for row in block]
     lower: Block = [[] for _ in range(size)]
@@ -96,18 +103,20 @@ def _decompose(linkage: Linkage, i: int, block: Block) -> tuple[Block, list[Scal
 
 
 def _forward(lower: Block, block: Block) -> Block:
-    """L⁻¹ block."""
+    """Return L⁻¹ block."""
     out: Block = []
     for r, row in enumerate(block):
-        solved = list(row)
+        result_row = list(row)
         for s in range(r):
-            solved = [x - lower[r][s] * y for x, y in zip(solved, out[s], strict=True)]
-        out.append(solved)
+            result_row = [x - lower[r][s] * y for x, y in zip(result_row, out[s], strict=True)]
+        out.append(result_row)
     return out
 
 
-def _reduced(block: Block, left: Block, right: Block, symmetric: bool) -> Block:
-    """block − leftᵀ right, the Schur complement; of a symmetric one the lower triangle is computed."""
+def _schur_update(block: Block, left: Block, right: Block, symmetric: bool) -> Block:
+    """Return the Schur complement block − leftᵀ right; a symmetric result is computed in one
+    triangle only.
+    """
     out = [list(row) for row in block]
     for r in range(len(block)):
         for c in range(r + 1 if symmetric else len(block[0])):
@@ -118,22 +127,24 @@ def _reduced(block: Block, left: Block, right: Block, symmetric: bool) -> Block:
     return out
 
 
-def hard_half(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
-    """z of L_h z = d, from the leaves to the base."""
-    rest = [list(part) for part in d]
+def forward_hard_forces(
+    linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]
+) -> list[list[Scalar]]:
+    """Return z with L_h z = d, from the leaves to the base."""
+    remaining = [list(part) for part in d]
     z: list[list[Scalar]] = [[] for _ in d]
     for i in reversed(range(len(d))):
         linkage.step(i, "forces of the hard coordinates, LC (13)")
-        z[i] = [row[0] for row in _forward(pivots[i].lower, [[x] for x in rest[i]])]
+        z[i] = [row[0] for row in _forward(pivots[i].lower, [[x] for x in remaining[i]])]
         for j, gain in pivots[i].gain.items():
             for row, x in zip(gain, z[i], strict=True):
-                rest[j] = [y - g * x for y, g in zip(rest[j], row, strict=True)]
+                remaining[j] = [y - g * x for y, g in zip(remaining[j], row, strict=True)]
     return z
 
 
 def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) -> list[list[Scalar]]:
-    """e = (H^bb)⁻¹ d: L_h z = d from the leaves to the base, U_h e = z back."""
-    z = hard_half(linkage, pivots, d)
+    """Return e = (H^bb)⁻¹ d: L_h z = d inward, then U_h e = z outward."""
+    z = forward_hard_forces(linkage, pivots, d)
     e: list[list[Scalar]] = []
     for i, pivot in enumerate(pivots):
         linkage.step(i, "forces of the hard coordinates, back, LC (13)")
@@ -153,18 +164,18 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
 def soft_rates(
     linkage: Linkage, partition: Partition, pivots: list[Pivot], b: Sequence[Scalar]
 ) -> list[Scalar]:
-    """[H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
+    """Return [H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ] b, LC (12)."""
     dofs = partition.dofs
     x = [linkage.zero] * len(b)
     d = [[linkage.zero] * len(partition.hard[i, i]) for i in range(len(linkage))]
-    both: dict[tuple[int, int], Block] = {}
+    soft_blocks: dict[tuple[int, int], Block] = {}
     for (i, j), block in partition.soft.items():
-        both |= {(i, j): block} | ({(j, i): turned_over(block)} if i != j else {})
-    for to, of in linkage.placed(both, "rates by the soft block, LC (13)"):
-        for r, row in zip(dofs[to], both[to, of], strict=True):
+        soft_blocks |= {(i, j): block} | ({(j, i): block_transpose(block)} if i != j else {})
+    for to, of in linkage.block_order(soft_blocks, "rates by the soft block, LC (13)"):
+        for r, row in zip(dofs[to], soft_blocks[to, of], strict=True):
             for c, entry in zip(dofs[of], row, strict=True):
                 x[r] = x[r] + entry * b[c]  # (13) c = H^aa b
-    for to, of in linkage.placed(
+    for to, of in linkage.block_order(
         [(j, i) for i, j in partition.coupling], "what soft forces ask of hard coordinates, LC (13)"
     ):
         for r, row in zip(dofs[of], partition.coupling[of, to], strict=True):
@@ -172,7 +183,7 @@ def soft_rates(
                 y + entry * b[r] for y, entry in zip(d[to], row, strict=True)
             ]  # (13) d = (H^ab)ᵀ b
     e = hard_forces(linkage, pivots, d)  # (13) e = (H^bb)⁻¹ d
-    for to, of in linkage.placed(partition.coupling, "rates by the hard forces, LC (13)"):
+    for to, of in linkage.block_order(partition.coupling, "rates by the hard forces, LC (13)"):
         for r, row in zip(dofs[to], partition.coupling[to, of], strict=True):
             for entry, force in zip(row, e[of], strict=True):
                 x[r] = x[r] - entry * force  # (13) f = H^ab e, c − f
@@ -180,7 +191,10 @@ def soft_rates(
 
 
 def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> list[Scalar]:
-    """H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12): one way only, L_h Z = (H^ab)ᵀ and then Zᵀ Δ⁻¹ Z; row-major and full."""
+    """Return H^aa − H^ab (H^bb)⁻¹ (H^ab)ᵀ, LC (12), row-major and full.
+
+    Only L_h Z = (H^ab)ᵀ is solved; then Zᵀ Δ⁻¹ Z is subtracted.
+    """
     dofs, n = linkage.dofs, len(linkage.dofs)
     halves, scaled = [], []
     for dof in dofs:
@@ -188,7 +202,7 @@ def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) ->
         for j, pivot in enumerate(pivots):
             block = partition.coupling.get((dof.link, j))
             d.append([linkage.zero] * len(pivot.delta) if block is None else block[dof.column])
-        halves.append([x for part in hard_half(linkage, pivots, d) for x in part])
+        halves.append([x for part in forward_hard_forces(linkage, pivots, d) for x in part])
         scaled.append(
             [
                 x * by
@@ -197,13 +211,13 @@ def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) ->
                 )
             ]
         )
-    found = {}
+    entries = {}
     for dof in dofs:
         linkage.step(dof.link, "row of the inverse, LC (12)")
-        for other in dofs[: dof.index + 1]:
-            block = partition.soft.get((dof.link, other.link))
-            entry = linkage.zero if block is None else block[dof.column][other.column]
-            for x, y in zip(halves[dof.index], scaled[other.index], strict=True):
+        for column_dof in dofs[: dof.index + 1]:
+            block = partition.soft.get((dof.link, column_dof.link))
+            entry = linkage.zero if block is None else block[dof.column][column_dof.column]
+            for x, y in zip(halves[dof.index], scaled[column_dof.index], strict=True):
                 entry = entry - x * y
-            found[dof.index, other.index] = found[other.index, dof.index] = entry
-    return [found[i, j] for i in range(n) for j in range(n)]
+            entries[dof.index, column_dof.index] = entries[column_dof.index, dof.index] = entry
+    return [entries[i, j] for i in range(n) for j in range(n)]

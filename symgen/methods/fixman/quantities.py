@@ -1,8 +1,10 @@
-"""The hard/soft partition to be read: LC's blocks over (θ, L) for point masses in a plane, WC's over joint coordinates in space.
+"""Inspectable blocks of the hard/soft partition: over (θ, L) for point masses in a plane (LC), over
+joint coordinates in space (WC).
 
-The C of the planar form works with absolute directions; here stand the joint angles θ of the paper. Points x_l are given in
-the axes that joint 0 turns about and in, before it turns. The rows of ∂θ/∂x and ∂L/∂x are those of (∂x/∂q)⁻¹, not those
-that LC print, which hold lengths constant; (12) is the same with either.
+The C of the planar form uses absolute directions; the blocks here use the joint angles θ of the
+paper. Points x_l are expressed in the axes in which joint 0 rotates, before it rotates. The rows of
+∂θ/∂x and ∂L/∂x are those of (∂x/∂q)⁻¹. The published rows hold lengths constant; (12) has the same
+value with either.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from symgen.methods.fixman.applicability import (
     all_points,
     link_ends,
     planar_refusal,
-    same_way,
+    same_direction,
     spatial_refusal,
 )
 from symgen.methods.fixman.geometry import (
@@ -33,15 +35,24 @@ from symgen.methods.fixman.geometry import (
 )
 from symgen.methods.fixman.partition import Block as Rows
 from symgen.methods.fixman.planar import point_masses
-from symgen.methods.fixman.spatial import carried, soft_and_hard, spatial
-from symgen.methods.shared.quantities import Block, Entries, Quantity, mirrored, named, scalar
+from symgen.methods.fixman.spatial import soft_and_hard, spatial, twists_to_link
+from symgen.methods.shared.quantities import (
+    Block,
+    Entries,
+    Quantity,
+    mirror_blocks,
+    name_entries,
+    scalar,
+)
 
 Slopes = list[dict[int, list[Scalar]]]
-"""Per link the rows ∂·/∂x_l by point l, two entries each."""
+"""For each link, the rows ∂·/∂x_l by point l, two entries each."""
 
 
 def refusal(mechanism: Mechanism) -> str | None:
-    """Why a robot is no planar chain of point masses."""
+    """Return why a robot has no blocks over (θ, L), or None: it must be a planar chain of point
+    masses.
+    """
     why = planar_refusal(mechanism)
     if why is not None:
         return why
@@ -49,8 +60,8 @@ def refusal(mechanism: Mechanism) -> str | None:
         if all_points(declared(mechanism)):
             return None
     return (
-        f"LC's blocks over (theta, L) are those of point masses at the ends of the links, which those of '{mechanism.name}' "
-        "are not; take H_aa, H_ab, H_bb of fixman:spatial"
+        f"LC's blocks over (theta, L) need point masses at the ends of the links, and links of '{mechanism.name}' "
+        "are rigid bodies; use H_aa, H_ab, H_bb of fixman:spatial"
     )
 
 
@@ -58,12 +69,14 @@ def refusal(mechanism: Mechanism) -> str | None:
 
 
 def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
-    """(cosine, sine, length) of the way from joint i to point i, in the axes in which joint 0 turns."""
+    """Return (cosine, sine, length) of the vector from joint i to point i, in the axes in which
+    joint 0 rotates.
+    """
     cosine, sine = k.zxz(linkage.model.links[0].rotation)[
         2
-    ]  # the last turn is by q + β; that of the joint by q
-    outer = linkage.matrix(k.turn(k.IDENTITY[2], cosine, -sine))
-    found = []
+    ]  # the last rotation is by q + β; that of the joint by q
+    outer = linkage.matrix(k.rotation_about(k.IDENTITY[2], cosine, -sine))
+    result = []
     for i, (end, link) in enumerate(zip(link_ends(linkage.model), linkage.links, strict=True)):
         linkage.step(i, "its direction in the plane, LC (14)")
         outer = Rotation([outer, *link.rotation.factors[-1 if i == 0 else 0 :]]).matrix(
@@ -74,33 +87,35 @@ def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
         linkage.home.name(f"cos_{i + 1}", e[0])
         linkage.home.name(f"sin_{i + 1}", e[1])
         linkage.name("R", i, outer)
-        found.append((e[0], e[1], linkage.scalar(length)))
-    return found
+        result.append((e[0], e[1], linkage.scalar(length)))
+    return result
 
 
 def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes]:
-    """(∂θ/∂x, ∂L/∂x), LC (17), (18): of θ_i by x_i, x_i−1 and x_i−2, of L_i by x_i and x_i−1."""
+    """Return (∂θ/∂x, ∂L/∂x), LC (17), (18): θ_i by x_i, x_i−1 and x_i−2, L_i by x_i and x_i−1."""
     form = slopes(geometry)
     soft: Slopes = []
     hard: Slopes = []
-    before: list[Scalar] = []
+    phi_before: list[Scalar] = []
     sense = linkage.one
     for i, (cosine, sine, length) in enumerate(_directions(linkage)):
         linkage.step(i, "rows of dq/dx, LC (17)-(18)")
         bindings = {COS: cosine, SIN: sine, L: length}
         phi, stretch = ([lower(form[r, c], bindings, linkage.home) for c in (0, 1)] for r in (0, 1))
-        sense = sense if i == 0 or same_way(linkage.model, i) else -sense
+        sense = sense if i == 0 or same_direction(linkage.model, i) else -sense
         row = {i: [sense * x for x in phi]}
         if i > 0:
-            row[i - 1] = [-(sense * (x + y)) for x, y in zip(phi, before, strict=True)]
+            row[i - 1] = [-(sense * (x + y)) for x, y in zip(phi, phi_before, strict=True)]
         if i > 1:
-            row[i - 2] = [sense * y for y in before]
+            row[i - 2] = [sense * y for y in phi_before]
         soft.append(row)
         hard.append({i: stretch} | ({i - 1: [-x for x in stretch]} if i > 0 else {}))
         for stem, rows in (("dtheta", soft[i]), ("dL", hard[i])):
             for point, entries in rows.items():
-                named(linkage, f"{stem}_{i + 1}_dx_{point + 1}", [[entry] for entry in entries])
-        before = phi
+                name_entries(
+                    linkage, f"{stem}_{i + 1}_dx_{point + 1}", [[entry] for entry in entries]
+                )
+        phi_before = phi
     return soft, hard
 
 
@@ -114,13 +129,15 @@ Entry = dict[tuple[int, int], Scalar]
 
 
 def _by_joints(linkage: Linkage, H: Entry) -> Entry:
-    """T⁻¹ H, from absolute directions to joint angles: θ_i = φ_i − φ_i−1, + where the axes point against each other."""
-    found = dict(H)
+    """Return T⁻¹ H, from absolute directions to joint angles: θ_i = φ_i ∓ φ_i−1, + if the axes have
+    opposite directions.
+    """
+    result = dict(H)
     for (i, j), x in sorted(H.items()):
         if i + 1 < len(linkage):
-            x = -x if same_way(linkage.model, i + 1) else x
-            found[i + 1, j] = found.get((i + 1, j), linkage.zero) + x
-    return found
+            x = -x if same_direction(linkage.model, i + 1) else x
+            result[i + 1, j] = result.get((i + 1, j), linkage.zero) + x
+    return result
 
 
 def _transposed(H: Entry) -> Entry:
@@ -129,7 +146,7 @@ def _transposed(H: Entry) -> Entry:
 
 def _of_angles(linkage: Linkage, stem: str, H: Entry) -> Entries:
     return {
-        (i, j): Block(named(linkage, f"{stem}_{i + 1}_{j + 1}", [[x]]))
+        (i, j): Block(name_entries(linkage, f"{stem}_{i + 1}_{j + 1}", [[x]]))
         for (i, j), x in H.items()
         if not x.is_zero
     }
@@ -140,32 +157,34 @@ def _dtheta(linkage: Linkage) -> Entries:
 
 
 def _dtheta_printed(linkage: Linkage) -> Entries:
-    """LC (21), its last term corrected; the link before link 0 is a unit length along the first axis."""
+    """Return LC (21), its last term corrected; the link before link 0 is a unit length along the
+    first axis.
+    """
     form = published_slopes()
-    found: Entries = {}
+    blocks: Entries = {}
     ahead, length = (linkage.one, linkage.zero), linkage.one
     sense = linkage.one
-    for i, (cosine, sine, own) in enumerate(_directions(linkage)):
+    for i, (cosine, sine, link_length) in enumerate(_directions(linkage)):
         linkage.step(i, "rows of dtheta/dx with lengths held constant, LC (21)")
-        bindings = {COS: cosine, SIN: sine, L: own, K: length} | dict(
+        bindings = {COS: cosine, SIN: sine, L: link_length, K: length} | dict(
             zip(AHEAD, ahead, strict=True)
         )
-        sense = sense if i == 0 or same_way(linkage.model, i) else -sense
+        sense = sense if i == 0 or same_direction(linkage.model, i) else -sense
         for r, point in enumerate((i - 2, i - 1, i)):
             if point >= 0:
                 row = [sense * lower(form[r, c], bindings, linkage.home) for c in (0, 1)]
-                found[i, point] = Block(
+                blocks[i, point] = Block(
                     [
                         [
                             x
-                            for (x,) in named(
+                            for (x,) in name_entries(
                                 linkage, f"dtheta_{i + 1}_dx_{point + 1}", [[x] for x in row]
                             )
                         ]
                     ]
                 )
-        ahead, length = (cosine, sine), own
-    return found
+        ahead, length = (cosine, sine), link_length
+    return blocks
 
 
 def _dL(linkage: Linkage) -> Entries:
@@ -173,7 +192,9 @@ def _dL(linkage: Linkage) -> Entries:
 
 
 def _H_theta_theta(linkage: Linkage) -> Entries:
-    lower = {at: rows[0][0] for at, rows in point_masses(linkage).soft.items()}  # H^φφ, LC (23)
+    lower = {
+        index: rows[0][0] for index, rows in point_masses(linkage).soft.items()
+    }  # H^φφ, LC (23)
     half = _by_joints(linkage, {**lower, **_transposed(lower)})
     linkage.home.step("from absolute directions to joint angles")
     return _of_angles(linkage, "H_tt", _by_joints(linkage, _transposed(half)))
@@ -183,12 +204,14 @@ def _H_theta_L(linkage: Linkage) -> Entries:
     return _of_angles(
         linkage,
         "H_tL",
-        _by_joints(linkage, {at: x for at, ((x,),) in point_masses(linkage).coupling.items()}),
+        _by_joints(
+            linkage, {index: x for index, ((x,),) in point_masses(linkage).coupling.items()}
+        ),
     )
 
 
 def _H_L_L(linkage: Linkage) -> Entries:
-    lower = {at: rows[0][0] for at, rows in point_masses(linkage).hard.items()}
+    lower = {index: rows[0][0] for index, rows in point_masses(linkage).hard.items()}
     return _of_angles(linkage, "H_LL", {**lower, **_transposed(lower)})
 
 
@@ -196,28 +219,28 @@ def _H_L_L(linkage: Linkage) -> Entries:
 
 
 def _dq_dxi(linkage: Linkage) -> Entries:
-    found: Entries = {}
+    blocks: Entries = {}
     for i, link in enumerate(linkage.links):
         soft, hard = soft_and_hard(linkage, i)
-        found[i, i] = Block([*soft, *hard], None, i)
+        blocks[i, i] = Block([*soft, *hard], None, i)
         if link.parent >= 0:
             linkage.step(i, "rows of dq/dxi that its parent moves, WC (18)")
             unit = [[linkage.one if r == c else linkage.zero for c in range(6)] for r in range(6)]
-            over = carried(linkage, i, unit)
+            parent_twists = twists_to_link(linkage, i, unit)
             rows: Rows = [
-                [-linkage.dot(row, column) for column in zip(*over, strict=True)]
+                [-linkage.dot(row, column) for column in zip(*parent_twists, strict=True)]
                 for row in (*soft, *hard)
             ]
-            found[i, link.parent] = Block(
-                named(linkage, f"dq_{i + 1}_dxi_{link.parent + 1}", rows), None, link.parent
+            blocks[i, link.parent] = Block(
+                name_entries(linkage, f"dq_{i + 1}_dxi_{link.parent + 1}", rows), None, link.parent
             )
-    return found
+    return blocks
 
 
 def _H_aa(linkage: Linkage) -> Entries:
-    return mirrored(
+    return mirror_blocks(
         {
-            (i, j): Block(named(linkage, f"Haa_{i + 1}_{j + 1}", rows))
+            (i, j): Block(name_entries(linkage, f"Haa_{i + 1}_{j + 1}", rows))
             for (i, j), rows in spatial(linkage).soft.items()
         }
     )
@@ -225,15 +248,15 @@ def _H_aa(linkage: Linkage) -> Entries:
 
 def _H_ab(linkage: Linkage) -> Entries:
     return {
-        (i, j): Block(named(linkage, f"Hab_{i + 1}_{j + 1}", rows))
+        (i, j): Block(name_entries(linkage, f"Hab_{i + 1}_{j + 1}", rows))
         for (i, j), rows in spatial(linkage).coupling.items()
     }
 
 
 def _H_bb(linkage: Linkage) -> Entries:
-    return mirrored(
+    return mirror_blocks(
         {
-            (i, j): Block(named(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
+            (i, j): Block(name_entries(linkage, f"Hbb_{i + 1}_{j + 1}", rows))
             for (i, j), rows in spatial(linkage).hard.items()
             if any(rows) or i == j
         }
@@ -241,7 +264,7 @@ def _H_bb(linkage: Linkage) -> Entries:
 
 
 def _det_G(linkage: Linkage) -> Entries:
-    return {(): scalar(linkage.product_of(spatial(linkage).metric))}
+    return {(): scalar(linkage.product_over_links(spatial(linkage).metric))}
 
 
 THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"

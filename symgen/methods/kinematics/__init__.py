@@ -1,4 +1,6 @@
-"""What positions and velocities alone say: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), steps and the way back."""
+"""Kinematics: poses, the Jacobian of a chosen frame, RK (3.11)-(3.13), constraint rows, integration
+and its inverse.
+"""
 
 from symgen.methods.kinematics.frames import forward_kinematics, jacobian
 from symgen.methods.kinematics.poses import link_poses

@@ -1,4 +1,4 @@
-"""What joints that close loops ask of motion, letter by letter: A v = 0 and A a + γ = 0 where they are closed, C(q) = 0 of q."""
+"""Inspectable quantities of closed loops: A v = 0 and A a + γ = 0 if they are closed, and C(q) = 0."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from symgen.methods.shared.closures import (
     constraint_bias,
     constraint_jacobian,
     constraint_residual,
-    no_loops,
+    refuse_without_closures,
 )
-from symgen.methods.shared.quantities import Block, Entries, Quantity, named
+from symgen.methods.shared.quantities import Block, Entries, Quantity, name_entries
 
 
 def _jacobian(linkage: Linkage) -> Entries:
     (entries,), n = constraint_jacobian(linkage), len(linkage.dofs)
-    rows = [linkage.coupling.felt(entries[r : r + n]) for r in range(0, len(entries), n)]
-    return {(): Block(named(linkage, "A", rows))}
+    rows = [linkage.coupling.reduce_forces(entries[r : r + n]) for r in range(0, len(entries), n)]
+    return {(): Block(name_entries(linkage, "A", rows))}
 
 
 def _bias(linkage: Linkage) -> Entries:
     (entries,) = constraint_bias(linkage)
-    return {(): Block(named(linkage, "gamma", [[x] for x in entries]))}
+    return {(): Block(name_entries(linkage, "gamma", [[x] for x in entries]))}
 
 
 def _residual(linkage: Linkage) -> Entries:
     (entries,) = constraint_residual(linkage)
-    return {(): Block(named(linkage, "C", [[x] for x in entries]))}
+    return {(): Block(name_entries(linkage, "C", [[x] for x in entries]))}
 
 
 QUANTITIES = {
@@ -34,7 +34,7 @@ QUANTITIES = {
         "NL x NV",
         "what loops keep, A v = 0 where they are closed (docs/how-to/closed-chains.md)",
         _jacobian,
-        refusal=no_loops,
+        refusal=refuse_without_closures,
         of_loops=True,
     ),
     "gamma": Quantity(
@@ -43,7 +43,7 @@ QUANTITIES = {
         "how that changes while no joint accelerates, A a + gamma = 0 (docs/how-to/closed-chains.md)",
         _bias,
         ("q", "v"),
-        refusal=no_loops,
+        refusal=refuse_without_closures,
         of_loops=True,
     ),
     "C_loops": Quantity(
@@ -51,7 +51,7 @@ QUANTITIES = {
         "NL x 1",
         "how far the rows are from being closed, m and rad (docs/how-to/closed-chains.md)",
         _residual,
-        refusal=no_loops,
+        refusal=refuse_without_closures,
         of_loops=True,
     ),
 }

@@ -1,4 +1,6 @@
-"""Recursive Newton-Euler, RK (2.1)-(2.13), and what the same sweeps give of momentum, energy and accelerations."""
+"""Recursive Newton-Euler, RK (2.1)-(2.13), and momentum, energy, accelerations and regressor from
+the same sweeps.
+"""
 
 from symgen.methods.newton_euler.base_parameters import base_parameters, base_regressor
 from symgen.methods.newton_euler.bias_acceleration import bias_acceleration

@@ -1,7 +1,9 @@
-"""The regressor by base parameters: columns of Y that are independent of those before them, and the map from π to what they take.
+"""Regressor in base parameters: the independent columns of Y, and the map from π to base
+parameters.
 
-Which columns those are depends on the robot alone (`symgen.derivation.base_parameters`). tau = Y π = Y_base π_base, since every
-other column of (2.6)-(2.13) is a combination of those that stay.
+The independent columns depend on the robot only (`symgen.derivation.base_parameters`). tau = Y π =
+Y_base π_base, since every other column of (2.6)-(2.13) is a linear combination of the independent
+ones.
 """
 
 from __future__ import annotations
@@ -12,19 +14,19 @@ from symgen.methods.newton_euler.regressor import rows
 
 
 def base_regressor(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """Y_base (NV x NR), row-major."""
+    """Return Y_base (NV x NR), row-major."""
     assert linkage.base is not None
     return ([row[c] for row in rows(linkage) for c in linkage.base.columns],)
 
 
 def base_parameters(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """π_base (NR): each parameter that stays, and what others add to it."""
+    """Return π_base (NR): each independent parameter plus the terms of the dependent parameters."""
     assert linkage.base is not None
-    found, given = [], linkage.inputs["pi"]
+    result, parameters = [], linkage.inputs["pi"]
     linkage.home.step("base parameters")
     for terms in linkage.base.terms:
         total = linkage.zero
         for parameter, coefficient in terms.items():
-            total = total + given[parameter] * linkage.home.constant(coefficient)
-        found.append(total)
-    return (found,)
+            total = total + parameters[parameter] * linkage.home.constant(coefficient)
+        result.append(total)
+    return (result,)

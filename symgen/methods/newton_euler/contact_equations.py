@@ -1,6 +1,8 @@
-"""The equations that contacts solve, as residuals: one sweep outward and one inward, with forces at the points.
+"""Residuals of the contact equations: one outward and one inward sweep, with forces at the contact
+points.
 
-Nobody asks for them: forward dynamics with contacts, and impacts, are differentiated by them (`symgen.pipeline.differentiation.implicit`).
+They are not offered to users: `symgen.pipeline.differentiation.implicit` differentiates contact
+dynamics and impacts by them.
 """
 
 from __future__ import annotations
@@ -12,58 +14,85 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
 from symgen.methods.newton_euler.sweeps import inward_sweep
 from symgen.methods.shared.closures import bias_entries, jacobian_rows
-from symgen.methods.shared.contacts import AXES, Touching, accelerations, from_base_axes, touching
+from symgen.methods.shared.contacts import (
+    AXES,
+    ContactPath,
+    contact_acceleration,
+    contact_paths,
+    from_base_axes,
+)
 from symgen.methods.shared.factor import Results
-from symgen.methods.shared.loops import borne
-from symgen.methods.shared.outward import at_rest, outward_sweep
+from symgen.methods.shared.loops import subtract_closure_forces
+from symgen.methods.shared.outward import outward_sweep, zero_rates
 
 
 def contact_equation(linkage: Linkage) -> Results:
-    """M a + c − Jᵀ forces by one sweep, less what loops bear; how loops and points accelerate: what contact_forward_dynamics
-    solves."""
-    contacts = touching(linkage)
+    """Return the residuals of contact_forward_dynamics.
+
+    They are M a + c − Jᵀ forces less Aᵀ λ, by one sweep; the accelerations of the closure rows; and
+    those of the contact points.
+    """
+    contacts = contact_paths(linkage)
     motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
     loads = _loaded(linkage, contacts, linkage.inputs["forces"], linkage.loads)
     tau, _ = inward_sweep(linkage, motions, loads)
     rows, a = jacobian_rows(linkage), linkage.inputs["a"]
-    left = borne(linkage, rows, tau)
+    net_forces = subtract_closure_forces(linkage, rows, tau)
     opening = [
-        linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)
+        linkage.dot(row, a) + rate for row, rate in zip(rows, bias_entries(linkage), strict=True)
     ]
-    return left, opening, [x for one in contacts for x in accelerations(linkage, motions, one)]
+    return (
+        net_forces,
+        opening,
+        [x for contact in contacts for x in contact_acceleration(linkage, motions, contact)],
+    )
 
 
 def impact_equation(linkage: Linkage) -> Results:
-    """M (v⁺ − v) − Jᵀ impulses, less what loops bear; how loops and points move at v⁺: what contact_impulse solves."""
-    contacts, rest = touching(linkage), at_rest(linkage)
-    after = linkage.coupling.followed(linkage.inputs["v_after"])
+    """Return the residuals of contact_impulse.
+
+    They are M (v⁺ − v) − Jᵀ impulses less Aᵀ λ; the velocities of the closure rows and of the
+    contact points at v⁺.
+    """
+    contacts, rest = contact_paths(linkage), zero_rates(linkage)
+    after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
     change = [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
-    still = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
-    loads = _loaded(linkage, contacts, linkage.inputs["impulses"], still)
-    push, _ = inward_sweep(linkage, outward_sweep(linkage, rest, change, gravity=False), loads)
+    no_loads = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
+    loads = _loaded(linkage, contacts, linkage.inputs["impulses"], no_loads)
+    impulse, _ = inward_sweep(linkage, outward_sweep(linkage, rest, change, gravity=False), loads)
     motions = outward_sweep(linkage, rest, after, gravity=False)
     rows = jacobian_rows(linkage)
-    left, opening = borne(linkage, rows, push), [linkage.dot(row, after) for row in rows]
+    net_impulse, opening = (
+        subtract_closure_forces(linkage, rows, impulse),
+        [linkage.dot(row, after) for row in rows],
+    )
     return (
-        left,
+        net_impulse,
         opening,
-        [x for one in contacts for x in accelerations(linkage, motions, one, gravity=False)],
+        [
+            x
+            for contact in contacts
+            for x in contact_acceleration(linkage, motions, contact, gravity=False)
+        ],
     )
 
 
 def _loaded(
     linkage: Linkage,
-    contacts: Sequence[Touching],
+    contacts: Sequence[ContactPath],
     forces: Sequence[Scalar],
     loads: Sequence[tuple[Vector, Vector]],
 ) -> list[tuple[Vector, Vector]]:
-    """What the surroundings exert on each link, with forces at contacts in the axes of the base."""
-    found = list(loads)
-    for k, one in enumerate(contacts):
-        linkage.step(one.frame.link, f"force at {one.frame.name}")
-        force = Vector(from_base_axes(linkage, one, forces[AXES * k : AXES * (k + 1)]))
-        for i in reversed(one.way[: one.meeting]):
+    """Return the external wrench on each link, with the contact forces, given in base axes, added."""
+    result = list(loads)
+    for k, contact in enumerate(contacts):
+        linkage.step(contact.frame.link, f"force at {contact.frame.name}")
+        force = Vector(from_base_axes(linkage, contact, forces[AXES * k : AXES * (k + 1)]))
+        for i in reversed(contact.path[: contact.meeting]):
             force = linkage.links[i].rotation.to_child(force)
-        n, f = found[one.frame.link]
-        found[one.frame.link] = n + linkage.mounted(one.frame)[1].cross(force), f + force
-    return found
+        n, f = result[contact.frame.link]
+        result[contact.frame.link] = (
+            n + linkage.frame_pose(contact.frame)[1].cross(force),
+            f + force,
+        )
+    return result

@@ -1,10 +1,12 @@
-"""Recursive Newton-Euler, RK (2.1)-(2.13), in link frames; (2.24)-(2.30) is the same recursion on twists and wrenches.
+"""Recursive Newton-Euler, RK (2.1)-(2.13), in link frames; (2.24)-(2.30) is the same recursion on
+twists and wrenches.
 
-Every acceleration on link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1, so that (2.6), (2.9), (2.10) and the middle of
-(2.12) become: force = m v̇ + U h, moment about O(k) = the skew part of U Σ, plus h × v̇. With the inertia that a joint
-cannot feel moved into its parent this needs 13 to 15 multiplications a link for the moment, not 24.
-A run-time wrench on a link is −f(0) of (2.28): the paper's f(0) is what the tip exerts on the surroundings.
-A sliding joint follows (2.31) and (2.32) as corrected: ω × [ω × ℓ + 2 h θ̇], ℓ with the slide in it.
+The acceleration of a point r of link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1. So (2.6), (2.9),
+(2.10) and the middle of (2.12) become: force = m v̇ + U h, moment about O(k) = the skew part of U
+Σ, plus h × v̇. If the inertia that a joint does not depend on is moved to its parent, the moment
+needs 13 to 15 multiplications per link instead of 24. A run-time wrench on a link is −f(0) of
+(2.28): the paper's f(0) is exerted by the tip on the surroundings. A prismatic joint follows (2.31)
+and (2.32) as corrected: ω × [ω × ℓ + 2 h θ̇], where ℓ includes the translation.
 """
 
 from __future__ import annotations
@@ -15,21 +17,22 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector, wrench_to_parent
 from symgen.methods.shared.motion import Motion, force_and_moment
-from symgen.methods.shared.outward import at_rest, outward_sweep
+from symgen.methods.shared.outward import outward_sweep, zero_rates
 from symgen.methods.shared.quantities import Entries, Quantity, column
 
 
 def inward_sweep(
     linkage: Linkage, motions: Sequence[Motion], loads: Sequence[tuple[Vector, Vector]] = ()
 ) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
-    """Tip → base: (2.8)-(2.13); `loads`: what the surroundings exert on each link, nothing without.
+    """Return tau, and the (moment, force) on each link and its descendants at the link's origin in
+    its axes: (2.8)-(2.13), tip → base.
 
-    tau, and of every link the (moment, force) that moves it with all that it carries, at its origin in its axes.
+    `loads` are the external wrenches on the links; none if empty.
     """
     n = len(linkage)
     moments: list[Vector] = [linkage.zeros] * n
     forces: list[Vector] = [linkage.zeros] * n
-    tau = at_rest(linkage)
+    tau = zero_rates(linkage)
     for i in reversed(range(n)):
         link = linkage.links[i]
         linkage.step(i, "force and moment, RK (2.6), (2.9)-(2.13)")
@@ -50,7 +53,7 @@ def inward_sweep(
 
 
 def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """tau from q, v, a."""
+    """Return tau from q, v, a."""
     return (
         inward_sweep(
             linkage, outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"]), linkage.loads
@@ -59,33 +62,39 @@ def inverse_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def bias_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """c = C(q, v) v + g − Jᵀ wrench: the sweep at q̈ = 0, RK (3.23)."""
+    """Return c = C(q, v) v + g − Jᵀ wrench by the sweeps at q̈ = 0, RK (3.23)."""
     return (
         inward_sweep(
-            linkage, outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage)), linkage.loads
+            linkage, outward_sweep(linkage, linkage.inputs["v"], zero_rates(linkage)), linkage.loads
         )[0],
     )
 
 
 def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """g: the sweep at rest."""
-    return (inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), at_rest(linkage)))[0],)
+    """Return g by the sweeps at rest."""
+    return (
+        inward_sweep(linkage, outward_sweep(linkage, zero_rates(linkage), zero_rates(linkage)))[0],
+    )
 
 
 def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """M, column by column: the torques of a unit acceleration at rest and without gravity, M = H φ 𝓜 φᵀ Hᵀ (3.20)."""
+    """Return M = H φ 𝓜 φᵀ Hᵀ (3.20) column by column: the torques of a unit acceleration at rest
+    without gravity.
+    """
     n = len(linkage.dofs)
     columns = []
     for j in range(n):
         unit = [linkage.one if i == j else linkage.zero for i in range(n)]
         columns.append(
-            inward_sweep(linkage, outward_sweep(linkage, at_rest(linkage), unit, gravity=False))[0]
+            inward_sweep(linkage, outward_sweep(linkage, zero_rates(linkage), unit, gravity=False))[
+                0
+            ]
         )
         columns[j][j] = columns[j][j] + linkage.drives[j].armature
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
-def _of_motion(part: Callable[[Motion], Vector], what: str) -> Quantity:
+def _motion_quantity(part: Callable[[Motion], Vector], what: str) -> Quantity:
     def derive(linkage: Linkage) -> Entries:
         motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
         return {(i,): column((part(motion),), i) for i, motion in enumerate(motions)}
@@ -94,9 +103,11 @@ def _of_motion(part: Callable[[Motion], Vector], what: str) -> Quantity:
 
 
 QUANTITIES = {
-    "omega": _of_motion(lambda motion: motion.omega, "angular velocity of link k, RK (2.2)"),
-    "omegadot": _of_motion(lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"),
-    "vdot": _of_motion(
+    "omega": _motion_quantity(lambda motion: motion.omega, "angular velocity of link k, RK (2.2)"),
+    "omegadot": _motion_quantity(
+        lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"
+    ),
+    "vdot": _motion_quantity(
         lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"
     ),
 }

@@ -1,17 +1,19 @@
-"""The Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four algorithms FD1 … FD4.
+"""Riccati recursion: RK (4.4)-(4.7) for the operator, (4.16) for M⁻¹, and the four forward dynamics
+algorithms FD1 … FD4.
 
-M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a smoother base → tip.
-`riccati` alone is FD4. `riccati:grasps` solves for arms that hold one object by symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
+M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a
+smoother base → tip. `riccati` denotes FD4. `riccati:grasps` solves for arms that hold one object by
+symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
 """
 
 from __future__ import annotations
 
 from symgen.methods.riccati.accelerations import link_accelerations
 from symgen.methods.riccati.dynamics import fd1, fd3, fd4
-from symgen.methods.riccati.filter import Filtered
+from symgen.methods.riccati.filter import RiccatiFactor
 from symgen.methods.riccati.forces import interbody_forces
 from symgen.methods.riccati.gradient import mass_matrix_log_determinant_gradient
-from symgen.methods.riccati.grasps import constrained_forward_dynamics, none_held
+from symgen.methods.riccati.grasps import constrained_forward_dynamics, refuse_without_grasps
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
 from symgen.methods.riccati.segments import forward_dynamics
@@ -19,7 +21,7 @@ from symgen.methods.shared.method import Method, Variant
 
 METHOD = Method(
     source="Rodriguez & Kreutz 1988, (4.4)-(4.7), (4.16)-(4.22), (5.5)-(5.17)",
-    factor=Filtered,  # (4.4)-(4.7), (4.11)-(4.22)
+    factor=RiccatiFactor,  # (4.4)-(4.7), (4.11)-(4.22)
     functions={
         "forward_dynamics": fd4,  # (5.13)-(5.17)
         "link_accelerations": link_accelerations,  # (5.6), (5.7)
@@ -46,7 +48,7 @@ METHOD = Method(
                 "constrained_forward_dynamics": constrained_forward_dynamics,  # (G1)-(G6)
                 "loop_solution": constrained_forward_dynamics,
             },
-            refusal=none_held,
+            refusal=refuse_without_grasps,
             choice="explicit",
         ),
     },

@@ -1,6 +1,7 @@
-"""Accelerations of the links and of a chosen frame under given joint forces, RK FD2 (5.5)-(5.7), turned into base axes.
+"""Accelerations of the links and of a chosen frame under given joint forces, RK FD2 (5.5)-(5.7), in
+base axes.
 
-α = λ + φᵀ a of (5.6) carries −gravity from the base on (3.21); what is returned is the true acceleration, without it.
+α = λ + φᵀ a of (5.6) contains −gravity (3.21); the results are the true accelerations, without it.
 """
 
 from __future__ import annotations
@@ -12,5 +13,7 @@ from symgen.methods.shared.base_axes import accelerations_in_base
 
 
 def link_accelerations(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """α of every link (NB x 6) at the origin of its declared frame, and of the chosen frame (6): (ω̇, v̇) in base axes."""
+    """Return α of each link (NB x 6) at its declared frame's origin, and of the chosen frame (6),
+    as (ω̇, v̇) in base axes.
+    """
     return accelerations_in_base(linkage, *link_motion(linkage))  # (5.6)

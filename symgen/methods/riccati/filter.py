@@ -1,9 +1,11 @@
-"""The Riccati recursion itself, RK (4.4)-(4.7), and the two sweeps over its gains: the filter (4.20), the smoother (4.22).
+"""Riccati recursion, RK (4.4)-(4.7), and the two sweeps over its gains: the filter (4.20) and the
+smoother (4.22).
 
-RK number links from the tip; here link i is RK's k = n + 1 − i, "k−1" are the children of a link and "k+1" its
-parent. Each gain is kept on the link's own side of the shift, G = P Hᵀ D⁻¹ (5.12); RK's L = φ G and
-ψ = φ (1 − G H) appear where a wrench is carried to the parent. (4.5) must run to the base link, k = N.
-The armature of a drive is added to D of (4.6); the paper has none.
+The paper numbers links from the tip: link i here is the paper's k = n + 1 − i, "k−1" are the
+children of a link and "k+1" is its parent. Each gain is stored on the link's own side of the shift,
+G = P Hᵀ D⁻¹ (5.12). The paper's L = φ G and ψ = φ (1 − G H) appear where a wrench is carried to the
+parent. (4.5) must run to the base link, k = N. The armature of a drive is added to D of (4.6); the
+paper has no armature.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from symgen.methods.shared.factor import Factor, Half
 
 @dataclass(frozen=True)
 class Filter:
-    """Of one degree of freedom: P of its link, 1/D, D, and G = P Hᵀ D⁻¹ as a wrench (moment, force)."""
+    """Riccati step of one degree of freedom: P of its link, (1 − G H) P, D, 1/D, and G = P Hᵀ D⁻¹
+    as a wrench (moment, force).
+    """
 
     P: ArticulatedInertia
     after: ArticulatedInertia
@@ -36,12 +40,14 @@ class Filter:
 
 
 def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
-    """One step across a joint by SymPy's closed form of its type: (4.6), (5.12), and (1 − G H) P of (4.5)."""
+    """Return the step across one degree of freedom by SymPy's closed form: (4.6), (5.12), and (1 −
+    G H) P of (4.5).
+    """
     home, i = linkage.home, dof.index
     armature = linkage.drives[i].armature
     form = riccati_form(linkage.model.links[dof.link].kind, dof.column, not armature.is_zero)
     bindings = {
-        **linkage.declared(dof.link),
+        **linkage.joint_parameters(dof.link),
         **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)},
     }
     bindings[form.A] = armature
@@ -68,21 +74,23 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 def riccati_sweep(linkage: Linkage) -> list[Filter]:
-    """Tip → base: (4.4)-(4.6)."""
+    """Return the steps of all degrees of freedom, tip → base: (4.4)-(4.6)."""
     filters: dict[
         int, Filter
-    ] = {}  # by degree of freedom: of a joint's several, the first one's is taken last
+    ] = {}  # by degree of freedom; the first one of a joint is processed last
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, "articulated inertia and gain, RK (4.4)-(4.6), (5.12)")
         P = linkage.inertia[i].articulated()
         for c in link.children:
             child = linkage.links[c]
-            seen = filters[child.dofs[0].index].after.to_parent(child.rotation, child.shift)
-            linkage.mark("seen", c, seen.A)
-            linkage.mark("seenB", c, seen.B)
-            linkage.mark("seenC", c, seen.C)
-            P = P + seen  # (4.5)
+            child_inertia = filters[child.dofs[0].index].after.to_parent(
+                child.rotation, child.shift
+            )
+            linkage.mark("seen", c, child_inertia.A)
+            linkage.mark("seenB", c, child_inertia.B)
+            linkage.mark("seenC", c, child_inertia.C)
+            P = P + child_inertia  # (4.5)
         linkage.name("P", i, P.A)
         linkage.name("PB", i, P.B)
         linkage.name("PC", i, P.C)
@@ -98,31 +106,33 @@ def filtered(
     T: Sequence[Scalar],
     loads: Sequence[tuple[Vector, Vector]] | None = None,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """ε and ν = D⁻¹ ε of (4.20); with the wrench `loads` on each link besides, that of (5.9)."""
-    return carried_inward(linkage, filters, T, loads)[:2]
+    """Return ε and ν = D⁻¹ ε of (4.20); with wrenches `loads` on the links, those of (5.9)."""
+    return filtered_wrenches(linkage, filters, T, loads)[:2]
 
 
 Wrenches = list[tuple[Vector, Vector]]
 
 
-def carried_inward(
+def filtered_wrenches(
     linkage: Linkage,
     filters: list[Filter],
     T: Sequence[Scalar],
     loads: Sequence[tuple[Vector, Vector]] | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Wrenches, Wrenches]:
-    """ε and ν, and of every link the wrench z that it bears and z + G ε, which its joint lets through."""
+    """Return ε and ν, and for each link the wrench z and the wrench z + G ε that its joint
+    transmits.
+    """
     z = list(loads) if loads is not None else [(linkage.zeros, linkage.zeros)] * len(linkage)
-    borne = list(z)
+    link_wrenches = list(z)
     innovations, nu = [linkage.zero] * len(filters), [linkage.zero] * len(filters)
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
         linkage.step(i, f"filtered joint moments, RK {'(4.20)' if loads is None else '(5.9)'}")
-        borne[i] = z[i]
+        link_wrenches[i] = z[i]
         for dof in reversed(link.dofs):
             k, gain = dof.index, filters[dof.index]
             epsilon = T[k] - dof.project(*z[i])  # (4.20), T' for T
-            if loads is None or not T[k].is_zero:  # what is borne alone has a name
+            if loads is None or not T[k].is_zero:  # −H z alone would name a row of z
                 linkage.name("epsilon", k, epsilon)
             innovations[k], nu[k] = epsilon, gain.inverse * epsilon
             linkage.name("nu", k, nu[k])
@@ -132,13 +142,16 @@ def carried_inward(
         if link.parent >= 0:
             n_p, f_p = wrench_to_parent(link.rotation, link.arm, *z[i])
             z[link.parent] = (z[link.parent][0] + n_p, z[link.parent][1] + f_p)
-    return innovations, nu, borne, z
+    return innovations, nu, link_wrenches, z
 
 
 def smoothed(
     linkage: Linkage, filters: list[Filter], nu: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[tuple[Vector, Vector]]]:
-    """θ̈ = ν − Gᵀ φᵀ λ and λ = φᵀλ + Hᵀ θ̈: (4.22) with ψᵀλ + Hᵀν written as (φᵀλ) + Hᵀ(ν − Gᵀ φᵀ λ)."""
+    """Return θ̈ = ν − Gᵀ φᵀ λ and λ = φᵀλ + Hᵀ θ̈.
+
+    This is (4.22), with ψᵀλ + Hᵀν written as (φᵀλ) + Hᵀ(ν − Gᵀ φᵀ λ).
+    """
     accelerations: list[tuple[Vector, Vector]] = []
     result = []
     for i, link in enumerate(linkage.links):
@@ -157,7 +170,7 @@ def smoothed(
     return result, accelerations
 
 
-class Filtered(Factor):
+class RiccatiFactor(Factor):
     """M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and its inverse (4.16) by a filter and a smoother."""
 
     def __init__(self, linkage: Linkage) -> None:
@@ -166,18 +179,18 @@ class Filtered(Factor):
 
     @property
     def pivots(self) -> list[Scalar]:
-        """D(k): det M = Π D(k), from (4.11)."""
+        """The D(k); det M = Π D(k), from (4.11)."""
         return [gain.D for gain in self.filters]
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """(1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smooth base → tip (4.22)."""
+        """Return (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smoother base → tip (4.22)."""
         _, nu = filtered(self.linkage, self.filters, b)
-        return self.back(nu)  # (4.18)
+        return self.back_substitute(nu)  # (4.18)
 
-    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
-        """(ε, ν) of every column T', (4.20): M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL), (4.16)."""
+    def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """Return (ε, ν) of each column T', (4.20), with M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL), (4.16)."""
         return [filtered(self.linkage, self.filters, b) for b in columns]
 
-    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
-        """(1 − HΨL)ᵀ ν, by the smoother (4.22)."""
+    def back_substitute(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """Return (1 − HΨL)ᵀ ν by the smoother (4.22)."""
         return smoothed(self.linkage, self.filters, half)[0]

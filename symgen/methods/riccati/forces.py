@@ -1,7 +1,8 @@
-"""Forces across the joints by RK (2.29), tip → base, with the accelerations of FD4; turned into base axes.
+"""Interbody forces by RK (2.29), tip → base, from the accelerations of FD4, in base axes.
 
-f(k) = φ(k,k−1) f(k−1) + M(k) α(k) + b(k) moves link k and all that it carries; α has −gravity in it (3.21), so f bears the
-weights. M(k) must be the link's own: what regrouping moves to the parent is no longer carried across the joint.
+f(k) = φ(k,k−1) f(k−1) + M(k) α(k) + b(k) accelerates link k and its descendants. α contains
+−gravity (3.21), so f includes their weights. M(k) must be the link's declared inertia: inertia
+moved to the parent would be missing from the wrench across the joint.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from symgen.methods.shared.base_axes import wrenches_in_base
 
 
 def interbody_forces(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """f of every link (NB x 6) at the origin of the frame that its joint moves, in base axes, and θ̈ (NV)."""
+    """Return f of each link (NB x 6) at the origin of the frame that its joint moves, in base axes,
+    and θ̈ (NV).
+    """
     rates, alpha, b = three_sweeps(linkage)
     f = list(b)
     for i in reversed(range(len(linkage))):

@@ -1,11 +1,14 @@
-"""∂ ln det M/∂q by one more recursion base → tip: the torque of Fixman's potential, −kT/2 times it, in O(n).
+"""∂ ln det M/∂q by one more recursion base → tip; the torque of Fixman's potential is −kT/2 times
+it. O(n) operations.
 
-ln det M = Σ ln D(k) (4.11) depends on the spatial inertia 𝓜(k) of a link by ∂ ln det M/∂𝓜(k) = Ω(k), the block J M⁻¹ Jᵀ of
-`riccati.operational`. What joint i carries reaches its parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and q_i is in φ alone:
+ln det M = Σ ln D(k) (4.11) depends on the spatial inertia 𝓜(k) of a link by ∂ ln det M/∂𝓜(k) =
+Ω(k), the block of J M⁻¹ Jᵀ in `riccati.operational`. The articulated body of joint i reaches its
+parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and only φ depends on q_i:
 
     ∂ ln det M/∂q_i = tr(Ω(parent) d(φ P⁺ φᵀ)/dq_i) = 2 tr(X (φ⁻¹ dφ/dq_i) P⁺),    X = φᵀ Ω(parent) φ,
 
-with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace (ω, v). A joint on the base turns everything: 0.
+with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace (ω, v). For a joint on the
+base the gradient is 0.
 """
 
 from __future__ import annotations
@@ -19,22 +22,22 @@ from symgen.methods.riccati.operational import mobility_step
 
 
 def slope(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Scalar:
-    """2 tr(X (φ⁻¹ dφ/dq_i) P⁺), by SymPy's closed form of the joint's type."""
+    """Return 2 tr(X (φ⁻¹ dφ/dq_i) P⁺) by SymPy's closed form of the joint's type."""
     i = dof.link
     form = trace_form(linkage.model.links[i].kind, dof.column)
-    places = [(r, c) for r in range(6) for c in range(r, 6)]
-    bindings = {form.X[at]: X.entry(*at) for at in places} | {
-        form.P[at]: gain.after.entry(*at) for at in places
+    indices = [(r, c) for r in range(6) for c in range(r, 6)]
+    bindings = {form.X[index]: X.entry(*index) for index in indices} | {
+        form.P[index]: gain.after.entry(*index) for index in indices
     }
-    half = lower(form.trace, {**linkage.declared(i), **bindings}, linkage.home)
+    half = lower(form.trace, {**linkage.joint_parameters(i), **bindings}, linkage.home)
     return half + half
 
 
 def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """d ln det M / dq, in 1/rad and 1/m."""
+    """Return ∂ ln det M / ∂q, in 1/rad and 1/m."""
     zero, zeros = linkage.zero, linkage.zeros
     filters = riccati_sweep(linkage)
-    still = Symmetric(zero, zero, zero, zero, zero, zero)
+    zero_matrix = Symmetric(zero, zero, zero, zero, zero, zero)
     Omega: list[Mobility] = []
     result = []
     for i, link in enumerate(linkage.links):
@@ -42,7 +45,7 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
             i,
             "what a wrench on the link moves, and the slope of ln det M, from RK (4.5), (4.11), (4.16), (5.4)",
         )
-        X = Mobility(still, (zeros, zeros, zeros), still)
+        X = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
         if link.parent >= 0:
             X = Omega[link.parent].to_child(link.rotation, link.shift)
         for dof in link.dofs:

@@ -1,16 +1,21 @@
-"""Arms that hold one object: each arm by its own recursion, and one body between them.
+"""Forward dynamics of arms that hold one object: each arm by its own recursion, coupled by one
+body.
 
-Equations (G1)-(G6) are symgen's own, derived in `docs/explanation/mathematics.md`: of Rodriguez and Kreutz, Part II, which is about such
-arms, only the contents were at hand. Of arm i the filter and the smoother
-give how it would accelerate, were nothing held, and the recursion base → tip gives Ω_i = Λ_i⁻¹, how its tip gives way to a
-wrench. B_i are the directions that its grasp transmits, as wrenches on the tip, A_i are the same as the object's joint feels
-them, and e_i is how fast the rows of the grasp would open. All arms meet at the object, of inertia M_o and bias force b_o:
+The equations (G1)-(G6) are symgen's own, derived in `docs/explanation/mathematics.md`; of Rodriguez and Kreutz,
+Part II, which treats such arms, only the table of contents was available. The filter and the
+smoother of arm i give its accelerations without the object. The recursion base → tip gives Ω_i =
+Λ_i⁻¹, the acceleration of its tip per wrench on it. B_i are the directions that its grasp
+transmits, as wrenches on the tip. A_i are these directions as forces on the object's joint. e_i are
+the accelerations of the grasp's constraint rows. All arms meet at the object, of inertia M_o and
+bias force b_o:
 
     K_i = B_iᵀ Ω_i B_i,    (M_o + Σ A_iᵀ K_i⁻¹ A_i) ẍ = τ_o − b_o − Σ A_iᵀ K_i⁻¹ e_i,    λ_i = −K_i⁻¹ (e_i + A_i ẍ),
 
-and what λ_i does to the arm goes through its filter and its smoother once more. Only 6x6 are taken apart, however many arms
-there are, and the object may weigh nothing. But an arm must give way along all that its grasp transmits, or K_i⁻¹ is not there:
-in a pose in which one arm cannot, the elimination of A M⁻¹ Aᵀ still stands, and this does not. So it is taken where it is named.
+and the effect of λ_i on the arm goes through its filter and its smoother once more. Only 6x6
+matrices are factored, however many arms there are, and the object may be massless. But K_i must be
+invertible: the tip of an arm must be able to accelerate along all directions that its grasp
+transmits. In a pose in which one arm cannot, elimination of A M⁻¹ Aᵀ still works, and this method
+fails. So it is chosen by name only.
 """
 
 from __future__ import annotations
@@ -25,22 +30,25 @@ from symgen.derivation.spatial import Mobility, wrench_to_parent
 from symgen.derivation.spatial import Symmetric as Symmetric3
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati.dynamics import Spatial, bias_acceleration, plus, three_sweeps
-from symgen.methods.riccati.dynamics import velocities as turning
+from symgen.methods.riccati.dynamics import angular_velocities as turning
 from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 from symgen.methods.riccati.operational import mobility_step
-from symgen.methods.shared.closures import Loop, at_frame, loops, velocities
-from symgen.methods.shared.task import Symmetric
+from symgen.methods.shared.closures import ClosedLoop, closed_loops, frame_motion, origin_velocities
+from symgen.methods.shared.task import LDLFactor
 from symgen.support.errors import MethodRefusal
 
 NAME = "riccati:grasps"
 
 
 class Grasp(NamedTuple):
-    """Of one loop: the frame on the arm and that on the object; of each row the wrench B at the origin of the arm's frame in its
-    axes, and A likewise at the object's; and the sign with which rows count the motion of the arm, that of the object being
-    counted with the other."""
+    """One loop between an arm and the object.
 
-    loop: Loop
+    `arm` and `object` are the frames that it joins. For each row, B is the wrench at the origin of
+    the arm's frame in its axes, and A the one at the object's frame. `sign` is the sign of the
+    arm's motion in the rows; the object's motion has the opposite sign.
+    """
+
+    loop: ClosedLoop
     arm: Frame
     object: Frame
     B: list[Spatial]
@@ -48,8 +56,11 @@ class Grasp(NamedTuple):
     sign: int
 
 
-def held(mechanism: Mechanism) -> int | None:
-    """The body that all loops hold, each by another arm; None where there is none. Of several the one that moves most freely."""
+def held_body(mechanism: Mechanism) -> int | None:
+    """Return the body that all loops hold, each by another arm; None if no body is held.
+
+    If several bodies qualify, the one with the most degrees of freedom is returned.
+    """
 
     def holds(body: int) -> bool:
         if mechanism.joints[body].parent >= 0 or mechanism.children(body):
@@ -62,8 +73,8 @@ def held(mechanism: Mechanism) -> int | None:
             roots.append(_root(mechanism, ends[1 - ends.index(body)]))
         return -1 not in roots and len(set(roots)) == len(roots)
 
-    found = [body for body in range(len(mechanism.bodies)) if mechanism.loops and holds(body)]
-    return max(found, key=lambda body: mechanism.joints[body].type.nv, default=None)
+    candidates = [body for body in range(len(mechanism.bodies)) if mechanism.loops and holds(body)]
+    return max(candidates, key=lambda body: mechanism.joints[body].type.nv, default=None)
 
 
 def _root(mechanism: Mechanism, body: int) -> int:
@@ -72,179 +83,196 @@ def _root(mechanism: Mechanism, body: int) -> int:
     return body
 
 
-def none_held(mechanism: Mechanism) -> str | None:
-    """Why a robot is none of arms that hold one object."""
-    if held(mechanism) is not None:
+def refuse_without_grasps(mechanism: Mechanism) -> str | None:
+    """Return why a robot is refused, or None: it must consist of arms that hold one object."""
+    if held_body(mechanism) is not None:
         return None
     return (
-        f"{NAME} is for arms that hold one object, and in '{mechanism.name}' no body on the base without children of "
-        "its own is at one end of all loops, at the other ends of which are arms apart; take riccati"
+        f"{NAME} is for arms that hold one object, and in '{mechanism.name}' no body on the base without children "
+        "is held by all closed loops, each with another arm; use riccati"
     )
 
 
 def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """θ̈ and λ."""
+    """Return θ̈ and λ."""
     grasps = _grasps(linkage)
-    _suited(linkage, grasps)
-    (body,) = {one.object.link for one in grasps}
+    _require_mobility(linkage, grasps)
+    (body,) = {grasp.object.link for grasp in grasps}
     filters = riccati_sweep(linkage)
-    free, motion, b = three_sweeps(linkage)  # of each arm, nothing held
-    motion[body] = _at_rest(linkage, body)
-    yielding = [_yields(linkage, filters, one) for one in grasps]  # K_i of (G4)
-    opening = _drifting(linkage, [_opening(linkage, one, motion) for one in grasps])  # e_i of (G4)
-    felt = [_felt(linkage, one) for one in grasps]  # A_i of (G1)
+    free, motion, b = three_sweeps(linkage)  # arms and object without grasps
+    motion[body] = _object_bias_acceleration(linkage, body)
+    mobilities = [_tip_mobility(linkage, filters, grasp) for grasp in grasps]  # K_i of (G4)
+    row_accelerations = _subtract_drift(
+        linkage, [_row_accelerations(linkage, grasp, motion) for grasp in grasps]
+    )  # e_i of (G4)
+    object_rows = [_object_rows(linkage, grasp) for grasp in grasps]  # A_i of (G1)
     bias = plus(linkage.inertia[body].momentum(*motion[body]), b[body])
-    found, forces = _balanced(linkage, body, bias, yielding, felt, opening)  # (G4), (G5)
+    object_acceleration, forces = _solve_object(
+        linkage, body, bias, mobilities, object_rows, row_accelerations
+    )  # (G4), (G5)
     loads = [(linkage.zeros, linkage.zeros)] * len(linkage)
-    for one, own in zip(grasps, forces, strict=True):
-        loads[one.arm.link] = _load(linkage, one, own)
+    for grasp, forces_of_grasp in zip(grasps, forces, strict=True):
+        loads[grasp.arm.link] = _grasp_load(linkage, grasp, forces_of_grasp)
     _, nu = filtered(linkage, filters, [linkage.zero] * len(linkage.dofs), loads)
     change, _ = smoothed(linkage, filters, nu)  # (G6), (4.20), (4.22)
     a = [x + d for x, d in zip(free, change, strict=True)]
-    for dof, x in zip(linkage.links[body].dofs, found, strict=True):
+    for dof, x in zip(linkage.links[body].dofs, object_acceleration, strict=True):
         a[dof.index] = x
-    return a, [x for own in forces for x in own]
+    return a, [x for forces_of_grasp in forces for x in forces_of_grasp]
 
 
 def _grasps(linkage: Linkage) -> list[Grasp]:
-    ends = set.intersection(*({one.first.link, one.second.link} for one in linkage.loops))
-    alone = [
+    ends = set.intersection(
+        *({closing.first.link, closing.second.link} for closing in linkage.loops)
+    )
+    candidates = [
         i
         for i in sorted(ends)
         if i >= 0 and linkage.links[i].parent < 0 and not linkage.links[i].children
     ]
-    body = max(alone, key=lambda i: len(linkage.links[i].dofs))
-    zeros, found = linkage.zeros, []
-    for loop in loops(linkage):
-        closing, d = loop.closing, loop.off
+    body = max(candidates, key=lambda i: len(linkage.links[i].dofs))
+    zeros, grasps = linkage.zeros, []
+    for loop in closed_loops(linkage):
+        closing, d = loop.closing, loop.closed_difference
         first = [
-            (row.first, zeros) if row.turns else (d.cross(row.first), row.first)
-            for row in loop.directed
+            (row.first, zeros) if row.angular else (d.cross(row.first), row.first)
+            for row in loop.directed_rows
         ]
         second = [
-            (row.second, zeros) if row.turns else (zeros, row.second) for row in loop.directed
+            (row.second, zeros) if row.angular else (zeros, row.second)
+            for row in loop.directed_rows
         ]
         if closing.first.link == body:
-            found.append(Grasp(loop, closing.second, closing.first, second, first, 1))
+            grasps.append(Grasp(loop, closing.second, closing.first, second, first, 1))
         else:
-            found.append(Grasp(loop, closing.first, closing.second, first, second, -1))
-    return found
+            grasps.append(Grasp(loop, closing.first, closing.second, first, second, -1))
+    return grasps
 
 
-def _suited(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
-    """MethodRefusal where an arm gives way along less than its grasp transmits."""
-    for one in grasps:
-        closing = one.loop.closing
-        moves, rows = closing.moves[one.arm is closing.second], len(one.B)
-        if moves < rows:
+def _require_mobility(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
+    """Raise MethodRefusal if an arm has lower mobility at its tip than its grasp constrains."""
+    for grasp in grasps:
+        closing = grasp.loop.closing
+        rank, rows = closing.moves[grasp.arm is closing.second], len(grasp.B)
+        if rank < rows:
             raise MethodRefusal(
-                f"{NAME} divides by how an arm gives way, and where the loops are assembled the arm of loop "
-                f"'{closing.name}' gives way along {moves} of the {rows} directions that it holds; take riccati"
+                f"{NAME} divides by the mobility of each arm, and the arm of loop '{closing.name}' is singular in the "
+                f"assembled pose (rank {rank} of {rows}); use riccati"
             )
 
 
-def _yields(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> Symmetric:
-    """K = Bᵀ Ω B, eliminated; Ω by its recursion from the base to the frame."""
+def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> LDLFactor:
+    """Return K = Bᵀ Ω B, factored; Ω follows by its recursion from the base to the frame."""
     zero, zeros, frame = linkage.zero, linkage.zeros, grasp.arm
-    still = Symmetric3(zero, zero, zero, zero, zero, zero)
-    Omega = Mobility(still, (zeros, zeros, zeros), still)
+    zero_matrix = Symmetric3(zero, zero, zero, zero, zero, zero)
+    Omega = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
     for i in (*reversed(linkage.model.ancestors(frame.link)), frame.link):
         link = linkage.links[i]
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         Omega = mobility_step(
             linkage, i, Omega.to_child(link.rotation, link.shift), filters
         )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
-    own, origin = linkage.mounted(frame)
+    mount, origin = linkage.frame_pose(frame)
     linkage.home.step(
         f"loop {grasp.loop.closing.name}: how the arm gives way to it, B^T Lambda^-1 B"
     )
-    Omega = Omega.shifted(origin).turned(own.transposed())
-    moved = [Omega.apply(*row) for row in grasp.B]
+    Omega = Omega.shifted(origin).rotated(mount.transposed())
+    accelerations = [Omega.apply(*row) for row in grasp.B]
     lower = [
-        [one[0].dot(moved[j][0]) + one[1].dot(moved[j][1]) for j in range(i + 1)]
-        for i, one in enumerate(grasp.B)
+        [row[0].dot(accelerations[j][0]) + row[1].dot(accelerations[j][1]) for j in range(i + 1)]
+        for i, row in enumerate(grasp.B)
     ]
-    return Symmetric.of(linkage.home, lower)
+    return LDLFactor.of(linkage.home, lower)
 
 
-def _at_rest(linkage: Linkage, body: int) -> Spatial:
-    """The acceleration of the object while its joint does not accelerate, a(k) of (2.19), with −gravity in it (3.21)."""
+def _object_bias_acceleration(linkage: Linkage, body: int) -> Spatial:
+    """Return the acceleration of the object at zero joint accelerations, a(k) of (2.19), with
+    −gravity (3.21).
+    """
     linkage.step(body, "its acceleration without that of its joint, RK (2.19), (3.21)")
     return bias_acceleration(linkage, body, linkage.zeros, linkage.zeros, linkage.inputs["v"])
 
 
-def _opening(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[Scalar]:
-    """e: how fast the rows of A v change while the links move so, and with gains what is to pull them back."""
-    omega, closing = [own for own, _ in turning(linkage)], grasp.loop.closing
-    moved = velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
-    return grasp.loop.pulled(
+def _row_accelerations(linkage: Linkage, grasp: Grasp, motion: Sequence[Spatial]) -> list[Scalar]:
+    """Return e: the rates of the rows of A v for these accelerations of the links, stabilized if
+    there are gains.
+    """
+    omega, closing = [link_omega for link_omega, _ in turning(linkage)], grasp.loop.closing
+    velocities = (
+        origin_velocities(linkage, ()) if grasp.loop.slides else [linkage.zeros] * len(linkage)
+    )
+    return grasp.loop.stabilized_row_rates(
         *(
-            at_frame(linkage, frame, omega[frame.link], moved[frame.link], *motion[frame.link])
+            frame_motion(
+                linkage, frame, omega[frame.link], velocities[frame.link], *motion[frame.link]
+            )
             for frame in (closing.first, closing.second)
         )
     )
 
 
-def _drifting(linkage: Linkage, opening: Sequence[list[Scalar]]) -> list[list[Scalar]]:
-    """e less what the rows are to accelerate by, where that is an argument."""
-    wanted = iter(linkage.inputs.get("opening", [linkage.zero] * sum(map(len, opening))))
-    return [[x - next(wanted) for x in own] for own in opening]
+def _subtract_drift(
+    linkage: Linkage, row_accelerations: Sequence[list[Scalar]]
+) -> list[list[Scalar]]:
+    """Return e less the accelerations that the rows are to keep, if these are an input."""
+    drift = iter(linkage.inputs.get("opening", [linkage.zero] * sum(map(len, row_accelerations))))
+    return [[x - next(drift) for x in row] for row in row_accelerations]
 
 
-def _felt(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
-    """A: what the object's joint feels of each row."""
-    found = []
+def _object_rows(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
+    """Return A: the force of each row on the object's joint."""
+    rows = []
     for row in grasp.A:
-        n, f = wrench_to_parent(*linkage.mounted(grasp.object), *row)
-        found.append(
+        n, f = wrench_to_parent(*linkage.frame_pose(grasp.object), *row)
+        rows.append(
             [dof.project(n, f) * -grasp.sign for dof in linkage.links[grasp.object.link].dofs]
         )
-    return found
+    return rows
 
 
-def _load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
-    """Less the wrench on the arm's link, as the filter has it: RK (2.28)."""
+def _grasp_load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
+    """Return the negative wrench of the grasp on the arm's link, as the filter needs it: RK (2.28)."""
     linkage.home.step(f"loop {grasp.loop.closing.name}: what it exerts on the arm")
     total = (linkage.zeros, linkage.zeros)
     for (n, f), force in zip(grasp.B, forces, strict=True):
         total = plus(total, (n * force, f * force))
-    n, f = wrench_to_parent(*linkage.mounted(grasp.arm), *total)
+    n, f = wrench_to_parent(*linkage.frame_pose(grasp.arm), *total)
     return (-n, -f) if grasp.sign > 0 else (n, f)
 
 
-def _balanced(
+def _solve_object(
     linkage: Linkage,
     body: int,
     bias: Spatial,
-    yielding: Sequence[Symmetric],
-    felt: Sequence[list[list[Scalar]]],
-    opening: Sequence[list[Scalar]],
+    mobilities: Sequence[LDLFactor],
+    object_rows: Sequence[list[list[Scalar]]],
+    row_accelerations: Sequence[list[Scalar]],
 ) -> tuple[list[Scalar], list[list[Scalar]]]:
-    """ẍ of the object, whose bias force is given, and λ of every grasp."""
-    own, inertia = linkage.links[body].dofs, linkage.inertia[body]
+    """Return ẍ of the object, given its bias force, and λ of each grasp."""
+    dofs, inertia = linkage.links[body].dofs, linkage.inertia[body]
     linkage.step(body, "its own inertia, and the forces on it, RK (2.15), (3.17)")
-    moved = [inertia.momentum(dof.H_angular, dof.H_linear) for dof in own]
-    lower = [[own[i].project(*moved[j]) for j in range(i + 1)] for i in range(len(own))]
-    for row, dof in zip(lower, own, strict=True):
+    momenta = [inertia.momentum(dof.H_angular, dof.H_linear) for dof in dofs]
+    lower = [[dofs[i].project(*momenta[j]) for j in range(i + 1)] for i in range(len(dofs))]
+    for row, dof in zip(lower, dofs, strict=True):
         row[-1] = row[-1] + linkage.drives[dof.index].armature
-    right = [linkage.inputs["tau"][dof.index] - dof.project(*bias) for dof in own]
+    right = [linkage.inputs["tau"][dof.index] - dof.project(*bias) for dof in dofs]
     halves = []
-    for K, A, e in zip(yielding, felt, opening, strict=True):
+    for K, A, e in zip(mobilities, object_rows, row_accelerations, strict=True):
         linkage.step(body, "what an arm adds to its inertia and its forces")
-        columns = [K.reduced([row[k] for row in A], f"A_{k + 1}") for k in range(len(own))]  # (G5)
-        _, weighed = K.reduced(e, "e")
-        halves.append((columns, weighed))
-        for i, (one, _) in enumerate(columns):
-            right[i] = right[i] - linkage.dot(one, weighed)
+        columns = [K.forward([row[k] for row in A], f"A_{k + 1}") for k in range(len(dofs))]  # (G5)
+        _, scaled_error = K.forward(e, "e")
+        halves.append((columns, scaled_error))
+        for i, (column, _) in enumerate(columns):
+            right[i] = right[i] - linkage.dot(column, scaled_error)
             for j in range(i + 1):
-                lower[i][j] = lower[i][j] + linkage.dot(one, columns[j][1])
+                lower[i][j] = lower[i][j] + linkage.dot(column, columns[j][1])
     linkage.step(body, "its acceleration, and the forces that hold it")
-    found = Symmetric.of(linkage.home, lower).solve(right, "x")
+    acceleration = LDLFactor.of(linkage.home, lower).solve(right, "x")
     forces = []
-    for K, (columns, weighed) in zip(yielding, halves, strict=True):
-        rest = [
-            -(x + linkage.dot([column[r] for _, column in columns], found))
-            for r, x in enumerate(weighed)
+    for K, (columns, scaled_error) in zip(mobilities, halves, strict=True):
+        right_side = [
+            -(x + linkage.dot([column[r] for _, column in columns], acceleration))
+            for r, x in enumerate(scaled_error)
         ]
-        forces.append(K.back(rest, "lambda"))  # (G4)
-    return found, forces
+        forces.append(K.back_substitute(right_side, "lambda"))  # (G4)
+    return acceleration, forces

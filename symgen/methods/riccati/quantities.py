@@ -1,8 +1,10 @@
-"""RK's operators block by block: φ (3.4), P, D, L, ψ (4.4)-(4.7), G (5.12), and Ω of Λ⁻¹ = Bᵀ Ω B.
+"""Rodriguez and Kreutz' operators block by block: φ (3.4), P, D, L, ψ (4.4)-(4.7), G (5.12), and Ω
+of Λ⁻¹ = Bᵀ Ω B.
 
-RK number links from the tip; here i and j count from the base, so φ(i, j) is not zero where link i carries link j. Blocks
-stand at the origins of the declared link frames; wrenches are (moment, force), twists (angular, linear). Where a joint has n
-degrees of freedom, D is n x n, H n x 6, G and L 6 x n.
+The paper numbers links from the tip; here i and j count from the base, so φ(i, j) is nonzero if
+link i is an ancestor of link j. Blocks refer to the origins of the declared link frames; wrenches
+are (moment, force), twists (angular, linear). For a joint with n degrees of freedom, D is n x n, H
+n x 6, G and L 6 x n.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from symgen.methods.shared.quantities import (
     Entries,
     Quantity,
     Rows,
-    named,
+    columns_to_rows,
+    name_entries,
     scalar,
-    spread,
-    units,
+    unit_twists,
 )
 
 Wrench = tuple[Vector, Vector]
@@ -39,84 +41,93 @@ def _full(P: ArticulatedInertia | Mobility) -> Rows:
 
 
 def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
-    """G of one degree of freedom, with the entry that H G = 1 decides taken from there: 1 for a turn about z.
+    """Return G of one degree of freedom, with the entry that follows from H G = 1 computed by it: 1
+    for a rotation about z.
 
-    Behind a rotor H G is less than 1.
+    With an armature H G is less than 1, and G is returned as it is.
     """
     if not linkage.drives[dof.index].armature.is_zero:
         return gain.G
     form = joint_form(linkage.model.links[dof.link].kind)
     H = [
-        lower(x, linkage.declared(dof.link), linkage.home)
+        lower(x, linkage.joint_parameters(dof.link), linkage.home)
         for x in form.motion_subspace[:, dof.column]
     ]
     G = [*gain.G[0], *gain.G[1]]
-    pinned = next(r for r in range(6) if not H[r].is_zero)
-    rest = linkage.one
+    dependent = next(r for r in range(6) if not H[r].is_zero)
+    remainder = linkage.one
     for r in range(6):
-        if r != pinned:
-            rest = rest - H[r] * G[r]
-    G[pinned] = rest / H[pinned]
+        if r != dependent:
+            remainder = remainder - H[r] * G[r]
+    G[dependent] = remainder / H[dependent]
     return Vector(G[:3]), Vector(G[3:])
 
 
 def _to_parent(linkage: Linkage, i: int, wrench: Wrench) -> Wrench:
-    """φ(k+1,k) · wrench."""
+    """Return φ(k+1,k) · wrench."""
     return wrench_to_parent(linkage.links[i].rotation, linkage.links[i].shift, *wrench)
 
 
 def _gains(linkage: Linkage) -> list[Wrench]:
-    """By degree of freedom: a joint's are taken one after the other, the last one first."""
+    """Return G of each degree of freedom, in the recursion's order within a joint: the last one
+    first.
+    """
     return [
-        _gain(linkage, dof, one)
-        for dof, one in zip(linkage.dofs, riccati_sweep(linkage), strict=True)
+        _gain(linkage, dof, gain)
+        for dof, gain in zip(linkage.dofs, riccati_sweep(linkage), strict=True)
     ]
 
 
 def _joint_gains(linkage: Linkage) -> list[list[Wrench]]:
-    """Column by column G(k) = P Hᵀ D⁻¹ of every joint.
+    """Return G(k) = P Hᵀ D⁻¹ of each joint, column by column.
 
-    That of several degrees of freedom is read off 1 − G H, which is the product of their own: where H W = 1, it takes W to W − G.
-    The rows of H are unit vectors there, so that W = Hᵀ serves.
+    For several degrees of freedom it follows from 1 − G H, the product of the factors of the single
+    ones: with H W = 1, 1 − G H maps W to W − G. The rows of H are unit vectors, so W = Hᵀ.
     """
-    gains, found = _gains(linkage), []
+    gains, result = _gains(linkage), []
     for i, link in enumerate(linkage.links):
         columns = [gains[link.dofs[0].index]] if len(link.dofs) == 1 else []
         for dof in link.dofs if not columns else ():
-            left = _without(linkage, i, gains, (dof.H_angular, dof.H_linear))
-            columns.append((dof.H_angular - left[0], dof.H_linear - left[1]))
-        found.append(columns)
-    return found
+            remainder = _apply_projection(linkage, i, gains, (dof.H_angular, dof.H_linear))
+            columns.append((dof.H_angular - remainder[0], dof.H_linear - remainder[1]))
+        result.append(columns)
+    return result
 
 
 def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Entries:
-    """The blocks φ(i,j) of (3.4), or with the gains ψ(i,j) of (5.1): products of the steps from j out to i."""
-    found: Entries = {}
+    """Return the blocks φ(i,j) of (3.4), or, with gains, ψ(i,j) of (5.1): products of the steps
+    from j inward to i.
+    """
+    blocks: Entries = {}
     for j in range(len(linkage)):
-        columns, i = units(linkage), j
-        found[j, j] = Block(spread(columns), j, j)
+        columns, i = unit_twists(linkage), j
+        blocks[j, j] = Block(columns_to_rows(columns), j, j)
         for parent in linkage.model.ancestors(j):
             linkage.step(i, f"{name} out of it, RK {'(3.3)' if gains is None else '(4.7)'}")
             if gains is not None:
                 columns = [
-                    _without(linkage, i, gains, one) for one in columns
+                    _apply_projection(linkage, i, gains, column) for column in columns
                 ]  # (1 − G H) · wrench
-            columns = [_to_parent(linkage, i, one) for one in columns]
+            columns = [_to_parent(linkage, i, column) for column in columns]
             i = parent
-            found[i, j] = Block(named(linkage, f"{name}_{i + 1}_{j + 1}", spread(columns)), i, j)
-    return found
+            blocks[i, j] = Block(
+                name_entries(linkage, f"{name}_{i + 1}_{j + 1}", columns_to_rows(columns)), i, j
+            )
+    return blocks
 
 
-def _without(linkage: Linkage, i: int, gains: list[Wrench], wrench: Wrench) -> Wrench:
-    """(1 − G H) · wrench, one degree of freedom after the other."""
+def _apply_projection(linkage: Linkage, i: int, gains: list[Wrench], wrench: Wrench) -> Wrench:
+    """Return (1 − G H) · wrench, one degree of freedom after the other."""
     for dof in reversed(linkage.links[i].dofs):
-        felt, G = dof.project(*wrench), gains[dof.index]
-        wrench = wrench[0] - G[0] * felt, wrench[1] - G[1] * felt
+        force, G = dof.project(*wrench), gains[dof.index]
+        wrench = wrench[0] - G[0] * force, wrench[1] - G[1] * force
     return wrench
 
 
-def _before(linkage: Linkage) -> list[Filter]:
-    """Of every link, the step of the degree of freedom that is taken first: its P is that of the whole link."""
+def _link_filters(linkage: Linkage) -> list[Filter]:
+    """Return for each link the step of its last degree of freedom, which is processed first: its P
+    is that of the whole link.
+    """
     filters = riccati_sweep(linkage)
     return [filters[link.dofs[-1].index] for link in linkage.links]
 
@@ -130,64 +141,72 @@ def _psi(linkage: Linkage) -> Entries:
 
 
 def _P(linkage: Linkage) -> Entries:
-    return {(i,): Block(_full(one.P), i, i) for i, one in enumerate(_before(linkage))}
+    return {(i,): Block(_full(step.P), i, i) for i, step in enumerate(_link_filters(linkage))}
 
 
 def _D(linkage: Linkage) -> Entries:
-    found: Entries = {}
-    for i, (link, one) in enumerate(zip(linkage.links, _before(linkage), strict=True)):
+    blocks: Entries = {}
+    for i, (link, step) in enumerate(zip(linkage.links, _link_filters(linkage), strict=True)):
         if len(link.dofs) == 1:
-            found[i,] = scalar(one.D)
+            blocks[i,] = scalar(step.D)
             continue
-        P = _full(one.P)
+        P = _full(step.P)
         H = [[*dof.H_angular, *dof.H_linear] for dof in link.dofs]
-        felt = [[linkage.dot(row, h) for row in P] for h in H]  # P Hᵀ, column by column
-        block = [[linkage.dot(h, momentum) for momentum in felt] for h in H]
+        momenta = [[linkage.dot(row, h) for row in P] for h in H]  # P Hᵀ, column by column
+        block = [[linkage.dot(h, momentum) for momentum in momenta] for h in H]
         for dof in link.dofs:
             block[dof.column][dof.column] = (
                 block[dof.column][dof.column] + linkage.drives[dof.index].armature
             )
-        found[i,] = Block(block)
-    return found
+        blocks[i,] = Block(block)
+    return blocks
 
 
 def _G(linkage: Linkage) -> Entries:
-    return {(i,): Block(spread(columns), i) for i, columns in enumerate(_joint_gains(linkage))}
+    return {
+        (i,): Block(columns_to_rows(columns), i) for i, columns in enumerate(_joint_gains(linkage))
+    }
 
 
 def _L(linkage: Linkage) -> Entries:
-    found: Entries = {}
+    blocks: Entries = {}
     for i, columns in enumerate(_joint_gains(linkage)):
         parent = linkage.links[i].parent
         linkage.step(i, "gain on the parent's side, L = phi G, RK (4.4), (5.12)")
-        moved = Block(spread([_to_parent(linkage, i, one) for one in columns]), parent)
-        named(linkage, f"L_{i + 1}", moved.rows)
-        found[i,] = moved
-    return found
+        block = Block(
+            columns_to_rows([_to_parent(linkage, i, column) for column in columns]), parent
+        )
+        name_entries(linkage, f"L_{i + 1}", block.rows)
+        blocks[i,] = block
+    return blocks
 
 
 def _H(linkage: Linkage) -> Entries:
     return {
-        (i,): Block(spread([(dof.H_angular, dof.H_linear) for dof in link.dofs]), i).transposed()
+        (i,): Block(
+            columns_to_rows([(dof.H_angular, dof.H_linear) for dof in link.dofs]), i
+        ).transposed()
         for i, link in enumerate(linkage.links)
     }
 
 
 def _Omega(linkage: Linkage) -> Entries:
     zero, zeros = linkage.zero, linkage.zeros
-    still = Symmetric(zero, zero, zero, zero, zero, zero)
-    found: list[Mobility] = []
+    zero_matrix = Symmetric(zero, zero, zero, zero, zero, zero)
+    mobilities: list[Mobility] = []
     filters = riccati_sweep(linkage)
     for i, link in enumerate(linkage.links):
         linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
         before = (
-            found[link.parent]
+            mobilities[link.parent]
             if link.parent >= 0
-            else Mobility(still, (zeros, zeros, zeros), still)
+            else Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
         )
-        found.append(mobility_step(linkage, i, before.to_child(link.rotation, link.shift), filters))
-        named(linkage, f"Omega_{i + 1}", _full(found[i]))
-    return {(i,): Block(_full(one), i, i) for i, one in enumerate(found)}
+        mobilities.append(
+            mobility_step(linkage, i, before.to_child(link.rotation, link.shift), filters)
+        )
+        name_entries(linkage, f"Omega_{i + 1}", _full(mobilities[i]))
+    return {(i,): Block(_full(mobility), i, i) for i, mobility in enumerate(mobilities)}
 
 
 QUANTITIES = {

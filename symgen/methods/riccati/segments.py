@@ -1,26 +1,31 @@
-"""`riccati:segments`: FD4 (5.13)-(5.17) of one chain in segments, all of which are swept at the same time.
+"""`riccati:segments`: FD4 (5.13)-(5.17) of one chain in segments that are swept in parallel.
 
-What a segment does not know is the wrench f that is exerted on its last link by all that is beyond, and the acceleration A of the
-link before its first one. Both enter FD4 linearly. By (5.16) the wrench that a link bears is z = z₀ + Z f, where the columns of Z
-are filtered like any load, Z(k+1) = ψ(k+1,k) Z(k) of (4.7), (5.1), and are a unit matrix at the last link. So ε = ε₀ − E f with
-E = H Z. By (5.17) and (4.22) the acceleration of the last link is
+Two inputs of a segment come from its neighbours: the wrench f that the links beyond exert on its
+last link, and the acceleration A of the link before its first one. FD4 is linear in both. By (5.16)
+the wrench on a link is z = z₀ + Z f. The columns of Z are filtered like any load, Z(k+1) = ψ(k+1,k)
+Z(k) of (4.7), (5.1), and form a unit matrix at the last link. So ε = ε₀ − E f with E = H Z. By
+(5.17) and (4.22) the acceleration of the last link is
 
     α = Zᵀ A + a₀ − Ω f,    a₀ = Σ Eᵀ ν₀ + Z₊ᵀ a,    Ω = Σ Eᵀ D⁻¹ E,
 
-with Z₊ = (1 − G H) Z, sums over the links of the segment, and Ω that of Λ⁻¹ = Bᵀ Ω B, (4.16), (5.4), as if the segment's base
-were the robot's. Without f a segment hands on P A + z, (4.5), and so what is beyond exerts f = P' α + z'. Both together,
+with Z₊ = (1 − G H) Z and sums over the links of the segment. Ω is that of Λ⁻¹ = Bᵀ Ω B, (4.16),
+(5.4), as if the segment's base were the robot's. Without f a segment exerts P A + z, (4.5), on the
+link before it, and so the links beyond exert f = P' α + z'. Together,
 
     f = w + K Zᵀ A,    K = (1 + P' Ω)⁻¹ P',    w = z' + K (a₀ − Ω z'),
 
-since (1 + P' Ω)⁻¹ = 1 − K Ω. Ω f may be much larger than α, and so α is no difference of it, but solved for beside f:
+since (1 + P' Ω)⁻¹ = 1 − K Ω. Ω f may be much larger than α, so α is not computed as a difference
+but solved for together with f:
 
     α = c + U Zᵀ A,    U = (1 + Ω P')⁻¹,    c = U (a₀ − Ω z').
 
-What this segment and all beyond exert is then (P + Z K Zᵀ) A + z + Z w. P' is singular, since the
-next joint gives way, and Ω may be, in a plane. Outward A and f follow, and the smoother (5.17) runs with ν₀ − D⁻¹ E f.
+This segment and all beyond then exert (P + Z K Zᵀ) A + z + Z w. P' is singular along the free
+direction of the next joint, and Ω of a planar chain is singular too. An outward pass computes A and
+f, and the smoother (5.17) runs with ν₀ − D⁻¹ E f.
 
-Angular velocities are known when those of the segments before are: in the axes of the last link ω = ω₀ + Rᵀ ω', where ω₀ is that
-over a base at rest and two columns of Rᵀ are carried, the third being their cross product.
+The angular velocities follow from those of the segments before. In the axes of the last link ω = ω₀
++ Rᵀ ω', where ω₀ assumes a base at rest. Two columns of Rᵀ are carried; the third is their cross
+product.
 """
 
 from __future__ import annotations
@@ -31,60 +36,70 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Symmetric, Vector
-from symgen.methods.riccati.dynamics import biased_filter, biased_smoother, biases, velocities
-from symgen.methods.riccati.filter import carried_inward, riccati_sweep
+from symgen.methods.riccati.dynamics import (
+    angular_velocities,
+    biased_filter,
+    biased_smoother,
+    biases,
+)
+from symgen.methods.riccati.filter import filtered_wrenches, riccati_sweep
 from symgen.methods.shared.factor import Results
 from symgen.support.errors import MethodRefusal
 
 SIX = range(6)
 UPPER = tuple((r, c) for r in SIX for c in range(r, 6))
 PARTS = {"P": 21, "z": 6, "Z": 36, "Omega": 21, "a_0": 6}
-"""What a segment hands on inward, and how many numbers each is: of symmetric matrices the upper triangle, Z by columns."""
+"""Inward carry of a segment: sizes by name. Symmetric matrices are stored as upper triangles, Z by columns."""
 TURNED = ("omega", "axis1", "axis2")
-"""What it hands on outward at first, three numbers each."""
+"""First outward carry: three numbers each."""
 MOTION = ("alpha", "beyond")
-"""What it hands on outward in the end: α, and f as it was given, six numbers each."""
+"""Second outward carry: α, and f, six numbers each."""
 WIDTHS = {"end": 63, "mark": 90, "axes": 6, "tip": 6}
-"""Arguments of a link of the short chain: Z, Ω and a₀ at the last one; at the first what marks a result, and the axes; and f."""
+"""Sizes of the inputs of a sample link: Z, Ω and a₀ at the last one; the marks of results and the axes at the first; and f."""
 
 Rows = list[list[Scalar]]
 
 
 def forward_dynamics(linkage: Linkage) -> Results:
-    """None in rows: `symgen.pipeline.loops.riccati_segments` folds the sweeps below."""
+    """Raise MethodRefusal: the method exists in looped form only, built by
+    `symgen.pipeline.loops.riccati_segments`.
+    """
     raise MethodRefusal(
-        f"riccati:segments is loops over the links of one long chain, and '{linkage.model.name}' is asked for in "
-        "rows; ask generate or symgen.compile for it, or take riccati"
+        f"riccati:segments exists only in looped form, and '{linkage.model.name}' is requested in "
+        "rows; use generate or symgen.compile, or riccati"
     )
 
 
-def turned(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """ω over a base at rest and two axes of the base, outward. The result is one in name only."""
-    omega = velocities(linkage)
-    found: list[list[Vector]] = [
+def omega_sweep(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """Sweep outward ω relative to a base at rest, and two axes of the base.
+
+    The returned value only makes the fold keep the carried quantities; it has no meaning.
+    """
+    omega = angular_velocities(linkage)
+    axes: list[list[Vector]] = [
         [Vector(linkage.inputs["axes"][3 * c : 3 * c + 3]) for c in range(2)]
     ]
     result = [linkage.zero] * len(linkage.dofs)
     for i, link in enumerate(linkage.links):
         linkage.step(i, "axes of the segment's base, RK (2.2), (5.13)")
         if i:
-            found.append([link.rotation.to_child(axis) for axis in found[link.parent]])
-        for c, axis in enumerate(found[i]):
+            axes.append([link.rotation.to_child(axis) for axis in axes[link.parent]])
+        for c, axis in enumerate(axes[i]):
             linkage.name(f"axis{c + 1}", i, axis)
         for dof in link.dofs:
             result[dof.index] = linkage.home.dot(
-                [*omega[i][0], *found[i][0]], [*found[i][0], *found[i][1]]
+                [*omega[i][0], *axes[i][0]], [*axes[i][0], *axes[i][1]]
             )
     return (result,)
 
 
-def swept(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """θ̈, and what link 0 is handed inward: `PARTS`, each number a result."""
+def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
+    """Return θ̈, and the inward carry of link 0: `PARTS`, each number a result."""
     home, zero, zeros, n = linkage.home, linkage.zero, linkage.zeros, len(linkage)
-    still = Symmetric(zero, zero, zero, zero, zero, zero)
-    linkage.inertia[0] = RigidInertia.of(zero, zeros, still)
+    zero_matrix = Symmetric(zero, zero, zero, zero, zero, zero)
+    linkage.inertia[0] = RigidInertia.of(zero, zeros, zero_matrix)
     filters = riccati_sweep(linkage)
-    a, b = biases(linkage, velocities(linkage))
+    a, b = biases(linkage, angular_velocities(linkage))
     nu, z = biased_filter(linkage, filters, a, [(zeros, zeros), *b[1:]])
     end = linkage.inputs["end"][-WIDTHS["end"] :]
     columns = []
@@ -93,46 +108,48 @@ def swept(linkage: Linkage) -> tuple[list[Scalar], ...]:
             (Vector(end[6 * c : 6 * c + 3]), Vector(end[6 * c + 3 : 6 * c + 6]))
         ]
         columns.append(
-            carried_inward(linkage, filters, [zero] * len(filters), loads)
+            filtered_wrenches(linkage, filters, [zero] * len(filters), loads)
         )  # ψ Z, −E, −D⁻¹ E
     Omega = dict(zip(UPPER, end[36:57], strict=True))
     a_0 = list(end[57:])
-    handed: list[Scalar] = []
+    carry: list[Scalar] = []
     for i in reversed(range(n)):
         linkage.step(i, "what the wrench on the segment's last link does, RK (4.16), (5.4)")
         if i == 0:
             P = filters[linkage.links[0].dofs[-1].index].P
-            borne = [[*n_c, *f_c] for _, _, at, _ in columns for n_c, f_c in at[:1]]
-            handed = (
+            wrenches = [[*n_c, *f_c] for _, _, index, _ in columns for n_c, f_c in index[:1]]
+            carry = (
                 [P.entry(r, c) for r, c in UPPER]
                 + [*z[0][0], *z[0][1]]
-                + [x for column in borne for x in column]
+                + [x for column in wrenches for x in column]
             )
-            handed += [*(Omega[at] for at in UPPER), *a_0]
-            handed = [x + mark for x, mark in zip(handed, linkage.inputs["mark"], strict=False)]
+            carry += [*(Omega[index] for index in UPPER), *a_0]
+            carry = [x + mark for x, mark in zip(carry, linkage.inputs["mark"], strict=False)]
             break
-        for r, (_, _, _, left) in enumerate(columns):
-            a_0[r] = a_0[r] + home.dot([*left[i][0], *left[i][1]], [*a[i][0], *a[i][1]])
+        for r, (_, _, _, transmitted) in enumerate(columns):
+            a_0[r] = a_0[r] + home.dot(
+                [*transmitted[i][0], *transmitted[i][1]], [*a[i][0], *a[i][1]]
+            )
         for dof in linkage.links[i].dofs:
-            felt, yielded = (
+            innovations, scaled = (
                 [-eps[dof.index] for eps, *_ in columns],
-                [-less[dof.index] for _, less, *_ in columns],
+                [-scaled_innovations[dof.index] for _, scaled_innovations, *_ in columns],
             )
             for r, c in UPPER:
-                Omega[r, c] = Omega[r, c] + felt[r] * yielded[c]
+                Omega[r, c] = Omega[r, c] + innovations[r] * scaled[c]
             for r in SIX:
-                a_0[r] = a_0[r] + felt[r] * nu[dof.index]
-        linkage.name("Omega", i, Vector(Omega[at] for at in UPPER))
+                a_0[r] = a_0[r] + innovations[r] * nu[dof.index]
+        linkage.name("Omega", i, Vector(Omega[index] for index in UPPER))
         linkage.name("abias", i, Vector(a_0))
     beyond = [
-        x + y for x, y in zip(linkage.inputs["tip"][:6], handed[:6], strict=True)
-    ]  # known when all is handed on
-    rest = list(nu)
-    for own, given, dof in zip(
-        linkage.inputs["axes"], handed, linkage.links[0].dofs, strict=False
-    ):  # moved as it is told
+        x + y for x, y in zip(linkage.inputs["tip"][:6], carry[:6], strict=True)
+    ]  # made to depend on the complete carry
+    driven = list(nu)
+    for axis_entry, carry_entry, dof in zip(
+        linkage.inputs["axes"], carry, linkage.links[0].dofs, strict=False
+    ):  # link 0 has a prescribed motion
         filters[dof.index] = replace(filters[dof.index], G=(zeros, zeros))
-        rest[dof.index] = own + given  # when all is handed on
+        driven[dof.index] = axis_entry + carry_entry  # depends on the complete carry
     for i, link in enumerate(linkage.links):
         linkage.step(i, "the wrench on the segment's last link, RK (5.16)")
         if i:
@@ -140,85 +157,98 @@ def swept(linkage: Linkage) -> tuple[list[Scalar], ...]:
                 x + y for x, y in zip(beyond, linkage.inputs["tip"][6 * i : 6 * i + 6], strict=True)
             ]
             for dof in link.dofs:
-                rest[dof.index] = nu[dof.index] + home.dot(
+                driven[dof.index] = nu[dof.index] + home.dot(
                     [column[1][dof.index] for column in columns], beyond
                 )
         linkage.name("beyond", i, Vector(beyond))
-    result, motion = biased_smoother(linkage, filters, a, rest)
+    result, motion = biased_smoother(linkage, filters, a, driven)
     for i, (w, v) in enumerate(motion):
         linkage.name("alpha", i, Vector([*w, *v]))
-    return (result, *([x] for x in handed))
+    return (result, *([x] for x in carry))
 
 
 # -- over the segments -----------------------------------------------------------------------------------------------------------
 
 
-def full(upper: Sequence[Scalar]) -> Rows:
-    """A symmetric matrix from its upper triangle."""
-    found = dict(zip(UPPER, upper, strict=True))
-    return [[found[min(r, c), max(r, c)] for c in SIX] for r in SIX]
+def full_matrix(upper: Sequence[Scalar]) -> Rows:
+    """Return a symmetric matrix from its upper triangle."""
+    entries = dict(zip(UPPER, upper, strict=True))
+    return [[entries[min(r, c), max(r, c)] for c in SIX] for r in SIX]
 
 
-def across_turned(
-    home: Derivation, ended: Sequence[Scalar], omega: Sequence[Scalar] | None
+def carry_omega(
+    home: Derivation, final_carry: Sequence[Scalar], omega: Sequence[Scalar] | None
 ) -> list[Scalar]:
-    """ω of a segment's last link. `ended` is TURNED, `omega` that of the link before its first one, none where it stands on the
-    base."""
-    own, one, two = (Vector(ended[at : at + 3]) for at in (0, 3, 6))
+    """Return ω of a segment's last link.
+
+    `final_carry` has the names of TURNED. `omega` is that of the link before the segment, None if
+    the segment starts at the base.
+    """
+    relative_omega, axis1, axis2 = (Vector(final_carry[start : start + 3]) for start in (0, 3, 6))
     if omega is None:
-        return [*own]
-    return [*(own + one * omega[0] + two * omega[1] + one.cross(two) * omega[2])]
+        return [*relative_omega]
+    return [*(relative_omega + axis1 * omega[0] + axis2 * omega[1] + axis1.cross(axis2) * omega[2])]
 
 
 def across_inward(
-    home: Derivation, ended: Sequence[Scalar], beyond: Sequence[Scalar] | None
+    home: Derivation, final_carry: Sequence[Scalar], beyond: Sequence[Scalar] | None
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """(P, z) that a segment and all beyond hand on, and (K, w, U, c). `beyond` is (P', z') of what is beyond, none at the tip."""
+    """Return (P, z) of a segment with all beyond, and (K, w, U, c). `beyond` is (P', z') of all
+    beyond, None at the tip.
+    """
     zero = home.zero
     if beyond is None:
         unit = [home.one if r == c else zero for r in SIX for c in SIX]
-        return [*ended[:27]], [*[zero] * 27, *unit, *ended[84:]]
+        return [*final_carry[:27]], [*[zero] * 27, *unit, *final_carry[84:]]
     home.step("segment: the wrench on its last link")
-    z, Z, a = ended[21:27], [ended[27 + 6 * c : 33 + 6 * c] for c in SIX], ended[84:]
-    P, Omega, there = full(ended[:21]), full(ended[63:84]), beyond[21:]
-    K, U, w, c_0 = yielding(home, full(beyond[:21]), Omega, there, a)
+    z, Z, a = (
+        final_carry[21:27],
+        [final_carry[27 + 6 * c : 33 + 6 * c] for c in SIX],
+        final_carry[84:],
+    )
+    P, Omega, z_beyond = full_matrix(final_carry[:21]), full_matrix(final_carry[63:84]), beyond[21:]
+    K, U, w, c_0 = solve_interface(home, full_matrix(beyond[:21]), Omega, z_beyond, a)
     home.step("segment: what it and all beyond hand on")
     rows = [[column[r] for column in Z] for r in SIX]
-    moved = [[home.dot(K[k], row) for k in SIX] for row in rows]  # Z K
-    handed = [P[r][c] + home.dot(moved[r], rows[c]) for r, c in UPPER]
-    handed += [z[r] + home.dot([Z[c][r] for c in SIX], w) for r in SIX]
-    return handed, [*(K[r][c] for r, c in UPPER), *w, *(x for row in U for x in row), *c_0]
+    Z_K = [[home.dot(K[k], row) for k in SIX] for row in rows]  # Z K
+    carry = [P[r][c] + home.dot(Z_K[r], rows[c]) for r, c in UPPER]
+    carry += [z[r] + home.dot([Z[c][r] for c in SIX], w) for r in SIX]
+    return carry, [*(K[r][c] for r, c in UPPER), *w, *(x for row in U for x in row), *c_0]
 
 
 def across_outward(
-    home: Derivation, ended: Sequence[Scalar], kept: Sequence[Scalar], A: Sequence[Scalar]
+    home: Derivation, final_carry: Sequence[Scalar], saved: Sequence[Scalar], A: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """α of a segment's last link, and f; A is that of the link before its first one."""
+    """Return α of a segment's last link, and f; A is the acceleration of the link before its first
+    one.
+    """
     home.step("segment: acceleration of its last link")
     Z, K, U = (
-        [ended[27 + 6 * c : 33 + 6 * c] for c in SIX],
-        full(kept[:21]),
-        [kept[27 + 6 * r : 33 + 6 * r] for r in SIX],
+        [final_carry[27 + 6 * c : 33 + 6 * c] for c in SIX],
+        full_matrix(saved[:21]),
+        [saved[27 + 6 * r : 33 + 6 * r] for r in SIX],
     )
-    moved = [home.dot(Z_c, A) for Z_c in Z]
+    Zt_A = [home.dot(Z_c, A) for Z_c in Z]
     return (
-        [kept[63 + r] + home.dot(U[r], moved) for r in SIX],
-        [kept[21 + r] + home.dot(K[r], moved) for r in SIX],
+        [saved[63 + r] + home.dot(U[r], Zt_A) for r in SIX],
+        [saved[21 + r] + home.dot(K[r], Zt_A) for r in SIX],
     )
 
 
-def yielding(
+def solve_interface(
     home: Derivation,
     P: Rows,
     Omega: Rows,
     z: Sequence[Scalar],
     a: Sequence[Scalar],
 ) -> tuple[Rows, Rows, list[Scalar], list[Scalar]]:
-    """(K, U, w, c) of -P α + f = z, α + Ω f = a + b: f = w + K b and α = c + U b, with K = (1 + P Ω)⁻¹ P, U = (1 + Ω P)⁻¹.
+    """Return (K, U, w, c) of −P α + f = z, α + Ω f = a + b.
 
-    P and Ω may both be singular. α is no difference of b and Ω f here, which may be much larger. The equations are eliminated by
-    pairs, a row of the upper half with its fellow of the lower one. The determinants of the first k pairs are those of 1 + P Ω
-    with the first k rows and columns of both, up to the sign, and so no less than 1.
+    The solution is f = w + K b and α = c + U b, with K = (1 + P Ω)⁻¹ P and U = (1 + Ω P)⁻¹. P and Ω
+    may both be singular. α is not computed as the difference of b and Ω f, which may be much
+    larger. The equations are eliminated in pairs, a row of the upper half with the corresponding
+    row of the lower half. The determinants of the first k pairs are, up to sign, those of 1 + P Ω
+    with the first k rows and columns of both, and so at least 1.
     """
     M = {
         (i, a_, j, b_): (
@@ -250,7 +280,7 @@ def yielding(
                             W[i, a_, k, 0] * M[j, b_, k, 0] + W[i, a_, k, 1] * M[j, b_, k, 1]
                         )
 
-    def solved(pairs: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+    def solve_pairs(pairs: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         y = [list(pair) for pair in pairs]
         for k in SIX:
             for i in range(k + 1, 6):
@@ -270,11 +300,13 @@ def yielding(
                 ]
         return x
 
-    columns = [solved([[home.zero, home.one if i == c else home.zero] for i in SIX]) for c in SIX]
-    known = solved([[x, y] for x, y in zip(z, a, strict=True)])
+    columns = [
+        solve_pairs([[home.zero, home.one if i == c else home.zero] for i in SIX]) for c in SIX
+    ]
+    particular = solve_pairs([[x, y] for x, y in zip(z, a, strict=True)])
     return (
         [[columns[max(r, c)][min(r, c)][1] for c in SIX] for r in SIX],
         [[columns[c][r][0] for c in SIX] for r in SIX],
-        [f for _, f in known],
-        [alpha for alpha, _ in known],
+        [f for _, f in particular],
+        [alpha for alpha, _ in particular],
     )

@@ -1,9 +1,9 @@
-"""The whole as one body: its mass, its mass centre, and where the links on the base stand to each other.
+"""Mass, first moment and mass centre of the whole robot, gathered over composite bodies.
 
-All that speaks of the mass centre is taken from the origin of the heaviest root, not of the base: a robot that is far from the
-base's origin, be it by its base or by a free joint, loses no digit of its momentum, and neither does one that something light
-is far from. A robot of one root is
-gathered in that root's own axes, and turned to those of the base at the end.
+Reference point of the mass centre is the origin of the heaviest root link, not that of the base. So
+momentum keeps full precision when the robot is far from the base's origin, or when a light root is
+far from the heavy one. A robot with one root is gathered in the axes of that root, and rotated to
+base axes at the end.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
-from symgen.derivation.spatial import STILL, Rotation, SplitShift, Vector
+from symgen.derivation.spatial import NO_ROTATION, Rotation, SplitShift, Vector
 
 
 @dataclass(frozen=True)
 class Matter:
-    """Mass m and first moment h = ∫ρ r about the frame's origin."""
+    """Mass m (kg) and first moment h = ∫ρ r (kg·m) about the frame's origin."""
 
     m: Scalar
     h: Vector
@@ -30,15 +30,17 @@ class Matter:
         return Matter(self.m * s, self.h * s)
 
     def to_parent(self, rotation: Rotation, shift: Vector) -> Matter:
-        """The same matter in the parent's frame."""
+        """Return the matter expressed in the parent's frame."""
         if isinstance(shift, SplitShift):
-            return self.to_parent(STILL, shift.inner).to_parent(rotation, shift.outer)
+            return self.to_parent(NO_ROTATION, shift.inner).to_parent(rotation, shift.outer)
         return Matter(self.m, rotation.to_parent(self.h) + shift * self.m)
 
 
-def gathered(linkage: Linkage, own: list[Matter]) -> list[Matter]:
-    """Of each link with all that it carries, frozen: SA (15a) and (15c) of masses and first moments alone."""
-    composite = list(own)
+def accumulate_inward(linkage: Linkage, bodies: list[Matter]) -> list[Matter]:
+    """Return the matter of each link and its descendants, SA (15a) and (15c) without second
+    moments.
+    """
+    composite = list(bodies)
     for i in reversed(range(len(linkage))):
         linkage.step(i, "composite mass and first moment, SA (15a), (15c)")
         for c in linkage.links[i].children:
@@ -48,32 +50,36 @@ def gathered(linkage: Linkage, own: list[Matter]) -> list[Matter]:
     return composite
 
 
-def matter(linkage: Linkage) -> list[Matter]:
-    """Composite masses (kg) and first moments (kg·m)."""
-    return gathered(linkage, [Matter(inertia.m, inertia.h) for inertia in linkage.inertia])
+def composite_matter(linkage: Linkage) -> list[Matter]:
+    """Return the composite mass (kg) and first moment (kg·m) of each link."""
+    return accumulate_inward(linkage, [Matter(inertia.m, inertia.h) for inertia in linkage.inertia])
 
 
-def shares(linkage: Linkage) -> list[Matter]:
-    """Composite masses and first moments over the mass of the whole: the root's are 1 and the mass centre.
+def mass_fractions(linkage: Linkage) -> list[Matter]:
+    """Return composite matter divided by the total mass; the root's entry is (1, mass centre).
 
-    A constant mass divides the constants; one with a run-time payload in it divides what is gathered.
+    If all masses are constants, the constants are divided. A run-time payload makes the total mass
+    a scalar, and the gathered results are divided instead.
     """
     if all(inertia.m.is_constant for inertia in linkage.inertia):
         inverse = linkage.one / total_mass(linkage)
-        return gathered(
+        return accumulate_inward(
             linkage,
             [Matter(inertia.m * inverse, inertia.h * inverse) for inertia in linkage.inertia],
         )
-    composite, total = matter(linkage), linkage.zero
+    composite, total = composite_matter(linkage), linkage.zero
     for i, link in enumerate(linkage.links):
         total = total + composite[i].m if link.parent < 0 else total
     linkage.home.name("mass", total)
     inverse = linkage.one / total
-    return [one * inverse for one in composite]
+    return [body * inverse for body in composite]
 
 
 def total_mass(linkage: Linkage) -> Scalar:
-    """Of all links (kg); they must be declared as heavy as they are, or moved to their parents without loss."""
+    """Return the mass of all links (kg).
+
+    Links must have their declared masses, or pass them to their parents without loss.
+    """
     total = linkage.zero
     for inertia in linkage.inertia:
         total = total + inertia.m
@@ -82,56 +88,67 @@ def total_mass(linkage: Linkage) -> Scalar:
 
 @dataclass(frozen=True)
 class Root:
-    """A link on the base: the way from its axes to the common ones, and its origin in those, from the heaviest."""
+    """A root link: rotation from its axes to the common axes, and its origin in the common axes.
+
+    The origin is measured from the origin of the heaviest root.
+    """
 
     link: int
-    turn: Rotation
-    at: Vector
+    rotation: Rotation
+    origin: Vector
 
 
 @dataclass(frozen=True)
-class Stand:
-    """All roots in common axes; `turn` leads from those to the base's.
+class RootPlacements:
+    """All root links in common axes.
 
-    The origin of the heaviest root is `reach` in the axes of the base from where its base frame stands, which is `place`
-    (constant).
+    `rotation` turns common axes into base axes. `origin_offset` leads, in base axes, from the base
+    frame of the heaviest root to the origin of that root. `base_position` is the constant position
+    of that base frame.
     """
 
     roots: tuple[Root, ...]
-    turn: Rotation
-    reach: Vector
-    place: Vector
+    rotation: Rotation
+    origin_offset: Vector
+    base_position: Vector
 
 
-def stand(linkage: Linkage) -> Stand:
-    """Common axes are the root's own where there is one, the base's where there are several."""
+def place_roots(linkage: Linkage) -> RootPlacements:
+    """Place the roots in common axes: those of the only root, or those of the base if there are
+    several.
+    """
     links, base = linkage.links, linkage.model.links
     roots = [i for i, link in enumerate(links) if link.parent < 0]
     turns = {i: linkage.base_axes(i) for i in roots}
     reach = {i: turns[i].to_parent(links[i].shift) for i in roots}
-    whole = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
+    to_base = {i: Rotation([*turns[i].factors, *links[i].rotation.factors]) for i in roots}
     first = roots[0] if len(roots) == 1 else _heaviest(linkage)
     if len(roots) == 1:
-        only = Root(first, STILL, linkage.zeros)
-        return Stand((only,), whole[first], reach[first], linkage.base_place(first))
-    place = base[first].base_shift
-    found = [
+        only = Root(first, NO_ROTATION, linkage.zeros)
+        return RootPlacements((only,), to_base[first], reach[first], linkage.base_position(first))
+    base_position = base[first].base_shift
+    placed = [
         Root(
-            i, whole[i], reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, place))
+            i,
+            to_base[i],
+            reach[i] - reach[first] + linkage.vector(k.sub(base[i].base_shift, base_position)),
         )
         for i in roots
     ]
-    return Stand(tuple(found), STILL, reach[first], linkage.vector(place))
+    return RootPlacements(tuple(placed), NO_ROTATION, reach[first], linkage.vector(base_position))
 
 
 def _heaviest(linkage: Linkage) -> int:
-    """The root with the most mass behind it; a payload that comes at run time counts where nothing else weighs anything."""
+    """Return the root with the greatest composite mass.
+
+    A run-time payload counts only if all declared masses are zero.
+    """
     root_of: list[int] = []
     for i, link in enumerate(linkage.links):
         root_of.append(i if link.parent < 0 else root_of[link.parent])
     mass = dict.fromkeys(root_of, k.ZERO)
     for root, declared in zip(root_of, linkage.model.links, strict=True):
-        mass[root] = k.settle(mass[root] + declared.inertia.m)
+        mass[root] = k.normalize(mass[root] + declared.inertia.m)
     loaded = [
         root
         for root, inertia in zip(root_of, linkage.inertia, strict=True)
@@ -140,18 +157,24 @@ def _heaviest(linkage: Linkage) -> int:
     return max(loaded or root_of, key=lambda root: k.as_float(mass[root]))
 
 
-def center(linkage: Linkage, stood: Stand, parts: list[Matter]) -> Vector:
-    """The mass centre from the origin of the heaviest root, in the common axes; `parts` are `shares`."""
+def mass_center(linkage: Linkage, roots: RootPlacements, parts: list[Matter]) -> Vector:
+    """Return the mass centre, in common axes, from the origin of the heaviest root.
+
+    `parts` are the `mass_fractions`.
+    """
     linkage.home.step("mass centre of the whole")
     total = linkage.zeros
-    for root in stood.roots:
-        own = parts[root.link]
-        total = total + (root.turn.to_parent(own.h) + root.at * own.m)
+    for root in roots.roots:
+        fraction = parts[root.link]
+        total = total + (root.rotation.to_parent(fraction.h) + root.origin * fraction.m)
     return total
 
 
 def lever_to_child(rotation: Rotation, shift: Vector, lever: Vector) -> Vector:
-    """A point seen from the link's origin in its axes, that is `lever` from its parent's in the parent's axes."""
+    """Return a point's position from the link's origin, in the link's axes.
+
+    `lever` is its position from the parent's origin, in the parent's axes.
+    """
     if isinstance(shift, SplitShift):
         return rotation.to_child(lever - shift.outer) - shift.inner
     return rotation.to_child(lever - shift)

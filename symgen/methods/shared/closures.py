@@ -1,20 +1,26 @@
-"""What joints that close loops ask of velocities and accelerations: A v = 0 and A a + γ = 0, and C(q) = 0 of positions.
+"""Closure constraints A v = 0, A a + γ = 0 and C(q) = 0 of closed kinematic loops.
 
-A loop joins a first and a second frame (`symgen.mechanism.closures`). Only the joints between them count: both ways inward end at the link
-that carries them both, which may be held still, since nothing that it does moves one frame against the other. R turns vectors
-from the second's axes to the first's, d leads from the first origin to the second. Of the angular velocities ω_a and ω_b of both
-frames, the velocities v_a and v_b of their origins, and the accelerations α_a, α_b and a_a, a_b, each in the frame's own axes,
+A closed loop joins a first and a second frame (`symgen.mechanism.closures`). Only the joints
+between the two frames matter: each path inward ends at the nearest common ancestor link, whose
+motion does not move one frame relative to the other. R rotates vectors from the axes of the second
+frame to those of the first, and d leads from the first origin to the second. The
+frames have angular velocities ω_a and ω_b and angular accelerations α_a and α_b. Their origins have
+velocities v_a and v_b and accelerations a_a and a_b. Each vector is in the axes of its own frame.
+Then
 
     ω = R ω_b − ω_a,                        u = ḋ = R v_b − v_a − ω_a × d,
     ω̇ = R α_b − α_a + ω × ω_a,             u̇ = R a_b − a_a − α_a × d − ω_a × (ω_a × d + 2 u),
 
-all in the first's axes. A row is t · u or t · ω, with a direction t that the two frames have as T1 and T2, each in its own axes.
+all in the axes of the first frame. A constraint row is t · u or t · ω. The direction t is stored
+twice, in the axes of either frame.
 
-A and γ are those of a closed loop: R, d, ω and u are nothing but what the closure leaves free. So no pose is computed for a weld,
-and one direction for a hinge. What is to be differentiated asks for them anywhere: the same formulas with all of R, d, ω and u,
-by which A is the slope of C, and A a + γ its second derivative, at any positions. So does what pulls open loops together: with
-gains K_p and K_d, γ + K_d A v + K_p C stands in the place of γ (J. Baumgarte, Stabilization of constraints and integrals of
-motion in dynamical systems, Computer Methods in Applied Mechanics and Engineering 1, 1972). C is taken anywhere.
+A and γ are evaluated for a closed loop, where R, d, ω and u contain only what the closure leaves
+free. So a weld needs no pose, and a hinge needs one direction. Derivatives need A and γ at any
+positions (`Linkage.loops_may_be_open`): the formulas then use all of R, d, ω and u, so that A is
+the gradient of C and A a + γ its second derivative. Baumgarte stabilization needs them too: with
+gains K_p and K_d, γ + K_d A v + K_p C replaces γ (J. Baumgarte, Stabilization of constraints and
+integrals of motion in dynamical systems, Computer Methods in Applied Mechanics and Engineering 1,
+1972). C is always evaluated at any positions.
 """
 
 from __future__ import annotations
@@ -33,21 +39,29 @@ from symgen.derivation.spatial import SplitShift, Vector, twist_to_child
 from symgen.mechanism.closures import EVERY, Across, Along, Apart, Row
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.factor import Results
-from symgen.methods.shared.outward import at_rest, outward_sweep, turns_about_z
+from symgen.methods.shared.outward import outward_sweep, turns_about_z, zero_rates
 
 
-class Inward(NamedTuple):
-    """What a way inward gives: of every degree of freedom on it, how it turns about each direction and slides its point along
-    it; then the directions and the lever from the origin to the point, as the link behind the way has them."""
+class InwardPath(NamedTuple):
+    """Result of tracing a frame's path inward.
+
+    `columns[k]` has, for each direction, the rotation about it and the translation along it per
+    unit of velocity k. `directions` and `lever` are the directions, and the vector from the origin
+    to the frame's point, in the axes of the common ancestor.
+    """
 
     columns: dict[int, list[tuple[Scalar, Scalar]]]
     directions: list[Vector]
     lever: Vector
 
 
-class Moving(NamedTuple):
-    """How a frame moves, in its own axes: ω and ω̇, velocity and acceleration of its origin. What both ends of a loop have in
-    common may be left out, as gravity is, or be in all four of both."""
+class FrameMotion(NamedTuple):
+    """Motion of a frame in its own axes: ω, velocity of the origin, ω̇, and acceleration of the
+    origin.
+
+    Terms that both ends of a loop share, such as gravity, may be left out of both or be contained
+    in both.
+    """
 
     w: Vector
     v: Vector
@@ -55,27 +69,40 @@ class Moving(NamedTuple):
     dv: Vector
 
 
-class Directed(NamedTuple):
-    """A row: its direction in the first's axes and in the second's, and whether it turns about it."""
+class DirectedRow(NamedTuple):
+    """Direction of a constraint row in the axes of the first and of the second frame.
+
+    `angular` is True if the row constrains the angular velocity about it.
+    """
 
     first: Vector
     second: Vector
-    turns: bool
+    angular: bool
 
 
-def inward(
-    linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector], off: Vector
-) -> Inward:
-    """From a frame, whose axes the directions are in, to the link behind the way; the point lies `off` its origin."""
-    own, origin = linkage.mounted(frame)
-    axes, lever = [own.to_parent(one) for one in directions], origin + own.to_parent(off)
+def trace_inward(
+    linkage: Linkage,
+    frame: Frame,
+    path: Sequence[int],
+    directions: Sequence[Vector],
+    offset: Vector,
+) -> InwardPath:
+    """Trace a frame's path inward to the common ancestor and return the columns of its rows there.
+
+    The directions are in the frame's axes. The point lies at `offset` from the frame's origin.
+    """
+    mount, origin = linkage.frame_pose(frame)
+    axes, lever = (
+        [mount.to_parent(direction) for direction in directions],
+        origin + mount.to_parent(offset),
+    )
     columns: dict[int, list[tuple[Scalar, Scalar]]] = {}
-    for i in way:
+    for i in path:
         link = linkage.links[i]
         linkage.step(i, f"what its joint moves at {frame.name}")
         for dof in link.dofs:
-            moved = dof.H_linear + dof.H_angular.cross(lever)
-            columns[dof.index] = [(axis.dot(dof.H_angular), axis.dot(moved)) for axis in axes]
+            velocity = dof.H_linear + dof.H_angular.cross(lever)
+            columns[dof.index] = [(axis.dot(dof.H_angular), axis.dot(velocity)) for axis in axes]
         inner, outer = (
             (link.shift.inner, link.shift.outer)
             if isinstance(link.shift, SplitShift)
@@ -84,61 +111,68 @@ def inward(
         axes = [link.rotation.to_parent(axis) for axis in axes]
         lever = link.rotation.to_parent(lever + inner) + outer
         if link.parent < 0:
-            turned = linkage.base_axes(i)
+            to_base = linkage.base_axes(i)
             axes, lever = (
-                [turned.to_parent(axis) for axis in axes],
-                turned.to_parent(lever) + linkage.base_place(i),
+                [to_base.to_parent(axis) for axis in axes],
+                to_base.to_parent(lever) + linkage.base_position(i),
             )
-    return Inward(columns, axes, lever)
+    return InwardPath(columns, axes, lever)
 
 
-def outward(
-    linkage: Linkage, frame: Frame, way: Sequence[int], directions: Sequence[Vector]
+def turn_outward(
+    linkage: Linkage, frame: Frame, path: Sequence[int], directions: Sequence[Vector]
 ) -> list[Vector]:
-    """Directions that the link behind the way has, in the axes of a frame at its end."""
-    for i in reversed(way):
+    """Return directions, given in the axes of the common ancestor, in the axes of a frame at the
+    path's end.
+    """
+    for i in reversed(path):
         link = linkage.links[i]
         linkage.step(i, f"directions on the way to {frame.name}")
         if link.parent < 0:
-            turned = linkage.base_axes(i)
-            directions = [turned.to_child(one) for one in directions]
-        directions = [link.rotation.to_child(one) for one in directions]
-    own, _ = linkage.mounted(frame)
-    return [own.to_child(one) for one in directions]
+            to_base = linkage.base_axes(i)
+            directions = [to_base.to_child(direction) for direction in directions]
+        directions = [link.rotation.to_child(direction) for direction in directions]
+    mount, _ = linkage.frame_pose(frame)
+    return [mount.to_child(direction) for direction in directions]
 
 
-def at_frame(
+def frame_motion(
     linkage: Linkage, frame: Frame, w: Vector, v: Vector, dw: Vector, dv: Vector
-) -> Moving:
-    """Of a frame, what its link does: RK (2.3), (2.7)."""
-    own, origin = linkage.mounted(frame)
+) -> FrameMotion:
+    """Return the motion of a frame that is fixed to a link, RK (2.3), (2.7).
+
+    The arguments are the motion of the link: ω, v, ω̇ and v̇ of its origin.
+    """
+    mount, origin = linkage.frame_pose(frame)
     v, dv = v + w.cross(origin), dv + dw.cross(origin) + w.cross(w.cross(origin))
-    return Moving(*(own.to_child(one) for one in (w, v, dw, dv)))
+    return FrameMotion(*(mount.to_child(vector) for vector in (w, v, dw, dv)))
 
 
-def velocities(linkage: Linkage, still: Collection[int]) -> list[Vector]:
-    """Of the origin of each link, where those that are `still` are taken to be at rest; RK (2.2), (2.3)."""
+def origin_velocities(linkage: Linkage, resting: Collection[int]) -> list[Vector]:
+    """Return the velocity of each link's origin, RK (2.2), (2.3); `resting` links are taken to be
+    at rest.
+    """
     rates = linkage.inputs["v"]
-    found: list[tuple[Vector, Vector]] = []
+    twists: list[tuple[Vector, Vector]] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "velocity, RK (2.2), (2.3)")
-        w, v = found[link.parent] if link.parent >= 0 else (linkage.zeros, linkage.zeros)
+        w, v = twists[link.parent] if link.parent >= 0 else (linkage.zeros, linkage.zeros)
         w, v = twist_to_child(link.rotation, link.shift, w, v)
         w, v = w + link.turning(rates), v + link.sliding(rates)
-        found.append((linkage.zeros, linkage.zeros) if i in still else (w, v))
-    return [v for _, v in found]
+        twists.append((linkage.zeros, linkage.zeros) if i in resting else (w, v))
+    return [v for _, v in twists]
 
 
 @dataclass(frozen=True)
-class Loop:
-    """One loop over a linkage: its rows of A, of γ and of C, those that are kept."""
+class ClosedLoop:
+    """One closed loop of a linkage: its independent rows of A, γ and C."""
 
     linkage: Linkage
     closing: Closing
 
     @cached_property
-    def ways(self) -> tuple[list[int], list[int]]:
-        """The links from each end inward, without those that carry both."""
+    def paths(self) -> tuple[list[int], list[int]]:
+        """Links from each frame inward, without the common ancestors."""
         ends = [
             [] if frame.link < 0 else [frame.link, *self.linkage.model.ancestors(frame.link)]
             for frame in (self.closing.first, self.closing.second)
@@ -147,178 +181,214 @@ class Loop:
         return [i for i in ends[0] if i not in shared], [i for i in ends[1] if i not in shared]
 
     def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
-        """The axes along or about which something is not zero."""
-        return EVERY if self.linkage.anywhere else where_closed
+        """Return all axes if the loop may be open, else the axes that the closure leaves free."""
+        return EVERY if self.linkage.loops_may_be_open else where_closed
 
     @property
     def slides(self) -> tuple[int, ...]:
-        """The axes of the first along which the second's origin moves."""
+        """Axes of the first frame along which the second origin moves."""
         return self._free(self.closing.type.off)
 
     @cached_property
     def units(self) -> list[Vector]:
-        """The axes of a frame in its own."""
-        zero, one = self.linkage.zero, self.linkage.one
-        return [Vector([one if i == k else zero for i in range(3)]) for k in range(3)]
+        """Unit vectors of a frame's axes."""
+        zero, unit = self.linkage.zero, self.linkage.one
+        return [Vector([unit if i == k else zero for i in range(3)]) for k in range(3)]
 
-    def seen(self, directions: Sequence[Vector]) -> list[Vector]:
-        """Directions in the first's axes, as the second has them: inward on one way, outward on the other."""
-        first, second = self.ways
-        turned = inward(
+    def directions_in_second(self, directions: Sequence[Vector]) -> list[Vector]:
+        """Return directions of the first frame's axes in the axes of the second frame."""
+        first, second = self.paths
+        turned = trace_inward(
             self.linkage, self.closing.first, first, directions, self.linkage.zeros
         ).directions
-        return outward(self.linkage, self.closing.second, second, turned)
+        return turn_outward(self.linkage, self.closing.second, second, turned)
 
     @cached_property
-    def everywhere(self) -> list[Vector]:
-        """The first's axes as the second has them."""
-        return self.seen(self.units)
+    def first_axes_in_second(self) -> list[Vector]:
+        """Axes of the first frame in the axes of the second, at any positions: the columns of Rᵀ."""
+        return self.directions_in_second(self.units)
 
     @cached_property
-    def axes(self) -> list[Vector]:
-        """The same where the loop is closed."""
-        turned = self._free(self.closing.type.turned)
-        if not turned:
+    def closed_axes(self) -> list[Vector]:
+        """Axes of the first frame in the axes of the second, where the loop is closed."""
+        rotation_axes = self._free(self.closing.type.turned)
+        if not rotation_axes:
             return self.units
-        if len(turned) == 3:
-            return self.everywhere
-        (about,) = turned
-        assert about == 2, "a closure turns about z, about nothing or anyhow"
-        (x,) = self.seen(self.units[:1])
+        if len(rotation_axes) == 3:
+            return self.first_axes_in_second
+        (axis,) = rotation_axes
+        assert axis == 2, (
+            "a closure leaves free no rotation, the rotation about z, or all rotations"
+        )
+        (x,) = self.directions_in_second(self.units[:1])
         return [
             Vector((x[0], x[1], self.linkage.zero)),
             Vector((-x[1], x[0], self.linkage.zero)),
             self.units[2],
         ]
 
-    def apart(self) -> Vector:
-        """d in the first's axes, anywhere: the difference of both levers, about which the link that carries both is asked."""
-        found = [
-            inward(self.linkage, frame, way, self.units if k == 0 else (), self.linkage.zeros)
-            for k, (frame, way) in enumerate(
-                zip((self.closing.first, self.closing.second), self.ways, strict=True)
+    def difference(self) -> Vector:
+        """Return d in the axes of the first frame, at any positions: the difference of the two
+        levers.
+        """
+        traced = [
+            trace_inward(
+                self.linkage, frame, path, self.units if k == 0 else (), self.linkage.zeros
+            )
+            for k, (frame, path) in enumerate(
+                zip((self.closing.first, self.closing.second), self.paths, strict=True)
             )
         ]
-        between = found[1].lever - found[0].lever
-        return Vector([axis.dot(between) for axis in found[0].directions])
+        between = traced[1].lever - traced[0].lever
+        return Vector([axis.dot(between) for axis in traced[0].directions])
 
     @cached_property
-    def off(self) -> Vector:
-        """d where the loop is closed."""
+    def closed_difference(self) -> Vector:
+        """d in the axes of the first frame, where the loop is closed."""
         allowed = self.slides
         if not allowed:
             return self.linkage.zeros
-        d = self.apart()
+        d = self.difference()
         return Vector([d[k] if k in allowed else self.linkage.zero for k in range(3)])
 
     @cached_property
-    def directed(self) -> list[Directed]:
-        """The kept rows."""
-        return [self._directed(row) for row in self.closing.rows]
+    def directed_rows(self) -> list[DirectedRow]:
+        """Directions of the independent rows."""
+        return [self._directed_row(row) for row in self.closing.rows]
 
-    def _directed(self, row: Row) -> Directed:
+    def _directed_row(self, row: Row) -> DirectedRow:
         if isinstance(row, Along):
-            return Directed(self.units[row.axis], self.axes[row.axis], False)
+            return DirectedRow(self.units[row.axis], self.closed_axes[row.axis], False)
         if isinstance(row, Apart):
-            return Directed(self.off, self._to_second(self.off), False)
+            return DirectedRow(
+                self.closed_difference, self._to_second(self.closed_difference), False
+            )
         if isinstance(row, Across):
             normal = self._second_axis(row.second).cross(self.units[row.first])
-            seen = self.units[row.second].cross(self.axes[row.first])
-            return Directed(normal, seen, True) if row.sign > 0 else Directed(-normal, -seen, True)
-        return Directed(self.units[row.axis], self.axes[row.axis], True)
+            normal_in_second = self.units[row.second].cross(self.closed_axes[row.first])
+            return (
+                DirectedRow(normal, normal_in_second, True)
+                if row.sign > 0
+                else DirectedRow(-normal, -normal_in_second, True)
+            )
+        return DirectedRow(self.units[row.axis], self.closed_axes[row.axis], True)
 
     def _second_axis(self, j: int) -> Vector:
-        """An axis of the second frame in the first's axes: a column of R."""
-        return Vector([axis[j] for axis in self.axes])
+        """Return an axis of the second frame in the first frame's axes: a column of R."""
+        return Vector([axis[j] for axis in self.closed_axes])
 
     def _to_second(self, x: Vector) -> Vector:
-        """Rᵀ x."""
+        """Return Rᵀ x."""
         return Vector([x.dot(self._second_axis(j)) for j in range(3)])
 
     def jacobian(self) -> list[list[Scalar]]:
-        """The kept rows of A, each as long as the velocities of all joints."""
+        """Return the independent rows of A, each with one entry per velocity of all joints."""
         linkage, zero = self.linkage, self.linkage.zero
-        (first, second), directed = self.ways, self.directed
-        near = inward(linkage, self.closing.first, first, [one.first for one in directed], self.off)
-        far = inward(
-            linkage, self.closing.second, second, [one.second for one in directed], linkage.zeros
+        (first, second), directed = self.paths, self.directed_rows
+        first_trace = trace_inward(
+            linkage,
+            self.closing.first,
+            first,
+            [row_direction.first for row_direction in directed],
+            self.closed_difference,
+        )
+        second_trace = trace_inward(
+            linkage,
+            self.closing.second,
+            second,
+            [row_direction.second for row_direction in directed],
+            linkage.zeros,
         )
         rows = [[zero] * len(linkage.dofs) for _ in directed]
-        for sign, way in ((-1, near), (1, far)):
-            for k, columns in way.columns.items():
-                for row, one, (turn, slide) in zip(rows, directed, columns, strict=True):
-                    row[k] = (turn if one.turns else slide) * sign
+        for sign, path in ((-1, first_trace), (1, second_trace)):
+            for k, columns in path.columns.items():
+                for row, row_direction, (angular, linear) in zip(
+                    rows, directed, columns, strict=True
+                ):
+                    row[k] = (angular if row_direction.angular else linear) * sign
         return rows
 
-    def ends(self, beside: bool = False) -> tuple[Moving, Moving]:
-        """How the first and the second frame move while no joint accelerates. `beside`: there is a bias force, whose motion of
-        all links serves, with gravity in it.
+    def end_motions(self, shares_bias_sweep: bool = False) -> tuple[FrameMotion, FrameMotion]:
+        """Return the motions of the first and the second frame at zero joint accelerations.
 
-        Not in a plane, where gravity alone would be turned from link to link.
+        With `shares_bias_sweep` the function also has a bias force, whose outward sweep of all
+        links, gravity included, is reused. A planar loop does not reuse it: there the sweep would
+        rotate gravity from link to link for nothing else.
         """
         linkage, rates = self.linkage, self.linkage.inputs["v"]
-        own = [i for way in self.ways for i in way]
-        whole = beside and not all(
-            linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i]) for i in own
+        path_links = [i for path in self.paths for i in path]
+        all_links = shares_bias_sweep and not all(
+            linkage.links[i].rotation.keeps_z and turns_about_z(linkage.links[i])
+            for i in path_links
         )
-        still = () if whole else [i for i in range(len(linkage)) if i not in own]
-        motions = outward_sweep(linkage, rates, at_rest(linkage), whole, still)
-        moved = velocities(linkage, still) if self.slides else [linkage.zeros] * len(linkage)
-        zeros, up = linkage.zeros, linkage.zeros - linkage.base_gravity if whole else linkage.zeros
-        ends = []
+        resting = () if all_links else [i for i in range(len(linkage)) if i not in path_links]
+        motions = outward_sweep(linkage, rates, zero_rates(linkage), all_links, resting)
+        velocities = (
+            origin_velocities(linkage, resting) if self.slides else [linkage.zeros] * len(linkage)
+        )
+        zeros, base_acceleration = (
+            linkage.zeros,
+            linkage.zeros - linkage.base_gravity if all_links else linkage.zeros,
+        )
+        frame_motions = []
         for frame in (self.closing.first, self.closing.second):
-            w, v, dw, dv = zeros, zeros, zeros, up
+            w, v, dw, dv = zeros, zeros, zeros, base_acceleration
             if frame.link >= 0:
                 link = motions[frame.link]
-                w, v, dw, dv = link.omega, moved[frame.link], link.alpha, link.accel
-            ends.append(at_frame(linkage, frame, w, v, dw, dv))
-        first, second = ends
+                w, v, dw, dv = link.omega, velocities[frame.link], link.alpha, link.accel
+            frame_motions.append(frame_motion(linkage, frame, w, v, dw, dv))
+        first, second = frame_motions
         return first, second
 
-    def pulled(self, a: Moving, b: Moving) -> list[Scalar]:
-        """`rates`, and of gains K_p and K_d, where there are any, K_d A v + K_p C besides: Baumgarte's."""
-        linkage, rates = self.linkage, self.rates(a, b)
+    def stabilized_row_rates(self, first: FrameMotion, second: FrameMotion) -> list[Scalar]:
+        """Return `row_rates`; if there are gains K_p and K_d, add K_d A v + K_p C (Baumgarte)."""
+        linkage, rates = self.linkage, self.row_rates(first, second)
         if "gains" not in linkage.inputs:
             return rates
         position, velocity = linkage.inputs["gains"]
-        opened = self.residual()
+        residual = self.residual()
         linkage.home.step(
             f"loop {self.closing.name}: how fast it opens, and what pulls it together"
         )
-        carried = a.v + a.w.cross(self.off)
-        found = []
-        for rate, C, one in zip(rates, opened, self.directed, strict=True):
+        point_velocity = first.v + first.w.cross(self.closed_difference)
+        stabilized = []
+        for rate, C, direction in zip(rates, residual, self.directed_rows, strict=True):
             opening = (
-                one.second.dot(b.w) - one.first.dot(a.w)
-                if one.turns
-                else one.second.dot(b.v) - one.first.dot(carried)
+                direction.second.dot(second.w) - direction.first.dot(first.w)
+                if direction.angular
+                else direction.second.dot(second.v) - direction.first.dot(point_velocity)
             )
-            found.append(rate + velocity * opening + position * C)
-        return found
+            stabilized.append(rate + velocity * opening + position * C)
+        return stabilized
 
-    def rates(self, a: Moving, b: Moving) -> list[Scalar]:
-        """How fast the kept rows of A v change while the first and the second frame move so."""
+    def row_rates(self, a: FrameMotion, b: FrameMotion) -> list[Scalar]:
+        """Return γ: the rates of the rows of A v for these motions of the first and the second
+        frame.
+        """
         linkage, closing = self.linkage, self.closing
         linkage.home.step(f"loop {closing.name}: how its rows change")
-        zero, d = linkage.zero, self.off
-        moved, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
+        zero, d = linkage.zero, self.closed_difference
+        transport, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
         spin = Vector(
-            [axis.dot(b.w) - a.w[k] if k in spins else zero for k, axis in enumerate(self.axes)]
+            [
+                axis.dot(b.w) - a.w[k] if k in spins else zero
+                for k, axis in enumerate(self.closed_axes)
+            ]
         )
         slide = Vector(
             [
-                axis.dot(b.v) - a.v[k] - moved[k] if k in slides else zero
-                for k, axis in enumerate(self.axes)
+                axis.dot(b.v) - a.v[k] - transport[k] if k in slides else zero
+                for k, axis in enumerate(self.closed_axes)
             ]
         )
-        turning = spin.cross(a.w) - a.dw  # ω̇ without R α_b
-        sliding = -a.dv - a.dw.cross(d) - a.w.cross(moved + slide + slide)  # u̇ without R a_b
-        found = []
-        for row, one in zip(closing.rows, self.directed, strict=True):
+        angular = spin.cross(a.w) - a.dw  # ω̇ without R α_b
+        linear = -a.dv - a.dw.cross(d) - a.w.cross(transport + slide + slide)  # u̇ without R a_b
+        result = []
+        for row, direction in zip(closing.rows, self.directed_rows, strict=True):
             rate = (
-                one.second.dot(b.dw) + one.first.dot(turning)
-                if one.turns
-                else one.second.dot(b.dv) + one.first.dot(sliding)
+                direction.second.dot(b.dw) + direction.first.dot(angular)
+                if direction.angular
+                else direction.second.dot(b.dv) + direction.first.dot(linear)
             )
             if isinstance(row, Apart):
                 rate = rate + slide.dot(slide)
@@ -327,65 +397,69 @@ class Loop:
                     rate
                     + spin.cross(spin.cross(self._second_axis(row.second)))[row.first] * row.sign
                 )
-            found.append(rate)
-        return found
+            result.append(rate)
+        return result
 
     def residual(self) -> list[Scalar]:
-        """The kept entries of C, anywhere; zero of a row that is of velocities alone."""
+        """Return the rows of C at any positions; a row that constrains velocities only has zero."""
         linkage, closing = self.linkage, self.closing
-        d = self.apart()
+        d = self.difference()
         linkage.home.step(f"loop {closing.name}: how far it is from being closed")
-        found = []
+        entries = []
         for row in closing.rows:
             if isinstance(row, Along):
-                found.append(d[row.axis])
+                entries.append(d[row.axis])
             elif isinstance(row, Apart):
                 length = closing.parameters["distance"]
-                found.append(
+                entries.append(
                     (d.dot(d) - linkage.home.constant(length * length))
                     * linkage.home.constant(HALF)
                 )
             elif isinstance(row, Across):
-                found.append(self.everywhere[row.first][row.second] * row.sign)
+                entries.append(self.first_axes_in_second[row.first][row.second] * row.sign)
             else:
-                found.append(linkage.zero)
-        return found
+                entries.append(linkage.zero)
+        return entries
 
 
 HALF = Fraction(1, 2)
 
 
-def loops(linkage: Linkage) -> list[Loop]:
-    """All of a mechanism, in their order."""
-    return [Loop(linkage, closing) for closing in linkage.loops]
+def closed_loops(linkage: Linkage) -> list[ClosedLoop]:
+    """Return the closed loops of a linkage, in their order."""
+    return [ClosedLoop(linkage, closing) for closing in linkage.loops]
 
 
 def jacobian_rows(linkage: Linkage) -> list[list[Scalar]]:
-    """A, a row for each kept row of each loop, of the velocities of all joints."""
-    return [row for loop in loops(linkage) for row in loop.jacobian()]
+    """Return A: the independent rows of all closed loops, one entry per velocity of all joints."""
+    return [row for loop in closed_loops(linkage) for row in loop.jacobian()]
 
 
-def bias_entries(linkage: Linkage, beside: bool = False) -> list[Scalar]:
-    """γ likewise, with what pulls open loops together where there are gains; `beside` as in `Loop.ends`."""
-    return [entry for loop in loops(linkage) for entry in loop.pulled(*loop.ends(beside))]
+def bias_entries(linkage: Linkage, shares_bias_sweep: bool = False) -> list[Scalar]:
+    """Return γ of all closed loops, stabilized if there are gains; see `ClosedLoop.end_motions`."""
+    return [
+        entry
+        for loop in closed_loops(linkage)
+        for entry in loop.stabilized_row_rates(*loop.end_motions(shares_bias_sweep))
+    ]
 
 
 def constraint_jacobian(linkage: Linkage) -> Results:
-    """A, row-major."""
+    """Return A, row-major."""
     return ([entry for row in jacobian_rows(linkage) for entry in row],)
 
 
 def constraint_bias(linkage: Linkage) -> Results:
-    """γ = dA/dt v."""
+    """Return γ = Ȧ v."""
     return (bias_entries(linkage),)
 
 
 def constraint_residual(linkage: Linkage) -> Results:
-    """C(q)."""
-    return ([entry for loop in loops(linkage) for entry in loop.residual()],)
+    """Return C(q)."""
+    return ([entry for loop in closed_loops(linkage) for entry in loop.residual()],)
 
 
-def no_loops(mechanism: Mechanism) -> str | None:
-    """That there is nothing of the kind on a robot without loops."""
-    said = "declare joints that close some, as [[loop]] does in TOML"
-    return None if mechanism.loops else f"'{mechanism.name}' has no loops; {said}"
+def refuse_without_closures(mechanism: Mechanism) -> str | None:
+    """Return why a mechanism without closed loops is refused, else None."""
+    remedy = "declare joints that close some, as [[loop]] does in TOML"
+    return None if mechanism.loops else f"'{mechanism.name}' has no loops; {remedy}"

@@ -1,4 +1,4 @@
-"""Composite bodies: every link with all that it carries, frozen to one rigid body, SA (15a-c)."""
+"""Composite rigid bodies: each link and its descendants, frozen together, SA (15a-c)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from symgen.derivation.spatial import RigidInertia
 
 
 def composite_inertias(linkage: Linkage) -> list[RigidInertia]:
-    """M̃_i: link i with everything it carries, frozen (SA 15a-c)."""
+    """Return M̃_i: the inertia of link i and its descendants as one rigid body, SA (15a-c)."""
     composite = list(linkage.inertia)
     for i in reversed(range(len(linkage))):
         linkage.step(i, "composite body, SA (15a-c)")

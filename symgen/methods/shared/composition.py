@@ -1,4 +1,6 @@
-"""What is made of other functions: it calls them on rows of its own, and their finished Programs stand where they are called."""
+"""Interface of composed functions: a method calls other functions, whose finished Programs are
+inserted at the calls.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,20 @@ from symgen.methods.shared.factor import Results
 
 
 class Calls(Protocol):
-    """The functions of one robot, to be called in one derivation. `inputs` are the arguments of what is composed."""
+    """Callable functions of one robot, within one derivation.
+
+    `inputs` are the arguments of the composed function.
+    """
 
     mechanism: Mechanism
     home: Derivation
     inputs: Mapping[str, list[Scalar]]
 
     def __call__(self, function: str, stage: str = "", **arguments: Sequence[Scalar]) -> Results:
-        """The results of a function. Arguments that are not given are those of `inputs`; names of rows begin with the stage."""
+        """Return the results of a function.
+
+        Arguments that are left out are taken from `inputs`. Row names start with the stage.
+        """
 
 
 Compose = Callable[[Calls], Results]

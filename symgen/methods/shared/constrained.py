@@ -1,10 +1,10 @@
-"""Forces that keep A a + γ = 0, of whoever takes M apart: a = M⁻¹ (τ − c + Aᵀ λ).
+"""Constraint forces λ that enforce A a + γ = 0, for any factorization of M: a = M⁻¹ (τ − c + Aᵀ λ).
 
-With M⁻¹ = Vᵀ D⁻¹ V as a `Factor` has it, Y = V Aᵀ and z = V (τ − c),
+With M⁻¹ = Vᵀ D⁻¹ V (a `Factor`), Y = V Aᵀ and z = V (τ − c),
 
-    S = Yᵀ D⁻¹ Y,   S λ = −(Yᵀ D⁻¹ z + γ),   a = Vᵀ D⁻¹ (z + Y λ),
+    S = Yᵀ D⁻¹ Y,   S λ = −(Yᵀ D⁻¹ z + γ),   a = Vᵀ D⁻¹ (z + Y λ).
 
-so that each row of A costs one way inward, and the way back is gone once.
+So each row of A costs one forward half of a solve, and the back substitution is done once.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from fractions import Fraction
 
 from symgen.derivation.scalars import Scalar
 from symgen.methods.shared.factor import Factor
-from symgen.methods.shared.task import Symmetric
+from symgen.methods.shared.task import LDLFactor
 
 DAMPING = Fraction(1, 10**6)
-"""μ, as a part of the mean of the diagonal of S."""
+"""μ, as a fraction of the mean of the diagonal of S."""
 
 
-class Held:
-    """M taken apart and bordered by the rows A, each as long as v.
+class BorderedFactor:
+    """M factored, bordered by the constraint rows A. Each row has one entry per velocity.
 
-    A row may be idle: `active` has 1 or 0 for each, or None where all hold. An idle row is zero and its equation λ = 0.
-    Where rows are redundant S has no inverse: (S + μ 1) λ = μ λ + r is then solved `solves` times with one elimination, which
-    leaves the least λ.
+    A row may be inactive: `active` has 1 or 0 for each row, or None if all rows are active. An
+    inactive row is set to zero and its equation becomes λ = 0. If rows are redundant, S is
+    singular. Then (S + μ 1) λ = μ λ + r is iterated `solves` times with one factorization; the
+    iteration converges to the minimum-norm λ.
     """
 
     def __init__(
@@ -39,9 +40,10 @@ class Held:
         self.rows = [list(row) for row in rows]
         if active is not None:
             self.rows = [
-                [x * holds for x in row] for row, holds in zip(self.rows, active, strict=True)
+                [x * is_active for x in row]
+                for row, is_active in zip(self.rows, active, strict=True)
             ]
-        self.pairs = factor.halves(self.rows)
+        self.pairs = factor.half_solutions(self.rows)
         linkage = self.linkage
         linkage.home.step(
             "what the constraints feel: the products of their rows over the inverse of the mass matrix"
@@ -50,57 +52,59 @@ class Held:
             [linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)]
             for i in range(len(rows))
         ]
-        for row, holds in zip(lower, active or (), strict=active is not None):
-            row[-1] = row[-1] + (linkage.one - holds)
+        for row, is_active in zip(lower, active or (), strict=active is not None):
+            row[-1] = row[-1] + (linkage.one - is_active)
         self.solves = solves
         self.mu = self._damping(lower) if solves > 1 else [linkage.zero] * len(lower)
         for row, mu in zip(lower, self.mu, strict=True):
             row[-1] = row[-1] + mu
-        self.S = Symmetric.of(linkage.home, lower)
+        self.S = LDLFactor.of(linkage.home, lower)
 
     def _damping(self, lower: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-        """μ for each row, which the passes take for as many numbers: rows that say the same have equal forces, of which neither
-        may stand for the other, since what round-off does to them cancels in `driven` alone.
+        """Return μ for each row, as distinct scalars with the same value.
+
+        Redundant rows have equal forces. If the passes merged them, their rounding errors would no
+        longer cancel in `constrained_accelerations`; distinct μ keep them apart.
         """
         home, total = self.linkage.home, lower[0][0]
         for row in lower[1:]:
             total = total + row[-1]
         mu = home.name("mu", total * home.constant(DAMPING / len(lower)))
-        return [mu * home.some_one() for _ in lower]
+        return [mu * home.opaque_one() for _ in lower]
 
-    def forces(self, right: Sequence[Scalar]) -> list[Scalar]:
-        """λ with S λ = right."""
-        found = self.S.solve(right, "lambda")
-        for turn in range(1, self.solves):
-            found = self.S.solve(
-                [r + mu * x for r, mu, x in zip(right, self.mu, found, strict=True)],
-                f"lambda_{turn}",
+    def constraint_forces(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """Return λ with S λ = right."""
+        solution = self.S.solve(right, "lambda")
+        for iteration in range(1, self.solves):
+            solution = self.S.solve(
+                [r + mu * x for r, mu, x in zip(right, self.mu, solution, strict=True)],
+                f"lambda_{iteration}",
             )
-        return found
+        return solution
 
-    def driven(
+    def constrained_accelerations(
         self, free: Sequence[Scalar], gamma: Sequence[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """(a, λ) that the forces `free` = τ − c cause, with A a = −γ."""
+        """Return (a, λ) with A a = −γ under the forces `free` = τ − c."""
         linkage = self.linkage
         if self.active is not None:
-            gamma = [x * holds for x, holds in zip(gamma, self.active, strict=True)]
-        ((_, shared),) = self.factor.halves([free])
+            gamma = [x * is_active for x, is_active in zip(gamma, self.active, strict=True)]
+        ((_, scaled),) = self.factor.half_solutions([free])
         linkage.home.step("forces of the constraints")
         right = [
-            -(linkage.dot(y, shared) + own) for (y, _), own in zip(self.pairs, gamma, strict=True)
+            -(linkage.dot(y, scaled) + rate) for (y, _), rate in zip(self.pairs, gamma, strict=True)
         ]
-        found = self.forces(right)
-        return self.factor.back(
-            [x + y for x, y in zip(shared, self._pushed(found), strict=True)]
-        ), found
+        multipliers = self.constraint_forces(right)
+        return self.factor.back_substitute(
+            [x + y for x, y in zip(scaled, self._scaled_forces(multipliers), strict=True)]
+        ), multipliers
 
-    def moved(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        """M⁻¹ Aᵀ λ."""
-        return self.factor.back(self._pushed(forces))
+    def acceleration_change(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return M⁻¹ Aᵀ λ."""
+        return self.factor.back_substitute(self._scaled_forces(forces))
 
-    def _pushed(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        """D⁻¹ Y λ."""
+    def _scaled_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return D⁻¹ Y λ."""
         self.linkage.home.step("what the constraints add to the other forces")
         columns = zip(*(y for _, y in self.pairs), strict=True)
         return [self.linkage.dot(column, forces) for column in columns]

@@ -1,12 +1,14 @@
-"""Points that touch something, of whoever takes M apart: forces that hold them still while contacts are active.
+"""Contact forces that keep active contact points at rest, for any factorization of M.
 
-The acceleration of a point fixed to link i is that of a rigid body's field, v̇ + U r (`symgen.methods.shared.motion`), which the sweep
-of the bias force has already: there is no derivative of a Jacobian. The rows of A are the velocities of the point for a unit of
-each entry of v. Both stand in the axes of the link next to the root on the way to the contact. There, a free root and what hangs
-on it meet with few products; in the axes of the base, or of the contact's own link, there are more. Forces are turned to the axes
-of the base once.
+A point fixed to link i has the acceleration v̇ + U r of a rigid body's field
+(`symgen.methods.shared.motion`). The outward sweep of the bias force computes that field anyway, so
+no Jacobian is differentiated. The rows of A are the velocities of the point per unit of each entry
+of v. Acceleration and rows are expressed in the axes of the link that follows the root on the path
+to the contact. There, a free root and its descendants meet with few products; base axes, or the
+axes of the contact's own link, need more. Forces are rotated to base axes once.
 
-Joints that close loops (`symgen.methods.shared.closures`) have their rows before those of contacts, and always hold.
+Rows of closed loops (`symgen.methods.shared.closures`) precede those of contacts, and are always
+active.
 """
 
 from __future__ import annotations
@@ -19,64 +21,71 @@ from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Rotation, SplitShift, Vector, times
 from symgen.methods.shared.closures import bias_entries
-from symgen.methods.shared.constrained import Held
-from symgen.methods.shared.factor import Derive, Results, TakeApart, less_the_bias
-from symgen.methods.shared.loops import felt_rows
+from symgen.methods.shared.constrained import BorderedFactor
+from symgen.methods.shared.factor import Derive, MakeFactor, Results, subtract_bias
+from symgen.methods.shared.loops import closure_rows
 from symgen.methods.shared.motion import Motion
-from symgen.methods.shared.outward import at_rest, outward_sweep
+from symgen.methods.shared.outward import outward_sweep, zero_rates
 
 AXES = 3
 
 
-class Touching(NamedTuple):
-    """A contact: the links that carry it, its own first and its root last. Its vectors are in the axes of link `way[meeting]`."""
+class ContactPath(NamedTuple):
+    """A contact and the links from its own link (first) to the root (last).
+
+    Its vectors are in the axes of link `path[meeting]`.
+    """
 
     frame: Frame
-    way: list[int]
+    path: list[int]
 
     @property
     def meeting(self) -> int:
-        """Next to the root, or the root where it carries the contact itself."""
-        return max(len(self.way) - 2, 0)
+        """Index of the link after the root, or of the root if the root carries the contact."""
+        return max(len(self.path) - 2, 0)
 
 
-def touching(linkage: Linkage) -> list[Touching]:
-    """Every contact of a linkage."""
+def contact_paths(linkage: Linkage) -> list[ContactPath]:
+    """Return the path of each contact of a linkage."""
     return [
-        Touching(frame, [frame.link, *linkage.model.ancestors(frame.link)])
+        ContactPath(frame, [frame.link, *linkage.model.ancestors(frame.link)])
         for frame in linkage.contacts
     ]
 
 
-def rows(linkage: Linkage, contact: Touching) -> list[list[Scalar]]:
-    """Three rows of A, each as long as v."""
+def contact_rows(linkage: Linkage, contact: ContactPath) -> list[list[Scalar]]:
+    """Return the three rows of A of a contact, each with one entry per velocity."""
     columns = _columns(linkage, contact)
-    found = [
+    rows = [
         [columns[k][axis] if k in columns else linkage.zero for k in range(len(linkage.dofs))]
         for axis in range(AXES)
     ]
-    return [linkage.coupling.felt(row) for row in found]
+    return [linkage.coupling.reduce_forces(row) for row in rows]
 
 
-def _columns(linkage: Linkage, contact: Touching) -> dict[int, Vector]:
-    """How fast each degree of freedom on the way moves the point. What is moved outside of the meeting is turned to its axes link
-    by link; inside of it, the axes are turned to each link.
+def _columns(linkage: Linkage, contact: ContactPath) -> dict[int, Vector]:
+    """Return the velocity of the contact point per unit of each velocity on its path.
+
+    Tipward of the meeting link the columns are rotated inward link by link. Baseward of it the axes
+    are rotated to each link instead.
     """
-    _, lever = linkage.mounted(contact.frame)
+    _, lever = linkage.frame_pose(contact.frame)
     columns: dict[int, Vector] = {}
-    one, zero = linkage.one, linkage.zero
-    axes = [Vector((one, zero, zero)), Vector((zero, one, zero)), Vector((zero, zero, one))]
-    for place, i in enumerate(contact.way):
+    unit, zero = linkage.one, linkage.zero
+    axes = [Vector((unit, zero, zero)), Vector((zero, unit, zero)), Vector((zero, zero, unit))]
+    for position, i in enumerate(contact.path):
         link = linkage.links[i]
         linkage.step(i, f"what its joint moves at {contact.frame.name}")
         for dof in link.dofs:
-            moved = dof.H_linear + dof.H_angular.cross(lever)
+            velocity = dof.H_linear + dof.H_angular.cross(lever)
             columns[dof.index] = (
-                moved if place <= contact.meeting else Vector([axis.dot(moved) for axis in axes])
+                velocity
+                if position <= contact.meeting
+                else Vector([axis.dot(velocity) for axis in axes])
             )
         if link.parent < 0:
             break
-        if place < contact.meeting:
+        if position < contact.meeting:
             columns = {k: link.rotation.to_parent(column) for k, column in columns.items()}
         else:
             axes = [link.rotation.to_parent(axis) for axis in axes]
@@ -89,103 +98,128 @@ def _columns(linkage: Linkage, contact: Touching) -> dict[int, Vector]:
     return columns
 
 
-def accelerations(
-    linkage: Linkage, motions: Sequence[Motion], contact: Touching, gravity: bool = True
+def contact_acceleration(
+    linkage: Linkage, motions: Sequence[Motion], contact: ContactPath, gravity: bool = True
 ) -> Vector:
-    """Of the point where the links move so; `gravity` says whether that is in them."""
-    motion, (_, lever) = motions[contact.frame.link], linkage.mounted(contact.frame)
+    """Return the acceleration of the contact point for these link motions.
+
+    `gravity` is True if the motions contain −gravity.
+    """
+    motion, (_, lever) = motions[contact.frame.link], linkage.frame_pose(contact.frame)
     linkage.step(contact.frame.link, f"acceleration of {contact.frame.name}")
-    found = motion.accel + times(motion.U, lever)
-    for i in contact.way[: contact.meeting]:
-        found = linkage.links[i].rotation.to_parent(found)
+    acceleration = motion.accel + times(motion.U, lever)
+    for i in contact.path[: contact.meeting]:
+        acceleration = linkage.links[i].rotation.to_parent(acceleration)
     if not gravity:
-        return found
-    still = linkage.against_gravity(contact.way[-1])
-    for i in reversed(contact.way[contact.meeting : -1]):
-        still = linkage.links[i].rotation.to_child(still)
-    return found - still
+        return acceleration
+    upward = linkage.against_gravity(contact.path[-1])
+    for i in reversed(contact.path[contact.meeting : -1]):
+        upward = linkage.links[i].rotation.to_child(upward)
+    return acceleration - upward
 
 
-def in_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar]) -> list[Scalar]:
-    """A force from the axes of the meeting to those of the base."""
-    return list(_turn(linkage, contact).to_parent(Vector(force)))
+def in_base_axes(linkage: Linkage, contact: ContactPath, force: Sequence[Scalar]) -> list[Scalar]:
+    """Return a force, given in the axes of the meeting link, in base axes."""
+    return list(_rotation_to_base(linkage, contact).to_parent(Vector(force)))
 
 
-def from_base_axes(linkage: Linkage, contact: Touching, force: Sequence[Scalar]) -> list[Scalar]:
-    """And back."""
-    return list(_turn(linkage, contact).to_child(Vector(force)))
+def from_base_axes(linkage: Linkage, contact: ContactPath, force: Sequence[Scalar]) -> list[Scalar]:
+    """Return a force, given in base axes, in the axes of the meeting link."""
+    return list(_rotation_to_base(linkage, contact).to_child(Vector(force)))
 
 
-def _turn(linkage: Linkage, contact: Touching) -> Rotation:
-    root = contact.way[-1]
+def _rotation_to_base(linkage: Linkage, contact: ContactPath) -> Rotation:
+    root = contact.path[-1]
     factors = [*linkage.base_axes(root).factors]
-    for i in reversed(contact.way[contact.meeting :]):
+    for i in reversed(contact.path[contact.meeting :]):
         factors += linkage.links[i].rotation.factors
     return Rotation(factors)
 
 
-def held_rows(linkage: Linkage) -> list[list[Scalar]]:
-    """A: the rows of loops, then those of contacts."""
-    return [*felt_rows(linkage), *(row for one in touching(linkage) for row in rows(linkage, one))]
+def constraint_rows(linkage: Linkage) -> list[list[Scalar]]:
+    """Return A: the rows of closed loops, then those of contacts."""
+    return [
+        *closure_rows(linkage),
+        *(row for contact in contact_paths(linkage) for row in contact_rows(linkage, contact)),
+    ]
 
 
-def of_contacts(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
-    """What whoever solves with M computes of contacts, given the bias force."""
+def contact_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Derive]:
+    """Return the contact functions of a method that factors M, given the bias force."""
 
-    def turned(linkage: Linkage, forces: Sequence[Scalar]) -> list[Scalar]:
+    def forces_in_base(linkage: Linkage, forces: Sequence[Scalar]) -> list[Scalar]:
         linkage.home.step("forces in the axes of the base")
         return [
             x
-            for k, one in enumerate(touching(linkage))
-            for x in in_base_axes(linkage, one, forces[AXES * k : AXES * (k + 1)])
+            for k, contact in enumerate(contact_paths(linkage))
+            for x in in_base_axes(linkage, contact, forces[AXES * k : AXES * (k + 1)])
         ]
 
-    def driven(
+    def solve_constraints(
         linkage: Linkage,
         free: Sequence[Scalar],
         A: Sequence[Sequence[Scalar]],
         gamma: Sequence[Scalar],
     ) -> Results:
-        """What `free` causes, the forces of loops, and those of contacts. What opens and drifts stands still where it is no
-        argument."""
-        active = [holds for holds in linkage.inputs["active"] for _ in range(AXES)]
-        always = len(A) - len(active)
+        """Return the accelerations that `free` causes, the closure forces, and the contact forces
+        in base axes.
+
+        The inputs `opening` and `drift` are accelerations of the constraints that are to remain;
+        they default to zero.
+        """
+        active = [is_active for is_active in linkage.inputs["active"] for _ in range(AXES)]
+        closure_count = len(A) - len(active)
         drift = [*linkage.inputs.get("opening", []), *linkage.inputs.get("drift", [])] or [
             linkage.zero
         ] * len(A)
-        wanted = [x - d for x, d in zip(gamma, drift, strict=True)]
-        bordered = Held(factor(linkage), A, [*[linkage.one] * always, *active], linkage.solves)
-        change, found = bordered.driven(free, wanted)
-        return change, found[:always], turned(linkage, found[always:])
+        target = [x - d for x, d in zip(gamma, drift, strict=True)]
+        bordered = BorderedFactor(
+            factor(linkage), A, [*[linkage.one] * closure_count, *active], linkage.solves
+        )
+        change, forces = bordered.constrained_accelerations(free, target)
+        return change, forces[:closure_count], forces_in_base(linkage, forces[closure_count:])
 
     def contact_solution(linkage: Linkage) -> Results:
-        """a, λ and forces with M a + c = tau + Aᵀ (λ, forces), and A a + γ = 0 of loops, and where a contact is active."""
+        """Return a, λ and contact forces with M a + c = tau + Aᵀ (λ, forces).
+
+        The rows of closed loops and of active contacts have A a + γ = 0.
+        """
         (c,) = bias_force(linkage)
-        free = less_the_bias(linkage, c)
-        motions = outward_sweep(linkage, linkage.inputs["v"], at_rest(linkage))
-        gamma = [x for one in touching(linkage) for x in accelerations(linkage, motions, one)]
-        return driven(
-            linkage, free, held_rows(linkage), [*bias_entries(linkage, beside=True), *gamma]
+        free = subtract_bias(linkage, c)
+        motions = outward_sweep(linkage, linkage.inputs["v"], zero_rates(linkage))
+        gamma = [
+            x
+            for contact in contact_paths(linkage)
+            for x in contact_acceleration(linkage, motions, contact)
+        ]
+        return solve_constraints(
+            linkage,
+            free,
+            constraint_rows(linkage),
+            [*bias_entries(linkage, shares_bias_sweep=True), *gamma],
         )
 
     def impact_solution(linkage: Linkage) -> Results:
-        """v⁺, λ and impulses with M (v⁺ − v) = Aᵀ (λ, impulses), and A v⁺ = 0 of loops, and where a contact is active."""
-        v, A = linkage.home.inputs["v"], held_rows(linkage)
+        """Return v⁺, λ and contact impulses with M (v⁺ − v) = Aᵀ (λ, impulses).
+
+        The rows of closed loops and of active contacts have A v⁺ = 0.
+        """
+        v, A = linkage.home.inputs["v"], constraint_rows(linkage)
         linkage.home.step("velocities of the contacts")
         gamma = [linkage.dot(row, v) for row in A]
-        change, *found = driven(
+        change, *impulses = solve_constraints(
             linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma
         )
         linkage.home.step("velocities after the impact")
-        return [x + y for x, y in zip(v, change, strict=True)], *found
+        return [x + y for x, y in zip(v, change, strict=True)], *impulses
 
     def contact_forward_dynamics(linkage: Linkage) -> Results:
-        """a and forces."""
+        """Return a and the contact forces."""
         a, _, forces = contact_solution(linkage)
         return a, forces
 
     def contact_impulse(linkage: Linkage) -> Results:
-        """v⁺ and impulses."""
+        """Return v⁺ and the contact impulses."""
         after, _, impulses = impact_solution(linkage)
         return after, impulses
 

@@ -1,7 +1,8 @@
-"""What the drives add to the answers of any method: behind the forces and the energy that it derives of the bodies.
+"""Contribution of the drives to the results of any method: forces, armature and rotor energy.
 
-Functions that are given forces need nothing here: `Linkage` has taken those of the drives off. The armature is on the diagonal of
-M, and a method that has M has it from there.
+A method derives the results of the bodies; the changes here add the drives. Functions with forces
+as inputs need no change: `Linkage` has subtracted the drive forces already. Methods with M take the
+armature from its diagonal.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from symgen.derivation import constants as k
-from symgen.derivation.drives import forces
-from symgen.derivation.gravity_compensation import bears, spared
+from symgen.derivation.drives import drive_forces
+from symgen.derivation.gravity_compensation import compensation_forces, has_gravity_compensation
 from symgen.derivation.linkage import Dof, Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.mechanism.mechanism import Mechanism
@@ -18,69 +19,81 @@ from symgen.methods.shared.equations import Change
 from symgen.methods.shared.factor import Results
 
 
-def _to_forces(place: int) -> Change:
+def _add_drive_forces(index: int) -> Change:
+    """Return the change that adds the drive forces to the result at this index."""
+
     def change(linkage: Linkage, results: Results) -> Results:
-        """The forces of the drives, on the result at this place, and without what bears the weight of links."""
-        found = results[place]
-        if any(one.resists for one in linkage.drives):
-            own = linkage.coupling.felt(
-                forces(linkage.model, linkage.drives, linkage.home, linkage.inputs)
+        """Add the drive forces to one result, and subtract gravity compensation from it."""
+        total = results[index]
+        if any(drive.has_forces for drive in linkage.drives):
+            added = linkage.coupling.reduce_forces(
+                drive_forces(linkage.model, linkage.drives, linkage.home, linkage.inputs)
             )
-            found = [x + y for x, y in zip(found, own, strict=True)]
-        if bears(linkage.model):
-            found = [
+            total = [x + y for x, y in zip(total, added, strict=True)]
+        if has_gravity_compensation(linkage.model):
+            total = [
                 x - y
                 for x, y in zip(
-                    found, linkage.coupling.felt(spared(linkage.links, linkage.held)), strict=True
+                    total,
+                    linkage.coupling.reduce_forces(
+                        compensation_forces(linkage.links, linkage.compensated_matter)
+                    ),
+                    strict=True,
                 )
             ]
-        return (*results[:place], found, *results[place + 1 :])
+        return (*results[:index], total, *results[index + 1 :])
 
     return change
 
 
-def _to_inverse_dynamics(linkage: Linkage, results: Results) -> Results:
-    """Armature · a as well."""
-    return _to_turn_rotors(_to_forces(0)(linkage, results), linkage, linkage.inputs["a"])
+def _add_to_inverse_dynamics(linkage: Linkage, results: Results) -> Results:
+    """Add the drive forces and armature · a."""
+    return _add_rotor_forces(_add_drive_forces(0)(linkage, results), linkage, linkage.inputs["a"])
 
 
-def _to_an_impact(linkage: Linkage, results: Results) -> Results:
-    """Armature times the change of v; friction and springs do nothing in no time."""
-    after = linkage.coupling.followed(linkage.inputs["v_after"])
-    return _to_turn_rotors(
+def _add_to_impact(linkage: Linkage, results: Results) -> Results:
+    """Add armature times the change of v.
+
+    Friction and springs have no impulse: an impact takes no time.
+    """
+    after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
+    return _add_rotor_forces(
         results, linkage, [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
     )
 
 
-def _to_turn_rotors(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> Results:
-    """Armature · a on the first result."""
+def _add_rotor_forces(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> Results:
+    """Add armature · a to the first result."""
     tau, *rest = results
-    own = linkage.coupling.felt(
-        [one.armature * x for one, x in zip(linkage.drives, a, strict=True)]
+    added = linkage.coupling.reduce_forces(
+        [drive.armature * x for drive, x in zip(linkage.drives, a, strict=True)]
     )
-    return ([x + y for x, y in zip(tau, own, strict=True)], *rest)
+    return ([x + y for x, y in zip(tau, added, strict=True)], *rest)
 
 
-def _to_kinetic_energy(linkage: Linkage, results: Results) -> Results:
-    """Σ ½ armature v², of the rotors as they turn in their joints."""
+def _add_rotor_energy(linkage: Linkage, results: Results) -> Results:
+    """Add Σ ½ armature v², the energy of the rotors relative to their joints."""
     ((total,),) = results
     half = linkage.scalar(k.rational(1) / 2)
 
-    def own() -> Iterator[tuple[int, Scalar]]:
-        for dof, one, v in zip(linkage.dofs, linkage.drives, linkage.inputs["v"], strict=True):
-            if not one.armature.is_zero:
-                yield dof.link, v * v * (one.armature * half)
+    def energies() -> Iterator[tuple[int, Scalar]]:
+        for dof, drive, v in zip(linkage.dofs, linkage.drives, linkage.inputs["v"], strict=True):
+            if not drive.armature.is_zero:
+                yield dof.link, v * v * (drive.armature * half)
 
-    return ([linkage.summed(own(), total)],)
+    return ([linkage.sum_over_links(energies(), total)],)
 
 
 def rotors(linkage: Linkage, i: int) -> list[Dof]:
-    """The degrees of freedom of joint i that have an armature."""
+    """Return the degrees of freedom of joint i that have an armature."""
     return [dof for dof in linkage.links[i].dofs if not linkage.drives[dof.index].armature.is_zero]
 
 
-def rotor(mechanism: Mechanism, method: str, why: str) -> str | None:
-    """That a method has no place for an armature, where a joint of the robot has one; `why` ends the sentence's first half."""
+def refuse_armature(mechanism: Mechanism, method: str, why: str) -> str | None:
+    """Return why a method refuses a robot with an armature, else None.
+
+    `why` completes "METHOD why, and joint …".
+    """
     joint = next((joint for joint in mechanism.joints if joint.drive.armature), None)
     if joint is None:
         return None
@@ -91,15 +104,15 @@ def rotor(mechanism: Mechanism, method: str, why: str) -> str | None:
 
 
 CHANGES: dict[str, Change] = {
-    "inverse_dynamics": _to_inverse_dynamics,
-    "contact_equation": _to_inverse_dynamics,
-    "impact_equation": _to_an_impact,
-    "bias_force": _to_forces(0),
-    "mass_matrix_and_bias": _to_forces(1),
-    "mass_matrix_coriolis_and_bias": _to_forces(2),
-    "kinetic_energy": _to_kinetic_energy,
+    "inverse_dynamics": _add_to_inverse_dynamics,
+    "contact_equation": _add_to_inverse_dynamics,
+    "impact_equation": _add_to_impact,
+    "bias_force": _add_drive_forces(0),
+    "mass_matrix_and_bias": _add_drive_forces(1),
+    "mass_matrix_coriolis_and_bias": _add_drive_forces(2),
+    "kinetic_energy": _add_rotor_energy,
 }
-"""By function. What forces do to accelerations, and to the derivatives, is derived with them."""
+"""The change of each function that needs one. Accelerations and derivatives contain the drives already."""
 
 
 def changes(function: str) -> tuple[Change, ...]:

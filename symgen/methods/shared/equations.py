@@ -1,7 +1,7 @@
-"""A method's derivation of a function, and the steps behind it that are the same for all methods.
+"""A method's derivation of a function, followed by changes that are common to all methods.
 
-Such a step is for what a method need not know: mimic joints (`symgen.methods.shared.mimic`), drives
-(`symgen.methods.shared.drives`).
+A change covers a feature that a method need not support itself: mimic joints
+(`symgen.methods.shared.mimic`), drives (`symgen.methods.shared.drives`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from symgen.derivation.scalars import Scalar
 from symgen.methods.shared.factor import Derive, Results
 
 Change = Callable[[Linkage, Results], Results]
-"""A step behind a derivation: takes its results and returns those that stand in their place."""
+"""A step after a derivation: it takes the results and returns the results that replace them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """A derivation, and the changes to its results in their order."""
+    """A derivation, and the changes applied to its results, in order."""
 
     derive: Derive
     changes: tuple[Change, ...] = ()
@@ -29,15 +29,19 @@ class Equations:
     def __call__(
         self, linkage: Linkage, frames: Sequence[Frame] = (), linear_first: bool = False
     ) -> Results:
-        """Derive the results. Those of several frames are derived in turn, in one derivation, and stacked in their order.
+        """Derive the results.
 
-        With `linear_first` the two halves of every result, three rows of twists each, change places.
+        With several frames the results of each are derived in one derivation, and stacked in the
+        order of the frames. With `linear_first` the angular and the linear three rows of each twist
+        result are swapped.
         """
         stacked: list[Results] = []
-        for at in [linkage.at(frame) for frame in frames] if len(frames) > 1 else [linkage]:
-            results = self.derive(at)
+        for linkage_at_frame in (
+            [linkage.at(frame) for frame in frames] if len(frames) > 1 else [linkage]
+        ):
+            results = self.derive(linkage_at_frame)
             for change in self.changes:
-                results = change(at, results)
+                results = change(linkage_at_frame, results)
             stacked.append(tuple(map(_swap_halves, results)) if linear_first else results)
         return tuple([x for result in same for x in result] for same in zip(*stacked, strict=True))
 
@@ -49,7 +53,7 @@ def _swap_halves(result: list[Scalar]) -> list[Scalar]:
 
 @cache
 def equations(derive: Derive, changes: tuple[Change, ...]) -> Equations:
-    """Add changes to a derivation, behind those that it has; one object for one derivation with the same changes."""
+    """Append changes to a derivation; equal arguments return the same object."""
     if isinstance(derive, Equations):
         return equations(derive.derive, (*derive.changes, *changes))
     return Equations(derive, changes)

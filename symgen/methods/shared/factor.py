@@ -1,6 +1,8 @@
-"""M taken apart once, and all that follows from it: M⁻¹ b, M⁻¹, det M, ln det M, forward dynamics and Λ⁻¹.
+"""Factorization of M, and the functions that follow from it: M⁻¹ b, M⁻¹, det M, ln det M, forward
+dynamics and Λ⁻¹.
 
-A method that solves with M says how it takes M apart and what then applies M⁻¹; the rest stands here, once for all of them.
+A method supplies the factorization and the application of M⁻¹. The functions here serve all such
+methods.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ Half = tuple[list[Scalar], list[Scalar]]
 
 
 class Factor(ABC):
-    """What applies M⁻¹ of one robot. `__init__` takes M apart, so that it happens once however often M⁻¹ is applied."""
+    """Factorization of the mass matrix of one robot, able to apply M⁻¹.
+
+    `__init__` factors M, so that M is factored once however often M⁻¹ is applied.
+    """
 
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
@@ -26,89 +31,97 @@ class Factor(ABC):
     @property
     @abstractmethod
     def pivots(self) -> list[Scalar]:
-        """Positive scalars, their product det M."""
+        """Positive scalars whose product is det M."""
 
     @abstractmethod
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """M⁻¹ b."""
+        """Return M⁻¹ b."""
 
-    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
-        """A pair for each column, so that bᵀ M⁻¹ c is the first of b's times the second of c's.
+    def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """Return a pair for each column, such that bᵀ M⁻¹ c is the first of b's pair times the
+        second of c's.
 
-        Where M⁻¹ = Vᵀ D⁻¹ V the pair (V b, D⁻¹ V b) saves the way back.
+        Where M⁻¹ = Vᵀ D⁻¹ V, the pair (V b, D⁻¹ V b) saves the back substitution.
         """
         return [(list(b), self.solve(b)) for b in columns]
 
-    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
-        """The way back from the second of a pair to M⁻¹ b; linear, so that a sum of several goes back at once."""
+    def back_substitute(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """Return M⁻¹ b from the second of b's pair.
+
+        The map is linear, so a sum of several seconds needs one back substitution.
+        """
         return list(half)
 
     def inverse(self) -> list[Scalar]:
-        """M⁻¹, a unit right-hand side at a time; symmetric entries are taken once."""
-        n, zero, one = len(self.linkage.own), self.linkage.zero, self.linkage.one
-        columns = [self.solve([one if i == j else zero for i in range(n)]) for j in range(n)]
+        """Return M⁻¹, one unit right-hand side at a time; the lower triangle is a mirror image of
+        the upper one.
+        """
+        n, zero, unit = len(self.linkage.leader_dofs), self.linkage.zero, self.linkage.one
+        columns = [self.solve([unit if i == j else zero for i in range(n)]) for j in range(n)]
         return [columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)]
 
     def determinant(self) -> Scalar:
-        """det M."""
+        """Return det M."""
         return self.linkage.product(self.pivots)
 
     def log_determinant(self) -> Scalar:
-        """ln det M; each pivot has a logarithm of its own, since their product leaves the range of a float."""
+        """Return ln det M as a sum of logarithms, since the product of the pivots may leave the
+        range of a float.
+        """
         return self.linkage.log_product(self.pivots)
 
 
-TakeApart = Callable[[Linkage], Factor]
+MakeFactor = Callable[[Linkage], Factor]
 
 
-def less_the_bias(linkage: Linkage, bias: Sequence[Scalar]) -> list[Scalar]:
-    """Return tau − c, the right-hand side that M⁻¹ is applied to (SA §5), under a heading of its own."""
+def subtract_bias(linkage: Linkage, bias: Sequence[Scalar]) -> list[Scalar]:
+    """Return tau − c, the right-hand side to which M⁻¹ is applied (SA §5)."""
     linkage.home.step("joint forces less the bias: tau - c")
     return [tau - c for tau, c in zip(linkage.inputs["tau"], bias, strict=True)]
 
 
-def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dict[str, Derive]:
-    """What whoever solves with M computes, given the bias force and the Jacobian."""
+def factor_functions(factor: MakeFactor, bias_force: Derive, jacobian: Derive) -> dict[str, Derive]:
+    """Return the functions of a method that factors M, given the bias force and the Jacobian."""
 
     def mass_matrix_solve(linkage: Linkage) -> Results:
-        """x = M⁻¹ b."""
+        """Return x = M⁻¹ b."""
         return (factor(linkage).solve(linkage.inputs["b"]),)
 
     def inverse_mass_matrix(linkage: Linkage) -> Results:
-        """M⁻¹, row-major and full."""
+        """Return M⁻¹, row-major and full."""
         return (factor(linkage).inverse(),)
 
     def mass_matrix_determinant(linkage: Linkage) -> Results:
-        """det M; 0 where a pivot is zero in every state."""
+        """Return det M, and 0 if a pivot is zero in every state."""
         try:
             return ([factor(linkage).determinant()],)
         except DivisionByZero:
             return ([linkage.zero],)
 
     def mass_matrix_log_determinant(linkage: Linkage) -> Results:
-        """ln det M."""
+        """Return ln det M."""
         return ([factor(linkage).log_determinant()],)
 
     def forward_dynamics(linkage: Linkage) -> Results:
-        """a = M⁻¹ (tau − c)."""
+        """Return a = M⁻¹ (tau − c)."""
         (c,) = bias_force(linkage)
-        rest = less_the_bias(linkage, c)
-        for dof, left in zip(linkage.own, rest, strict=True):
-            linkage.mark(f"rest{dof.column + 1}", dof.link, left)
-        return (factor(linkage).solve(rest),)
+        net_forces = subtract_bias(linkage, c)
+        for dof, net_force in zip(linkage.leader_dofs, net_forces, strict=True):
+            linkage.mark(f"rest{dof.column + 1}", dof.link, net_force)
+        return (factor(linkage).solve(net_forces),)
 
     def operational_inertia_inverse(linkage: Linkage) -> Results:
-        """Λ⁻¹ = J M⁻¹ Jᵀ out of the rows of J; symmetric entries are taken once."""
-        n = len(linkage.own)
+        """Return Λ⁻¹ = J M⁻¹ Jᵀ from the rows of J; symmetric entries are computed once."""
+        n = len(linkage.leader_dofs)
         (J,) = jacobian(linkage)
-        pairs = factor(linkage).halves([J[r * n : (r + 1) * n] for r in range(6)])
+        pairs = factor(linkage).half_solutions([J[r * n : (r + 1) * n] for r in range(6)])
         linkage.home.step(
             "products of the rows of the Jacobian over the inverse of the mass matrix"
         )
-        found = {
+        entries = {
             (i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)
         }
-        return ([found[min(i, j), max(i, j)] for i in range(6) for j in range(6)],)
+        return ([entries[min(i, j), max(i, j)] for i in range(6) for j in range(6)],)
 
     return {
         derive.__name__: derive
@@ -123,11 +136,11 @@ def functions_of(factor: TakeApart, bias_force: Derive, jacobian: Derive) -> dic
     }
 
 
-def with_bias(mass_matrix: Derive, bias_force: Derive) -> Derive:
-    """mass_matrix_and_bias of whoever computes M, given the bias force."""
+def mass_matrix_with_bias(mass_matrix: Derive, bias_force: Derive) -> Derive:
+    """Return the derivation of mass_matrix_and_bias, given those of M and of the bias force."""
 
     def mass_matrix_and_bias(linkage: Linkage) -> Results:
-        """M and c."""
+        """Return M and c."""
         (c,) = bias_force(linkage)
         (m,) = mass_matrix(linkage)
         return m, c

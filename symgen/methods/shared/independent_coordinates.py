@@ -1,13 +1,17 @@
-"""Where loops are closed only some velocities are free: v = N v_i, with those that the others depend on, A_d v_d = −A_i v_i.
+"""Independent velocities of closed chains: v = N v_i, where the dependent velocities satisfy A_d
+v_d = −A_i v_i.
 
-A_d has a column for each velocity that depends, and is as good as square: rows that say what others do are welcome. So with
-G = A_dᵀ A_d, N_d = −G⁻¹ A_dᵀ A_i. Forces act on the independent coordinates alone: with f = M a + c the others' equations,
-A_dᵀ λ = f_d, give the least λ = A_d G⁻¹ f_d, and tau = f_i − A_iᵀ λ. G⁻¹ squares the condition of A_d.
+A_d has one column per dependent velocity. Its rows may be redundant. With G = A_dᵀ A_d, N_d = −G⁻¹
+A_dᵀ A_i. Forces act on the independent coordinates alone. With f = M a + c, the dependent equations
+A_dᵀ λ = f_d have the minimum-norm solution λ = A_d G⁻¹ f_d, and tau = f_i − A_iᵀ λ. G⁻¹ squares the
+condition number of A_d.
 
-What is driven need not be independent. As many joints as the loops leave free take the place of i, and d are all others. Of more
-joints some, e, are among d, and bear what λ need not. With Y = A_d G⁻¹ 1_e, λ for a force of 1 on each of them, and
-N_e = −Yᵀ A_i any tau_e is right, with λ − Y tau_e and tau_i = f_i − A_iᵀ (λ − Y tau_e) = tau + N_eᵀ (−tau_e). The least of all
-forces is that with (1 + N_e N_eᵀ) tau_e = N_e tau, which is N_a (N_aᵀ N_a)⁻¹ Nᵀ f for the rows N_a of N that are driven.
+The actuated joints need not be the independent ones. As many of them as there are degrees of
+freedom take the place of i, and d are all other joints. Further actuated joints e are among d, and
+share the load of λ. With Y = A_d G⁻¹ 1_e, the λ of a unit force on each of them, and N_e = −Yᵀ A_i,
+any tau_e is a solution, with λ − Y tau_e and tau_i = f_i − A_iᵀ (λ − Y tau_e) = tau + N_eᵀ
+(−tau_e). The minimum-norm forces have (1 + N_e N_eᵀ) tau_e = N_e tau. They equal N_a (N_aᵀ N_a)⁻¹
+Nᵀ f for the rows N_a of N of the actuated joints.
 """
 
 from __future__ import annotations
@@ -19,116 +23,144 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.methods.shared.closures import jacobian_rows
 from symgen.methods.shared.factor import Derive, Results
-from symgen.methods.shared.task import Symmetric
+from symgen.methods.shared.task import LDLFactor
 
 
-class Split(NamedTuple):
-    """The entries of v that do not depend on the others; the columns of A of those that do and of those; G taken apart."""
+class VelocitySplit(NamedTuple):
+    """Independent entries of v, the columns of A of the dependent and the independent entries, and
+    the factors of G.
+    """
 
-    free: list[int]
-    dependent: list[list[Scalar]]
-    independent: list[list[Scalar]]
-    G: Symmetric
+    independent: list[int]
+    dependent_columns: list[list[Scalar]]
+    independent_columns: list[list[Scalar]]
+    G: LDLFactor
 
     @staticmethod
-    def of(linkage: Linkage, given: Sequence[int]) -> Split:
-        """Where these entries of v depend on the others."""
-        rows = [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
-        columns = [[row[k] for row in rows] for k in range(len(linkage.own))]
-        dependent, free = (
-            [columns[k] for k in given],
-            [k for k in range(len(columns)) if k not in given],
+    def of(linkage: Linkage, dependent_entries: Sequence[int]) -> VelocitySplit:
+        """Split the velocities of a linkage, given the dependent entries of v."""
+        rows = [linkage.coupling.reduce_forces(row) for row in jacobian_rows(linkage)]
+        columns = [[row[k] for row in rows] for k in range(len(linkage.leader_dofs))]
+        dependent_columns, independent = (
+            [columns[k] for k in dependent_entries],
+            [k for k in range(len(columns)) if k not in dependent_entries],
         )
         linkage.home.step("velocities that the loops give: products of their columns")
         lower = [
-            [linkage.dot(one, other) for other in dependent[: i + 1]]
-            for i, one in enumerate(dependent)
+            [linkage.dot(column, second) for second in dependent_columns[: i + 1]]
+            for i, column in enumerate(dependent_columns)
         ]
-        return Split(free, dependent, [columns[k] for k in free], Symmetric.of(linkage.home, lower))
+        return VelocitySplit(
+            independent,
+            dependent_columns,
+            [columns[k] for k in independent],
+            LDLFactor.of(linkage.home, lower),
+        )
 
-    def given(self, column: Sequence[Scalar], name: str) -> list[Scalar]:
-        """The velocities that depend, for one independent velocity of 1 whose column of A this is."""
-        return self.G.solve([-self.G.home.dot(own, column) for own in self.dependent], name)
+    def dependent_rates(self, column: Sequence[Scalar], name: str) -> list[Scalar]:
+        """Return the dependent velocities at a unit independent velocity, whose column of A is
+        given.
+        """
+        return self.G.solve(
+            [
+                -self.G.home.dot(dependent_column, column)
+                for dependent_column in self.dependent_columns
+            ],
+            name,
+        )
 
-    def held(self, loads: Sequence[Scalar], name: str) -> list[Scalar]:
-        """The least λ that bears these forces on the velocities that depend."""
+    def closure_forces(self, loads: Sequence[Scalar], name: str) -> list[Scalar]:
+        """Return the minimum-norm λ that balances these loads on the dependent velocities."""
         shares = self.G.solve(loads, name)
         self.G.home.step("forces of the joints that close loops")
         return [
-            self.G.home.dot([column[r] for column in self.dependent], shares)
-            for r in range(len(self.dependent[0]))
+            self.G.home.dot([column[r] for column in self.dependent_columns], shares)
+            for r in range(len(self.dependent_columns[0]))
         ]
 
-    def left(self, f: Sequence[Scalar], held: Sequence[Scalar]) -> list[Scalar]:
-        """What of the forces f is left for the independent velocities beside λ: f_i − A_iᵀ λ."""
+    def remaining_forces(self, f: Sequence[Scalar], multipliers: Sequence[Scalar]) -> list[Scalar]:
+        """Return f_i − A_iᵀ λ: the forces on the independent velocities that λ does not balance."""
         return [
-            f[k] - self.G.home.dot(column, held)
-            for k, column in zip(self.free, self.independent, strict=True)
+            f[k] - self.G.home.dot(column, multipliers)
+            for k, column in zip(self.independent, self.independent_columns, strict=True)
         ]
 
 
-def reduced_by(mass_matrix: Derive) -> Derive:
-    """reduced_mass_matrix of whoever computes M."""
+def reduced_mass_matrix_from(mass_matrix: Derive) -> Derive:
+    """Return the derivation of reduced_mass_matrix, given that of M."""
 
     def reduced_mass_matrix(linkage: Linkage) -> Results:
-        """Nᵀ M N, row-major and full."""
+        """Return Nᵀ M N, row-major and full."""
         (M,) = mass_matrix(linkage)
-        n, split = len(linkage.own), Split.of(linkage, linkage.dependent)
+        n, split = len(linkage.leader_dofs), VelocitySplit.of(linkage, linkage.dependent)
         N = []
-        for k, column in zip(split.free, split.independent, strict=True):
-            whole = [linkage.zero] * n
-            whole[k] = linkage.one
-            for place, rate in zip(
-                linkage.dependent, split.given(column, f"n_{k + 1}"), strict=True
+        for k, column in zip(split.independent, split.independent_columns, strict=True):
+            velocities = [linkage.zero] * n
+            velocities[k] = linkage.one
+            for entry, rate in zip(
+                linkage.dependent, split.dependent_rates(column, f"n_{k + 1}"), strict=True
             ):
-                whole[place] = rate
-            N.append(whole)
+                velocities[entry] = rate
+            N.append(velocities)
         linkage.home.step("the mass matrix of the independent velocities")
-        moved = [[linkage.dot(M[r * n : (r + 1) * n], one) for r in range(n)] for one in N]
-        found = {
-            (i, j): linkage.dot(N[i], moved[j]) for i in range(len(N)) for j in range(i, len(N))
+        momenta = [
+            [linkage.dot(M[r * n : (r + 1) * n], column_of_N) for r in range(n)]
+            for column_of_N in N
+        ]
+        entries = {
+            (i, j): linkage.dot(N[i], momenta[j]) for i in range(len(N)) for j in range(i, len(N))
         }
-        return ([found[min(i, j), max(i, j)] for i in range(len(N)) for j in range(len(N))],)
+        return ([entries[min(i, j), max(i, j)] for i in range(len(N)) for j in range(len(N))],)
 
     return reduced_mass_matrix
 
 
-def held_by(inverse_dynamics: Derive) -> Derive:
-    """constrained_inverse_dynamics of whoever computes inverse dynamics."""
+def constrained_inverse_dynamics_from(inverse_dynamics: Derive) -> Derive:
+    """Return the derivation of constrained_inverse_dynamics, given that of inverse dynamics."""
 
     def constrained_inverse_dynamics(linkage: Linkage) -> Results:
-        """tau of the actuated joints, and λ, with M a + c = tau + Aᵀ λ."""
+        """Return tau of the actuated joints and λ with M a + c = tau + Aᵀ λ."""
         (f,) = inverse_dynamics(linkage)
-        split = Split.of(linkage, linkage.passive)
-        held = split.held([f[k] for k in linkage.passive], "share")
-        more = [k for k in linkage.passive if k in linkage.actuated]
-        shares: list[Scalar] = []
-        if more:
-            shares, held = _shared(linkage, split, more, f, held)
+        split = VelocitySplit.of(linkage, linkage.passive)
+        multipliers = split.closure_forces([f[k] for k in linkage.passive], "share")
+        redundant_drives = [k for k in linkage.passive if k in linkage.actuated]
+        redundant_forces: list[Scalar] = []
+        if redundant_drives:
+            redundant_forces, multipliers = _share_with_redundant_drives(
+                linkage, split, redundant_drives, f, multipliers
+            )
         linkage.home.step("forces of the independent coordinates")
-        driven = dict(zip(split.free, split.left(f, held), strict=True)) | dict(
-            zip(more, shares, strict=True)
-        )
-        return [driven[k] for k in linkage.actuated], held
+        forces = dict(
+            zip(split.independent, split.remaining_forces(f, multipliers), strict=True)
+        ) | dict(zip(redundant_drives, redundant_forces, strict=True))
+        return [forces[k] for k in linkage.actuated], multipliers
 
     return constrained_inverse_dynamics
 
 
-def _shared(
-    linkage: Linkage, split: Split, more: Sequence[int], f: Sequence[Scalar], held: Sequence[Scalar]
+def _share_with_redundant_drives(
+    linkage: Linkage,
+    split: VelocitySplit,
+    redundant_drives: Sequence[int],
+    f: Sequence[Scalar],
+    multipliers: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """tau_e of joints that are driven besides the independent ones, and what λ is with them."""
-    zero, one = linkage.zero, linkage.one
+    """Return tau_e of the actuated joints beyond the independent ones, and λ that goes with it."""
+    zero, unit = linkage.zero, linkage.one
     Y = [
-        split.held([one if k == place else zero for k in linkage.passive], f"share_{place + 1}")
-        for place in more
+        split.closure_forces(
+            [unit if k == drive else zero for k in linkage.passive], f"share_{drive + 1}"
+        )
+        for drive in redundant_drives
     ]
     linkage.home.step("forces of more joints than are needed")
-    tau = split.left(f, held)
-    N = [[-linkage.dot(column, own) for column in split.independent] for own in Y]
-    lower = [[linkage.dot(row, other) for other in N[: i + 1]] for i, row in enumerate(N)]
+    tau = split.remaining_forces(f, multipliers)
+    N = [[-linkage.dot(column, row) for column in split.independent_columns] for row in Y]
+    lower = [[linkage.dot(row, second) for second in N[: i + 1]] for i, row in enumerate(N)]
     for row in lower:
-        row[-1] = row[-1] + one
-    shares = Symmetric.of(linkage.home, lower).solve([linkage.dot(row, tau) for row in N], "tau_e")
+        row[-1] = row[-1] + unit
+    shares = LDLFactor.of(linkage.home, lower).solve([linkage.dot(row, tau) for row in N], "tau_e")
     linkage.home.step("forces of the joints that close loops")
-    return shares, [x - linkage.dot([own[r] for own in Y], shares) for r, x in enumerate(held)]
+    return shares, [
+        x - linkage.dot([row[r] for row in Y], shares) for r, x in enumerate(multipliers)
+    ]

@@ -1,4 +1,4 @@
-"""What joints that close loops do, of whoever takes M apart: forces λ that keep A a + γ = 0."""
+"""Forces λ of closed loops that enforce A a + γ = 0, for any method that factors M."""
 
 from __future__ import annotations
 
@@ -7,69 +7,74 @@ from collections.abc import Sequence
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.methods.shared.closures import bias_entries, jacobian_rows
-from symgen.methods.shared.constrained import Held
-from symgen.methods.shared.factor import Derive, Results, TakeApart, less_the_bias
+from symgen.methods.shared.constrained import BorderedFactor
+from symgen.methods.shared.factor import Derive, MakeFactor, Results, subtract_bias
 
 
-def felt_rows(linkage: Linkage) -> list[list[Scalar]]:
-    """A of the joints that lead, each row as long as v."""
-    return [linkage.coupling.felt(row) for row in jacobian_rows(linkage)]
+def closure_rows(linkage: Linkage) -> list[list[Scalar]]:
+    """Return A, reduced to the velocities of the leaders; each row has one entry per velocity."""
+    return [linkage.coupling.reduce_forces(row) for row in jacobian_rows(linkage)]
 
 
-def borne(
-    linkage: Linkage, rows: Sequence[Sequence[Scalar]], driven: Sequence[Scalar]
+def subtract_closure_forces(
+    linkage: Linkage, rows: Sequence[Sequence[Scalar]], joint_forces: Sequence[Scalar]
 ) -> list[Scalar]:
-    """What the forces λ of the rows of loops leave of those that drive."""
+    """Return the joint forces less Aᵀ λ, where λ is an input."""
     linkage.home.step("what loops bear, and how they would open")
     return [
         f - linkage.dot([row[k] for row in rows], linkage.inputs["lambda"])
-        for k, f in enumerate(driven)
+        for k, f in enumerate(joint_forces)
     ]
 
 
-def of_loops(factor: TakeApart, bias_force: Derive) -> dict[str, Derive]:
-    """Given the bias force."""
+def closure_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Derive]:
+    """Return the functions of closed loops of a method that factors M, given the bias force."""
 
-    def held(linkage: Linkage) -> Held:
-        rows = felt_rows(linkage)
-        return Held(factor(linkage), rows, solves=linkage.solves)
+    def bordered_factor(linkage: Linkage) -> BorderedFactor:
+        rows = closure_rows(linkage)
+        return BorderedFactor(factor(linkage), rows, solves=linkage.solves)
 
     def constrained_forward_dynamics(linkage: Linkage) -> Results:
-        """a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
+        """Return a and λ with M a + c = tau + Aᵀ λ and A a + γ = 0."""
         (c,) = bias_force(linkage)
-        free = less_the_bias(linkage, c)
-        gamma, drift = bias_entries(linkage, beside=True), linkage.inputs.get("opening")
-        wanted = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
-        return held(linkage).driven(free, wanted)
+        free = subtract_bias(linkage, c)
+        gamma, drift = bias_entries(linkage, shares_bias_sweep=True), linkage.inputs.get("opening")
+        target = gamma if drift is None else [x - d for x, d in zip(gamma, drift, strict=True)]
+        return bordered_factor(linkage).constrained_accelerations(free, target)
 
     def constraint_impulse(linkage: Linkage) -> Results:
-        """v⁺ and λ with M (v⁺ − v) = Aᵀ λ and A v⁺ = −e A v, Newton's restitution e."""
+        """Return v⁺ and λ with M (v⁺ − v) = Aᵀ λ and A v⁺ = −e A v, where e is Newton's coefficient
+        of restitution.
+        """
         v, e = linkage.inputs["v"], linkage.inputs["restitution"][0]
-        bordered = held(linkage)
-        rates = linkage.coupling.leading(v)
+        bordered = bordered_factor(linkage)
+        rates = linkage.coupling.leader_entries(v)
         linkage.home.step("velocities that the loops do not allow")
-        lost = [linkage.dot(row, rates) for row in bordered.rows]
-        stopped = linkage.one + e
-        impulses = bordered.forces([-(stopped * one) for one in lost])
-        change = bordered.moved(impulses)
+        row_velocities = [linkage.dot(row, rates) for row in bordered.rows]
+        gain = linkage.one + e
+        impulses = bordered.constraint_forces([-(gain * rate) for rate in row_velocities])
+        change = bordered.acceleration_change(impulses)
         return [x + d for x, d in zip(rates, change, strict=True)], impulses
 
-    own: dict[str, Derive] = {
+    functions: dict[str, Derive] = {
         derive.__name__: derive for derive in (constrained_forward_dynamics, constraint_impulse)
     }
-    return own | {"loop_solution": constrained_forward_dynamics}
+    return functions | {"loop_solution": constrained_forward_dynamics}
 
 
-def equation_of(inverse_dynamics: Derive) -> Derive:
-    """loop_equation of whoever computes inverse dynamics: what constrained forward dynamics solves."""
+def loop_equation_from(inverse_dynamics: Derive) -> Derive:
+    """Return the derivation of loop_equation, given that of inverse dynamics: the residual of
+    constrained forward dynamics.
+    """
 
     def loop_equation(linkage: Linkage) -> Results:
-        """M a + c − Aᵀ λ and A a + γ, which are tau and zero."""
-        (driven,) = inverse_dynamics(linkage)
-        rows, a = felt_rows(linkage), linkage.coupling.leading(linkage.inputs["a"])
-        left = borne(linkage, rows, driven)
-        return left, [
-            linkage.dot(row, a) + own for row, own in zip(rows, bias_entries(linkage), strict=True)
+        """Return M a + c − Aᵀ λ and A a + γ; they equal tau and zero at a solution."""
+        (joint_forces,) = inverse_dynamics(linkage)
+        rows, a = closure_rows(linkage), linkage.coupling.leader_entries(linkage.inputs["a"])
+        net_forces = subtract_closure_forces(linkage, rows, joint_forces)
+        return net_forces, [
+            linkage.dot(row, a) + rate
+            for row, rate in zip(rows, bias_entries(linkage), strict=True)
         ]
 
     return loop_equation

@@ -1,4 +1,6 @@
-"""The contract of a method: what it is a reading of, what it computes, which robots it suits, and what it names on the way."""
+"""Declaration of a method: its source, its functions, the robots that it accepts, and the
+quantities that can be inspected.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +10,40 @@ from typing import Literal
 
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
-from symgen.methods.shared.factor import Derive, TakeApart
+from symgen.methods.shared.factor import Derive, MakeFactor
 from symgen.methods.shared.quantities import Quantity
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.names import named
 
 Functions = Mapping[str, Derive]
 Refusal = Callable[[Mechanism], str | None]
-"""Why a robot is not suited, in one sentence; None where it is."""
+"""Return why a method refuses a robot, in one sentence; None if it accepts the robot."""
 Choice = Literal["automatic", "explicit", "explicit_loops"]
-"""How a method is chosen: among the methods of a function, by its name alone, or by its name and as loops over links alone."""
+"""How a method is chosen: automatically, by its name only, or by its name only and only in looped form."""
 Mimic = Literal["refused", "supported", "required"]
-"""Robots with mimic joints: a method refuses them, takes them too, or takes no other."""
+"""Robots with mimic joints: a method refuses them, supports them, or requires them."""
 
 
-def suits(mechanism: Mechanism) -> str | None:
-    """A refusal of no robot."""
+def accept_every_robot(mechanism: Mechanism) -> str | None:
+    """Return None: the default refusal."""
     return None
 
 
 def never(mechanism: Mechanism) -> bool:
-    """No robot's answer is a difference of larger terms."""
+    """Return False: the method's results are not differences of larger terms."""
     return False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variant:
-    """Another reading of the same method, requested as "method:variant".
+    """Variant of a method, requested as "method:variant".
 
-    Its functions and its factor are its own, none is taken from the method. The fields that are None here are the
-    method's, as is all that is no field of a variant.
+    A variant has its own functions and factor; it inherits none of the method's. Fields that are
+    None here, and fields that a variant does not have, are the method's.
     """
 
     functions: Functions = field(default_factory=dict)
-    factor: TakeApart | None = None
+    factor: MakeFactor | None = None
     refusal: Refusal | None = None
     cancels: Callable[[Mechanism], bool] | None = None
     mimic: Mimic | None = None
@@ -52,36 +54,42 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Method:
-    """One published method. A method's file, or the `__init__` of its folder, ends with `METHOD = Method(...)`.
+    """One published method. A method's file, or the `__init__` of its folder, ends with `METHOD =
+    Method(...)`.
 
-    `source`: the paper, its year if known, and its equations. `functions`: what the method has an algorithm of its own
-    for, name -> derivation. `factor`: how it takes M apart; M⁻¹ b, M⁻¹, det M, ln det M, forward dynamics and Λ⁻¹ follow
-    from it where `functions` has no algorithm of its own, as mass_matrix_and_bias does from mass_matrix. `compositions`: what it
-    makes of finished functions, name -> how it calls them.
+    `source`: the paper, its year if known, and its equations. `functions`: the functions that the
+    method has an algorithm for, name -> derivation. `factor`: the factorization of M. M⁻¹ b, M⁻¹,
+    det M, ln det M, forward dynamics and Λ⁻¹ follow from it, unless `functions` has them.
+    mass_matrix_and_bias follows from mass_matrix likewise. `compositions`: the functions that the
+    method composes of finished functions, name -> how it calls them.
 
-    `variants`: its other readings. `stands_for`: which of them the method by its plain name is on a robot, where that is one.
-    `refusal`: why a robot is not suited. What only a derivation can see, such as a run-time payload, a method declines by
-    raising MethodRefusal. `mimic`: robots with mimic joints; a method that supports them takes M apart entry by entry, or not
-    at all. `choice`: how it is chosen; "explicit" where it does not hold in every state in which others do.
+    `variants`: its variants. `stands_for`: returns the variant that the plain method name denotes
+    on a robot. `refusal`: returns why a robot is refused. A method that finds the reason only while
+    deriving, such as a run-time payload, raises MethodRefusal. `mimic`: robots with mimic joints. A
+    method that supports them factors M entry by entry, or not at all. `choice`: how it is chosen;
+    "explicit" if it fails in states in which other methods do not.
 
-    Precision: `cancels` is true if the answer is a difference of larger terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ: what each link
-    would do were it free, less what its neighbours keep it from; round-off is then measured against them.
-    `about_mass_centre`: its reference points are the links' mass centres, which may be far from what a link carries.
-    `carries_mobility_outward`: the functions in which it carries Λ⁻¹ of a link out to the next one, on which it depends little
-    where the link is light. `segments_end_free`: it sweeps segments of a chain as if their last links carried nothing.
+    Three fields concern precision. `cancels`: returns True if the result is a difference of larger
+    terms, M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ: the mobility of the free links less what the constraints
+    remove. Round-off is then measured against these terms. `about_mass_centre`: reference points
+    are the mass centres of the links, which may be far from a link's descendants.
+    `carries_mobility_outward`: the functions whose outward sweep carries Λ⁻¹ of a link to the next
+    one, where it has little influence if the link is light. `segments_end_free`: segments of a
+    chain are swept as if their last links had no children.
 
-    `sweeps`: it goes along the links without pairing them, so that its length grows as their number does. `regroups`: it
-    accepts links whose inertia was moved into their parents. `shallow`: its purpose is short chains of operations, so that the
-    passes that lengthen chains are left out. `quantities`: the letters that can be inspected.
+    `sweeps`: the method visits links without pairing them, so that its length is proportional to
+    their number. `regroups`: it accepts links whose inertia was moved into their parents.
+    `shallow`: it aims at short chains of operations, so passes that lengthen chains are left out.
+    `quantities`: the letters that can be inspected.
     """
 
     source: str
     functions: Functions = field(default_factory=dict)
-    factor: TakeApart | None = None
+    factor: MakeFactor | None = None
     compositions: Mapping[str, Compose] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
     stands_for: Callable[[Mechanism], str] | None = None
-    refusal: Refusal = suits
+    refusal: Refusal = accept_every_robot
     mimic: Mimic = "refused"
     choice: Choice = "automatic"
     cancels: Callable[[Mechanism], bool] = never
@@ -96,20 +104,20 @@ class Method:
     def __post_init__(self) -> None:
         if not self.source.strip():
             raise ArgumentError(
-                "a method has no source; name the paper, its year if known, and the equations that it follows"
+                "the method has no source; name the paper, its year if known, and the equations that it follows"
             )
         readings: dict[str, Method | Variant] = {"the method": self}
         readings |= {
             f"variant '{name}' of the method": variant for name, variant in self.variants.items()
         }
-        for which, reading in readings.items():
+        for label, reading in readings.items():
             if (
                 not reading.functions
                 and reading.factor is None
                 and not (reading is self and self.compositions)
             ):
                 raise ArgumentError(
-                    f"{which} after {self.source} computes nothing; give it functions or a factor"
+                    f"{label} after {self.source} computes nothing; give it functions or a factor"
                 )
             for function in reading.functions:
                 named(function)
@@ -118,44 +126,46 @@ class Method:
 
     @property
     def supports_mimic(self) -> bool:
-        """True if it takes robots with mimic joints."""
+        """True if the method accepts robots with mimic joints."""
         return self.mimic != "refused"
 
     @property
     def mimic_only(self) -> bool:
-        """True if it takes no robot without mimic joints."""
+        """True if the method accepts only robots with mimic joints."""
         return self.mimic == "required"
 
     @property
     def explicit_only(self) -> bool:
-        """True if it is never chosen automatically."""
+        """True if the method is never chosen automatically."""
         return self.choice != "automatic"
 
     @property
     def looped_only(self) -> bool:
-        """True if it has no rows, only loops over links."""
+        """True if the method exists in looped form only."""
         return self.choice == "explicit_loops"
 
     def variant(self, name: str) -> Method:
-        """A variant as a method by itself; "" is the method."""
+        """Return a variant as a method; "" returns the method itself."""
         if not name:
             return self
-        own = self.variants[name]
+        variant = self.variants[name]
         return replace(
             self,
-            functions=own.functions,
-            factor=own.factor,
+            functions=variant.functions,
+            factor=variant.factor,
             compositions={},
             variants={},
             stands_for=None,
             about_mass_centre=False,
-            refusal=own.refusal or self.refusal,
-            cancels=own.cancels or self.cancels,
-            mimic=own.mimic or self.mimic,
-            choice=own.choice,
-            shallow=own.shallow,
-            segments_end_free=own.segments_end_free,
+            refusal=variant.refusal or self.refusal,
+            cancels=variant.cancels or self.cancels,
+            mimic=variant.mimic or self.mimic,
+            choice=variant.choice,
+            shallow=variant.shallow,
+            segments_end_free=variant.segments_end_free,
             quantities={
-                letter: one for letter, one in self.quantities.items() if one.variant in ("", name)
+                letter: quantity
+                for letter, quantity in self.quantities.items()
+                if quantity.variant in ("", name)
             },
         )

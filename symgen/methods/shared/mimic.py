@@ -1,7 +1,8 @@
-"""What a method says of all joints, as the mechanism has it in which some of them follow others: in one place for all methods.
+"""Reduction of a method's results from all joints to the leaders of mimic joints, for all methods.
 
-Forces, and what is linear in v, go by Gᵀ entry for entry; positions and the way between two are those of the joints that lead.
-What divides by M is reduced before it is taken apart (`symgen.methods.shared.elimination`), and is left as it is here.
+Forces, and results linear in v, are reduced by Gᵀ. Positions and their differences are selected at
+the leaders. Functions that divide by M need no change here: they reduce M before it is factored
+(`symgen.methods.shared.elimination`).
 """
 
 from __future__ import annotations
@@ -12,66 +13,74 @@ from functools import cache
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.mechanism.mechanism import Mechanism
-from symgen.methods.shared.elimination import full
+from symgen.methods.shared.elimination import full_matrix
 from symgen.methods.shared.equations import Change
 from symgen.methods.shared.factor import Results
 from symgen.methods.shared.method import Method, Refusal
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
 
-_WAYS = ("delta",)
-"""Results as long as v that are no forces: a way from one position to another."""
+_POSITION_DIFFERENCES = ("delta",)
+"""Results with one entry per velocity that are no forces: differences of positions."""
 
 
 @cache
 def changes(function: str) -> tuple[Change, ...]:
-    """Return the change that reduces a function of all joints to those that lead, or none where the function is no such one."""
-    what = FUNCTIONS[function]
-    if what.needs_inverse or what.by_pivots or not (what.counts("NV") or what.counts("NQ")):
+    """Return the change that reduces a function's results to the leaders, or nothing if the
+    function needs none.
+    """
+    declared = FUNCTIONS[function]
+    if (
+        declared.needs_inverse
+        or declared.by_pivots
+        or not (declared.counts("NV") or declared.counts("NQ"))
+    ):
         return ()
 
     def reduce(linkage: Linkage, results: Results) -> Results:
-        if not linkage.coupling.couples:
+        if not linkage.coupling.has_mimic_joints:
             return results
         linkage.home.step("joints that follow others: what their leaders feel")
         return tuple(
-            _reduced(linkage, array, entries)
-            for array, entries in zip(what.results, results, strict=True)
+            _reduce(linkage, array, entries)
+            for array, entries in zip(declared.results, results, strict=True)
         )
 
     return (reduce,)
 
 
-def _reduced(linkage: Linkage, what: Array, entries: list[Scalar]) -> list[Scalar]:
+def _reduce(linkage: Linkage, array: Array, entries: list[Scalar]) -> list[Scalar]:
     coupling, n = linkage.coupling, len(linkage.dofs)
-    if what.shape == ("NQ",):
-        return coupling.places(entries)
-    if what.name in _WAYS:
-        return coupling.leading(entries)
-    if what.shape == ("NV", "NV"):
-        return _reduced_matrix(linkage, entries)
-    if what.shape[:1] == ("NV",):
+    if array.shape == ("NQ",):
+        return coupling.leader_positions(entries)
+    if array.name in _POSITION_DIFFERENCES:
+        return coupling.leader_entries(entries)
+    if array.shape == ("NV", "NV"):
+        return _reduce_matrix(linkage, entries)
+    if array.shape[:1] == ("NV",):
         width = len(entries) // n
-        columns = [coupling.felt(entries[c::width]) for c in range(width)]
-        entries = [column[r] for r in range(len(linkage.own)) for column in columns]
-    if what.shape[1:] == ("NV",):
+        columns = [coupling.reduce_forces(entries[c::width]) for c in range(width)]
+        entries = [column[r] for r in range(len(linkage.leader_dofs)) for column in columns]
+    if array.shape[1:] == ("NV",):
         entries = [
-            x for r in range(len(entries) // n) for x in coupling.felt(entries[r * n : (r + 1) * n])
+            x
+            for r in range(len(entries) // n)
+            for x in coupling.reduce_forces(entries[r * n : (r + 1) * n])
         ]
     return entries
 
 
-def _reduced_matrix(linkage: Linkage, entries: list[Scalar]) -> list[Scalar]:
-    """Gᵀ X G, row-major; of a symmetric X one triangle is reduced."""
+def _reduce_matrix(linkage: Linkage, entries: list[Scalar]) -> list[Scalar]:
+    """Return Gᵀ X G, row-major; of a symmetric X only the lower triangle is reduced."""
     coupling, n = linkage.coupling, len(linkage.dofs)
     if (lower := _lower(linkage, entries)) is not None:
-        return full(linkage, coupling.triangle(lower))
-    rows = coupling.felt_both([entries[r * n : (r + 1) * n] for r in range(n)])
+        return full_matrix(linkage, coupling.reduce_triangle(lower))
+    rows = coupling.reduce_square([entries[r * n : (r + 1) * n] for r in range(n)])
     return [x for row in rows for x in row]
 
 
 def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar]] | None:
-    """The lower triangle of a matrix whose entries are the same on both sides of the diagonal; None of another."""
+    """Return the lower triangle if the entries are mirrored at the diagonal, else None."""
     n = len(linkage.dofs)
     if any(entries[i * n + j] is not entries[j * n + i] for i in range(n) for j in range(i)):
         return None
@@ -81,31 +90,33 @@ def _lower(linkage: Linkage, entries: Sequence[Scalar]) -> list[dict[int, Scalar
     ]
 
 
-def suiting(name: str, method: Method) -> Refusal:
-    """The refusal of a method, which may go along a tree in which no joint hangs on another, or be for joints that follow."""
+def mimic_refusal(name: str, method: Method) -> Refusal:
+    """Return the refusal of a method, extended by whether the method supports or requires mimic
+    joints.
+    """
 
-    def along_the_tree(mechanism: Mechanism) -> str | None:
+    def refuse_mimic_joints(mechanism: Mechanism) -> str | None:
         if not mechanism.coupled:
             return method.refusal(mechanism)
         follower = next(
-            one.name
-            for one, follows in zip(mechanism.joints, mechanism.follows, strict=True)
+            joint.name
+            for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True)
             if follows
         )
         return (
-            f"{name} goes along the tree joint by joint, and in '{mechanism.name}' joint '{follower}' follows another; take "
+            f"{name} does not support mimic joints, and joint '{follower}' of '{mechanism.name}' mimics another; use "
             "composite_body, or read mimic joints as independent"
         )
 
-    def where_joints_follow(mechanism: Mechanism) -> str | None:
+    def require_mimic_joints(mechanism: Mechanism) -> str | None:
         if mechanism.coupled:
             return method.refusal(mechanism)
-        return f"{name} is for joints that follow others, and no joint of '{mechanism.name}' does; take another method"
+        return f"{name} requires mimic joints, and '{mechanism.name}' has none; use another method"
 
     return (
-        where_joints_follow
+        require_mimic_joints
         if method.mimic_only
         else method.refusal
         if method.supports_mimic
-        else along_the_tree
+        else refuse_mimic_joints
     )

@@ -1,6 +1,7 @@
-"""How a link moves, and what moves matter so: the acceleration field of a rigid body, RK (2.5)-(2.12).
+"""Motion of a link and the wrench that causes it: the acceleration field of a rigid body, RK
+(2.5)-(2.12).
 
-Every acceleration on link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1.
+The acceleration of a point r of link k is v̇ + U r with U = [ω̇]× + ω ωᵀ − |ω|² 1.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from symgen.derivation.spatial import Matrix, RigidInertia, SplitShift, Vector, 
 
 @dataclass(frozen=True)
 class Motion:
-    """Of one link, in its own axes: ω, ω̇, v̇ of the origin (gravity included), U and the squares of ω."""
+    """Motion of a link in its own axes: ω, ω̇, v̇ of the origin (−gravity included), U and the
+    squares of ω.
+    """
 
     omega: Vector
     alpha: Vector
@@ -25,7 +28,7 @@ class Motion:
 
     @classmethod
     def rest(cls, linkage: Linkage) -> Self:
-        """Of the base; no moment acts on it."""
+        """Return the motion of the base, at rest and without gravity."""
         zeros = linkage.zeros
         return cls(zeros, zeros, zeros, (zeros, zeros, zeros), ())
 
@@ -33,7 +36,7 @@ class Motion:
 def acceleration_field(
     omega: Vector, alpha: Vector
 ) -> tuple[Matrix, tuple[Scalar, Scalar, Scalar]]:
-    """U = [ω̇]× + ω ωᵀ − |ω|² 1 and the squares of ω."""
+    """Return U = [ω̇]× + ω ωᵀ − |ω|² 1 and the squares of ω."""
     x, y, z = omega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     U = (
@@ -44,21 +47,31 @@ def acceleration_field(
     return U, (xx, yy, zz)
 
 
-def origins_acceleration(linkage: Linkage, i: int, parent: Motion, U: Matrix) -> Vector:
-    """v̇ of the origin of link i were its joint not sliding, in the axes of link i, whose own field is U: RK (2.5)."""
+def origin_acceleration(linkage: Linkage, i: int, parent: Motion, U: Matrix) -> Vector:
+    """Return v̇ of link i's origin in the axes of link i, without its joint's translation, RK
+    (2.5).
+
+    U is the acceleration field of link i.
+    """
     link = linkage.links[i]
     outer, inner = link.shift, linkage.zeros
-    still = all(dof.H_linear.is_zero for dof in link.dofs)
-    if isinstance(link.shift, SplitShift) and still and not any(x.is_zero for x in link.shift):
+    rotates_only = all(dof.H_linear.is_zero for dof in link.dofs)
+    if (
+        isinstance(link.shift, SplitShift)
+        and rotates_only
+        and not any(x.is_zero for x in link.shift)
+    ):
         outer, inner = (
             link.shift.outer,
             link.shift.inner,
-        )  # a point on the joint's axis moves with either link
+        )  # a point on the joint's axis belongs to both links
     return link.rotation.to_child(parent.accel + times(parent.U, outer)) + times(U, inner)
 
 
 def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vector]:
-    """(N, F) that move the link so: RK (2.6), (2.9), (2.10) and p × F^c + N^c of (2.12)."""
+    """Return the moment and the force that accelerate the link: RK (2.6), (2.9), (2.10), and p ×
+    F^c + N^c of (2.12).
+    """
     S, U, h = inertia.S, motion.U, inertia.h
     xx, yy, zz = motion.squares
     force = motion.accel * inertia.m + times(U, h)

@@ -1,4 +1,4 @@
-"""How the links move, base → tip: RK (2.1)-(2.5), in link frames."""
+"""Outward sweep of the link motions, RK (2.1)-(2.5), in link frames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from symgen.derivation.linkage import Linkage, LinkGeometry
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
-from symgen.methods.shared.motion import Motion, acceleration_field, origins_acceleration
+from symgen.methods.shared.motion import Motion, acceleration_field, origin_acceleration
 
 
 def outward_sweep(
@@ -15,24 +15,27 @@ def outward_sweep(
     v: Sequence[Scalar],
     a: Sequence[Scalar],
     gravity: bool = True,
-    still: Collection[int] = (),
+    resting: Collection[int] = (),
 ) -> list[Motion]:
-    """Base → tip: (2.1)-(2.5). Links that are `still` are taken to be at rest, and so are those that carry them."""
+    """Return the motion of each link, base → tip, RK (2.1)-(2.5).
+
+    `resting` links are taken to be at rest; their ancestors must be among them.
+    """
     motions: list[Motion] = []
     parallel: list[tuple[Vector, Scalar] | None] = []
     base = Motion.rest(linkage)  # (2.1) without gravity
     for i, link in enumerate(linkage.links):
-        if i in still:
+        if i in resting:
             motions.append(base)
             parallel.append(None)
             continue
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration, RK (2.2)-(2.5)")
-        carried = link.rotation.to_child(parent.omega)
+        parent_omega = link.rotation.to_child(parent.omega)
         turn = link.turning(v)
-        omega = carried + turn  # (2.2)
+        omega = parent_omega + turn  # (2.2)
         before = link.rotation.to_child(parent.alpha)
-        alpha = before + link.turning(a) + carried.cross(turn)  # (2.4)
+        alpha = before + link.turning(a) + parent_omega.cross(turn)  # (2.4)
         group = parallel[link.parent] if link.parent >= 0 else None
         if group and link.rotation.keeps_z and turns_about_z(link):
             before, rate = (
@@ -46,8 +49,8 @@ def outward_sweep(
             alpha = Vector(
                 (
                     *[
-                        one.home.either(one, other)
-                        for one, other in zip(alpha[:2], across, strict=True)
+                        full.home.either(full, summed)
+                        for full, summed in zip(alpha[:2], across, strict=True)
                     ],
                     alpha[2],
                 )
@@ -56,12 +59,12 @@ def outward_sweep(
         else:
             parallel.append((before, turn[2]) if turns_about_z(link) else None)
         U, squares = acceleration_field(omega, alpha)
-        accel = origins_acceleration(linkage, i, parent, U)  # (2.5)
+        accel = origin_acceleration(linkage, i, parent, U)  # (2.5)
         if link.parent < 0 and gravity:
             accel = linkage.against_gravity(i) + accel  # (2.1)
         slide = link.sliding(v)
         # (2.32) corrected; a joint that turns and slides in several directions turns its own slide
-        accel = accel + link.sliding(a) + carried.cross(slide + slide) + turn.cross(slide)
+        accel = accel + link.sliding(a) + parent_omega.cross(slide + slide) + turn.cross(slide)
         linkage.name("omega", i, omega)
         linkage.name("omegadot", i, alpha)
         linkage.name("vdot", i, accel)
@@ -71,10 +74,10 @@ def outward_sweep(
 
 
 def turns_about_z(link: LinkGeometry) -> bool:
-    """Whether its joint turns it about no other axis."""
+    """True if the joint of the link rotates it about z only, or not at all."""
     return all(dof.H_angular[0].is_zero and dof.H_angular[1].is_zero for dof in link.dofs)
 
 
-def at_rest(linkage: Linkage) -> list[Scalar]:
-    """Zero for every degree of freedom."""
+def zero_rates(linkage: Linkage) -> list[Scalar]:
+    """Return zero for each degree of freedom."""
     return [linkage.zero] * len(linkage.dofs)

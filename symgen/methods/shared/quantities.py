@@ -1,9 +1,9 @@
-"""What a method names besides its results: the letters of its paper, each with its blocks, for those who read.
+"""Inspectable quantities of a method: the letters of its paper, block by block.
 
-A method gives them as its `quantities`: letter -> `Quantity`. A quantity is laid out in blocks: P has one 6x6 a link, U one
-scalar a pair of links. `derive` gives those that are not zero. Rows and columns that are twists or wrenches say of which link,
-so that whoever prints them can turn them into the axes that the description declares; rows and columns of coordinates say
-nothing.
+A method declares them as `quantities`: letter -> `Quantity`. A quantity is laid out in blocks: P
+has one 6x6 block per link, U one scalar per pair of links. `derive` returns the nonzero blocks.
+Rows and columns that are twists or wrenches state their link, so that a printer can rotate them
+into the declared axes. Rows and columns of coordinates state none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Rows = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class Block:
-    """A small matrix; `left`, `right`: the links (-1: the base) in whose axes its rows and its columns stand, three by three."""
+    """A small matrix. `left`, `right`: the links (-1: base) whose axes its rows and columns use,
+    three by three.
+    """
 
     rows: Rows
     left: int | None = None
@@ -34,17 +36,19 @@ class Block:
 
 
 Entries = dict[tuple[int, ...], Block]
-"""The blocks of a quantity that are not zero, by their indices."""
+"""The nonzero blocks of a quantity, by their indices."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One letter: what selects a block (`indices`), a block's `shape` for a person, and what it means, with its equation.
+    """One letter: the `indices` of a block, a readable block `shape`, and its meaning (`what`) with
+    the equation.
 
-    `inputs` are the arguments that `derive` reads; `nonzero` says which blocks are not zero, where not all are; `whole` is
-    False where the blocks make no matrix together (E_2 … E_n are factors). `point` is where twists and wrenches are taken.
-    `variant`: which reading of the method has it, "" for all; `refusal`: which robots have not, where the method's is not enough.
-    `of_loops`: whether it is about joints that close some, in rows of theirs.
+    `inputs` are the arguments that `derive` reads. `nonzero` says which blocks are not zero, unless
+    all are. `whole` is False if the blocks do not form one matrix (E_2 … E_n are factors). `point`
+    is the reference point of twists and wrenches. `variant`: the variant that has the quantity, ""
+    for all. `refusal`: robots without the quantity, beyond the method's own refusal. `of_loops`:
+    True if it concerns closed loops, with their constraint rows as rows.
     """
 
     indices: tuple[str, ...]
@@ -65,38 +69,40 @@ def scalar(x: Scalar) -> Block:
 
 
 def column(parts: Iterable[Vector], link: int | None) -> Block:
-    """A twist, a wrench or a 3-vector in the axes of a link, as a column."""
+    """Return a twist, a wrench or a 3-vector, in the axes of a link, as a column block."""
     return Block([[x] for part in parts for x in part], link)
 
 
-def named(linkage: Linkage, stem: str, rows: Rows) -> Rows:
-    """The rows with every entry named, stem_rc from 1, the row alone in a column; a scalar takes the stem."""
+def name_entries(linkage: Linkage, stem: str, rows: Rows) -> Rows:
+    """Name each entry stem_rc, counting from 1; a column takes stem_r, a scalar takes the stem.
+    Return the rows.
+    """
     single = len(rows) == 1 and len(rows[0]) == 1
     for r, row in enumerate(rows, 1):
         for c, entry in enumerate(row, 1):
-            place = "" if single else f"_{r}" if len(row) == 1 else f"_{r}{c}"
-            linkage.home.name(stem + place, entry)
+            suffix = "" if single else f"_{r}" if len(row) == 1 else f"_{r}{c}"
+            linkage.home.name(stem + suffix, entry)
     return rows
 
 
-def mirrored(lower: Mapping[tuple[int, int], Block]) -> Entries:
-    """A symmetric matrix from the blocks on one side of its diagonal."""
-    found: Entries = {}
+def mirror_blocks(lower: Mapping[tuple[int, int], Block]) -> Entries:
+    """Return a symmetric matrix from the blocks on one side of its diagonal."""
+    blocks: Entries = {}
     for (i, j), block in lower.items():
-        found[i, j] = block
+        blocks[i, j] = block
         if i != j:
-            found[j, i] = block.transposed()
-    return found
+            blocks[j, i] = block.transposed()
+    return blocks
 
 
-def spread(columns: Sequence[tuple[Vector, Vector]]) -> Rows:
-    """The 6 x m matrix with these columns."""
+def columns_to_rows(columns: Sequence[tuple[Vector, Vector]]) -> Rows:
+    """Return the 6 x m matrix with these columns, row by row."""
     return [
         list(row) for row in zip(*([*first, *second] for first, second in columns), strict=True)
     ]
 
 
-def units(linkage: Linkage) -> list[tuple[Vector, Vector]]:
-    """The columns of the 6x6 identity."""
+def unit_twists(linkage: Linkage) -> list[tuple[Vector, Vector]]:
+    """Return the columns of the 6x6 identity."""
     rows = [[linkage.one if r == c else linkage.zero for r in range(6)] for c in range(6)]
     return [(Vector(row[:3]), Vector(row[3:])) for row in rows]

@@ -1,6 +1,7 @@
-"""Articulated bodies at the mass centres, SA (4), (12), (32)-(35): the recursion that `udut` solves with and is read from.
+"""Articulated bodies at the mass centres, SA (4), (12), (32)-(35): the recursion of `udut` and of
+its inspectable quantities.
 
-Quantities of link i stand in its own axes at C_i. Sums over "i + 1" run over the links that link i carries.
+Quantities of link i are in its own axes at C_i. Sums over "i + 1" run over the children of link i.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import Any
 from symgen.derivation.closed_forms import joint_form, joint_vector
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar, lower
-from symgen.derivation.spatial import STILL, ArticulatedInertia, Symmetric, Vector
+from symgen.derivation.spatial import NO_ROTATION, ArticulatedInertia, Symmetric, Vector
 
 
 @dataclass(frozen=True)
 class ArticulatedBody:
-    """Of degree of freedom i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i = ψ_i / m̂_i, at the point of its link.
+    """Articulated body of degree of freedom i: M̂_i,i+1, p_i, ψ_i = M̂ p_i, m̂_i, 1/m̂_i and ψ̂_i =
+    ψ_i / m̂_i.
 
-    The paper's joints have one degree each. A joint of several is so many in a row, with B = 1 between them.
+    The reference point is that of its link. The paper's joints have one degree of freedom each; a
+    joint with several is treated as that many joints in series, with B = 1 between them.
     """
 
     M: ArticulatedInertia
@@ -32,14 +35,16 @@ class ArticulatedBody:
 
 @dataclass(frozen=True)
 class Points:
-    """The links' points: `d[i]` from joint i in link axes, `arm[i]` from the parent's point in the parent's axes."""
+    """Reference points of the links: `d[i]` from joint i in link axes, `arm[i]` from the parent's
+    point in the parent's axes.
+    """
 
     d: list[Vector]
     arm: list[Vector]
 
 
 def centres(linkage: Linkage) -> Points:
-    """The mass centres: d_i and −c_ij of Fig. 1."""
+    """Return the mass centres: d_i and −c_ij of Fig. 1."""
     d = [linkage.center(i) for i in range(len(linkage))]
     arm = []
     for i, link in enumerate(linkage.links):
@@ -51,40 +56,45 @@ def centres(linkage: Linkage) -> Points:
 
 
 def origins(linkage: Linkage) -> Points:
-    """The origins of the link frames, on the axes of the joints."""
+    """Return the origins of the link frames, on the axes of the joints."""
     return Points([linkage.zeros] * len(linkage), [link.shift for link in linkage.links])
 
 
 @cache
 def _joint_vector(kind: str) -> tuple[Any, Any]:
-    """p of a joint type, and the symbols of d in it."""
+    """Return p of a joint type, and the symbols of d in it."""
     import sympy as sp
 
     symbols = sp.symbols("d_x d_y d_z", real=True)
     return joint_vector(joint_form(kind).motion_subspace, symbols), symbols
 
 
-def joint_twists(linkage: Linkage, at: Points) -> list[tuple[Vector, Vector]]:
-    """p_i = [e_i; e_i × d_i] (4) of every degree of freedom, lowered from the closed form of the joint's type."""
-    found = []
+def joint_twists(linkage: Linkage, points: Points) -> list[tuple[Vector, Vector]]:
+    """Return p_i = [e_i; e_i × d_i] (4) of each degree of freedom, from the closed form of the
+    joint's type.
+    """
+    twists = []
     for dof in linkage.dofs:
         form, symbols = _joint_vector(linkage.model.links[dof.link].kind)
-        bindings = {**linkage.declared(dof.link), **dict(zip(symbols, at.d[dof.link], strict=True))}
+        bindings = {
+            **linkage.joint_parameters(dof.link),
+            **dict(zip(symbols, points.d[dof.link], strict=True)),
+        }
         p = [lower(entry, bindings, linkage.home) for entry in form[:, dof.column]]
-        found.append((Vector(p[:3]), Vector(p[3:])))
-    return found
+        twists.append((Vector(p[:3]), Vector(p[3:])))
+    return twists
 
 
-def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
-    """k = n … 1: (32)-(35)."""
-    twists = joint_twists(linkage, at)
+def decompose(linkage: Linkage, points: Points) -> list[ArticulatedBody]:
+    """Return the articulated bodies of all degrees of freedom, k = n … 1: (32)-(35)."""
+    twists = joint_twists(linkage, points)
     after: dict[int, ArticulatedInertia] = {}
-    found: dict[int, ArticulatedBody] = {}
+    bodies: dict[int, ArticulatedBody] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "articulated body, SA (32)-(35)")
-        M = linkage.inertia[i].to_parent(STILL, -at.d[i]).articulated()  # (12)
+        M = linkage.inertia[i].to_parent(NO_ROTATION, -points.d[i]).articulated()  # (12)
         for c in linkage.links[i].children:
-            M = M + after[c].to_parent(linkage.links[c].rotation, at.arm[c])  # (35)
+            M = M + after[c].to_parent(linkage.links[c].rotation, points.arm[c])  # (35)
         linkage.name("Mhat", i, M.A)
         for dof in reversed(linkage.links[i].dofs):
             k = dof.index
@@ -96,16 +106,16 @@ def decompose(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
             inverse = linkage.one / mass
             hat_n, hat_f = psi_n * inverse, psi_f * inverse  # (33)
             linkage.name("psihat", k, Vector([*hat_n, *hat_f]))
-            found[k] = ArticulatedBody(M, twists[k], (psi_n, psi_f), mass, inverse, (hat_n, hat_f))
-            M = _without(M, hat_n, hat_f, psi_n, psi_f)  # M̂_kk under (35)
+            bodies[k] = ArticulatedBody(M, twists[k], (psi_n, psi_f), mass, inverse, (hat_n, hat_f))
+            M = _rank_one_update(M, hat_n, hat_f, psi_n, psi_f)  # M̂_kk under (35)
         after[i] = M
-    return [found[k] for k in range(len(found))]
+    return [bodies[k] for k in range(len(bodies))]
 
 
-def _without(
+def _rank_one_update(
     M: ArticulatedInertia, hat_n: Vector, hat_f: Vector, psi_n: Vector, psi_f: Vector
 ) -> ArticulatedInertia:
-    """M̂ − ψ̂ ψᵀ."""
+    """Return M̂ − ψ̂ ψᵀ."""
 
     def outer(a: Vector, b: Vector) -> Symmetric:
         return Symmetric(

@@ -1,8 +1,10 @@
-"""SA's matrices block by block: B_ij, p_i (4), T_l, T_d, T (8)-(9), M̃_i (15), and U, D, E_k, L_2 with what makes them (17)-(35).
+"""Saha's matrices block by block: B_ij, p_i (4), T_l, T_d, T (8)-(9), M̃_i (15), U, D, E_k, L_2 and
+their ingredients (17)-(35).
 
-Twists and wrenches of link i stand at its mass centre C_i (the joint's origin for a massless link) in its own declared
-axes; so the blocks of T_l are B_ij turned from the axes of link j, in which B_ij itself stands, to those of link i. On a
-tree a sum over i + 1 runs over the links that link i carries.
+Twists and wrenches of link i are taken at its mass centre C_i (the joint's origin for a massless
+link) in its own declared axes. So the blocks of T_l are B_ij rotated from the axes of link j, in
+which B_ij itself is expressed, to those of link i. On a tree a sum over i + 1 runs over the
+children of link i.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import replace
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import (
-    STILL,
+    NO_ROTATION,
     ArticulatedInertia,
     RigidInertia,
     Vector,
@@ -26,10 +28,10 @@ from symgen.methods.shared.quantities import (
     Quantity,
     Rows,
     column,
-    named,
+    columns_to_rows,
+    name_entries,
     scalar,
-    spread,
-    units,
+    unit_twists,
 )
 from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
@@ -38,12 +40,14 @@ INWARD, OUTWARD = "link j carries link i, or is it", "link i carries link k"
 
 
 def refusal(mechanism: Mechanism) -> str | None:
-    """Which joint has several degrees of freedom, of which the letters are not written."""
+    """Return which joint has several degrees of freedom, which these quantities do not support, or
+    None.
+    """
     joint = next((joint for joint in mechanism.joints if joint.type.nv > 1), None)
     if joint is None:
         return None
     return (
-        f"the letters of udut take joints of one degree of freedom, and of '{mechanism.name}' joint '{joint.name}' has "
+        f"the letters of udut need joints of one degree of freedom, and joint '{joint.name}' of '{mechanism.name}' has "
         f"{joint.type.nv}; take riccati, or another method"
     )
 
@@ -56,56 +60,58 @@ def _dot(a: Spatial, b: Spatial) -> Scalar:
     return a[0].dot(b[0]) + a[1].dot(b[1])
 
 
-def _way(linkage: Linkage, i: int, j: int) -> list[int]:
-    """The links beyond j on the way to i, from j on."""
-    way = [i, *linkage.model.ancestors(i)]
-    return list(reversed(way[: way.index(j)]))
+def _path(linkage: Linkage, i: int, j: int) -> list[int]:
+    """Return the links after j on the path from j to i."""
+    path = [i, *linkage.model.ancestors(i)]
+    return list(reversed(path[: path.index(j)]))
 
 
-def _moved(linkage: Linkage, at: Points, i: int, j: int, twist: Spatial) -> Spatial:
-    """B_ij · twist."""
-    for k in _way(linkage, i, j):
-        twist = twist_to_child(linkage.links[k].rotation, at.arm[k], *twist)
+def _carry_twist(linkage: Linkage, points: Points, i: int, j: int, twist: Spatial) -> Spatial:
+    """Return B_ij · twist."""
+    for k in _path(linkage, i, j):
+        twist = twist_to_child(linkage.links[k].rotation, points.arm[k], *twist)
     return twist
 
 
-def _named_bodies(linkage: Linkage, at: Points) -> list[ArticulatedBody]:
-    bodies = decompose(linkage, at)
+def _named_bodies(linkage: Linkage, points: Points) -> list[ArticulatedBody]:
+    bodies = decompose(linkage, points)
     for i, body in enumerate(bodies):
-        named(linkage, f"Mhat_{i + 1}", _full(body.M))
+        name_entries(linkage, f"Mhat_{i + 1}", _full(body.M))
     return bodies
 
 
 def _B(linkage: Linkage) -> Entries:
-    at, one, zero = centres(linkage), linkage.one, linkage.zero
-    found: Entries = {}
+    points, unit_entry, zero = centres(linkage), linkage.one, linkage.zero
+    blocks: Entries = {}
     for i in range(len(linkage)):
         from_j = linkage.zeros  # C_i − C_j in the axes of j
         inner = None
         for j in (i, *linkage.model.ancestors(i)):
             if inner is not None:
-                from_j = at.arm[inner] + linkage.links[inner].rotation.to_parent(from_j)
+                from_j = points.arm[inner] + linkage.links[inner].rotation.to_parent(from_j)
             x, y, z = -from_j  # c_ij = c_j − c_i, Fig. 1
             linkage.name(f"c_{i + 1}", j, -from_j)
             skew = ((zero, -z, y), (z, zero, -x), (-y, x, zero))  # (5)
-            unit = [[one if r == c else zero for c in range(3)] for r in range(3)]
+            unit = [[unit_entry if r == c else zero for c in range(3)] for r in range(3)]
             rows = [[*unit[r], zero, zero, zero] for r in range(3)] + [
                 [*skew[r], *unit[r]] for r in range(3)
             ]
-            found[i, j] = Block(rows, j, j)  # (4)
+            blocks[i, j] = Block(rows, j, j)  # (4)
             inner = j
-    return found
+    return blocks
 
 
 def _T_l(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    found: Entries = {}
+    points = centres(linkage)
+    blocks: Entries = {}
     for i in range(len(linkage)):
         for j in (i, *linkage.model.ancestors(i)):
             linkage.step(i, f"from the twist of link {j + 1} to its own, SA (9a)")
-            columns = [_moved(linkage, at, i, j, one) for one in units(linkage)]
-            found[i, j] = Block(named(linkage, f"T_{i + 1}_{j + 1}", spread(columns)), i, j)
-    return found
+            columns = [_carry_twist(linkage, points, i, j, twist) for twist in unit_twists(linkage)]
+            blocks[i, j] = Block(
+                name_entries(linkage, f"T_{i + 1}_{j + 1}", columns_to_rows(columns)), i, j
+            )
+    return blocks
 
 
 def _p(linkage: Linkage) -> Entries:
@@ -113,29 +119,29 @@ def _p(linkage: Linkage) -> Entries:
 
 
 def _T(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    found: Entries = {}
-    twists = joint_twists(linkage, at)
+    points = centres(linkage)
+    blocks: Entries = {}
+    twists = joint_twists(linkage, points)
     for i in range(len(linkage)):
         for j in (i, *linkage.model.ancestors(i)):
-            found[i, j] = column(_moved(linkage, at, i, j, twists[j]), i)
-    return found
+            blocks[i, j] = column(_carry_twist(linkage, points, i, j, twists[j]), i)
+    return blocks
 
 
 def _composite(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    found: dict[int, RigidInertia] = {}
+    points = centres(linkage)
+    bodies: dict[int, RigidInertia] = {}
     for i in reversed(range(len(linkage))):
         linkage.step(i, "composite body, SA (15a-c)")
-        found[i] = linkage.inertia[i].to_parent(STILL, -at.d[i])  # (12)
+        bodies[i] = linkage.inertia[i].to_parent(NO_ROTATION, -points.d[i])  # (12)
         for c in linkage.links[i].children:
-            found[i] = found[i] + found[c].to_parent(
-                linkage.links[c].rotation, at.arm[c]
+            bodies[i] = bodies[i] + bodies[c].to_parent(
+                linkage.links[c].rotation, points.arm[c]
             )  # (15a), (15c)
-        linkage.name("h", i, found[i].h)
-        linkage.name("Sigma", i, found[i].S)
+        linkage.name("h", i, bodies[i].h)
+        linkage.name("Sigma", i, bodies[i].S)
     return {
-        (i,): Block(named(linkage, f"Mtilde_{i + 1}", _full(found[i].articulated())), i, i)
+        (i,): Block(name_entries(linkage, f"Mtilde_{i + 1}", _full(bodies[i].articulated())), i, i)
         for i in range(len(linkage))
     }
 
@@ -153,48 +159,52 @@ def _mhat(linkage: Linkage) -> Entries:
     }
 
 
-def _carried(
-    linkage: Linkage, at: Points, stem: str, own: list[Spatial]
+def _carry_wrenches(
+    linkage: Linkage, points: Points, stem: str, wrenches: list[Spatial]
 ) -> dict[tuple[int, int], Spatial]:
-    """B_kiᵀ · wrench of link k, for every link i that carries it (32)-(33)."""
-    found: dict[tuple[int, int], Spatial] = {}
-    for k, wrench in enumerate(own):
-        found[k, k] = wrench
+    """Return B_kiᵀ · wrench of link k for each ancestor i, (32)-(33)."""
+    result: dict[tuple[int, int], Spatial] = {}
+    for k, wrench in enumerate(wrenches):
+        result[k, k] = wrench
         inner = k
         for i in linkage.model.ancestors(k):
             linkage.step(i, f"{stem} of link {k + 1} seen from it, SA (32)")
-            wrench = wrench_to_parent(linkage.links[inner].rotation, at.arm[inner], *wrench)
+            wrench = wrench_to_parent(linkage.links[inner].rotation, points.arm[inner], *wrench)
             linkage.name(f"{stem}_{i + 1}", k, Vector([*wrench[0], *wrench[1]]))
-            found[i, k] = wrench
+            result[i, k] = wrench
             inner = i
-    return found
+    return result
 
 
 def _psi(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    found = _carried(linkage, at, "psi", [body.psi for body in _named_bodies(linkage, at)])
-    return {(i, k): column(wrench, i) for (i, k), wrench in found.items()}
+    points = centres(linkage)
+    carried = _carry_wrenches(
+        linkage, points, "psi", [body.psi for body in _named_bodies(linkage, points)]
+    )
+    return {(i, k): column(wrench, i) for (i, k), wrench in carried.items()}
 
 
 def _psihat(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    found = _carried(linkage, at, "psihat", [body.psi_hat for body in _named_bodies(linkage, at)])
-    return {(i, k): column(wrench, i) for (i, k), wrench in found.items()}
+    points = centres(linkage)
+    carried = _carry_wrenches(
+        linkage, points, "psihat", [body.psi_hat for body in _named_bodies(linkage, points)]
+    )
+    return {(i, k): column(wrench, i) for (i, k), wrench in carried.items()}
 
 
 def _coefficients(linkage: Linkage) -> dict[tuple[int, int], Scalar]:
-    """α_ik = p_iᵀ ψ̂_ik (31)."""
-    at = centres(linkage)
-    bodies = _named_bodies(linkage, at)
-    found = {}
-    for (i, k), wrench in _carried(
-        linkage, at, "psihat", [body.psi_hat for body in bodies]
+    """Return α_ik = p_iᵀ ψ̂_ik, (31)."""
+    points = centres(linkage)
+    bodies = _named_bodies(linkage, points)
+    result = {}
+    for (i, k), wrench in _carry_wrenches(
+        linkage, points, "psihat", [body.psi_hat for body in bodies]
     ).items():
         if i != k:
-            found[i, k] = linkage.home.name(
+            result[i, k] = linkage.home.name(
                 f"alpha_{i + 1}_{k + 1}", _dot(bodies[i].p, wrench)
             )  # (31)
-    return found
+    return result
 
 
 def _alpha(linkage: Linkage) -> Entries:
@@ -209,29 +219,31 @@ def _U(linkage: Linkage) -> Entries:
 
 def _E(linkage: Linkage) -> Entries:
     n, alpha = len(linkage), _coefficients(linkage)
-    found: Entries = {}
+    blocks: Entries = {}
     for k in range(n):
         rows = [[linkage.one if r == c else linkage.zero for c in range(n)] for r in range(n)]
         for i in range(k):
             rows[i][k] = -alpha.get((i, k), linkage.zero)  # (26)-(29)
-        found[k,] = Block(rows)
-    return found
+        blocks[k,] = Block(rows)
+    return blocks
 
 
 def _L2(linkage: Linkage) -> Entries:
-    at = centres(linkage)
-    bodies = _named_bodies(linkage, at)
-    found: Entries = {}
+    points = centres(linkage)
+    bodies = _named_bodies(linkage, points)
+    blocks: Entries = {}
     for i, body in enumerate(bodies):
         for j in (i, *linkage.model.ancestors(i)):
             linkage.step(
                 i, f"row of the eliminated matrix, column {j + 1}, SA (31) after column {i + 2}"
             )
             entry = (
-                body.mass if i == j else _dot(body.psi, _moved(linkage, at, i, j, bodies[j].p))
+                body.mass
+                if i == j
+                else _dot(body.psi, _carry_twist(linkage, points, i, j, bodies[j].p))
             )  # (31), k = i + 1
-            found[i, j] = scalar(linkage.home.name(f"L2_{i + 1}_{j + 1}", entry))
-    return found
+            blocks[i, j] = scalar(linkage.home.name(f"L2_{i + 1}_{j + 1}", entry))
+    return blocks
 
 
 _LETTERS = {
@@ -295,6 +307,6 @@ _LETTERS = {
     ),
 }
 QUANTITIES = {
-    letter: replace(one, point="at its mass centre", refusal=refusal)
-    for letter, one in _LETTERS.items()
+    letter: replace(quantity, point="at its mass centre", refusal=refusal)
+    for letter, quantity in _LETTERS.items()
 }

@@ -1,4 +1,6 @@
-"""The three solutions of SA §B, with what `bodies` decomposes: τ̂ = U⁻¹ τ (36)-(37), τ̃ = D⁻¹ τ̂, θ̈ = U⁻ᵀ τ̃ (38)-(39)."""
+"""The three solution steps of SA §B with the articulated bodies: τ̂ = U⁻¹ τ (36)-(37), τ̃ = D⁻¹ τ̂,
+θ̈ = U⁻ᵀ τ̃ (38)-(39).
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,23 @@ from symgen.methods.udut.bodies import Points, centres, decompose, origins
 
 
 class Decomposition(Factor):
-    """M = U D Uᵀ (21) by articulated bodies, seen from one point of each link."""
+    """M = U D Uᵀ (21) by articulated bodies, with one reference point per link."""
 
-    def __init__(self, linkage: Linkage, at: Points) -> None:
+    def __init__(self, linkage: Linkage, points: Points) -> None:
         super().__init__(linkage)
-        self.at, self.bodies = at, decompose(linkage, at)
+        self.points, self.bodies = points, decompose(linkage, points)
 
     @property
     def pivots(self) -> list[Scalar]:
-        """m̂_k: det M = Π m̂_k, from (21)."""
+        """The m̂_k; det M = Π m̂_k, from (21)."""
         return [body.mass for body in self.bodies]
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """U⁻ᵀ D⁻¹ U⁻¹ b (24): θ̈ from b = τ."""
-        return self.back(self.reduced(b)[1])
+        """Return U⁻ᵀ D⁻¹ U⁻¹ b (24); θ̈ for b = τ."""
+        return self.back_substitute(self.forward(b)[1])
 
-    def back(self, half: Sequence[Scalar]) -> list[Scalar]:
-        """U⁻ᵀ of τ̃ = D⁻¹ U⁻¹ b."""
+    def back_substitute(self, half: Sequence[Scalar]) -> list[Scalar]:
+        """Return U⁻ᵀ τ̃ for τ̃ = D⁻¹ U⁻¹ b."""
         linkage, tilde = self.linkage, half
         mu: list[tuple[Vector, Vector]] = []
         result = []
@@ -36,7 +38,7 @@ class Decomposition(Factor):
             linkage.step(i, "transpose of U, SA (38)-(39)")
             w, v = linkage.zeros, linkage.zeros
             if link.parent >= 0:
-                w, v = twist_to_child(link.rotation, self.at.arm[i], *mu[link.parent])  # (39)
+                w, v = twist_to_child(link.rotation, self.points.arm[i], *mu[link.parent])  # (39)
             for dof in link.dofs:
                 body = self.bodies[dof.index]
                 rate = tilde[dof.index] - (body.psi_hat[0].dot(w) + body.psi_hat[1].dot(v))  # (38)
@@ -46,8 +48,8 @@ class Decomposition(Factor):
             mu.append((w, v))
         return result
 
-    def reduced(self, tau: Sequence[Scalar]) -> Half:
-        """τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
+    def forward(self, tau: Sequence[Scalar]) -> Half:
+        """Return τ̂ = U⁻¹ τ and τ̃ = D⁻¹ τ̂."""
         linkage, n = self.linkage, len(self.linkage.dofs)
         tauhat = [linkage.zero] * n
         eta = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
@@ -68,20 +70,20 @@ class Decomposition(Factor):
                         eta_f + body.psi_hat[1] * hat,
                     )  # under (37)
             if link.parent >= 0:
-                n_p, f_p = wrench_to_parent(link.rotation, self.at.arm[i], eta_n, eta_f)  # (37)
+                n_p, f_p = wrench_to_parent(link.rotation, self.points.arm[i], eta_n, eta_f)  # (37)
                 eta[link.parent] = (eta[link.parent][0] + n_p, eta[link.parent][1] + f_p)
         return tauhat, tilde
 
-    def halves(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
-        """(U⁻¹ b, D⁻¹ U⁻¹ b) of every column b, (24)."""
-        return [self.reduced(b) for b in columns]
+    def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
+        """Return (U⁻¹ b, D⁻¹ U⁻¹ b) of each column b, (24)."""
+        return [self.forward(b) for b in columns]
 
 
 def at_centres(linkage: Linkage) -> Decomposition:
-    """At the mass centres, as in the paper."""
+    """Return the decomposition at the mass centres, as in the paper."""
     return Decomposition(linkage, centres(linkage))
 
 
 def at_origins(linkage: Linkage) -> Decomposition:
-    """At the origins of the link frames."""
+    """Return the decomposition at the origins of the link frames."""
     return Decomposition(linkage, origins(linkage))

@@ -149,7 +149,7 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
             mechanism, function, ()
         )
         rows: list[dict[str, Any]] = []
-        for method in methods.offered(function, mechanism) if refused is None else ():
+        for method in methods.applicable_providers(function, mechanism) if refused is None else ():
             try:
                 program = build.program(mechanism, function, method)
             except SymgenError as error:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from symgen.derivation.constants import sharpened
+from symgen.derivation.constants import with_enough_precision
 from symgen.derivation.model import record
 from symgen.mechanism.closed_loops import counted as loops_counted
 from symgen.mechanism.drives import NUMBERS
@@ -131,7 +131,7 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     found = layouts(mechanism)
 
     def of(where: Layout) -> list[dict[str, Any]]:
-        return sharpened(
+        return with_enough_precision(
             lambda: record(
                 derive.laid(mechanism, where),
                 derive.regrouped(mechanism, where),

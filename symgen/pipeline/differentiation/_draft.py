@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from symgen.derivation.tangents import moving, telling
+from symgen.derivation.tangents import rates_from_step, step_from_rates
 from symgen.ir.program import POSITIONS, Port, Program
 from symgen.mechanism.joints import joint_type
 from symgen.pipeline.differentiation._sweeps import pulled
@@ -72,7 +72,7 @@ class Draft:
     def changes(self, which: int, step: Sequence[Number]) -> dict[int, int]:
         """By row, what the elements of an argument change by when it changes by that."""
         found = (
-            self._forward(moving, self.rows(which), step, self._of_v)
+            self._forward(rates_from_step, self.rows(which), step, self._of_v)
             if self._is_moved(self.inputs[which])
             else step
         )
@@ -102,7 +102,7 @@ class Draft:
                 total = self.tape.plus(total, weights.get(i))
             found.append(total)
         return (
-            self._backward(moving, place, found, self._of_v)
+            self._backward(rates_from_step, place, found, self._of_v)
             if self._is_moved(self.inputs[which])
             else found
         )
@@ -113,13 +113,15 @@ class Draft:
         """What a result changes by, from what the rows do."""
         rates = [tangents[r] for r in port.rows]
         return (
-            self._forward(telling, port.rows, rates, self._of_q) if self._is_moved(port) else rates
+            self._forward(step_from_rates, port.rows, rates, self._of_q)
+            if self._is_moved(port)
+            else rates
         )
 
     def weighed(self, port: Port, weights: Sequence[Number]) -> dict[int, int]:
         """By row, the weight of a result's elements when it has that."""
         own = (
-            self._backward(telling, port.rows, weights, self._of_q)
+            self._backward(step_from_rates, port.rows, weights, self._of_q)
             if self._is_moved(port)
             else weights
         )

@@ -28,7 +28,7 @@ class Dual(Scalar):
     __slots__ = ("slopes",)
 
     def __init__(self, at: Scalar, slopes: Slopes) -> None:
-        super().__init__(at.home, at.row, at.sign, at.value, at.whole)
+        super().__init__(at.home, at.row, at.sign, at.value, at.unit_value)
         self.slopes = slopes
 
     def __mul__(self, other: Scalar | int) -> Scalar:
@@ -199,7 +199,7 @@ class Chained(Inlining):
 
 def plain(x: Scalar) -> Scalar:
     """Without slopes."""
-    return Scalar(x.home, x.row, x.sign, x.value, x.whole) if isinstance(x, Dual) else x
+    return Scalar(x.home, x.row, x.sign, x.value, x.unit_value) if isinstance(x, Dual) else x
 
 
 def slopes(x: Scalar) -> Slopes:

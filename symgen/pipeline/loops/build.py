@@ -10,7 +10,7 @@ from math import prod
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.model import Frame, Link, Model, reframe, regroup
-from symgen.derivation.model.links import place
+from symgen.derivation.model.links import build_model
 from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of, inertia_numbers
 from symgen.ir import passes
@@ -35,7 +35,7 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
     Raises OutOfReach, in one sentence, if the links do not have the same rows.
     """
     with collector_at_rest():
-        return k.sharpened(lambda: _recursion(mechanism, function, method, frame))
+        return k.with_enough_precision(lambda: _recursion(mechanism, function, method, frame))
 
 
 def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> LoopProgram:
@@ -220,7 +220,7 @@ def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
     """
     model = reframe(mechanism)
     if sum(link.parent == BASE for link in model.links) > 1:
-        model = place(
+        model = build_model(
             mechanism, [link.placement for link in model.links], [None] * len(model.links)
         )
     return regroup(model) if regrouped else model

@@ -51,7 +51,7 @@ def build_scan(mechanism: Mechanism, segments: int, function: str = DYNAMICS) ->
 
     Raises OutOfReach, in one sentence, if the robot is no chain of like links.
     """
-    return k.sharpened(lambda: _build_scan(mechanism, segments, function))
+    return k.with_enough_precision(lambda: _build_scan(mechanism, segments, function))
 
 
 def _build_scan(mechanism: Mechanism, segments: int, function: str) -> LoopProgram:
@@ -182,7 +182,7 @@ class _Solve:
         """Return the numbers of a link that wrenches act on."""
         arguments = {port.name: [k.ZERO] * port.size for port in self.inverse.inputs}
         results = self.inverse.run(arguments | {PREPARED: [*row]}, EXACT)
-        return [k.settle(x) for x in results[BODY]]
+        return [k.normalize(x) for x in results[BODY]]
 
     def _of_element(self, step: Program) -> Program:
         """Return a step with the ports of an element, as far as it reads them."""
@@ -232,7 +232,7 @@ class _Dynamics(_Solve):
             turn = replace(turn, outputs=(*turn.outputs, port))
         halves = self._step(self._halves, {SAVED: self.work, DOWNSWEEP: 3})
         halves = _with_saved_sines(halves, [*sines])
-        steps = PairSteps(levels.turn_of_both, levels.turned, levels.TURN, levels.TURN, 3)
+        steps = PairSteps(levels.turn_of_both, levels.propagate_omega, levels.TURN, levels.TURN, 3)
         self.scans.insert(0, parallel_scan(self.function, METHOD, steps, levels.TURN, 3))
         return [
             Map((self._of_element(turn),), (0,)),

@@ -51,7 +51,7 @@ def build_scan(mechanism: Mechanism, segments: int, function: str = FUNCTION) ->
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
     assert function == FUNCTION
-    return k.sharpened(lambda: _build_scan(mechanism, segments))
+    return k.with_enough_precision(lambda: _build_scan(mechanism, segments))
 
 
 def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
@@ -65,8 +65,8 @@ def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
     scan = partial(parallel_scan, FUNCTION, METHOD)
     moments = PairSteps(levels.first_of_both, levels.next_of_each, 1, 1, 1)
     forces = PairSteps(levels.eliminated, levels.forced, levels.RUN, levels.KEPT, levels.ENDS)
-    rates = PairSteps(levels.last_of_both, levels.one_before_each, 1, 1, 1)
-    scans = [scan(moments, 1, 1), scan(forces, levels.CUT, levels.TOLD), scan(rates, 1, 1)]
+    rates = PairSteps(levels.last_of_both, levels.previous_of_each, 1, 1, 1)
+    scans = [scan(moments, 1, 1), scan(forces, levels.CUT, levels.LAST_ENDS), scan(rates, 1, 1)]
     chain = ChainSteps(
         LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names),
         [columns.row(row) for row in numbers],

@@ -55,7 +55,7 @@ def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
             f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has fewer than "
             f"{LEAST * segments} links; take --method fixman:planar"
         )
-    return k.sharpened(lambda: _build_parts(mechanism, segments))
+    return k.with_enough_precision(lambda: _build_parts(mechanism, segments))
 
 
 def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
@@ -97,17 +97,17 @@ def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
     rows: list[dict[str, k.Constant]] = []
     ahead: k.Vec3 = (k.ONE, k.ZERO, k.ZERO)
     for link, end in zip(model.links, link_ends(model), strict=True):
-        length = k.square_root(k.settle(end[0] * end[0] + end[1] * end[1]))
+        length = k.square_root(k.normalize(end[0] * end[0] + end[1] * end[1]))
         before, ahead = ahead, k.scale(1 / length, end)
         turned = k.apply(link.rotation, ahead)
         cosine = k.dot(before, turned)
-        sine = k.settle(before[0] * turned[1] - before[1] * turned[0])
-        u = k.settle(1 / length)
+        sine = k.normalize(before[0] * turned[1] - before[1] * turned[0])
+        u = k.normalize(1 / length)
         rows.append(
             {
-                "offset": k.ZERO if k.settle(cosine) == k.ONE else k.angle_of(cosine, sine),
+                "offset": k.ZERO if k.normalize(cosine) == k.ONE else k.angle_of(cosine, sine),
                 "u": u,
-                "w": k.settle(1 / link.inertia.m),
+                "w": k.normalize(1 / link.inertia.m),
                 "u_before": rows[-1]["u"] if rows else u,
                 "w_before": rows[-1]["w"] if rows else k.ZERO,
             }
@@ -181,7 +181,7 @@ class _Sweeps:
 
     def _turned(self, home: Derivation) -> Results:
         (b,) = home.inputs["b"]
-        saved = points.turned(home, home.inputs["q"][0], self._numbers(home))
+        saved = points.joint_entries(home, home.inputs["q"][0], self._numbers(home))
         return {CARRY: [b], SAVED: self._saved(saved)}
 
     def _eliminated(self, home: Derivation) -> Results:

@@ -51,7 +51,7 @@ def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
 
     Raises OutOfReach, in one sentence, if the robot is no long chain of like links.
     """
-    return k.sharpened(lambda: _build_parts(mechanism, segments))
+    return k.with_enough_precision(lambda: _build_parts(mechanism, segments))
 
 
 def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
@@ -77,8 +77,8 @@ def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
                 widths=widths,
                 added=tuple(blocks.WIDTHS),
             )
-            turning = _folded(chain, blocks.turned, ["a"])
-            dynamics = _folded(chain, blocks.swept, ["a", *PARTS])
+            turning = _folded(chain, blocks.omega_sweep, ["a"])
+            dynamics = _folded(chain, blocks.segment_sweeps, ["a", *PARTS])
             break
         except NotUniform as error:
             why = str(error)
@@ -225,12 +225,12 @@ class _Scans:
         """Angular velocities, outward."""
 
         def opening(home: Derivation) -> Results:
-            turned = blocks.across_turned(home, _final(home, self.turned), None)
+            turned = blocks.carry_omega(home, _final(home, self.turned), None)
             return {CARRY: turned, INITIAL: [home.zero] * 3}
 
         def step(home: Derivation) -> Results:
             before = home.inputs[CARRY]
-            turned = blocks.across_turned(home, _final(home, self.turned), before)
+            turned = blocks.carry_omega(home, _final(home, self.turned), before)
             return {CARRY: turned, INITIAL: _placed(before, self.omega)}
 
         first, other = {FINAL_CARRY: 9}, {FINAL_CARRY: 9, CARRY: 3}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import feels
+from symgen.derivation.closed_forms import motion_class
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
@@ -180,7 +180,7 @@ class SampleChain:
             ("gamma", 2),
         ):  # the inverse of its constant rotations
             if f"cos_{angle}" in columns.common:
-                turn = k.turn(
+                turn = k.rotation_about(
                     k.IDENTITY[axis], columns.common[f"cos_{angle}"], columns.common[f"sin_{angle}"]
                 )
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
@@ -256,7 +256,7 @@ def _walk(kinds: Sequence[str], framed: bool) -> tuple[int, ...]:
 
     Links that turn stand at both ends, since beside links that slide some rows are zero or unused.
     """
-    order = sorted(range(len(kinds)), key=lambda c: feels(kinds[c]) == "slide")
+    order = sorted(range(len(kinds)), key=lambda c: motion_class(kinds[c]) == "slide")
     walk = order[:1] * REPEATED
     for a in order:
         for b in order:
