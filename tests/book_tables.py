@@ -16,7 +16,7 @@ from symgen.emission.checks import STATUSES
 from symgen.mechanism.notes import KINDS, LOUD
 from symgen.vocabulary import options
 from symgen.vocabulary.arrays import Array
-from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, Function
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, LOOP_FUNCTIONS, Function
 
 DOCS = Path(__file__).parents[1] / "docs"
 MARK = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.S)
@@ -45,7 +45,7 @@ def function_rows(functions: Iterable[Function]) -> str:
         ("function", "arguments → results", "meaning"),
         (
             (
-                f"`{function.name}`" + (" †" if function.on_request else ""),
+                f"`{function.name}`" + (" †" if function.explicit_only else ""),
                 f"{names(function.arguments)} → {names(function.results)}",
                 prose(function.what),
             )
@@ -71,7 +71,7 @@ def provider_rows(functions: Iterable[Function]) -> str:
 def array_rows() -> str:
     """Return one row an argument or result: shape and meaning."""
     arrays: dict[str, Array] = {}
-    for function in (*FUNCTIONS.values(), *(FUNCTIONS[name] for name in OF_LOOPS)):
+    for function in (*FUNCTIONS.values(), *(FUNCTIONS[name] for name in LOOP_FUNCTIONS)):
         for array in (*function.arguments, *function.results):
             arrays.setdefault(array.name, array)
     for array in AT_RUN_TIME:
@@ -155,9 +155,9 @@ def status_rows() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "functions": lambda: function_rows(FUNCTIONS.values()),
-    "functions of closed chains": lambda: function_rows(FUNCTIONS[name] for name in OF_LOOPS),
+    "functions of closed chains": lambda: function_rows(FUNCTIONS[name] for name in LOOP_FUNCTIONS),
     "methods": lambda: provider_rows(
-        [*FUNCTIONS.values(), *(FUNCTIONS[name] for name in OF_LOOPS)]
+        [*FUNCTIONS.values(), *(FUNCTIONS[name] for name in LOOP_FUNCTIONS)]
     ),
     "arrays": array_rows,
     "reading": lambda: option_rows(

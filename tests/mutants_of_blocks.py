@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import symgen
-from symgen.vocabulary.derivatives import symbol
+from symgen.vocabulary.derivatives import identifier_part
 from symgen.vocabulary.reals import REALS
 
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-w")
@@ -138,7 +138,7 @@ class Plot:
     def files(self) -> list[str]:
         return [
             f"{self.name}_lanes.h",
-            *(f"{self.name}_{symbol(f)}_batch.c" for f in self.functions),
+            *(f"{self.name}_{identifier_part(f)}_batch.c" for f in self.functions),
         ]
 
     def text(self, file: str) -> str:
@@ -259,7 +259,7 @@ def _answers(made: Path, place: Path) -> str:
         r"_BATCH_WORK (\d+)", (made / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8")
     )
     for function, entry in manifest["functions"].items():
-        call = getattr(library, f"{manifest['robot']}_{symbol(function)}_strided", None)
+        call = getattr(library, f"{manifest['robot']}_{identifier_part(function)}_strided", None)
         if call is None:
             continue
         call.restype = ctypes.c_ssize_t if checked else None

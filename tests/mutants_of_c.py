@@ -35,7 +35,7 @@ from symgen.verification.floating import allowance, differs
 from symgen.verification.residuals import distances, worst
 from symgen.verification.running_error import bounds
 from symgen.verification.truth import Truth
-from symgen.vocabulary.derivatives import symbol
+from symgen.vocabulary.derivatives import identifier_part
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import REALS
 from tests.shared.robots_for_tests import OPEN
@@ -157,7 +157,7 @@ class Plot:
                 *test,
                 "-L",
                 str(self.at / "whole"),
-                *(f"-l{symbol(f)}" for f in self.programs),
+                *(f"-l{identifier_part(f)}" for f in self.programs),
                 "-lm",
                 "-o",
                 str(self.at / "selftest"),
@@ -169,11 +169,16 @@ class Plot:
         return Truth(self.mechanism, STATES, SEED, frame=tip(self.mechanism))
 
     def text(self, function: str) -> str:
-        return (self.made / f"{self.robot}_{symbol(function)}.c").read_text(encoding="utf-8")
+        return (self.made / f"{self.robot}_{identifier_part(function)}.c").read_text(
+            encoding="utf-8"
+        )
 
     def _library(self, function: str, text: str, folder: Path) -> Path:
         folder.mkdir(exist_ok=True)
-        source, library = folder / f"{symbol(function)}.c", folder / f"lib{symbol(function)}.so"
+        source, library = (
+            folder / f"{identifier_part(function)}.c",
+            folder / f"lib{identifier_part(function)}.so",
+        )
         source.write_text(text, encoding="utf-8")
         _built([*FLAGS, "-shared", "-I", str(self.made), str(source), "-o", str(library), "-lm"])
         return library
@@ -207,7 +212,7 @@ class Plot:
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
         """What the self-test says of these texts of a function, and how far off their results are."""
-        folders = [self.at / f"{symbol(function)}-{k}" for k in range(len(texts))]
+        folders = [self.at / f"{identifier_part(function)}-{k}" for k in range(len(texts))]
 
         def seen(folder: Path, text: str) -> bool:
             self._library(function, text, folder)
@@ -232,8 +237,8 @@ class Plot:
     def results(self, function: str, folder: Path) -> Results:
         """Of the library in `folder`, at the self-test's states."""
         call = getattr(
-            ctypes.CDLL(str(folder / f"lib{symbol(function)}.so")),
-            f"{self.robot}_{symbol(function)}",
+            ctypes.CDLL(str(folder / f"lib{identifier_part(function)}.so")),
+            f"{self.robot}_{identifier_part(function)}",
         )
         return _runner(self.programs[function], call)(
             self.truth.arguments(function, self.truth.floats)

@@ -37,7 +37,7 @@ from symgen.verification import exact
 from symgen.verification.identities import companions
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
-from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, OF_LOOPS, PREPARED, PREPARING
+from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, LOOP_FUNCTIONS, PREPARED, PREPARING
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.target import Target
 from tests.shared import folders
@@ -128,7 +128,7 @@ def options(chosen: Collection[str]) -> ProgramOptions:
 
 def functions(chosen: Collection[str]) -> list[str]:
     """The functions that such a robot has."""
-    every = (*FUNCTIONS, *(OF_LOOPS if {"loops", "gains"} & {*chosen} else ()))
+    every = (*FUNCTIONS, *(LOOP_FUNCTIONS if {"loops", "gains"} & {*chosen} else ()))
     return [name for name in every if "contacts" in chosen or not FUNCTIONS[name].counts("NT")]
 
 
@@ -146,12 +146,12 @@ def requests(
         what = FUNCTIONS[name]
         yield name
         given = tuple(
-            array.name for array in AT_RUN_TIME if array in what.feels and array.name in asked
+            array.name for array in AT_RUN_TIME if array in what.depends_on and array.name in asked
         )
         by = [
             (),
             *([given] if given else []),
-            *(((one,) for one in (*what.own, *given)) if each else ()),
+            *(((one,) for one in (*what.own_arguments, *given)) if each else ()),
         ]
         for mode in (mode for mode in modes if mode != "hvp" or name not in NO_HVP):
             yield from dict.fromkeys(

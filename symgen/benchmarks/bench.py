@@ -254,7 +254,7 @@ def _contestants(
     arguments = [drawn[port.name] for port in program.inputs]
     batch = solver.bind(function, *arguments, *results)
     batch()
-    python = getattr(solver, derivatives.symbol(function))
+    python = getattr(solver, derivatives.identifier_part(function))
     by_state = [tuple(state[port.name] for port in program.inputs) for state in states]
     bound = [
         solver.bind(function, *state, *(np.empty(port.shape) for port in program.outputs))

@@ -39,7 +39,7 @@ from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import (
     AUTO,
     HOST,
@@ -388,7 +388,9 @@ class _Contest:
             self.rows[method] = replace(self.rows[first], method=method, twin=first)
         ordered = [row for method in names for row in (method, method + LOOPS)]
         rows = {row: self.rows[row] for row in ordered if row in self.rows}
-        offered = methods.applicable_providers(derivatives.of(self.function), self.mechanism)
+        offered = methods.applicable_providers(
+            derivatives.base_function(self.function), self.mechanism
+        )
         best = making.build_program(self.mechanism, self.function, None, self.options)
         return _comparison(self.function, len(names) == len(offered), rows, best)
 
@@ -534,7 +536,9 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> So
 def _name(program: Form) -> str:
     """One function by one method, for C and Python."""
     loops = "_loops" if program.looped else ""
-    return f"{derivatives.symbol(program.function)}_{program.method.replace(':', '_')}{loops}"
+    return (
+        f"{derivatives.identifier_part(program.function)}_{program.method.replace(':', '_')}{loops}"
+    )
 
 
 def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
@@ -586,7 +590,7 @@ def requested(
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, _, listed = word.partition("=")
-        function = named(name)
+        function = function_named(name)
         chosen[function] = _methods_of(mechanism, function, listed)
         refused = making.refusal(mechanism, function, None)
         refused = refused or task.refusal(mechanism, function, options)
@@ -615,7 +619,7 @@ def _functions_with_a_choice(
 
 def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, ...]:
     """The listed methods of a function, each once; all that it has where none is listed. RequestError for a wrong name."""
-    base = derivatives.of(function)
+    base = derivatives.base_function(function)
     names = tuple(dict.fromkeys(filter(None, listed.split(","))))
     names = names or methods.applicable_providers(base, mechanism)
     for method in names:

@@ -20,7 +20,7 @@ from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition, divided
 from symgen.certificate.sum_of_squares import least
 from symgen.ir.program import EXACT, Bound, Element, Program, Row, evaluate
-from symgen.mechanism.adjustable import adjustables, adjusted
+from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.adjusting import adjusting
 from symgen.vocabulary.functions import PREPARED, REGROUP
@@ -39,7 +39,7 @@ def run_time_floors(
     drawn = _draw_parameters(mechanism, options)
     numbers = [x for values in drawn.values() for x in values]
     prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
-    sample = adjusted(mechanism, drawn), replace(options, parameters=(), floors=False)
+    sample = adjust_mechanism(mechanism, drawn), replace(options, parameters=(), floors=False)
     pivots = _pivot_bounds(mechanism, options)
     return {
         function: _divisor_bounds(program, prepared, sample, pivots)
@@ -56,7 +56,7 @@ def _draw_parameters(
         parameter.name: tuple(
             Fraction(random.randint(64, 1024), 1024) for _ in range(parameter.size)
         )
-        for parameter in adjustables(mechanism, options.parameters)
+        for parameter in adjustable_parameters(mechanism, options.parameters)
     }
 
 

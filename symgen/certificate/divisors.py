@@ -458,7 +458,9 @@ def _of_loops(
 
 def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -> Program:
     """A as the function has it: derivatives, and what is pulled together, have it beside closed positions too."""
-    anywhere = options.baumgarte or derivatives.told(samples.program.function) is not None
+    anywhere = (
+        options.baumgarte or derivatives.parse_derivative(samples.program.function) is not None
+    )
     return build.build_program(
         mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere)
     )

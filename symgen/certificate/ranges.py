@@ -76,7 +76,7 @@ class Ranges:
         """The ranges of a Program's arguments; RequestError for one that has none. What a derivative takes besides is in ±1: it
         is linear in that.
         """
-        if derivatives.told(program.function) is not None:
+        if derivatives.parse_derivative(program.function) is not None:
             return {
                 port.name: self.of.get(port.name, ((Fraction(-1), Fraction(1)),) * port.size)
                 for port in program.inputs

@@ -67,7 +67,7 @@ class Recognition:
         """`samples` where another matrix than M is eliminated."""
         self.mechanism, self.function, self.rows = (
             mechanism,
-            derivatives.of(program.function),
+            derivatives.base_function(program.function),
             program.rows,
         )
         self.samples = samples or Samples.drawn(mechanism, program, options)

@@ -70,7 +70,7 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
         work = folder.with_name(f".{folder.name}.symgen")
         made = [parent for parent in folder.parents if not os.path.lexists(parent)]
         os.makedirs(folder.parent, exist_ok=True)
-        with disk.turn(work.with_name(f"{work.name}.lock")):
+        with disk.locked_file(work.with_name(f"{work.name}.lock")):
             _recover(work, folder)
             standing(folder, files, name)  # it refuses before anything is written
             _replace(work, folder, files, name)
@@ -197,7 +197,7 @@ def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str
 def _swap(work: Path, folder: Path) -> None:
     """Let the new folder take its place, and the old one that of the new."""
     new = work / "new"
-    if disk.there(folder):
+    if disk.path_exists(folder):
         if disk.exchange(new, folder):
             return
         os.rename(folder, work / "old")
@@ -209,21 +209,23 @@ def _recover(work: Path, folder: Path) -> None:
 
     It asks the disk and not the program, since a kill or an interruption may fall between any two steps.
     """
-    if not disk.there(work):
+    if not disk.path_exists(work):
         return
     journal = _journal(work)
     if journal is None:
         with suppress(FileNotFoundError):  # nothing but text of symgen's yet
             shutil.rmtree(work / "new")
     else:
-        if disk.there(work / "old"):
-            if disk.there(folder):
+        if disk.path_exists(work / "old"):
+            if disk.path_exists(folder):
                 _settle(work / "old", folder, journal.own, journal.linked)
             else:
                 os.rename(work / "old", folder)
-        if disk.there(work / "new"):
+        if disk.path_exists(work / "new"):
             own = journal.own | journal.new  # the old folder or the new one
-            if not disk.there(folder) and not all(mine for _, mine in entries(work / "new", own)):
+            if not disk.path_exists(folder) and not all(
+                mine for _, mine in entries(work / "new", own)
+            ):
                 os.rename(work / "new", folder)
             else:
                 _settle(work / "new", folder, own, journal.linked)
@@ -259,7 +261,7 @@ def _settle(left: Path, folder: Path, own: Collection[str], linked: Mapping[str,
 
 def _bring(path: Path, place: Path, inode: int | None) -> None:
     """Move a user's entry to its place, unless it stands there already. Of two texts neither is lost."""
-    if not disk.there(place):
+    if not disk.path_exists(place):
         place.parent.mkdir(exist_ok=True)
         os.rename(path, place)
         return
@@ -280,7 +282,7 @@ def _bring(path: Path, place: Path, inode: int | None) -> None:
 
 def _free(place: Path) -> Path:
     count, path = 1, place.with_name(f"{place.name}.recovered")
-    while disk.there(path):
+    while disk.path_exists(path):
         count += 1
         path = place.with_name(f"{place.name}.recovered-{count}")
     return path
@@ -341,7 +343,7 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
 
     Also where a file of the user's own stands under one of the names. Raises OSError where the folder cannot be listed.
     """
-    if not disk.there(folder):
+    if not disk.path_exists(folder):
         return Standing()
     if not folder.is_dir():
         raise RequestError(

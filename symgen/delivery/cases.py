@@ -173,7 +173,7 @@ def _test(
     )
     checked_work = bool(target.checked and work)
     return {
-        "function": derivatives.symbol(program.function),
+        "function": derivatives.identifier_part(program.function),
         "label": program.function + _coarse(cases),
         "symbol": target.symbol(program.function),
         "count": len(cases),
@@ -201,7 +201,7 @@ def _table(
     """Table of the values of an argument or a result, one row a state."""
     return {
         "name": printer().parameters(program, target)[port.name],
-        "table": f"{derivatives.symbol(program.function)}_{prefix}{port.name}",
+        "table": f"{derivatives.identifier_part(program.function)}_{prefix}{port.name}",
         "size": port.size,
         "states": [_numbers(row, program.real) for row in values],
     }

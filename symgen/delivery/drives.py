@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from symgen.emission.markdown import cell
-from symgen.mechanism.adjustable import adjustables
+from symgen.mechanism.adjustable import adjustable_parameters
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Joint, Mechanism
 
@@ -21,7 +21,7 @@ _TERMS = {
 def applied(mechanism: Mechanism, parameters: Iterable[str] = ()) -> frozenset[str]:
     """The kinds of drives that act on some joint: those that are applied, and those whose numbers may change at run time."""
     kinds = {kind for joint in mechanism.joints for kind, _ in joint.drive.declared}
-    kinds |= {one.kind for one in adjustables(mechanism, parameters) if one.joint}
+    kinds |= {one.kind for one in adjustable_parameters(mechanism, parameters) if one.joint}
     return frozenset("stiffness" if kind == "rest" else kind for kind in kinds)
 
 
@@ -29,7 +29,7 @@ def forces(mechanism: Mechanism, parameters: Iterable[str] = ()) -> str:
     """Further terms of the bias force besides C v + g, in ASCII: of drives, and of weight that is borne."""
     kinds = applied(mechanism, parameters)
     terms = [f" + {term}" for kind, term in _TERMS.items() if kind in kinds]
-    return "".join([*terms, *([" - borne weight"] if mechanism.borne else [])])
+    return "".join([*terms, *([" - borne weight"] if mechanism.compensated_parts else [])])
 
 
 def of_joint(joint: Joint) -> dict[str, Any]:
@@ -45,7 +45,10 @@ def numbers(drive: Drive) -> dict[str, float | list[float]]:
 
 def borne(mechanism: Mechanism) -> dict[str, Any]:
     """For programs: what fraction of the weight of which links is borne; of a link of several inertias, of each."""
-    found = [{"link": part.link, "fraction": float(part.gravcomp)} for part in mechanism.borne]
+    found = [
+        {"link": part.link, "fraction": float(part.gravcomp)}
+        for part in mechanism.compensated_parts
+    ]
     return {"gravcomp": found} if found else {}
 
 
@@ -64,7 +67,7 @@ def of_header(mechanism: Mechanism, parameters: Iterable[str] = ()) -> tuple[str
 
 
 def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
-    if not mechanism.borne:
+    if not mechanism.compensated_parts:
         return ()
     return (
         "Part of the weight of links is borne (gravcomp), which tau and c need not give. g, U, Y and forces",
@@ -90,7 +93,7 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
     """`drives`, a row for each joint that has one or may get one at run time, and `friction_speed` where one has friction, else
     nothing; `borne`, a row for each inertia of which some weight is borne.
     """
-    adjusted = {one.joint for one in adjustables(mechanism, parameters)}
+    adjusted = {one.joint for one in adjustable_parameters(mechanism, parameters)}
     rows = [
         {
             "index": i,
@@ -104,7 +107,7 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
     ]
     borne = [
         {"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"}
-        for part in mechanism.borne
+        for part in mechanism.compensated_parts
     ]
     speed = (
         f"{float(mechanism.friction_speed):.12g}"

@@ -138,7 +138,7 @@ def proof_sheet(
     programs = {
         function: program
         for function, program in programs.items()
-        if derivatives.told(function) is None
+        if derivatives.parse_derivative(function) is None
     }
     if not programs or options.parameters:
         return {}

@@ -169,7 +169,7 @@ def _sources(contents: FolderContents, functions: Mapping[str, str]) -> _Sources
 def _build(contents: FolderContents, sources: _Sources) -> dict[str, Any]:
     """Names of the template of CMakeLists.txt."""
     programs, target, backend = contents.programs, contents.target, printer()
-    blocks = {name: target.file_of_many(name) for name in programs if target.text.batch}
+    blocks = {name: target.batch_file(name) for name in programs if target.text.batch}
     return {
         **firmware.measured_flags(contents.text.target),
         "release": ".".join(re.findall(r"\d+", __version__)[:3]),  # CMake takes numbers only
@@ -366,9 +366,9 @@ def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[st
     framed = {name: function for name, function in known.items() if function.needs_frame}
     of_all, of_the_first = list(framed), list[str]()
     if len(frames) > 1:
-        of_all = [name for name in framed if framed[name].needs_frames]
-        of_the_first = [name for name in framed if not framed[name].needs_frames]
-    fixed = {name for name, function in framed.items() if not function.follows}
+        of_all = [name for name in framed if framed[name].uses_all_frames]
+        of_the_first = [name for name in framed if not framed[name].uses_all_frames]
+    fixed = {name for name, function in framed.items() if not function.follows_convention}
     return {
         "frames": list(map(code, frames)) if framed else [],
         "framed": _quoted(of_all),

@@ -67,13 +67,13 @@ def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
     """Key `loops` of a mechanism with closed loops."""
     if not mechanism.loops:
         return {}
-    return {"loops": [loop.facts(mechanism.carriers) for loop in mechanism.loops]}
+    return {"loops": [loop.facts(mechanism.body_names) for loop in mechanism.loops]}
 
 
 def _function_facts(function: str, form: Form, target: Target) -> dict[str, Any]:
     """One function: method, symbol, files, arguments, results and costs."""
     results = _port_facts(form.outputs)
-    batch = {"batch": target.file_of_many(function)} if target.text.batch else {}
+    batch = {"batch": target.batch_file(function)} if target.text.batch else {}
     rounds = {} if form.rounds is None else {"rounds": form.rounds}
     return {
         "method": form.method,

@@ -41,7 +41,7 @@ from symgen.verification.report import FILES, READ, TITLES, Check, Report
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Floors, Subject
 from symgen.verification.verify import verify as verify_functions
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import VerifyRequest, defaults, names_of
 
 
@@ -292,7 +292,7 @@ def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
     for word in missing_words(manifest.get("not_modelled")):
         name, _, method = word.partition("=")
         try:
-            build.build_form(folder.mechanism, named(name), method or None, folder.options)
+            build.build_form(folder.mechanism, function_named(name), method or None, folder.options)
         except SymgenError as error:
             found[word] = str(error)
     return found

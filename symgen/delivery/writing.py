@@ -14,7 +14,7 @@ from symgen.delivery.contents import FolderContents
 from symgen.delivery.evidence import cost_sheet, proof_sheet
 from symgen.description.arguments import validated_with
 from symgen.description.loading import load
-from symgen.description.quantities import shown
+from symgen.description.quantities import quote
 from symgen.description.tip import tip
 from symgen.ir.loops import Form
 from symgen.ir.program import Bound, Program
@@ -31,8 +31,8 @@ from symgen.pipeline.build import (
 )
 from symgen.pipeline.request import Request, make_request
 from symgen.support.errors import ArgumentError, TextRefused, warn, warn_each
-from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS
-from symgen.vocabulary.identifiers import identifier, name_fault, renaming
+from symgen.vocabulary.functions import FUNCTIONS, LOOP_FUNCTIONS
+from symgen.vocabulary.identifiers import identifier, name_fault, renaming_note
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import FolderRequest
 
@@ -61,7 +61,7 @@ def left_out(
     this as well.
     """
     there = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
-    there += OF_LOOPS if mechanism.loops else ()
+    there += LOOP_FUNCTIONS if mechanism.loops else ()
     why = {name: refusal(mechanism, name, payload) for name in there if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
     found = refused or {}
@@ -155,7 +155,7 @@ def deliver(
     found, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
     is_named = request.functions is not None
     warn_each(noticing.notices(mechanism, found, request.options, is_named, refused))
-    if name is None and (called := renaming(mechanism.name)):
+    if name is None and (called := renaming_note(mechanism.name)):
         warn(f"{called}; generate(name=...) takes another", RENAMED)
     tell("answers for the self-test", 1, 3)
     cases = [] if functions_only else selftest.cases(mechanism, found, options, text)
@@ -219,5 +219,5 @@ def _refuse_name(name: str | None) -> None:
         raise ArgumentError(f"name is {name!r}; give a text such as 'arm'")
     if (fault := name_fault(name)) != "":
         raise ArgumentError(
-            f"{shown(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'"
+            f"{quote(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'"
         )

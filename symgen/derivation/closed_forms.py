@@ -85,7 +85,7 @@ def _columns(kind: str, q: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
     """Return H (6 x nv) of a joint type; column k is the derivative of q ⊕ ε e_k at ε = 0."""
     joint, e = joint_type(kind), sp.Symbol("epsilon", real=True)
     displaced = [
-        joint.moved(q, [e if i == k else sp.S.Zero for i in range(joint.nv)])
+        joint.integrate_first_order(q, [e if i == k else sp.S.Zero for i in range(joint.nv)])
         for k in range(joint.nv)
     ]
     H = sp.Matrix.hstack(
@@ -172,7 +172,7 @@ def step_form(kind: str, series: bool = False) -> StepForm:
         for name, n in (("q", joint.nq), ("v", joint.nv))
     )
     dt = sp.Symbol("dt", real=True)
-    equations, coordinates = (joint.advanced_by_series if series else joint.advanced)(q, v, dt)
+    equations, coordinates = (joint.integrate_by_series if series else joint.integrate)(q, v, dt)
     return StepForm(q, v, dt, tuple(equations), tuple(coordinates))
 
 
@@ -196,7 +196,7 @@ def difference_form(kind: str, series: bool = False) -> DifferenceForm:
         tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(joint.nq))
         for name in ("q", "goal")
     )
-    equations, step = (joint.parted_by_series if series else joint.parted)(q, goal)
+    equations, step = (joint.difference_by_series if series else joint.difference)(q, goal)
     return DifferenceForm(q, goal, tuple(equations), tuple(step))
 
 

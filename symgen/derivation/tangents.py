@@ -45,7 +45,7 @@ def _rates(kind: str) -> tuple[tuple[Any, ...], Any]:
         tuple(sp.Symbol(f"{name}_{i}", real=True) for i in range(n))
         for name, n in (("q", joint.nq), ("d", joint.nv))
     )
-    return q, sp.Matrix(joint.moved(q, step)).jacobian(sp.Matrix(step))
+    return q, sp.Matrix(joint.integrate_first_order(q, step)).jacobian(sp.Matrix(step))
 
 
 def _on_unit_sphere(kind: str, q: tuple[Any, ...], entry: Any) -> Any:

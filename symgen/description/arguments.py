@@ -1,4 +1,6 @@
-"""Types of the arguments of public functions: a wrong one is refused in one sentence, before any work."""
+"""Types of the arguments of public functions. A wrong type is refused with one sentence, before any
+work.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from symgen.description.quantities import shown
+from symgen.description.quantities import quote
 from symgen.description.tree import Declared
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError
@@ -21,25 +23,25 @@ Result = TypeVar("Result")
 
 
 class Type(NamedTuple):
-    """Values that an argument may have, and the words for them."""
+    """Accepted values of an argument, and their description in words."""
 
     accepts: Callable[[Any], bool]
     words: str
 
 
 def _is_list(value: Any, accepts: Callable[[Any], bool]) -> bool:
-    """True for an iterable that is no text and no table, and whose entries are accepted."""
+    """True for an iterable that is no text and no mapping, and whose entries are accepted."""
     if isinstance(value, str | Mapping | bytes | bytearray):
         return False
     try:
         entries = iter(value)
-    except TypeError:  # also of an array without dimensions
+    except TypeError:  # also raised by an array without dimensions
         return False
     return all(map(accepts, entries))
 
 
 def _is_table(value: Any, accepts: Callable[[Any], bool]) -> bool:
-    """True for a mapping of texts to values that are accepted."""
+    """True for a mapping of strings to accepted values."""
     return isinstance(value, Mapping) and all(
         isinstance(name, str) and accepts(entry) for name, entry in value.items()
     )
@@ -69,44 +71,44 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-def _is_locked(value: Any) -> bool:
+def _is_lock_value(value: Any) -> bool:
     return value is None or _is_number(value) or isinstance(value, Angle)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_switch(value: Any) -> bool:
-    """True for a bool, NumPy's too, and for the numbers 0 and 1."""
+    """True for a bool, including NumPy's, and for the numbers 0 and 1."""
     return type(value).__name__ in ("bool", "bool_") or (
         isinstance(value, Integral) and int(value) in (0, 1)
     )
 
 
 def _is_row(value: Any) -> bool:
-    return _is_text(value) or _is_whole(value)
+    return _is_text(value) or _is_integer(value)
 
 
 def _is_program(value: Any) -> bool:
     return hasattr(value, "rows") and hasattr(value, "inputs") and hasattr(value, "function")
 
 
-TEXT = Type(_is_text, "a text")
+TEXT = Type(_is_text, "a string")
 NAMES = Type(_is_names, "a name, or a list of names")
 ROWS = Type(
     lambda value: _is_text(value) or _is_list(value, _is_row),
-    "names or numbers of rows, in a list or in a text with commas",
+    "names or numbers of rows, as a list or a comma-separated string",
 )
 NUMBER = Type(_is_number, "a number")
 NUMBERS = Type(_is_numbers, "a list of numbers")
-WHOLE = Type(_is_whole, "a whole number")
+WHOLE = Type(_is_integer, "an integer")
 SWITCH = Type(_is_switch, "True or False")
 PATH = Type(_is_path, "a path")
 CALL = Type(callable, "a function")
 LOCK = Type(
-    lambda value: _is_table(value, _is_locked) or _is_names(value),
-    "a table of joints and values (numbers, texts or None), or a list of joints",
+    lambda value: _is_table(value, _is_lock_value) or _is_names(value),
+    "a dict of joints and values (numbers, strings or None), or a list of joints",
 )
 ROBOT = Type(
     lambda value: isinstance(value, Mechanism | Declared | str | bytes | bytearray | os.PathLike),
@@ -177,21 +179,22 @@ TYPES: dict[str, Type] = {
         SWITCH,
     ),
     **dict.fromkeys(("optimize", "states", "seed"), WHOLE),
-    "xacro": Type(lambda value: _is_table(value, _is_text), "a table of names and texts"),
-    "packages": Type(lambda value: _is_table(value, _is_path), "a table of packages and folders"),
-    "at": Type(lambda value: _is_table(value, _is_number), "a table of coordinates and numbers"),
+    "xacro": Type(lambda value: _is_table(value, _is_text), "a dict of names and strings"),
+    "packages": Type(lambda value: _is_table(value, _is_path), "a dict of packages and folders"),
+    "at": Type(lambda value: _is_table(value, _is_number), "a dict of coordinates and numbers"),
     "task_rows": ROWS,
     "progress": CALL,
     "q": Type(_is_position, "a list of numbers"),
 }
-"""Parameter of a public function -> its type; the same name has the same type everywhere."""
+"""Type of each parameter of the public functions. A name has the same type everywhere."""
 
 
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """`function` with the types of its arguments checked by TYPES; ArgumentError names the argument, its value and the type.
+    """Return `function` with a check of its arguments by TYPES. ArgumentError names the argument,
+    its value and the type.
 
-    An argument that is its default is accepted. Names from an iterator become a list. A missing or an unknown argument stays
-    Python's TypeError.
+    A default value is accepted. An iterator of names becomes a list. A missing or an unknown
+    argument raises Python's TypeError.
     """
     return _validated(function, inspect.signature(function), {})
 
@@ -199,23 +202,28 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 def validated_with(
     options: Any, **usual: Any
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Validate as `validated` does a function whose last parameter is **options: Unpack[`options`], a TypedDict of options.
+    """Return `validated` for a function whose last parameter is **options: Unpack[`options`], a
+    TypedDict of options.
 
-    The function is called with every option: the defaults are those of the declarations, or of `usual`. Its signature shows
-    each option by name.
+    The function is called with every option: the defaults are those of the declarations, or of
+    `usual`. Its signature shows each option by name.
     """
     chosen = {name: usual.get(name, value) for name, value in defaults(options).items()}
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        positional = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
         declared = [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=chosen[name], annotation=kind
             )
             for name, (kind, _) in declarations(options).items()
         ]
-        return _validated(function, signature.replace(parameters=[*own, *declared]), chosen)
+        return _validated(function, signature.replace(parameters=[*positional, *declared]), chosen)
 
     return decorate
 
@@ -223,7 +231,7 @@ def validated_with(
 def _validated(
     function: Callable[Arguments, Result], signature: inspect.Signature, options: Mapping[str, Any]
 ) -> Callable[Arguments, Result]:
-    """Return `function` behind the check of its arguments; `options` are the defaults of its **options."""
+    """Return `function` with a check of its arguments; `options` are the defaults of its **options."""
 
     @wraps(function)
     def checked(*positional: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -231,11 +239,11 @@ def _validated(
             bound = signature.bind(*positional, **named)
         except TypeError:
             for name in named:
-                if name not in signature.parameters:  # which **options would take
+                if name not in signature.parameters:  # **options would accept it
                     raise TypeError(
                         f"{function.__name__}() got an unexpected keyword argument '{name}'"
                     ) from None
-            return function(*positional, **named)  # whose own sentence names the function
+            return function(*positional, **named)  # Python's own message names the function
         for name, value in bound.arguments.items():
             if value is not signature.parameters[name].default:
                 bound.arguments[name] = validate(name, value)
@@ -246,17 +254,19 @@ def _validated(
 
 
 def validate(name: str, value: Any) -> Any:
-    """The value of an argument, an iterator as a list; ArgumentError where it has a wrong type."""
-    whole = list(value) if isinstance(value, Iterator) else value
-    wanted = TYPES.get(name)
-    if wanted is not None and not wanted.accepts(whole):
-        text = ", which is no text" if wanted.accepts("text") else ""
-        raise ArgumentError(f"{name} is {_described(value)}{text}; give {wanted.words}")
-    return whole
+    """Return the value of an argument, with an iterator as a list. Raises ArgumentError for a wrong
+    type.
+    """
+    checked_value = list(value) if isinstance(value, Iterator) else value
+    expected = TYPES.get(name)
+    if expected is not None and not expected.accepts(checked_value):
+        text = ", which is not a string" if expected.accepts("text") else ""
+        raise ArgumentError(f"{name} is {_describe(value)}{text}; give {expected.words}")
+    return checked_value
 
 
-def _described(value: Any) -> str:
-    """A value for a sentence: what it prints, or its type where that is long."""
+def _describe(value: Any) -> str:
+    """Return a value for a message: its repr, or its type if that is long."""
     text = repr(value)
     if len(text) <= 60 and text.isprintable() and not text.startswith("<"):
         return text
@@ -264,5 +274,5 @@ def _described(value: Any) -> str:
     return (
         f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
         if text.startswith("<")
-        else f"the {kind} {shown(text)}"
+        else f"the {kind} {quote(text)}"
     )

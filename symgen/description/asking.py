@@ -1,19 +1,21 @@
-"""What a user may say of a file besides its name, for formats that leave something open."""
+"""Options of a file besides its name, for formats that leave something open."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from symgen.description.quantities import shown
+from symgen.description.quantities import quote
 from symgen.support.errors import ArgumentError
 
 
 @dataclass(frozen=True)
-class Asked:
-    """`model`: which of several in a file. `xacro`: the arguments of its macros. `packages`: name -> folder of a ROS package.
+class FileOptions:
+    """Options that some formats take.
 
-    `floating`: True if root links are to move freely (--base free). Every format may hear that.
+    `model`: name of one of several models in a file. `xacro`: arguments of its macros. `packages`:
+    folders of ROS packages, by name. `floating`: True if root links get a free joint (--base free);
+    every format may use it.
     """
 
     model: str | None = None
@@ -22,21 +24,23 @@ class Asked:
     floating: bool = False
 
     @property
-    def given(self) -> list[str]:
-        """The names of what was said of this file alone."""
+    def set_names(self) -> list[str]:
+        """Names of the options that are set and belong to this file only."""
         return [name for name in FLAGS if getattr(self, name)]
 
 
-NOTHING = Asked()
-"""Of a format that leaves nothing open."""
+NO_OPTIONS = FileOptions()
+"""Options of a format that takes none."""
 FLAGS = {"model": "--model", "xacro": "--xacro", "packages": "--package"}
-"""What they are called on the command line."""
+"""Names of the options on the command line."""
 
 
-def refuse_unheard(asked: Asked, heard: Collection[str], file: str) -> None:
-    """ArgumentError for what was said of a file to which only the fields `heard` mean something."""
-    for name in asked.given:
-        if name not in heard:
+def refuse_unused_options(options: FileOptions, accepted: Collection[str], file: str) -> None:
+    """Raise ArgumentError for an option that is set but not among the `accepted` ones of this
+    format.
+    """
+    for name in options.set_names:
+        if name not in accepted:
             raise ArgumentError(
-                f"{FLAGS[name]} says nothing of a file such as {shown(file)}; leave it out"
+                f"{FLAGS[name]} has no meaning for a file such as {quote(file)}; leave it out"
             )

@@ -1,7 +1,8 @@
-"""Assembly of a Mechanism from the links, joints and loops that a reader hands over.
+"""Assembly of a Mechanism from the links, joints and loops of a reader.
 
-A reader only translates a file; whatever is true of every format is decided here once: the exact lumping of fixed and locked
-joints, the plausibility of inertias, the loops between bodies, and the notes that tell the user about each of these.
+A reader only translates a file. This module does once what is common to all formats: exact lumping
+of fixed and locked joints, checks of inertias, loops between bodies, and the notes that report each
+of these.
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ from typing import NamedTuple
 
 from symgen.description import remarks
 from symgen.description.coupling import locked_with_leaders
-from symgen.description.freeing import freed
-from symgen.description.locking import locked_motions, place_text
+from symgen.description.freeing import add_free_root_joint
+from symgen.description.locking import locked_motions, locked_position_text
 from symgen.description.lookup import link_hint
-from symgen.description.ordering import FILE, ordered, parents_first, validate_names
+from symgen.description.ordering import FILE, order_joints, parents_first, validate_names
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
-    Place,
+    Location,
     fraction_text,
     is_writable,
     is_writable_angle,
-    rounded,
-    shown,
+    quote,
+    round_to_digits,
 )
 from symgen.description.snapping import HALF_PI, Snapper
-from symgen.description.tree import Connection, ExtraFrame, Grip, Inertial, Link, Tree
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, LoopEnd, Tree
 from symgen.mechanism.closed_loops import End, Loop, Start, choice_fault, start_fault
 from symgen.mechanism.drives import EVERY, FRICTION_SPEED, GRAVCOMP, NONE, Drive, speed_fault
 from symgen.mechanism.inertias import Moments, is_positive_semidefinite, second_moments
@@ -36,24 +37,40 @@ from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Note
 from symgen.support.errors import ArgumentError, printable
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LockValue
-from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Step, Turn, Vector3, joined
+from symgen.vocabulary.poses import (
+    Angle,
+    Pose,
+    Rotate,
+    Shift,
+    Slide,
+    Step,
+    Turn,
+    Vector3,
+    compose_merged,
+)
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
 LONGEST_MASS = 40
-"""Signs of a mass that a note gives whole: one that has π in it has sixty digits."""
+"""Largest number of characters of a mass in a note; a mass computed from π has sixty digits."""
 MOST_STEPS = 1_000_000
-"""Shifts and turns of all poses together. A link behind many fixed joints in a row keeps the steps of each of them exactly, and
-so does the next link, so that a row of n takes n² / 2.
+"""Largest number of steps (translations and rotations) of all poses together.
+
+A link behind many fixed joints in a row keeps the steps of each of them exactly, and so does the
+next link: a row of n takes n²/2.
 """
 _CHAIN = "write it as joints of one coordinate with massless links between them"
-_WAYS = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
-"""What to do instead of a joint of several coordinates."""
+_REMEDIES = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
+"""Remedies for unsupported joint types."""
 _ROUNDING = Fraction(1, 10**12)
-"""Share of the trace by which a moment may miss. So a thin disc printed with 15 figures is still a thin disc."""
+"""Tolerated error of a moment as a share of the trace, so that a thin disc printed with 15 digits
+is accepted.
+"""
 
 
 class _Carrier(NamedTuple):
-    """The body (or base) that carries a link, and the pose there of the frame that the link's joint moves."""
+    """The body (or base) that carries a link, and the pose in it of the frame that the link's joint
+    moves.
+    """
 
     body: int
     pose: Pose = ()
@@ -61,7 +78,7 @@ class _Carrier(NamedTuple):
 
 @dataclass
 class _Assembly:
-    """Joints, bodies and notes so far, while one joint of the tree after the other is attached."""
+    """Joints, bodies and notes so far, while the joints of the tree are attached one by one."""
 
     links: dict[str, Link]
     carriers: dict[str, _Carrier]
@@ -70,24 +87,24 @@ class _Assembly:
     notes: list[Note] = field(default_factory=list)
     steps: int = 0
     drives: frozenset[str] = NONE
-    """The kinds of drive that are applied."""
+    """Kinds of drives that are applied."""
 
-    def behind(self, pose: Pose, more: Pose, place: Place) -> Pose:
-        """Return `pose` followed by `more`; count the steps of all poses.
+    def extend_pose(self, pose: Pose, more: Pose, location: Location) -> Pose:
+        """Return `pose` followed by `more`, and count its steps.
 
-        DescriptionError: the steps are too many, or a sum has too many digits.
+        Raises DescriptionError if there are too many steps, or a sum has too many digits.
         """
-        total = joined(pose, more)
+        total = compose_merged(pose, more)
         self.steps += len(total)
         if self.steps > MOST_STEPS:
-            raise place.error(
-                f"up to here the poses of links have more than {MOST_STEPS} steps, which grow with each fixed "
-                "joint behind another",
-                "weld the links of such a row to its first one, each by one joint",
+            raise location.error(
+                f"the poses of links have more than {MOST_STEPS} steps up to here, because of many fixed joints in "
+                "a row",
+                "connect each link of such a row to the first link by one fixed joint",
             )
         if not all(map(_is_writable, total[max(0, len(total) - len(more) - 1) :])):
-            raise place.error(
-                "its place on what carries it takes numbers beyond a double, or of more than "
+            raise location.error(
+                "its pose on the body that carries it needs numbers beyond a double, or of more than "
                 f"{CANONICAL_DIGITS} digits",
                 "write poses with fewer digits",
             )
@@ -96,13 +113,13 @@ class _Assembly:
 
 @dataclass(frozen=True)
 class AssemblyOptions:
-    """Choices of a user that hold for every format.
+    """Options of a user that apply to every format.
 
-    `lock` maps a joint to the value (rad or m; None: 0) at which it is frozen. `mimic` is one of `coupling.WAYS`, None for
-    "independent". `strict`: doubtful inertias are refused. `base`: "free" if a free joint is to move the root link, "fixed" if
-    it is to be fixed to the world, None for fixed where nobody chose.
-    `drives`: the kinds of `symgen.mechanism.drives` that are applied, None for those that the format means; `friction_speed`: ε.
-    `independent`, `actuated`: joints, where loops are closed, None for those that the description names.
+    - `lock`: joint -> value (rad or m; None: 0) at which it is locked.
+    - `mimic`: one of `coupling.MIMIC_CHOICES`, None for "independent". `strict`: doubtful inertias are refused.
+    - `base`: "free" for a free joint that moves the root link, "fixed" for a fixed root link, None for fixed by default.
+    - `drives`: kinds of `symgen.mechanism.drives` to apply, None for the default of the format; `friction_speed`: ε.
+    - `independent`, `actuated`: joints of closed loops, None for those that the description names.
     """
 
     lock: Mapping[str, LockValue] = field(default_factory=dict)
@@ -124,23 +141,25 @@ def assemble(
     source: str = "",
     source_sha256: str = "",
 ) -> Mechanism:
-    """Make the Mechanism of `tree`: joints parent before child, else in `joint_order`; fixed and locked joints lumped exactly.
+    """Return the Mechanism of `tree`: joints parents first and in `joint_order`; fixed and locked
+    joints lumped exactly.
 
-    `snapper` is the one that read the file; its snaps become notes, before which locked angles pass through it as well.
-    Raises DescriptionError (no tree, unsupported joint, implausible inertia under `strict`), RequestError (`lock`).
+    `snapper` is the one that read the file; locked angles pass through it, and its snaps become
+    notes. Raises DescriptionError (no tree, unsupported joint, implausible inertia with `strict`)
+    and RequestError (`lock`).
     """
     options = options if options is not None else AssemblyOptions()
     snapper = snapper if snapper is not None else Snapper()
     validate_names(tree)
     order, root = parents_first(tree)
     if options.base == "free" and not tree.afloat:
-        tree = freed(tree, root, order)
+        tree = add_free_root_joint(tree, root, order)
         order, root = parents_first(tree)
-    motions = _locked(tree, options, snapper)
+    motions = _locked_motions(tree, options, snapper)
     _refuse_unsupported(tree, motions)
     if options.mimic == "refuse":
         _refuse_mimics(tree, motions)
-    order = ordered(tree, order, options.joint_order, _moving(order, motions, options))
+    order = order_joints(tree, order, options.joint_order, _moving_joints(order, motions, options))
     work = _Assembly(
         links={link.name: link for link in tree.links},
         carriers={root: _Carrier(BASE)},
@@ -149,7 +168,7 @@ def assemble(
     for connection in order:
         _attach(connection, motions, work, root)
     if not work.joints:
-        raise tree.place.error(
+        raise tree.location.error(
             "no joint moves, so there are no dynamics",
             "declare or unlock a joint that is not fixed",
         )
@@ -161,7 +180,7 @@ def assemble(
         bodies=tuple(Body(name, parts[i]) for i, name in enumerate(work.names)),
         coupled=options.mimic == "couple" and any(joint.mimic for joint in work.joints),
     )
-    loops, idle_notes = _closed(tree, work, open_chain)
+    loops, idle_notes = _effective_loops(tree, work, open_chain)
     notes = [
         *(Note("snap", snap.text) for snap in snapper.snaps),
         *tree.notes,
@@ -169,9 +188,9 @@ def assemble(
         *idle_notes,
         *_remarks(tree, work, options, open_chain),
         *doubts,
-        *remarks.on_massless_ends(work.joints, parts),
-        *remarks.on_free_joints_in_a_row(work.joints, parts),
-        *remarks.on_loops([loop.name for loop in loops]),
+        *remarks.note_massless_ends(work.joints, parts),
+        *remarks.note_free_joints_in_a_row(work.joints, parts),
+        *remarks.note_loops([loop.name for loop in loops]),
         *_base_remarks(tree, order, root, options),
     ]
     mechanism = replace(
@@ -189,8 +208,8 @@ def assemble(
     )
     mechanism = replace(
         mechanism,
-        independent=_chosen("independent", tree, options.independent, mechanism),
-        actuated=_chosen("actuated", tree, options.actuated, mechanism),
+        independent=_selected_joints("independent", tree, options.independent, mechanism),
+        actuated=_selected_joints("actuated", tree, options.actuated, mechanism),
     )
     return _with_notes_on_ranges(mechanism)
 
@@ -199,8 +218,8 @@ def _first_known(*values: Vector3 | None) -> Vector3:
     return next(value for value in values if value is not None)
 
 
-def _locked(tree: Tree, options: AssemblyOptions, snapper: Snapper) -> dict[str, Pose]:
-    """Return the constant motion of each locked joint; leaders of locked mimic joints are locked with them."""
+def _locked_motions(tree: Tree, options: AssemblyOptions, snapper: Snapper) -> dict[str, Pose]:
+    """Return the constant motion of each locked joint; followers of locked joints are locked too."""
     lock = options.lock
     if options.mimic == "couple":
         lock = locked_with_leaders(tree, lock, snapper)
@@ -211,16 +230,16 @@ def _refuse_mimics(tree: Tree, motions: Mapping[str, Pose]) -> None:
     """Raise DescriptionError for the first mimic joint that is not locked."""
     for connection in tree.connections:
         if connection.mimic is not None and connection.name not in motions:
-            raise connection.place.error(
-                f"it mimics joint {shown(connection.mimic.joint)}, which was to be refused",
-                "read them as independent, or lock this joint",
+            raise connection.location.error(
+                f"it mimics joint {quote(connection.mimic.joint)}, and mimic joints are refused (--mimic refuse)",
+                "use --mimic independent, or lock this joint",
             )
 
 
-def _moving(
+def _moving_joints(
     order: Sequence[Connection], motions: Mapping[str, Pose], options: AssemblyOptions
 ) -> set[str]:
-    """Return the names of joints that have coordinates of their own."""
+    """Return the names of joints with coordinates of their own."""
     coupled = options.mimic == "couple"
     return {
         connection.name
@@ -240,25 +259,25 @@ def _applied_drives(tree: Tree, options: AssemblyOptions) -> frozenset[str]:
 def _remarks(
     tree: Tree, work: _Assembly, options: AssemblyOptions, mechanism: Mechanism
 ) -> list[Note]:
-    """List the remarks on joints, weights and names."""
+    """Return the notes on joints, weights and names."""
     # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
     leaders = {connection.name for connection in tree.connections}
     if tree.read_before:
         leaders |= {joint.mimic.joint for joint in work.joints if joint.mimic is not None}
     ignored = [] if GRAVCOMP in work.drives else _links_with_gravcomp(work, tree.links)
     return [
-        *remarks.on_mimics(work.joints, leaders, mechanism.coupled),
-        *remarks.on_what_is_not_applied(work.joints),
-        *remarks.on_weight_not_borne(ignored),
-        *remarks.on_the_order(options.joint_order, [joint.name for joint in work.joints]),
-        *remarks.on_the_name(tree.name),
+        *remarks.note_mimics(work.joints, leaders, mechanism.coupled),
+        *remarks.note_unapplied_drives(work.joints),
+        *remarks.note_ignored_gravity_compensation(ignored),
+        *remarks.note_joint_order(options.joint_order, [joint.name for joint in work.joints]),
+        *remarks.note_c_name(tree.name),
     ]
 
 
 def _base_remarks(
     tree: Tree, order: Sequence[Connection], root: str, options: AssemblyOptions
 ) -> list[Note]:
-    """List the remarks on the root link, which a first reading makes."""
+    """Return the notes on the root link, which only a first reading makes."""
     if tree.read_before:
         return []
     masses = {
@@ -266,24 +285,24 @@ def _base_remarks(
         for link in tree.links
     }
     ends = [(joint.parent, joint.child, joint.kind == "fixed") for joint in order]
-    return remarks.on_the_base(root, masses, ends, options.base is not None)
+    return remarks.note_fixed_base(root, masses, ends, options.base is not None)
 
 
 def _with_notes_on_ranges(mechanism: Mechanism) -> Mechanism:
-    """Add what is to be said of the ranges that mimic joints leave their leaders."""
+    """Return the mechanism with notes on the ranges that mimic joints leave to their leaders."""
     if not mechanism.coupled:
         return mechanism
-    more = [note for note in remarks.on_ranges(mechanism) if note not in mechanism.notes]
+    more = [note for note in remarks.note_empty_ranges(mechanism) if note not in mechanism.notes]
     return replace(mechanism, notes=(*mechanism.notes, *more)) if more else mechanism
 
 
-def _friction_speed(tree: Tree, work: _Assembly, asked: Fraction | None) -> Fraction:
-    """Return ε as asked, else as the description has it; the default where no joint has friction."""
-    speed = asked if asked is not None else tree.friction_speed
+def _friction_speed(tree: Tree, work: _Assembly, chosen: Fraction | None) -> Fraction:
+    """Return ε of the user, else of the description; the default if no joint has friction."""
+    speed = chosen if chosen is not None else tree.friction_speed
     if speed is None or not any(joint.drive.friction for joint in work.joints):
         return FRICTION_SPEED
-    if (slow := speed_fault(speed)) is not None:
-        raise tree.place.error(*slow)
+    if (fault := speed_fault(speed)) is not None:
+        raise tree.location.error(*fault)
     return speed
 
 
@@ -296,20 +315,22 @@ def _is_writable(step: Step) -> bool:
 
 
 def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
-    """Raise DescriptionError for a joint type that is unknown, or whose parameters the format cannot declare."""
+    """Raise DescriptionError for an unknown joint type, or for one whose parameters the format
+    cannot declare.
+    """
     for connection in tree.connections:
         if connection.kind in kinds():
             _refuse_missing_parameters(connection)
         elif connection.kind != "fixed" and connection.name not in motions:
             plain = connection.kind.strip().lower()
-            way = (
+            remedy = (
                 f"write '{plain}'"
                 if plain in (*kinds(), "fixed")
-                else _WAYS.get(plain, "declare another type")
+                else _REMEDIES.get(plain, "declare another type")
             )
-            raise connection.place.error(
-                f"its type {shown(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
-                f"{way}, or lock the joint at its zero to weld its links",
+            raise connection.location.error(
+                f"its type {quote(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
+                f"{remedy}, or lock the joint at zero to merge its links",
             )
 
 
@@ -318,8 +339,8 @@ def _refuse_missing_parameters(connection: Connection) -> None:
     parameters = joint_type(connection.kind).parameters
     missing = [parameter.name for parameter in parameters if parameter.name not in declared]
     if missing:
-        raise connection.place.error(
-            f"a {connection.kind} joint declares {' and '.join(missing)}, for which this format has no place",
+        raise connection.location.error(
+            f"a {connection.kind} joint declares {' and '.join(missing)}, which this format cannot declare",
             "describe the robot in TOML",
         )
 
@@ -327,14 +348,14 @@ def _refuse_missing_parameters(connection: Connection) -> None:
 def _attach(
     connection: Connection, motions: Mapping[str, Pose], work: _Assembly, base: str
 ) -> None:
-    """Let `connection` move a new body, or weld its child to what carries the parent."""
+    """Add the body that `connection` moves, or lump its child into the carrier of the parent."""
     parent = work.carriers[connection.parent]
-    pose = work.behind(parent.pose, connection.pose, connection.place)
-    welded = connection.kind == "fixed"
-    if not welded and connection.name not in motions:
+    pose = work.extend_pose(parent.pose, connection.pose, connection.location)
+    is_fixed = connection.kind == "fixed"
+    if not is_fixed and connection.name not in motions:
         work.carriers[connection.child] = _Carrier(len(work.joints))
         work.names.append(connection.child)
-        drive, withheld, unapplied = _driven(connection, work.drives)
+        drive, withheld, unapplied = _split_drive(connection, work.drives)
         work.joints.append(
             Joint(
                 connection.name,
@@ -352,18 +373,20 @@ def _attach(
         )
         return
     work.carriers[connection.child] = _Carrier(
-        parent.body, work.behind(pose, motions.get(connection.name, ()), connection.place)
+        parent.body, work.extend_pose(pose, motions.get(connection.name, ()), connection.location)
     )
-    on = base if parent.body == BASE else work.names[parent.body]
+    carrier = base if parent.body == BASE else work.names[parent.body]
     mass = sum((i.mass for i in work.links[connection.child].inertials), Fraction(0))
     weight = fraction_text(mass)
-    what = f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg) onto {on}"
-    if welded:
-        work.notes.append(Note("lump", f"{what}, through the fixed joint {connection.name}"))
+    text = f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg) onto {carrier}"
+    if is_fixed:
+        work.notes.append(Note("lump", f"{text}, through the fixed joint {connection.name}"))
     else:
         motion = motions[connection.name]
         work.notes.append(
-            Note("lock", f"{what}, joint {connection.name} locked at {place_text(motion)}")
+            Note(
+                "lock", f"{text}, joint {connection.name} locked at {locked_position_text(motion)}"
+            )
         )
         if connection.kind in kinds() and joint_type(connection.kind).limited:
             moves = (
@@ -372,7 +395,7 @@ def _attach(
                 if isinstance(s, Turn | Slide)
             )
             value = next(map(float, moves), 0.0)
-            work.notes += remarks.on_a_locked_value(
+            work.notes += remarks.note_locked_value(
                 connection.name,
                 value,
                 connection.limits,
@@ -380,21 +403,24 @@ def _attach(
             )
 
 
-def _driven(
+def _split_drive(
     connection: Connection, kinds: frozenset[str]
 ) -> tuple[Drive, Drive, tuple[tuple[str, Fraction], ...]]:
-    """Split a joint's drive: the part of these kinds, which is applied; the rest of it; and every number that is reported as not
-    applied. DescriptionError where the drive cannot be applied.
+    """Return (applied drive, rest of the drive, unapplied numbers) of a joint; `kinds` are applied.
+
+    Raises DescriptionError if the drive cannot be applied.
     """
-    fault = next((one for kind, one in connection.faults if kind in kinds), None)
+    fault = next(
+        (fault_of_kind for kind, fault_of_kind in connection.faults if kind in kinds), None
+    )
     if fault is not None:
         raise fault
     drive = connection.drive.only(kinds)
     of_type = joint_type(connection.kind)
     if (wrong := drive.fault(of_type.nq, of_type.nv)) is not None:
-        raise connection.place.error(*wrong)
+        raise connection.location.error(*wrong)
     applied, sources = dict(drive.declared), dict(connection.read_from)
-    left = [
+    remaining = [
         (name, value)
         for name, value in connection.unapplied
         if not any(name in sources.get(kind, ()) for kind in applied)
@@ -404,21 +430,23 @@ def _driven(
         for name, value in connection.drive.declared
         if name not in applied and name not in sources
     ]
-    return drive, connection.drive.only(EVERY - kinds), (*left, *more)
+    return drive, connection.drive.only(EVERY - kinds), (*remaining, *more)
 
 
 def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
-    """Parts of every body, its own link's first, then the lumped links' in declared order."""
+    """Return the parts of every body: its own link's first, then those of lumped links in declared
+    order.
+    """
     parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(work.joints))}
-    for own in (True, False):
+    for is_own in (True, False):
         for link in links:
             carrier = work.carriers[link.name]
-            if (carrier.body != BASE and work.names[carrier.body] == link.name) == own:
+            if (carrier.body != BASE and work.names[carrier.body] == link.name) == is_own:
                 applied = carrier.body != BASE and GRAVCOMP in work.drives
                 parts[carrier.body] += [
                     Part(
                         i.link or link.name,
-                        work.behind(carrier.pose, i.pose, i.place),
+                        work.extend_pose(carrier.pose, i.pose, i.location),
                         i.mass,
                         _six(i.moments),
                         i.gravcomp if applied and i.mass else Fraction(0),
@@ -429,7 +457,7 @@ def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]
 
 
 def _links_with_gravcomp(work: _Assembly, links: Iterable[Link]) -> list[str]:
-    """List the links that move and declare gravity compensation."""
+    """Return the moving links that declare gravity compensation."""
     moving = (link for link in links if work.carriers[link.name].body != BASE)
     return [
         link.name
@@ -445,37 +473,43 @@ def _six(
 
 
 def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
-    """One frame a declared link: the base, the bodies in their order, then lumped links and extra frames as declared."""
+    """Return one frame per declared link: the base, the bodies in order, then lumped links and
+    additional frames as declared.
+    """
 
     def of(link: Link) -> Frame:
         carrier = work.carriers[link.name]
-        return Frame(link.name, carrier.body, work.behind(carrier.pose, link.frame, link.place))
+        return Frame(
+            link.name, carrier.body, work.extend_pose(carrier.pose, link.frame, link.location)
+        )
 
     leading = dict.fromkeys([base, *work.names])
     frames = [of(work.links[name]) for name in leading] + [
         of(link) for link in tree.links if link.name not in leading
     ]
-    taken = {frame.name for frame in frames}
+    used_names = {frame.name for frame in frames}
     for extra in tree.frames:
-        if extra.name in taken:
-            raise extra.place.error(
-                f"the name {shown(extra.name)} is already a link or frame",
+        if extra.name in used_names:
+            raise extra.location.error(
+                f"the name {quote(extra.name)} is already a link or frame",
                 "give each frame its own name",
             )
         if extra.link not in work.carriers:
-            raise extra.place.error(
-                f"its body {shown(extra.link)} is not declared", link_hint(extra.link, work.links)
+            raise extra.location.error(
+                f"its body {quote(extra.link)} is not declared", link_hint(extra.link, work.links)
             )
-        taken.add(extra.name)
+        used_names.add(extra.name)
         carrier = work.carriers[extra.link]
         frames.append(
-            Frame(extra.name, carrier.body, work.behind(carrier.pose, extra.pose, extra.place))
+            Frame(
+                extra.name, carrier.body, work.extend_pose(carrier.pose, extra.pose, extra.location)
+            )
         )
     return tuple(frames)
 
 
 def _doubts(tree: Tree, work: _Assembly, strict: bool) -> list[Note]:
-    """List the notes on doubtful inertias."""
+    """Return the notes on doubtful inertias."""
     return [
         note
         for link in tree.links
@@ -485,10 +519,12 @@ def _doubts(tree: Tree, work: _Assembly, strict: bool) -> list[Note]:
 
 
 def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
-    """Return a note where one inertia is doubtful: a warning, or a remark where the link stands still and so is in no answer."""
+    """Return a note on a doubtful inertia: a warning, or a remark for a fixed link, whose inertia
+    has no effect.
+    """
     if inertial.mass < 0 and body != BASE:
-        raise inertial.place.error(
-            f"link {shown(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
+        raise inertial.location.error(
+            f"link {quote(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
             "masses must be zero or more",
         )
     doubt = _implausible_moments(inertial.mass, _six(inertial.moments))
@@ -500,12 +536,12 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
         return [
             Note(
                 "info",
-                f"link {inertial.link or link.name} {doubt}, which nothing feels, since it stands still",
+                f"link {inertial.link or link.name} {doubt}; this has no effect, since the link is fixed",
             )
         ]
     if strict:
-        raise inertial.place.error(
-            f"link {shown(link.name)} {doubt}, which strict reading refuses", "correct the inertia"
+        raise inertial.location.error(
+            f"link {quote(link.name)} {doubt}, which strict reading refuses", "correct the inertia"
         )
     return [Note("warning", f"link {inertial.link or link.name} {doubt}")]
 
@@ -513,18 +549,19 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
 # -- loops --
 
 
-def _closed(
+def _effective_loops(
     tree: Tree, work: _Assembly, open_chain: Mechanism
 ) -> tuple[tuple[Loop, ...], list[Note]]:
-    """Return the loops that constrain something, and notes on those that do not.
+    """Return the loops that constrain the mechanism, and notes on those that do not.
 
-    A loop is left out if both of its frames are on one body, with a warning where they are apart, or if they stay together
-    however the joints move. `open_chain` is the mechanism without its loops. Whether loops can close is not asked here.
+    A loop is left out if both of its frames are on one body, with a warning if they are apart, or
+    if they coincide in every pose. `open_chain` is the mechanism without its loops. Whether loops
+    can close is not checked here.
     """
     loops = _loops_between_bodies(tree, work)
     if not loops:
         return (), []
-    # NumPy, which a description without loops does without
+    # imported here because it needs NumPy
     from symgen.reference.rounding import ROUNDED, immobile_loops
 
     declared = {closing.name: closing for closing in tree.loops}
@@ -532,7 +569,7 @@ def _closed(
     for name, distance in immobile_loops(open_chain, list(loops.values())).items():
         loop = loops[name]
         if distance > ROUNDED and loop.first.body != loop.second.body:
-            continue  # no pose closes it, which whoever assembles says
+            continue  # no pose closes it; the assembly of loops reports that
         text = (
             f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared[name].second.link} against its "
             f"frame on {declared[name].first.link}"
@@ -549,39 +586,40 @@ def _loops_between_bodies(tree: Tree, work: _Assembly) -> dict[str, Loop]:
     loops: dict[str, Loop] = {}
     for loop in tree.loops:
         if loop.name in loops:
-            raise loop.place.error("this name is already a loop", "give each loop its own name")
+            raise loop.location.error("this name is already a loop", "give each loop its own name")
         (first_link, first), (second_link, second) = (
-            _end(grip, frames, work) for grip in (loop.first, loop.second)
+            _loop_end(grip, frames, work) for grip in (loop.first, loop.second)
         )
         if first_link == second_link:
-            raise loop.place.error(
+            raise loop.location.error(
                 "it joins a link to itself", "name two links that can move against each other"
             )
         loops[loop.name] = Loop(loop.name, loop.kind, first, second, loop.parameters)
     return loops
 
 
-def _end(grip: Grip, frames: Mapping[str, ExtraFrame], work: _Assembly) -> tuple[str, End]:
-    """Return the link that a declared end is fixed to, and the end on the body that carries the link."""
+def _loop_end(grip: LoopEnd, frames: Mapping[str, ExtraFrame], work: _Assembly) -> tuple[str, End]:
+    """Return the link of a declared loop end, and the end on the body that carries the link."""
     link, pose = grip.link, grip.pose
     frame = frames.get(grip.link)
     if frame is not None:
-        link, pose = frame.link, work.behind(frame.pose, grip.pose, grip.place)
+        link, pose = frame.link, work.extend_pose(frame.pose, grip.pose, grip.location)
     if link not in work.carriers:
-        raise grip.place.error(
-            f"its link {shown(grip.link)} is not declared",
+        raise grip.location.error(
+            f"its link {quote(grip.link)} is not declared",
             link_hint(grip.link, [*work.carriers, *frames]),
         )
     carrier = work.carriers[link]
-    return link, End(carrier.body, work.behind(carrier.pose, pose, grip.place))
+    return link, End(carrier.body, work.extend_pose(carrier.pose, pose, grip.location))
 
 
 def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
-    """Return the coordinates from which closing starts, in the order of the joints; locked joints are left out.
+    """Return the coordinates from which loops are closed, in the order of the joints, without
+    locked joints.
 
-    DescriptionError: a joint has no such coordinates, or there is none of that name.
+    Raises DescriptionError for an unknown joint or wrong coordinates.
     """
-    place = tree.place.at("start")
+    location = tree.location.at("start")
     types = {joint.name: joint.type for joint in joints}
     locked = {connection.name for connection in tree.connections} - types.keys()
     start: list[tuple[str, tuple[Fraction, ...]]] = []
@@ -591,50 +629,51 @@ def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
         positions = types[name].positions if name in types else ()
         lengths = (v for v, p in zip(values, positions, strict=False) if p.unit != "rad")
         if any(length.pi for length in lengths):
-            raise place.error(
-                f"joint {shown(name)} slides there, and a multiple of pi is no length",
+            raise location.error(
+                f"joint {quote(name)} slides, and a multiple of pi is no length",
                 "write plain numbers",
             )
         start.append((name, tuple(map(_radians, values))))
     coordinates = {name: (kind.nq, kind.quaternion) for name, kind in types.items()}
     fault = start_fault(start, tree.loops, coordinates)
     if fault is not None:
-        raise place.error(*fault)
+        raise location.error(*fault)
     index = {name: k for k, name in enumerate(types)}
     return tuple(sorted(start, key=lambda item: index[item[0]])) if loops else ()
 
 
 def _radians(angle: Angle) -> Fraction:
-    """Return an angle as a number, its multiple of pi to sixty digits: a search only begins there."""
-    return angle.radians + rounded(2 * HALF_PI * angle.pi)
+    """Return an angle as a number, its multiple of pi to sixty digits, as the start of a search."""
+    return angle.radians + round_to_digits(2 * HALF_PI * angle.pi)
 
 
-def _chosen(
-    what: str, tree: Tree, asked: Sequence[str] | None, mechanism: Mechanism
+def _selected_joints(
+    kind: str, tree: Tree, requested: Sequence[str] | None, mechanism: Mechanism
 ) -> tuple[str, ...]:
-    """Return the joints that are to be `what`, "independent" or "actuated", as asked or as declared, in their order.
+    """Return the joints that the user, or else the description, declares as `kind`, in order.
 
-    Locked joints are left out; a follower stands for its leader. DescriptionError, or UnknownName of what was asked for: there
-    is none of that name; ArgumentError: there is no loop.
+    `kind` is "independent" or "actuated". Locked joints are left out; a follower stands for its
+    leader. Raises DescriptionError or UnknownName for an unknown joint, and ArgumentError without
+    loops.
     """
     velocities = mechanism.velocities_of
     locked = {connection.name for connection in tree.connections} - velocities.keys()
     names: dict[str, None] = {}
-    for name in getattr(tree, what) if asked is None else asked:
+    for name in getattr(tree, kind) if requested is None else requested:
         if name not in locked:
-            if asked is not None:
+            if requested is not None:
                 nearest(name, velocities, "joint")
             names[_leader(name, mechanism)] = None
-    fault = choice_fault(what, [*names], tree.loops, velocities)
-    if fault is not None and asked is not None:
+    fault = choice_fault(kind, [*names], tree.loops, velocities)
+    if fault is not None and requested is not None:
         raise ArgumentError("; ".join(fault))
     if fault is not None:
-        raise tree.place.at(what).error(*fault)
+        raise tree.location.at(kind).error(*fault)
     return tuple(sorted(names, key=lambda name: velocities[name])) if mechanism.loops else ()
 
 
 def _leader(name: str, mechanism: Mechanism) -> str:
-    """Return the joint that a joint follows, or the name itself."""
+    """Return the leader of a joint, or the name itself."""
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if joint.name == name and follows is not None:
             return mechanism.joints[follows.leader].name
@@ -642,18 +681,20 @@ def _leader(name: str, mechanism: Mechanism) -> str:
 
 
 def _implausible_moments(mass: Fraction, moments: Moments) -> str | None:
-    """Return why no body of that `mass` (kg) can have these `moments` (kg m², about the centre of mass), or None."""
-    what = _what_is_odd(mass, moments)
+    """Return why no body of this `mass` (kg) can have these `moments` (kg m², about the centre of
+    mass), or None.
+    """
+    fault = _moments_fault(mass, moments)
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     return (
-        what
-        and f"{what} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
+        fault
+        and f"{fault} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
     )
 
 
-def _what_is_odd(mass: Fraction, moments: Moments) -> str | None:
+def _moments_fault(mass: Fraction, moments: Moments) -> str | None:
     if not any(moments):
-        return None  # a point
+        return None  # a point mass
     if mass == 0:
         return "has moments of inertia but no mass"
     slack = _ROUNDING * max(moments[0] + moments[3] + moments[5], Fraction(0))

@@ -1,4 +1,5 @@
-"""`Robot`: a mechanism declared in Python, body by body or by Denavit-Hartenberg rows, in the words of symgen's own format.
+"""`Robot`: a mechanism declared in Python, body by body or by Denavit-Hartenberg rows, with the
+keys of symgen's own format.
 
     arm = (symgen.Robot("arm", gravity=(0, 0, "-9.81"))
            .body("upper", parent="base", type="revolute", axis=(0, 1, 0), mass=2.5, centre=(0.2, 0, 0),
@@ -6,9 +7,10 @@
            .body("fore", parent="upper", type="revolute", axis=(0, 1, 0), xyz=(0.4, 0, 0), mass=1.5, centre=("3/20", 0, 0)))
     robot = arm.build(base="free")                # or symgen.load(arm, base="free")
 
-A number is an int, a Fraction, a text (`"1/3"`, of an angle also `"pi/2"` or `"90 deg"`) or a float, which counts as the shortest
-decimal that it is printed by: 0.1 is one tenth. Lengths in m, angles in rad, masses in kg, inertia in kg m². What is read from
-Python goes the way of what is read from a file: rotations are snapped, fixed joints lumped, and notes tell of each.
+A number is an int, a Fraction, a string (`"1/3"`; for an angle also `"pi/2"` or `"90 deg"`) or a
+float. A float is read as the shortest decimal that prints it: 0.1 is one tenth. Lengths are in m,
+angles in rad, masses in kg, inertia in kg m². A robot from Python is treated like one from a file:
+rotations are snapped, fixed joints are lumped, and notes report each change.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from numbers import Integral, Real
 from typing import Any, Self, Unpack
 
 from symgen.description.loading import load
-from symgen.description.parsing.declared import declared, refuse_wrong_body, refuse_wrong_frame
+from symgen.description.parsing.declared import read_declared, refuse_wrong_body, refuse_wrong_frame
 from symgen.description.parsing.loops import refuse_wrong_loop
 from symgen.description.parsing.tables import Table
-from symgen.description.quantities import Place, fraction_text, shown
+from symgen.description.quantities import Location, fraction_text, quote
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 from symgen.mechanism.mechanism import Mechanism
@@ -39,11 +41,17 @@ _MIMIC = ("joint", "multiplier", "offset")
 
 
 class Robot:
-    """A robot that is being declared; each call adds to it and gives it back. `build` makes the Mechanism.
+    """A robot under construction. Each method adds an element and returns the robot; `build`
+    returns the Mechanism.
 
-    `name`: of the robot, and with it of the C. `gravity`: three numbers (m/s²) in the base, (0, 0, -9.81) without it. `base`: the
-    name of the link that stands still. `mimic`: what is done with joints that follow others, as of `symgen.load`.
-    `friction_speed`: ε of friction. DescriptionError, at the call that is at fault, names the body and what to do.
+    - `name`: name of the robot, and of the generated C.
+    - `gravity`: three numbers (m/s²) in the axes of the base; default (0, 0, -9.81).
+    - `base`: name of the fixed link.
+    - `mimic`: treatment of mimic joints, as in `symgen.load`.
+    - `friction_speed`: ε of the smoothed friction (rad/s, m/s).
+
+    A method raises DescriptionError for a wrong argument; the message names the element and the
+    remedy.
     """
 
     def __init__(
@@ -65,8 +73,8 @@ class Robot:
             "source": source or None,
         }
         self._content: dict[str, Any] = {**_plain(top), "base": {"name": base}}
-        self._place = Place(f"robot {shown(name)}")
-        declared(self._table(self._content, Snapper()))
+        self._place = Location(f"robot {quote(name)}")
+        read_declared(self._table(self._content, Snapper()))
 
     def body(
         self,
@@ -93,26 +101,28 @@ class Robot:
     ) -> Self:
         """Add a body and the joint that moves it.
 
-        `parent`: a body or the base. `type`: of the joint (revolute, continuous, prismatic, helical, cylindrical, planar,
-        spherical, free, universal, fixed). `joint`: its name, `name` with _joint without it. `axis`: its direction in its own
-        frame; `axes`: the two of a universal one. That frame stands in the parent's at `xyz` with `rpy` (Rz Ry Rx) or
-        `quaternion` (w, x, y, z of any length), or at `steps`, each a table: {"shift": …}, {"turn": …, "axis": …},
-        {"quaternion": …} or {"slide": …, "axis": …}.
+        - `parent`: a body or the base. `joint`: name of the joint; default `name` with the suffix _joint.
+        - `type`: type of the joint (revolute, continuous, prismatic, helical, cylindrical, planar, spherical, free, universal, fixed).
+        - `axis`: direction of the joint's axis in its own frame; `axes`: the two axes of a universal joint.
+        - `xyz`, and `rpy` (Rz Ry Rx) or `quaternion` (w, x, y, z of any length): pose of the joint's frame in the parent's frame.
+          `steps` replaces them, each step a dict: {"shift": …}, {"turn": …, "axis": …}, {"quaternion": …} or {"slide": …, "axis": …}.
+        - `mass` (kg), `centre` (m) and `inertia` (kg m²) in the body's frame. `inertia`: six moments Ixx Ixy Ixz Iyy Iyz Izz, a
+          matrix 3×3 or a dict of their names, about the "centre" or the "frame" (`about`). Without `inertia` the body is a point
+          mass, without `mass` massless. `parts`: several inertias, each a dict of these keys.
+        - `gravcomp`: fraction of the weight that gravity compensation cancels.
+        - `limits`: (lower, upper), or a dict of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
+        - `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest; pitch of a screw; `unapplied`.
 
-        `mass`, `centre` and `inertia` in the body's frame: six moments Ixx Ixy Ixz Iyy Iyz Izz, a matrix 3×3 or a table of their
-        names, `about` the "centre" or the "frame"; nothing else is a point, or no mass at all. `parts`: several such tables.
-        `gravcomp`: the fraction of its weight that is borne.
-        `limits`: (lower, upper) or a table of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
-        `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest, of a screw its pitch; `unapplied`.
+        Returns the robot. Raises DescriptionError for a wrong argument.
         """
         joint_table = {
             "name": joint,
             "type": type,
             "axis": axis,
             "axes": axes,
-            **_posed(xyz, rpy, quaternion, steps, self._at(name)),
-            "limits": _named(limits, _LIMITS),
-            "mimic": _named(mimic, _MIMIC),
+            **_pose_keys(xyz, rpy, quaternion, steps, self._at(name)),
+            "limits": _with_names(limits, _LIMITS),
+            "mimic": _with_names(mimic, _MIMIC),
             **numbers,
         }
         table = {
@@ -121,29 +131,31 @@ class Robot:
             "joint": _plain(joint_table),
             "mass": mass,
             "centre": centre,
-            "inertia": _moments(inertia),
+            "inertia": _six_moments(inertia),
             "about": about,
             "gravcomp": gravcomp,
             "part": None if parts is None else [*map(_plain, parts)],
         }
         body = _plain(table)
-        refuse_wrong_body(self._table(body, Snapper(), f"body {shown(name)}"))
-        return self._added("body", body)
+        refuse_wrong_body(self._table(body, Snapper(), f"body {quote(name)}"))
+        return self._append("body", body)
 
     def rows(self, convention: str, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """Add Denavit-Hartenberg rows, "dh" or "mdh" (Craig's), each a table of name, joint, parent, type, a, alpha, d, theta,
-        limits, mimic, mass, centre, inertia, about, repeat and the numbers of a drive.
+        """Add Denavit-Hartenberg rows in the `convention` "dh" or "mdh" (Craig's).
+
+        Each row is a dict of name, joint, parent, type, a, alpha, d, theta, limits, mimic, mass,
+        centre, inertia, about, repeat and drive values.
         """
         self._content["convention"] = convention
         for row in rows:
             table = {
                 **row,
-                "limits": _named(row.get("limits"), _LIMITS),
-                "mimic": _named(row.get("mimic"), _MIMIC),
-                "inertia": _moments(row.get("inertia")),
+                "limits": _with_names(row.get("limits"), _LIMITS),
+                "mimic": _with_names(row.get("mimic"), _MIMIC),
+                "inertia": _six_moments(row.get("inertia")),
             }
-            self._added("row", _plain(table))
-        declared(self._table(self._content, Snapper()))
+            self._append("row", _plain(table))
+        read_declared(self._table(self._content, Snapper()))
         return self
 
     def frame(
@@ -156,99 +168,102 @@ class Robot:
         quaternion: Vector | None = None,
         steps: Sequence[Mapping[str, Any]] | None = None,
     ) -> Self:
-        """Add a named frame on a body or the base."""
+        """Add a named frame on a body or the base, at a pose as in `body`."""
         frame = _plain(
-            {"name": name, "body": body, **_posed(xyz, rpy, quaternion, steps, self._at(name))}
+            {"name": name, "body": body, **_pose_keys(xyz, rpy, quaternion, steps, self._at(name))}
         )
-        refuse_wrong_frame(self._table(frame, Snapper(), f"frame {shown(name)}"))
-        return self._added("frame", frame)
+        refuse_wrong_frame(self._table(frame, Snapper(), f"frame {quote(name)}"))
+        return self._append("frame", frame)
 
     def loop(self, name: str, type: str, *, first: Any, second: Any, **numbers: Number) -> Self:
-        """Add a joint that closes a loop between two links, which may be further frames or the base.
+        """Add a joint that closes a loop between two links, named frames or the base.
 
-        `type`: a file of `symgen/mechanism/closures/` (revolute, prismatic, spherical, universal, weld, point, distance …). `first` and
-        `second`: a link, (link, xyz), (link, xyz, rpy), or a table of link and xyz, rpy, quaternion or steps. `numbers`: what the
-        type asks for, as `distance` (m).
+        `type`: a file of `symgen/mechanism/closures/` (revolute, prismatic, spherical, universal,
+        weld, point, distance …). `first` and `second`: a link, (link, xyz), (link, xyz, rpy), or a
+        dict of link and xyz, rpy, quaternion or steps. `numbers`: parameters of the type, such as
+        `distance` (m).
         """
         table = {
             "name": name,
             "type": type,
-            "first": self._end(first, name),
-            "second": self._end(second, name),
+            "first": self._loop_end(first, name),
+            "second": self._loop_end(second, name),
             **numbers,
         }
         loop = _plain(table)
-        refuse_wrong_loop(self._table(loop, Snapper(), f"loop {shown(name)}"))
-        return self._added("loop", loop)
+        refuse_wrong_loop(self._table(loop, Snapper(), f"loop {quote(name)}"))
+        return self._append("loop", loop)
 
     def start(
         self, positions: Mapping[str, Number | Vector] | None = None, /, **more: Number | Vector
     ) -> Self:
-        """Say where closing the loops starts: by joint, its coordinate or all of them (rad, m, a quaternion x y z w)."""
+        """Set coordinates from which the loops are closed: by joint, one coordinate or all of them
+        (rad, m, a quaternion x y z w).
+        """
         start = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
-        declared(self._table({**self._content, "start": start}, Snapper()))
+        read_declared(self._table({**self._content, "start": start}, Snapper()))
         self._content["start"] = start
         return self
 
     def independent(self, *joints: str) -> Self:
-        """Say on which joints the velocities of all others hang where loops are closed."""
-        return self._chosen("independent", joints)
+        """Set the independent joints of closed loops, one per degree of freedom."""
+        return self._set_joints("independent", joints)
 
     def actuated(self, *joints: str) -> Self:
-        """Say which joints are driven where loops are closed; without it the independent ones are."""
-        return self._chosen("actuated", joints)
+        """Set the actuated joints of closed loops; by default the independent joints."""
+        return self._set_joints("actuated", joints)
 
     @property
     def label(self) -> str:
-        """What sentences call it."""
+        """Name of the robot in messages."""
         return self._place.file
 
     def tree(self, snapper: Snapper) -> Tree:
-        """What a reader of a file hands over."""
-        found = declared(self._table(self._content, snapper))
+        """Return the tree, as a reader of a file does."""
+        tree = read_declared(self._table(self._content, snapper))
         text = json.dumps(self._content, sort_keys=True)
-        return replace(found, read_sha256=hashlib.sha256(text.encode()).hexdigest())
+        return replace(tree, read_sha256=hashlib.sha256(text.encode()).hexdigest())
 
     def build(self, **options: Unpack[RobotOptions]) -> Mechanism:
-        """The mechanism, read with the options of `symgen.load`."""
+        """Return the mechanism, read with the options of `symgen.load`."""
         return load(self, **options)
 
     def __repr__(self) -> str:
         return f"<Robot {self.name}: {len(self._content.get('body', self._content.get('row', ())))} bodies declared>"
 
-    def _chosen(self, what: str, joints: tuple[str, ...]) -> Self:
+    def _set_joints(self, key: str, joints: tuple[str, ...]) -> Self:
         names = [*joints]
-        declared(self._table({**self._content, what: names}, Snapper()))
-        self._content[what] = names
+        read_declared(self._table({**self._content, key: names}, Snapper()))
+        self._content[key] = names
         return self
 
-    def _added(self, key: str, table: dict[str, Any]) -> Self:
+    def _append(self, key: str, table: dict[str, Any]) -> Self:
         self._content.setdefault(key, []).append(table)
         return self
 
-    def _end(self, end: Any, name: str) -> Any:
-        """A table of what is given in an order; the pose of a table is given in one way."""
+    def _loop_end(self, end: Any, name: str) -> Any:
+        """Return a loop end as a table; positional entries get their names."""
         if isinstance(end, Mapping) and "quaternion" in end:
-            posed = _posed(
+            posed = _pose_keys(
                 end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name)
             )
             return {
-                **{key: one for key, one in end.items() if key not in ("xyz", "quaternion")},
+                **{key: value for key, value in end.items() if key not in ("xyz", "quaternion")},
                 **posed,
             }
-        return _named(end, ("link", "xyz", "rpy"))
+        return _with_names(end, ("link", "xyz", "rpy"))
 
-    def _at(self, name: str) -> Place:
-        return self._place.at(f"{shown(name)}")
+    def _at(self, name: str) -> Location:
+        return self._place.at(f"{quote(name)}")
 
     def _table(self, content: dict[str, Any], snapper: Snapper, element: str = "") -> Table:
         return Table(content, self._place.at(element) if element else self._place, snapper)
 
 
 def _plain(value: Any) -> Any:
-    """What TOML's parser would give of it: tables, arrays, texts and whole numbers; None is left out."""
+    """Return a value as TOML's parser would: tables, arrays, strings and integers. None is omitted."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items() if one is not None}
+        return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, Integral):
@@ -257,41 +272,44 @@ def _plain(value: Any) -> Any:
         return fraction_text(value)
     if isinstance(value, Real):
         return repr(float(value))
-    return [_plain(one) for one in value] if isinstance(value, Iterable) else repr(value)
+    return [_plain(entry) for entry in value] if isinstance(value, Iterable) else repr(value)
 
 
-def _posed(xyz: Any, rpy: Any, quaternion: Any, steps: Any, place: Place) -> dict[str, Any]:
-    given = [
+def _pose_keys(
+    xyz: Any, rpy: Any, quaternion: Any, steps: Any, location: Location
+) -> dict[str, Any]:
+    """Return the keys of a pose. Raises DescriptionError if the pose is given in two ways."""
+    rotations = [
         name
-        for name, one in (("rpy", rpy), ("quaternion", quaternion), ("steps", steps))
-        if one is not None
+        for name, value in (("rpy", rpy), ("quaternion", quaternion), ("steps", steps))
+        if value is not None
     ]
-    if len(given) > 1 or (steps is not None and xyz is not None):
-        raise place.error(
-            f"{' stands beside '.join(given if len(given) > 1 else ['xyz', 'steps'])}",
-            "give its pose in one way",
+    if len(rotations) > 1 or (steps is not None and xyz is not None):
+        raise location.error(
+            f"{' and '.join(rotations if len(rotations) > 1 else ['xyz', 'steps'])} both give its pose",
+            "keep one of them",
         )
     if quaternion is None:
         return {"xyz": xyz, "rpy": rpy, "steps": steps}
     return {"steps": [*([{"shift": xyz}] if xyz is not None else []), {"quaternion": quaternion}]}
 
 
-def _named(value: Any, names: Sequence[str]) -> Any:
-    """A table of what is given in an order; a text alone is the first."""
+def _with_names(value: Any, names: Sequence[str]) -> Any:
+    """Return positional values as a table with these names; a single string is the first."""
     if value is None or isinstance(value, Mapping):
         return value
-    several = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
-    if several and all(
-        isinstance(one, Mapping | tuple | list) for one in several
+    entries = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    if entries and all(
+        isinstance(entry, Mapping | tuple | list) for entry in entries
     ):  # the two of a universal joint
-        return [_named(one, names) for one in several]
-    if len(several) > len(names):
-        raise ArgumentError(f"{shown(value)} has {len(several)} entries; give {', '.join(names)}")
-    return dict(zip(names, several, strict=False))
+        return [_with_names(entry, names) for entry in entries]
+    if len(entries) > len(names):
+        raise ArgumentError(f"{quote(value)} has {len(entries)} entries; give {', '.join(names)}")
+    return dict(zip(names, entries, strict=False))
 
 
-def _moments(inertia: Any) -> Any:
-    """Return the six moments of a matrix; anything else as it is."""
+def _six_moments(inertia: Any) -> Any:
+    """Return the six moments of a matrix; other values are returned unchanged."""
     if isinstance(inertia, Mapping) or not _is_list(inertia):
         return inertia
     rows = [list(entry) if _is_list(entry) else entry for entry in inertia]

@@ -1,7 +1,8 @@
-"""The canonical description: a Mechanism, as snapped and lumped, written out in symgen's own TOML without loss.
+"""The canonical description: a Mechanism, snapped and lumped, written in symgen's own TOML without
+loss.
 
-`load` of this text gives an equal mechanism (its source hash apart); that is what `symgen verify FOLDER` relies on.
-The same mechanism gives the same bytes.
+`load` of this text gives an equal mechanism (except for its source hash); `symgen verify FOLDER`
+relies on that. Equal mechanisms give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _BARE_DIGITS = 15
 
 
 def to_toml(mechanism: Mechanism) -> str:
-    """Write `mechanism` in the format of `symgen.description.readers.toml`: decimals as declared, `p/q` where no decimal terminates."""
+    """Return `mechanism` in the format of `symgen.description.readers.toml`: decimals as declared,
+    `p/q` if no decimal terminates.
+    """
     head = _head(mechanism)
     robot = [
         "",
@@ -30,13 +33,13 @@ def to_toml(mechanism: Mechanism) -> str:
         *_loops(mechanism),
         *_notes(mechanism),
     ]
-    # An edit leaves this hash unchanged, so it shows that the file is no longer what was first read.
+    # An edit leaves this hash unchanged, so that a reader detects edited files.
     digest = sha256("\n".join((*head, *robot)).encode()).hexdigest()
     return "\n".join((*head, f"text_sha256 = {text(digest)}", *robot)) + "\n"
 
 
 def _head(mechanism: Mechanism) -> list[str]:
-    """Write the keys at the top, before any table."""
+    """Return the keys at the top, before any table."""
     lines = [
         "# The canonical description: rotations snapped, fixed and locked joints lumped, every number exact (SI units).",
         f"name = {text(mechanism.name)}",
@@ -74,7 +77,7 @@ def _bodies(mechanism: Mechanism) -> list[str]:
     frames = {frame.name: frame for frame in mechanism.frames}
     lines = []
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        parent = mechanism.carriers[joint.parent]
+        parent = mechanism.body_names[joint.parent]
         lines += ["", "[[body]]", f"name = {text(body.name)}", f"parent = {text(parent)}"]
         frame = frames.get(body.name)
         if frame is not None and frame.body == index and frame.pose:
@@ -86,12 +89,12 @@ def _bodies(mechanism: Mechanism) -> list[str]:
 
 
 def _frames(mechanism: Mechanism) -> list[str]:
-    """Write the frames that are not those of the base and the bodies."""
-    carriers = set(mechanism.carriers)
+    """Return the frames other than those of the base and the bodies."""
+    carriers = set(mechanism.body_names)
     lines = []
     for frame in mechanism.frames:
         if frame.name not in carriers:
-            carrier = mechanism.carriers[frame.body]
+            carrier = mechanism.body_names[frame.body]
             lines += ["", "[[frame]]", f"name = {text(frame.name)}", f"body = {text(carrier)}"]
             lines += [f"steps = {steps(frame.pose)}"] if frame.pose else []
     return lines
@@ -103,14 +106,14 @@ def _loops(mechanism: Mechanism) -> list[str]:
         lines += ["", "[[loop]]", f"name = {text(loop.name)}", f"type = {text(loop.kind)}"]
         lines += [f"{name} = {number(value)}" for name, value in loop.parameters]
         lines += [
-            f"first = {_end(loop.first, mechanism)}",
-            f"second = {_end(loop.second, mechanism)}",
+            f"first = {_loop_end(loop.first, mechanism)}",
+            f"second = {_loop_end(loop.second, mechanism)}",
         ]
     return lines
 
 
 def _notes(mechanism: Mechanism) -> list[str]:
-    """Write the notes, except those of the folder in which the robot was read."""
+    """Return the notes, without those about the folder in which the robot was read."""
     lines = []
     for note in mechanism.notes:
         if note.kind != KIND:
@@ -119,19 +122,19 @@ def _notes(mechanism: Mechanism) -> list[str]:
 
 
 def number(value: Fraction) -> str:
-    """A bare TOML number when any reader would keep all its digits, else the exact text in quotes."""
+    """Return a bare TOML number if any reader keeps all its digits, else the exact text in quotes."""
     plain = fraction_text(value)
     bare = "/" not in plain and sum(c.isdigit() for c in plain.partition("e")[0]) <= _BARE_DIGITS
     return plain if bare else f'"{plain}"'
 
 
 def vector(values: Iterable[Fraction]) -> str:
-    """An array of exact numbers."""
+    """Return an array of exact numbers."""
     return "[" + ", ".join(number(v) for v in values) + "]"
 
 
 def steps(pose: Pose) -> str:
-    """A displacement as an array of its exact steps."""
+    """Return a displacement as an array of its exact steps."""
     written = []
     for step in pose:
         if isinstance(step, Shift):
@@ -146,7 +149,7 @@ def steps(pose: Pose) -> str:
 
 
 def text(value: str) -> str:
-    """A TOML basic string."""
+    """Return a TOML basic string."""
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
     return (
         '"'
@@ -182,8 +185,8 @@ def _joint(joint: Joint) -> list[str]:
     return lines
 
 
-def _part(header: str, part: Part, on: str) -> list[str]:
-    lines = [f"[[{header}]]"] + ([f"link = {text(part.link)}"] if part.link != on else [])
+def _part(header: str, part: Part, link: str) -> list[str]:
+    lines = [f"[[{header}]]"] + ([f"link = {text(part.link)}"] if part.link != link else [])
     lines.append(f"mass = {number(part.mass)}")
     centre = _only_shift(part.pose)
     if centre is None:
@@ -194,9 +197,9 @@ def _part(header: str, part: Part, on: str) -> list[str]:
     return [*lines, f"gravcomp = {number(part.gravcomp)}"] if part.gravcomp else lines
 
 
-def _end(end: End, mechanism: Mechanism) -> str:
-    on = mechanism.carriers[end.body]
-    return f"{{ link = {text(on)}{f', steps = {steps(end.pose)}' if end.pose else ''} }}"
+def _loop_end(end: End, mechanism: Mechanism) -> str:
+    link = mechanism.body_names[end.body]
+    return f"{{ link = {text(link)}{f', steps = {steps(end.pose)}' if end.pose else ''} }}"
 
 
 def _start(start: Start) -> str:

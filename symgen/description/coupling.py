@@ -1,4 +1,6 @@
-"""Joints that mimic others, where they are to follow them: what is refused, and which are locked with their leader."""
+"""Mimic joints that follow their leaders: refusals, and followers that are locked together with
+their leader.
+"""
 
 from __future__ import annotations
 
@@ -6,94 +8,101 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from symgen.description.locking import locked_at
-from symgen.description.quantities import shown
+from symgen.description.quantities import quote
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
-from symgen.mechanism.coupling import row
+from symgen.mechanism.coupling import mimic_chain
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.options import LockValue
 from symgen.vocabulary.poses import Angle
 
-WAYS = ("independent", "refuse", "couple")
-"""What may be done with joints that mimic others."""
-INSTEAD = "lock it, or read mimic joints as independent"
+MIMIC_CHOICES = ("independent", "refuse", "couple")
+"""Treatments of mimic joints."""
+REMEDY = "lock it, or read mimic joints with --mimic independent"
 
 
 def locked_with_leaders(
     tree: Tree, lock: Mapping[str, LockValue], snapper: Snapper
 ) -> dict[str, LockValue]:
-    """`lock`, and the joints that stand still because what they follow does, each at its own value (rad or m).
+    """Return `lock` and the followers of locked joints, each with its own value (rad or m).
 
-    A joint that is locked by name stays where it was asked to be and follows nothing. Raises DescriptionError for a joint that
-    cannot follow: in a circle, of several degrees of freedom, or after one that is unknown, fixed or of several.
+    A joint that is locked by name keeps its value and follows no joint. Raises DescriptionError for
+    a joint that cannot follow: in a circle, with several degrees of freedom, or with a leader that
+    is unknown, fixed, or has several.
     """
-    joints = {one.name: one for one in tree.connections}
-    found = dict(lock)
+    joints = {joint.name: joint for joint in tree.connections}
+    locked = dict(lock)
     mimics = {
-        name: None if name in lock or one.kind == "fixed" else one.mimic
-        for name, one in joints.items()
+        name: None if name in lock or joint.kind == "fixed" else joint.mimic
+        for name, joint in joints.items()
     }
-    for one in tree.connections:
-        way, round_ = row(one.name, mimics, found)
-        if round_:
-            raise _refused(
-                one,
-                f"in a circle ({' → '.join(map(str, round_))})",
-                "let one of them move by itself",
+    for joint in tree.connections:
+        chain, circle = mimic_chain(joint.name, mimics, locked)
+        if circle:
+            raise _cannot_follow(
+                joint,
+                f"in a circle ({' → '.join(map(str, circle))})",
+                "make one of them independent",
             )
-        for name in reversed(way):
-            _settle(joints[name], joints, found, snapper)
+        for name in reversed(chain):
+            _lock_with_leader(joints[name], joints, locked, snapper)
             mimics[name] = None
-    return found
+    return locked
 
 
-def _settle(
-    one: Connection, joints: Mapping[str, Connection], found: dict[str, LockValue], snapper: Snapper
+def _lock_with_leader(
+    follower: Connection,
+    joints: Mapping[str, Connection],
+    locked: dict[str, LockValue],
+    snapper: Snapper,
 ) -> None:
-    """Lock it with its leader, of which is known whether it is locked."""
-    mimic = one.mimic
+    """Lock a follower if its leader is locked. The status of the leader is already known."""
+    mimic = follower.mimic
     assert mimic is not None
-    if one.unsure:
-        raise one.place.error(
-            f"it is to follow joint {shown(mimic.joint)}, and {one.unsure}", "correct the number"
+    if follower.unsure:
+        raise follower.location.error(
+            f"it mimics joint {quote(mimic.joint)}, but {follower.unsure}", "correct the number"
         )
     leader = joints.get(mimic.joint)
     if leader is None:
-        raise _refused(one, "which is not declared", INSTEAD)
+        raise _cannot_follow(follower, "which is not declared", REMEDY)
     if leader.kind == "fixed":
-        raise _refused(one, "which is fixed", INSTEAD)
-    for which in (one, leader):
-        if which.kind in kinds() and (joint_type(which.kind).nq, joint_type(which.kind).nv) != (
+        raise _cannot_follow(follower, "which is fixed", REMEDY)
+    for joint in (follower, leader):
+        if joint.kind in kinds() and (joint_type(joint.kind).nq, joint_type(joint.kind).nv) != (
             1,
             1,
         ):
-            raise _refused(
-                one, f"and {shown(which.name)} has more than one degree of freedom", INSTEAD
+            raise _cannot_follow(
+                follower, f"but {quote(joint.name)} has more than one degree of freedom", REMEDY
             )
     if not mimic.multiplier:
-        found[one.name] = mimic.offset
-    elif leader.name in found and leader.kind in kinds():
-        at = locked_at(leader, found[leader.name], leader.place, snapper)
-        found[one.name] = _followed(one, mimic.multiplier, mimic.offset, at)
-
-
-def _followed(
-    one: Connection, multiplier: Fraction, offset: Fraction, at: Angle | Fraction
-) -> Angle | Fraction:
-    """Where a joint stands whose leader is locked `at` a value."""
-    if isinstance(at, Fraction):
-        return multiplier * at + offset
-    if one.kind in kinds() and joint_type(one.kind).positions[0].unit == "rad":
-        return Angle(multiplier * at.radians + offset, multiplier * at.pi)
-    if at.pi:
-        raise one.place.error(
-            "it slides after a joint that is locked at a multiple of pi, which is no length",
-            "lock that joint at an angle in plain rad",
+        locked[follower.name] = mimic.offset
+    elif leader.name in locked and leader.kind in kinds():
+        leader_value = locked_at(leader, locked[leader.name], leader.location, snapper)
+        locked[follower.name] = _follower_value(
+            follower, mimic.multiplier, mimic.offset, leader_value
         )
-    return multiplier * at.radians + offset
 
 
-def _refused(one: Connection, why: str, hint: str) -> DescriptionError:
-    assert one.mimic is not None
-    return one.place.error(f"it is to follow joint {shown(one.mimic.joint)}, {why}", hint)
+def _follower_value(
+    follower: Connection, multiplier: Fraction, offset: Fraction, leader_value: Angle | Fraction
+) -> Angle | Fraction:
+    """Return the value of a joint whose leader is locked at `leader_value`."""
+    if isinstance(leader_value, Fraction):
+        return multiplier * leader_value + offset
+    if follower.kind in kinds() and joint_type(follower.kind).positions[0].unit == "rad":
+        return Angle(multiplier * leader_value.radians + offset, multiplier * leader_value.pi)
+    if leader_value.pi:
+        raise follower.location.error(
+            "it slides, and its leader is locked at a multiple of pi, which is no length",
+            "lock the leader at an angle in plain rad",
+        )
+    return multiplier * leader_value.radians + offset
+
+
+def _cannot_follow(follower: Connection, why: str, hint: str) -> DescriptionError:
+    """Return the error that a joint cannot follow its leader."""
+    assert follower.mimic is not None
+    return follower.location.error(f"it mimics joint {quote(follower.mimic.joint)}, {why}", hint)

@@ -1,4 +1,4 @@
-"""The folder that a word means where generated folders are judged as they are."""
+"""Generated folders that commands judge, by a path or by the name of a built-in robot."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from symgen.description.namesakes import is_builtin, is_folder, namesake
 
 
 def folder_to_judge(robot: str | os.PathLike[str]) -> Path | None:
-    """Return the folder that `robot` means where folders are judged as they are; None for a built-in robot or a file.
+    """Return the generated folder that `robot` names; None for a built-in robot or a file.
 
-    A path means itself. A built-in robot's name means the folder of that name in the working directory if symgen generated it.
+    A path names a folder itself. The name of a built-in robot names the folder of that name in the
+    working directory if symgen generated it.
     """
     if is_text(robot):
         return None

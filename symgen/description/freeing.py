@@ -1,46 +1,49 @@
-"""--base free: a root link that stands still in its description gets a free joint to the world."""
+"""--base free: a free joint between the world and a root link that is fixed in its description."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Location, quote
 from symgen.description.remarks import WORLD
 from symgen.description.tree import Connection, Link, Tree
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.vocabulary.poses import Z_AXIS
 
 ROOT = "root_joint"
-"""The name of the free joint, as Pinocchio has it."""
+"""Name of the free joint, as in Pinocchio."""
 
 
-def freed(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
-    """Return `tree` with its `root` link moved by a free joint on a new link `world`; `order` are its joints, parents first.
+def add_free_root_joint(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
+    """Return `tree` with its `root` link on a free joint from a new link `world`.
 
-    DescriptionError where the root is the world already, or where it floats.
+    `order` has the joints, parents first. Raises DescriptionError if the root is named world, or
+    floats already.
     """
     _refuse_free_joint(root, order)
     if root == WORLD:
         first = next((connection for connection in order if connection.parent == root), None)
         held = (
-            f", and joint {shown(first.name)} holds {shown(first.child)} to it"
+            f", to which joint {quote(first.name)} connects {quote(first.child)}"
             if first is not None
             else ""
         )
-        raise tree.place.error(
-            f"its root link is {shown(root)}, which stands for what never moves{held}",
-            "leave out --base free, or take that link out of the description",
+        raise tree.location.error(
+            f"its root link {quote(root)} is the fixed world{held}",
+            "leave out --base free, or remove that link from the description",
         )
-    _refuse_taken("link", WORLD, [link.name for link in tree.links], tree.place)
-    _refuse_taken("joint", ROOT, [connection.name for connection in order], tree.place)
-    ground = Link(WORLD, place=tree.place)
-    joint = Connection(ROOT, "free", WORLD, root, axis=Z_AXIS, place=tree.place)
+    _refuse_used_name("link", WORLD, [link.name for link in tree.links], tree.location)
+    _refuse_used_name("joint", ROOT, [connection.name for connection in order], tree.location)
+    ground = Link(WORLD, location=tree.location)
+    joint = Connection(ROOT, "free", WORLD, root, axis=Z_AXIS, location=tree.location)
     return replace(tree, links=(ground, *tree.links), connections=(joint, *tree.connections))
 
 
 def _refuse_free_joint(root: str, order: Sequence[Connection]) -> None:
-    """Raise DescriptionError where a free joint is all that moves the tree against its root link."""
+    """Raise DescriptionError if the only joint that moves the tree relative to its root link is a
+    free joint.
+    """
     fixed_to_root, moving = {root}, []
     for connection in order:
         if connection.parent in fixed_to_root and connection.kind == "fixed":
@@ -48,14 +51,15 @@ def _refuse_free_joint(root: str, order: Sequence[Connection]) -> None:
         elif connection.parent in fixed_to_root:
             moving.append(connection)
     if len(moving) == 1 and moving[0].kind in kinds() and joint_type(moving[0].kind).free:
-        raise moving[0].place.error(
+        raise moving[0].location.error(
             "it is a free joint on the root link already", "leave out --base free"
         )
 
 
-def _refuse_taken(what: str, name: str, names: Sequence[str], place: Place) -> None:
+def _refuse_used_name(kind: str, name: str, names: Sequence[str], location: Location) -> None:
+    """Raise DescriptionError if the new link or joint has the name of another one."""
     if name in names:
-        raise place.error(
-            f"--base free adds a {what} {shown(name)}, and there is one of that name",
+        raise location.error(
+            f"--base free adds a {kind} {quote(name)}, but a {kind} of that name exists",
             "rename it",
         )

@@ -1,4 +1,7 @@
-"""What Pinocchio's and MuJoCo's models in memory have in common: doubles, each taken as the shortest decimal that prints it."""
+"""Common parts of the readers of Pinocchio's and MuJoCo's models in memory.
+
+Each double of a model is read as the shortest decimal that prints it.
+"""
 
 from __future__ import annotations
 
@@ -8,73 +11,79 @@ from fractions import Fraction
 from math import isfinite, sqrt
 from typing import Any
 
-from symgen.description.quantities import Place, number
+from symgen.description.quantities import Location, number
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 from symgen.mechanism.mechanism import Note
 from symgen.vocabulary.poses import Pose, Rotate, Shift, Vector3, compose
 
 LARGEST = 1e300
-"""Of a limit; beyond it there is none."""
+"""Magnitude from which a limit counts as no limit."""
 
 
 SHOWN = 8
-"""Names in one sentence before the rest is counted."""
-SOFT = "MuJoCo holds the loops of its equalities softly; here they are rigid"
+"""Number of names that a message lists before it counts the rest."""
+SOFT_LOOPS = "MuJoCo holds the loops of its equalities softly; here they are rigid"
 
 
 @dataclass(frozen=True)
-class Given:
-    """A model that `load` takes for a description."""
+class ModelInMemory:
+    """A model in memory that `load` accepts as a description."""
 
     label: str
     read: Callable[[Snapper], Tree]
 
     def tree(self, snapper: Snapper) -> Tree:
-        """What a reader of a file hands over."""
+        """Return the tree, as a reader of a file does."""
         return self.read(snapper)
 
 
-def inactive(names: Sequence[str]) -> list[Note]:
-    """What is said of loops that are switched off."""
+def note_inactive_loops(names: Sequence[str]) -> list[Note]:
+    """Return a note on loops that are disabled in the model."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return (
-        [Note("info", f"loops that are not active are left out: {', '.join(names[:SHOWN])}{more}")]
+        [Note("info", f"inactive loops are left out: {', '.join(names[:SHOWN])}{more}")]
         if names
         else []
     )
 
 
-def fresh(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, or with as many strokes behind it as make it new."""
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+def unused_name(name: str, used_names: Container[str]) -> str:
+    """Return `name`, with underscores appended until no other element has it."""
+    while name in used_names:
+        name += "_"
+    return name
 
 
-def exact(value: Any, place: Place) -> Fraction:
-    """The number of the shortest decimal that is the double `value`. DescriptionError where it is not finite."""
-    return number(repr(float(value)), place)
+def exact(value: Any, location: Location) -> Fraction:
+    """Return the number of the shortest decimal that prints the double `value`. Raises
+    DescriptionError if it is not finite.
+    """
+    return number(repr(float(value)), location)
 
 
-def vector(values: Any, place: Place) -> Vector3:
-    x, y, z = (exact(one, place) for one in values)
+def vector(values: Any, location: Location) -> Vector3:
+    x, y, z = (exact(value, location) for value in values)
     return x, y, z
 
 
-def limit(value: Any, place: Place) -> Fraction | None:
-    """A limit, or None where there is none."""
-    return exact(value, place) if isfinite(value) and abs(value) < LARGEST else None
+def limit(value: Any, location: Location) -> Fraction | None:
+    """Return a limit, or None if the value is infinite or huge."""
+    return exact(value, location) if isfinite(value) and abs(value) < LARGEST else None
 
 
-def pose(origin: Any, quaternion: Iterable[Any], snapper: Snapper, place: Place) -> Pose:
-    """A displacement by `origin` and a turn by the quaternion w x y z, of length one exactly whatever its doubles make."""
-    turn = snapper.quaternion([repr(float(entry)) for entry in quaternion], place)
-    return compose((Shift(vector(origin, place)), Rotate(turn)))
+def pose(origin: Any, quaternion: Iterable[Any], snapper: Snapper, location: Location) -> Pose:
+    """Return the displacement by `origin` and by the quaternion w x y z, which counts as a
+    quaternion of length one.
+    """
+    turn = snapper.quaternion([repr(float(entry)) for entry in quaternion], location)
+    return compose((Shift(vector(origin, location)), Rotate(turn)))
 
 
-def of_matrix(R: Any) -> tuple[float, float, float, float]:
-    """w x y z of a rotation matrix (3, 3), by its largest entry (Shepperd 1978), so that no small number is divided by."""
+def quaternion_of_matrix(R: Any) -> tuple[float, float, float, float]:
+    """Return w x y z of a rotation matrix (3, 3), from its largest entry (Shepperd 1978), so that
+    no divisor is small.
+    """
     r = [[float(R[i][j]) for j in range(3)] for i in range(3)]
     squares = [r[0][0] + r[1][1] + r[2][2], r[0][0], r[1][1], r[2][2]]
     largest = squares.index(max(squares))
@@ -84,10 +93,10 @@ def of_matrix(R: Any) -> tuple[float, float, float, float]:
         return root / 2, x / (2 * root), y / (2 * root), z / (2 * root)
     i, j, k = ((largest - 1 + step) % 3 for step in range(3))
     root = sqrt(1 + r[i][i] - r[j][j] - r[k][k])
-    found = [0.0] * 3
-    found[i], found[j], found[k] = (
+    xyz = [0.0] * 3
+    xyz[i], xyz[j], xyz[k] = (
         root / 2,
         (r[j][i] + r[i][j]) / (2 * root),
         (r[k][i] + r[i][k]) / (2 * root),
     )
-    return (r[k][j] - r[j][k]) / (2 * root), found[0], found[1], found[2]
+    return (r[k][j] - r[j][k]) / (2 * root), xyz[0], xyz[1], xyz[2]

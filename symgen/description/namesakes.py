@@ -8,41 +8,45 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROBOTS = Path(__file__).parent / "robots"
-"""The folder of the built-in robots, one file each."""
+"""Folder of the built-in robots, one file each."""
 KIND = "namesake"
-"""The kind of note about a folder that has the name of the built-in robot which was read."""
+"""Kind of the note about a folder with the name of the built-in robot that was read."""
 
 
 class Namesake(NamedTuple):
-    """A folder in the working directory that has a built-in robot's name, and whether symgen generated it."""
+    """A folder in the working directory with a built-in robot's name; `generated` is True if symgen
+    generated it.
+    """
 
     folder: Path
     generated: bool
 
     def sentence(self, robot: str) -> str:
-        """The sentence that `robot` means the built-in robot, and what the folder is."""
-        instead = (
+        """Return the sentence that `robot` means the built-in robot, and how the folder is named."""
+        folder_text = (
             f"./{self.folder} names the folder"
             if self.generated
-            else f"the folder ./{self.folder} is not looked at, since it holds no manifest.json of symgen's"
+            else f"the folder ./{self.folder} is not used: it has no manifest.json written by symgen"
         )
-        return f"'{robot}' is the built-in robot; {instead}"
+        return f"'{robot}' is the built-in robot; {folder_text}"
 
 
 def builtin_names() -> frozenset[str]:
-    """Return the names of the robots inside the package."""
+    """Return the names of the robots in the package."""
     return frozenset(path.stem for path in ROBOTS.glob("*.toml"))
 
 
 def is_builtin(robot: str) -> bool:
-    """True if `robot` is a built-in name, or a chain's with a number of links behind it."""
+    """True if `robot` is a built-in name, or the name of a chain followed by a number of links."""
     return robot.partition(":")[0] in builtin_names()
 
 
 def namesake(robot: str | os.PathLike[str]) -> Namesake | None:
-    """Return the folder that shares the name of the built-in robot `robot`; None for a robot of another kind, or without one.
+    """Return the folder with the name of the built-in robot `robot`; None without such a folder or
+    for another robot.
 
-    A chain such as `planar_point_mass:12` shares the name of `./planar_point_mass:12` and of `./planar_point_mass`.
+    A chain such as `planar_point_mass:12` shares the names of `./planar_point_mass:12` and
+    `./planar_point_mass`.
     """
     if not isinstance(robot, str) or not is_builtin(robot):
         return None
@@ -53,7 +57,7 @@ def namesake(robot: str | os.PathLike[str]) -> Namesake | None:
 
 
 def is_folder(path: Path) -> bool:
-    """True for a folder; False for what is none and for what cannot be looked up."""
+    """True for a folder; False otherwise, also if the path cannot be examined."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -61,7 +65,9 @@ def is_folder(path: Path) -> bool:
 
 
 def _has_manifest(folder: Path) -> bool:
-    """True for a manifest.json of symgen's. A damaged or unreadable one counts: reading the folder will say what is wrong."""
+    """True if the folder has a manifest.json of symgen. A damaged one counts: reading the folder
+    reports the damage.
+    """
     path = folder / "manifest.json"
     if not path.is_file():
         return False

@@ -1,8 +1,9 @@
-"""Text to exact numbers: decimals become `Fraction`s and angles become `Angle`s; nothing is ever evaluated as code.
+"""Exact numbers from text: decimals become `Fraction`s and angles become `Angle`s; no text is
+evaluated as code.
 
-A number is read by a regular expression with a bounded number of digits and a bounded exponent, so that neither
-`1e999999999` nor a megabyte of digits costs anything. The exponent bound is that of a printed double (5e-324), not
-less: real files carry rotation tokens such as `5.77686e-66`.
+A number is read by a regular expression with a bounded number of digits and a bounded exponent, so
+that neither `1e999999999` nor a megabyte of digits takes time. The exponent bound is that of a
+printed double (5e-324), since real files contain rotation tokens such as `5.77686e-66`.
 """
 
 from __future__ import annotations
@@ -16,17 +17,23 @@ from symgen.support.errors import DescriptionError, printable
 from symgen.vocabulary.poses import Angle
 
 DIGITS = 60
-"""Digits that a number of a description may have; far beyond double precision."""
+"""Largest number of digits of a number in a description; far beyond double precision."""
 CANONICAL_DIGITS = 1500
-"""Digits allowed in symgen's own format, where exact sums of numbers of very different size must keep all their digits."""
+"""Largest number of digits in symgen's own format, where exact sums of numbers of very different
+size keep all digits.
+"""
 EXPONENT = 330
-"""Size of the exponent of ten that a number may have, that of the smallest double rounded up. An exact power grows with it."""
+"""Largest magnitude of a decimal exponent: that of the smallest double, rounded up. Exact powers
+grow with it.
+"""
 TOKENS = 40
-"""Numbers, signs and constants that an angle may be written with. Each product may have all the digits of its factors."""
+"""Largest number of numbers, signs and constants in an angle. A product may have all the digits of
+its factors.
+"""
 _BITS = 1024
 _BEYOND_DOUBLE = 2**_BITS
 _PLAIN = 300
-"""Bits of a numerator and a denominator below which a text of the number is short, whatever it is."""
+"""Bits of a numerator and a denominator below which the text of a number is always short enough."""
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
 _FACTOR = re.compile(
@@ -36,39 +43,41 @@ _FACTOR = re.compile(
 )
 
 
-def shown(text: object, width: int = 40) -> str:
-    """`text` quoted for an error sentence: one line, printable, cut to `width` characters."""
+def quote(text: object, width: int = 40) -> str:
+    """Return `text` in quotes for a message: one line, printable, shortened to `width` characters."""
     return f"'{printable(str(text), width)}'"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in a description, `file:line: element`. It makes the errors about that place."""
+class Location:
+    """A position in a description, `file:line: element`, which creates the errors about it."""
 
     file: str = ""
     line: int | None = None
     element: str = ""
 
     def error(self, what: str, hint: str = "") -> DescriptionError:
-        """The DescriptionError that says `what` is wrong here, and in `hint` what to do."""
+        """Return the DescriptionError that says `what` is wrong here, and in `hint` what to do."""
         return DescriptionError(
             what, file=self.file, line=self.line, element=self.element, hint=hint
         )
 
-    def at(self, element: str, line: int | None = None) -> Place:
-        """The same file at another element (and line, when it is known)."""
-        return Place(self.file, line if line is not None else self.line, element)
+    def at(self, element: str, line: int | None = None) -> Location:
+        """Return the location of another element of the same file (with its line, if known)."""
+        return Location(self.file, line if line is not None else self.line, element)
 
     @property
     def short(self) -> str:
-        """`line N, element`, for notes that name no file."""
+        """The text `line N, element`, for notes, which name no file."""
         return ", ".join(
             p for p in (f"line {self.line}" if self.line is not None else "", self.element) if p
         )
 
 
 def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
-    """(sign, digits before the point, digits after it, exponent) of a plain decimal, or None when `text` is none."""
+    """Return (sign, digits before the point, digits after it, exponent) of a plain decimal; None
+    for other text.
+    """
     match = _DECIMAL.fullmatch(text.strip())
     if match is None:
         return None
@@ -78,86 +87,100 @@ def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
     return -1 if sign == "-" else 1, whole, after or "", int(exponent or 0)
 
 
-NOWHERE = Place()
+NOWHERE = Location()
 
 
 _SHORT = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{0,44})?", re.ASCII)
 
 
 @lru_cache(maxsize=1 << 14)
-def short(text: str) -> Fraction | None:
-    """The exact value of a decimal as most are, for those who read thousands; None of any other text, whatever it is."""
+def short_decimal(text: str) -> Fraction | None:
+    """Return the exact value of a short decimal, from a cache; None for any other text, valid or
+    not.
+    """
     if len(text) > 60 or _SHORT.fullmatch(text) is None:
         return None
     whole, _, after = text.partition(".")
     return Fraction(int(whole + after), 10 ** len(after))
 
 
-def number(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Fraction:
-    """The exact value of the decimal `text`.
+def number(text: str, location: Location = NOWHERE, digits: int = DIGITS) -> Fraction:
+    """Return the exact value of the decimal `text`.
 
-    Raises DescriptionError for anything else (nan, inf, hexadecimal, `1_000`, an expression), for more than
-    `digits` digits, for an exponent beyond ±330 and for what no double can hold.
+    Raises DescriptionError for anything else (nan, inf, hexadecimal, `1_000`, an expression). It
+    also rejects more than `digits` digits, an exponent beyond ±330, and numbers beyond the range of
+    a double.
     """
-    known = short(text) if digits >= DIGITS else None
-    return _of_a_double(_decimal(text, place, digits), text, place) if known is None else known
+    value = short_decimal(text) if digits >= DIGITS else None
+    return (
+        _check_double_range(_decimal(text, location, digits), text, location)
+        if value is None
+        else value
+    )
 
 
-def _decimal(text: str, place: Place, digits: int) -> Fraction:
-    """The exact value of a decimal of any size that its digits and its exponent allow."""
+def _decimal(text: str, location: Location, digits: int) -> Fraction:
+    """Return the exact value of a decimal of any size within the limits on digits and exponent."""
     parts = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
     if parts is None:
-        raise place.error(
-            f"{shown(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3"
+        raise location.error(
+            f"{quote(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3"
         )
     sign, whole, after, exponent = parts
     if len((whole + after).lstrip("0")) > digits:
-        raise place.error(
-            f"the number {shown(text, 24)} has more than {digits} digits", "write fewer digits"
+        raise location.error(
+            f"the number {quote(text, 24)} has more than {digits} digits", "write fewer digits"
         )
     if abs(exponent) > EXPONENT or len(after) > EXPONENT + digits or len(whole) > EXPONENT + digits:
-        raise place.error(
-            f"the exponent of {shown(text)} is beyond ±{EXPONENT}",
+        raise location.error(
+            f"the exponent of {quote(text)} is beyond ±{EXPONENT}",
             "write a number of ordinary size",
         )
     figures, power = sign * int(whole + after), exponent - len(after)
     return Fraction(figures * 10**power) if power >= 0 else Fraction(figures, 10**-power)
 
 
-def _of_a_double(value: Fraction, text: str, place: Place) -> Fraction:
+def _check_double_range(value: Fraction, text: str, location: Location) -> Fraction:
+    """Return `value`. Raises DescriptionError if it is beyond the range of a double."""
     if value.numerator.bit_length() > _BITS and abs(value) >= _BEYOND_DOUBLE:
-        raise place.error(
-            f"{shown(text, 24)} is larger than any double", "write a number of ordinary size"
+        raise location.error(
+            f"{quote(text, 24)} is larger than any double", "write a number of ordinary size"
         )
     return value
 
 
-def rational(text: str, place: Place = NOWHERE, digits: int = CANONICAL_DIGITS) -> Fraction:
-    """A decimal, or a quotient `p/q` of two decimals: what symgen's own format accepts as a number."""
-    known = short(text)
-    if known is not None:
-        return known
-    value = _quotient(text, place, digits)
+def rational(text: str, location: Location = NOWHERE, digits: int = CANONICAL_DIGITS) -> Fraction:
+    """Return the exact value of a decimal, or of a quotient `p/q` of two decimals: the numbers of
+    symgen's own format.
+    """
+    cached = short_decimal(text)
+    if cached is not None:
+        return cached
+    value = _quotient(text, location, digits)
     if not is_writable(value):
-        raise place.error(
-            f"{shown(text, 24)} is too small a number, or has too many digits",
+        raise location.error(
+            f"{quote(text, 24)} is too small a number, or has too many digits",
             "write a number of ordinary size",
         )
     return value
 
 
-def _quotient(text: str, place: Place, digits: int) -> Fraction:
+def _quotient(text: str, location: Location, digits: int) -> Fraction:
+    """Return the exact value of a decimal or a quotient of two decimals."""
     above, slash, below = text.partition("/")
     if not slash:
-        return number(text, place, digits)
-    divisor = _decimal(below, place, digits)
+        return number(text, location, digits)
+    divisor = _decimal(below, location, digits)
     if divisor == 0:
-        raise place.error(f"{shown(text)} divides by zero", "give a divisor other than 0")
-    return _of_a_double(_decimal(above, place, digits) / divisor, text, place)
+        raise location.error(f"{quote(text)} divides by zero", "give a divisor other than 0")
+    return _check_double_range(_decimal(above, location, digits) / divisor, text, location)
 
 
 def is_writable(value: Fraction) -> bool:
-    """Whether symgen's own format can hold it: `rational` reads its text back. Sums and products may be too long for that."""
+    """True if symgen's own format can represent the number: `rational` reads its text back.
+
+    Sums and products may have too many digits for that.
+    """
     if value.numerator.bit_length() <= _PLAIN and value.denominator.bit_length() <= _PLAIN:
         return True
     try:
@@ -170,7 +193,9 @@ def is_writable(value: Fraction) -> bool:
 
 
 def is_writable_angle(value: Angle) -> bool:
-    """The same of an angle, whose size in rad is that of a double as well."""
+    """True if symgen's own format can represent the angle, and its size in rad is within the range
+    of a double.
+    """
     in_quotient = (
         max(value.pi.numerator.bit_length(), value.pi.denominator.bit_length())
         <= 3 * CANONICAL_DIGITS
@@ -182,22 +207,24 @@ def is_writable_angle(value: Angle) -> bool:
     )
 
 
-def angle(text: str, place: Place = NOWHERE, digits: int = DIGITS) -> Angle:
-    """Read an angle in rad from a decimal or a sum of products: `0.3`, `pi/2`, `-3*pi/4`, `2*pi - 0.1`, `90 deg`.
+def angle(text: str, location: Location = NOWHERE, digits: int = DIGITS) -> Angle:
+    """Return an angle in rad from a decimal or a sum of products: `0.3`, `pi/2`, `-3*pi/4`, `2*pi -
+    0.1`, `90 deg`.
 
-    Raises DescriptionError for anything outside that grammar; nothing is evaluated but + - * / of decimals and one pi.
+    Raises DescriptionError for anything outside that grammar: + - * / of decimals, and at most one
+    pi or deg in a term.
     """
     if decimal_parts(text) is not None:
-        return Angle(radians=number(text, place, digits))
+        return Angle(radians=number(text, location, digits))
     total = Angle()
-    for term in _terms(text, place):
-        product = _Product(text, place, digits)
+    for term in _terms(text, location):
+        product = _Product(text, location, digits)
         for kind, token in term:
             product.read(kind, token)
         total += product.angle
     if not is_writable_angle(total):
-        raise place.error(
-            f"{shown(text)} is too large, or has too many digits when multiplied out",
+        raise location.error(
+            f"{quote(text)} is too large, or has too many digits when multiplied out",
             "write a decimal in rad",
         )
     return total
@@ -211,7 +238,7 @@ class _Product:
     """One term of an angle while its tokens are read: signs, factors, at most one pi or deg."""
 
     text: str
-    place: Place
+    location: Location
     digits: int
     value: Fraction = Fraction(1)
     has_pi: bool = False
@@ -219,7 +246,7 @@ class _Product:
     expects_factor: bool = True
 
     def read(self, kind: str, token: str) -> None:
-        """Take the next token; DescriptionError where it cannot stand there."""
+        """Read the next token. Raises DescriptionError if it cannot follow the previous ones."""
         if kind == "op":
             self._operate(token)
         elif kind == "deg":
@@ -251,19 +278,19 @@ class _Product:
         is_pi = kind == "pi"
         if not self.expects_factor or (is_pi and (self.divides or self.has_pi)):
             raise self._fault()
-        factor = Fraction(1) if is_pi else _decimal(token, self.place, self.digits)
+        factor = Fraction(1) if is_pi else _decimal(token, self.location, self.digits)
         self.has_pi = self.has_pi or is_pi
         if self.divides and factor == 0:
-            raise self.place.error(f"{shown(self.text)} divides by zero", _GRAMMAR)
+            raise self.location.error(f"{quote(self.text)} divides by zero", _GRAMMAR)
         self.value = self.value / factor if self.divides else self.value * factor
         self.expects_factor = False
 
     def _fault(self) -> DescriptionError:
-        return self.place.error(f"{shown(self.text)} is not an angle", _GRAMMAR)
+        return self.location.error(f"{quote(self.text)} is not an angle", _GRAMMAR)
 
 
-def _terms(text: str, place: Place) -> list[list[tuple[str, str]]]:
-    """Return the tokens of `text`, cut into terms at every + or - that follows a factor."""
+def _terms(text: str, location: Location) -> list[list[tuple[str, str]]]:
+    """Return the tokens of `text`, split into terms at every + or - that follows a factor."""
     terms: list[list[tuple[str, str]]] = [[]]
     position, end = 0, len(text.rstrip())
     after_factor = False
@@ -272,7 +299,7 @@ def _terms(text: str, place: Place) -> list[list[tuple[str, str]]]:
         match = _FACTOR.match(text, position)
         count += 1
         if match is None or count > TOKENS:
-            raise place.error(f"{shown(text)} is not an angle", _GRAMMAR)
+            raise location.error(f"{quote(text)} is not an angle", _GRAMMAR)
         position = match.end()
         kind = str(match.lastgroup)
         token = match[kind]
@@ -284,7 +311,9 @@ def _terms(text: str, place: Place) -> list[list[tuple[str, str]]]:
 
 
 def angle_text(value: Angle) -> str:
-    """`value` as text that `angle` reads back exactly when its decimals terminate: `pi/2`, `0.3`, `-2*pi/3 + 0.1`."""
+    """Return `value` as text that `angle` reads back exactly if its decimals terminate: `pi/2`,
+    `0.3`, `-2*pi/3 + 0.1`.
+    """
     terms = []
     if value.pi:
         above, below = value.pi.numerator, value.pi.denominator
@@ -296,7 +325,7 @@ def angle_text(value: Angle) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """`value` as the shortest exact decimal, or as `p/q` when no decimal terminates."""
+    """Return `value` as the shortest exact decimal, or as `p/q` if no decimal terminates."""
     below, twos, fives = value.denominator, 0, 0
     while below % 2 == 0:
         below, twos = below // 2, twos + 1
@@ -317,8 +346,10 @@ def fraction_text(value: Fraction) -> str:
     return f"{sign}{figures[:-places]}.{figures[-places:]}"
 
 
-def rounded(value: Fraction) -> Fraction:
-    """To DIGITS significant decimals, where it has more: what no fraction is, such as a root, no answer shows further."""
+def round_to_digits(value: Fraction) -> Fraction:
+    """Round a number to DIGITS significant decimals, for values such as roots that no fraction
+    represents exactly.
+    """
     if value == 0:
         return value
     size = len(str(abs(value.numerator))) - len(str(value.denominator))

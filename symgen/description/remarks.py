@@ -1,4 +1,6 @@
-"""What a user should know about a mechanism that was read, and would not see in its numbers. Each is one note."""
+"""Notes on a mechanism that was read: facts that a user should know and would not see in its
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +9,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from symgen.mechanism.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
-from symgen.vocabulary.identifiers import renaming
+from symgen.vocabulary.identifiers import renaming_note
 
 WORLD = "world"
-"""A root link of this name says that what is fixed to it is fixed to the world, as Gazebo reads it."""
+"""A root link of this name is the world, as in Gazebo: links fixed to it are meant to be fixed."""
 _BEYOND = 1e-3
-"""Part of a limit's size by which a locked value may exceed it: limits are printed with few digits."""
+"""Share of a limit by which a locked value may exceed it: limits are printed with few digits."""
 SHOWN = 12
-"""Joints that a sentence names before it counts the rest."""
+"""Number of joints that a message names before it counts the rest."""
 
 
-def on_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False) -> list[Note]:
-    """The joints that follow others, or those that are read as independent and those whose leader is not `declared`."""
+def note_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False) -> list[Note]:
+    """Note the followers, or the mimic joints that are read as independent and those whose leader
+    is not `declared`.
+    """
     if coupled:
-        said = [f"{j.name} follows {j.mimic.joint}" for j in joints if j.mimic is not None]
-        return [Note("mimic", f"coupled, with no coordinates of their own: {', '.join(said)}")]
-    lost = [
+        couplings = [f"{j.name} follows {j.mimic.joint}" for j in joints if j.mimic is not None]
+        return [
+            Note(
+                "mimic",
+                f"coupled to their leaders, without coordinates of their own: {', '.join(couplings)}",
+            )
+        ]
+    without_leader = [
         Note("warning", f"joint {j.name} mimics joint {j.mimic.joint}, which is not declared")
         for j in joints
         if j.mimic is not None and j.mimic.joint not in declared
@@ -35,13 +44,13 @@ def on_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = False
             "mimic",
             f"read as independent although declared to mimic another joint: {', '.join(names)}",
         ),
-        *lost,
+        *without_leader,
     ]
 
 
-def on_ranges(mechanism: Mechanism) -> list[Note]:
-    """Joints that others follow, and that have no place which all of them are allowed."""
-    found = []
+def note_empty_ranges(mechanism: Mechanism) -> list[Note]:
+    """Note leaders whose range and the ranges of their followers have no common value."""
+    notes = []
     for joint, limits in zip(mechanism.joints, mechanism.ranges, strict=True):
         if (
             limits is not joint.limits
@@ -49,60 +58,60 @@ def on_ranges(mechanism: Mechanism) -> list[Note]:
             and limits.upper is not None
             and limits.lower > limits.upper
         ):
-            found.append(
+            notes.append(
                 Note(
                     "warning",
-                    f"joint {joint.name} and those that follow it are nowhere all within their ranges",
+                    f"joint {joint.name} and its followers have no common position within their ranges",
                 )
             )
-    return found
+    return notes
 
 
-def on_what_is_not_applied(joints: Iterable[Joint]) -> list[Note]:
-    """Damping, friction and rotors, grouped by kind."""
-    what: dict[str, dict[str, None]] = {}
+def note_unapplied_drives(joints: Iterable[Joint]) -> list[Note]:
+    """Note damping, friction and rotors that are not applied, grouped by kind."""
+    joints_by_name: dict[str, dict[str, None]] = {}
     for joint in joints:
         for name, _ in joint.unapplied:
-            what.setdefault(name, {})[joint.name] = None
-    if not what:
+            joints_by_name.setdefault(name, {})[joint.name] = None
+    if not joints_by_name:
         return []
     return [
         Note(
             "unapplied",
             "read and not applied: "
-            + "; ".join(f"{name} of {', '.join(js)}" for name, js in what.items()),
+            + "; ".join(f"{name} of {', '.join(js)}" for name, js in joints_by_name.items()),
         )
     ]
 
 
-def on_weight_not_borne(links: Sequence[str]) -> list[Note]:
-    """Links whose whole weight is felt although part of it is declared to be borne."""
+def note_ignored_gravity_compensation(links: Sequence[str]) -> list[Note]:
+    """Note links whose declared gravity compensation is not applied."""
     if not links:
         return []
     more = f" and {len(links) - SHOWN} more" if len(links) > SHOWN else ""
     return [
         Note(
             "warning",
-            f"gravcomp of {', '.join(links[:SHOWN])}{more} is not applied, so that the whole weight is felt",
+            f"gravcomp of {', '.join(links[:SHOWN])}{more} is not applied: these links have their full weight",
         )
     ]
 
 
-def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
-    """Joints beyond which nothing has mass have no finite acceleration. That is a note; reading goes on."""
-    felt = [
+def note_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]) -> list[Note]:
+    """Note joints that move no mass and so have no finite acceleration."""
+    with_mass = [
         any(part.mass or any(part.moments) for part in parts[body]) for body in range(len(joints))
     ]
-    for index in reversed(range(len(felt))):
+    for index in reversed(range(len(with_mass))):
         parent = joints[index].parent
-        if parent != BASE and felt[index]:
-            felt[parent] = True
-    names = [joint.name for joint, ok in zip(joints, felt, strict=True) if not ok]
-    if not any(felt):
+        if parent != BASE and with_mass[index]:
+            with_mass[parent] = True
+    names = [joint.name for joint, ok in zip(joints, with_mass, strict=True) if not ok]
+    if not any(with_mass):
         return [
             Note(
                 "warning",
-                "no link that moves has mass: there is no forward dynamics, and every force is zero",
+                "no moving link has mass: there is no forward dynamics, and every force is zero",
             )
         ]
     if len(names) > 1:
@@ -110,101 +119,104 @@ def on_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]
         return [
             Note(
                 "warning",
-                f"joints {', '.join(names[:SHOWN])}{more} move nothing that has mass: no forward dynamics exists "
-                "with them",
+                f"joints {', '.join(names[:SHOWN])}{more} move no mass: there is no forward dynamics",
             )
         ]
     return [
         Note(
             "warning",
-            f"joint {name} moves nothing that has mass: no forward dynamics exists with it",
+            f"joint {name} moves no mass: there is no forward dynamics",
         )
         for name in names
     ]
 
 
-def on_free_joints_in_a_row(
+def note_free_joints_in_a_row(
     joints: Sequence[Joint], parts: Mapping[int, Sequence[Part]]
 ) -> list[Note]:
-    """A free joint that moves a link without mass, and behind it nothing but another free joint, moves nothing of its own."""
-    carried = Counter(joint.parent for joint in joints)
+    """Note free joints in series with a massless link between them: only the product of their
+    motions has an effect.
+    """
+    children = Counter(joint.parent for joint in joints)
     return [
         Note(
             "warning",
-            f"joints {joints[joint.parent].name} and {joint.name} are free one behind the other, and nothing "
-            "between them has mass: only their product is felt, so leave one of them out",
+            f"the free joints {joints[joint.parent].name} and {joint.name} have only a massless link between them: "
+            "only their combined motion has an effect; remove one of them",
         )
         for joint in joints
         if joint.parent != BASE
         and joint.type.free
         and joints[joint.parent].type.free
-        and carried[joint.parent] == 1
+        and children[joint.parent] == 1
         and not any(part.mass or any(part.moments) for part in parts[joint.parent])
     ]
 
 
-def on_the_base(
+def note_fixed_base(
     base: str,
     masses: Mapping[str, Fraction],
     joints: Iterable[tuple[str, str, bool]],
     explicit: bool = False,
 ) -> list[Note]:
-    """A note that the base has mass and does not move: a warning where it looks like the trunk of a moving robot, else a remark.
+    """Note a fixed base with mass: as a warning if it looks like the trunk of a mobile robot, else
+    as a remark.
 
-    It looks like one when several limbs start at it, or when it is heavier than all that moves (both as declared, whatever is
-    locked). A base called `world` is meant to stand still, and so is one whose fixing is `explicit`: the user asked for it.
-    `masses` are those of the links, `joints` (parent, child, fixed or not), parents first.
+    A base looks like a trunk if several limbs start at it, or if it is heavier than all moving
+    links (both as declared, regardless of locked joints). A base named `world` is meant to be
+    fixed. So is one that the user fixed on purpose (`explicit`). `masses` are those of the links,
+    `joints` are (parent, child, True if fixed), parents first.
     """
-    welded, limbs = {base}, 0
+    fixed_links, limbs = {base}, 0
     for parent, child, fixed in joints:
-        if parent in welded and fixed:
-            welded.add(child)
-        elif parent in welded:
+        if parent in fixed_links and fixed:
+            fixed_links.add(child)
+        elif parent in fixed_links:
             limbs += 1
-    mass = sum((masses[link] for link in welded), Fraction(0))
+    mass = sum((masses[link] for link in fixed_links), Fraction(0))
     moving = sum(masses.values(), Fraction(0)) - mass
     if mass <= 0 or base == WORLD:
         return []
-    still = f"{base} ({float(mass):.6g} kg) stands still, since no joint leads to it"
+    fixed_base = f"{base} ({float(mass):.6g} kg) is fixed, since no joint moves it"
     if explicit or (limbs == 1 and mass <= moving):
-        return [Note("info", f"{still}: its inertia is in no function")]
+        return [Note("info", f"{fixed_base}: its inertia has no effect")]
     return [
         Note(
             "warning",
-            f"{still}; if it walks, rolls, swims or flies, read it with --base free (base='free'); if it is "
-            "bolted down, with --base fixed (base='fixed')",
+            f"{fixed_base}; use --base free (base='free') for a mobile robot, --base fixed (base='fixed') for a robot "
+            "on a fixed base",
         )
     ]
 
 
-def on_the_order(joint_order: str | Sequence[str], names: Sequence[str]) -> list[Note]:
-    """A note of the order of the joints, where the user chose it."""
+def note_joint_order(joint_order: str | Sequence[str], names: Sequence[str]) -> list[Note]:
+    """Note the order of the joints if the user chose it."""
     if joint_order == "file":
         return []
     whose = "Pinocchio's" if joint_order == "pinocchio" else "the chosen"
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return [Note("info", f"joints stand in {whose} order: {', '.join(names[:SHOWN])}{more}")]
+    return [Note("info", f"joints are in {whose} order: {', '.join(names[:SHOWN])}{more}")]
 
 
-def on_the_name(name: str) -> list[Note]:
-    """A note of the robot's name in C, where C does not take the robot's own."""
-    called = renaming(name)
-    return [Note("info", f"{called}; generate(name=...) takes another")] if called else []
+def note_c_name(name: str) -> list[Note]:
+    """Note the robot's name in C if it differs."""
+    renaming = renaming_note(name)
+    return [Note("info", f"{renaming}; generate(name=...) sets another name")] if renaming else []
 
 
-def on_loops(names: Sequence[str]) -> list[Note]:
-    """What feels the loops, where there are any."""
+def note_loops(names: Sequence[str]) -> list[Note]:
+    """Note which functions the loops affect."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    felt = "felt by functions of constraints alone, while all others are those of the tree cut open"
+    scope = "only functions of constraints include the loops, all others are those of the open tree"
     return (
-        [Note("info", f"{felt}: loop{'s' * (len(names) > 1)} {', '.join(names[:SHOWN])}{more}")]
+        [Note("info", f"{scope}: loop{'s' * (len(names) > 1)} {', '.join(names[:SHOWN])}{more}")]
         if names
         else []
     )
 
 
-def on_a_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:
-    """A note for a joint that is locked outside its range."""
+def note_locked_value(joint: str, value: float, limits: Limits, unit: str) -> list[Note]:
+    """Note a joint that is locked outside its range."""
     low, high = (None if limit is None else float(limit) for limit in (limits.lower, limits.upper))
     slack = _BEYOND * max(abs(low or 0), abs(high or 0))
     below = low is not None and value < low - slack

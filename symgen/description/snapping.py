@@ -1,17 +1,21 @@
-"""Rotation tokens that were meant as multiples of π/2 become exactly that, and every such change is reported.
+"""Snapping: rotation tokens that stand for multiples of π/2 are read as exact multiples, and every
+change is reported.
 
-A printed right angle is never exact: `1.5708` misses π/2 by 3.7e-6, `1.5707963267948966` by 6.1e-17. Taken literally it costs
-operations (sines of almost zero) and exactness. A plain decimal v is read as kπ/2 when
+A printed right angle is never exact: `1.5708` misses π/2 by 3.7e-6, `1.5707963267948966` by
+6.1e-17. Read literally, it costs operations (sines of almost zero) and exactness. A plain decimal v
+is read as kπ/2 if
 
-    1. |v − kπ/2| ≤ tolerance (1e-8 rad unless asked otherwise), k = 0 included: -4.6e-11 is zero; or
+    1. |v − kπ/2| ≤ tolerance (1e-8 rad by default), k = 0 included: -4.6e-11 is zero; or
     2. k ≠ 0 and v is kπ/2 rounded or truncated to v's own printed decimals, of which there are at least four.
 
-So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` switches both rules off. A tolerance replaces only the
-1e-8, because rule 2 measures no distance: it recognises how a writer prints a right angle. Beyond |v| = 1000 nothing snaps. There
-every second decimal is near some multiple, and radians were hardly meant.
+So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` disables both rules. A
+tolerance replaces only the 1e-8: rule 2 recognises how a writer prints a right angle and measures
+no distance. Nothing snaps beyond |v| = 1000. There every second decimal is close to some multiple,
+and the unit was probably not radians.
 
-Of a quaternion, which is made of length one exactly, the same two rules tell one of the 24 turns that take axes to axes: it is
-nearer than the tolerance, or each entry is 1, √½ or ½ of it as printed. `0.707107 0.707107 0 0` is a right angle as it stands.
+For a quaternion, which counts as one of length one, the same two rules recognise one of the 24
+rotations that map axes to axes. It is within the tolerance, or each printed entry is 1, √½ or ½ of
+the length. `0.707107 0.707107 0 0` is a right angle.
 """
 
 from __future__ import annotations
@@ -26,12 +30,12 @@ from typing import cast
 
 from symgen.description.quantities import (
     DIGITS,
-    Place,
+    Location,
     angle,
     angle_text,
     decimal_parts,
     number,
-    shown,
+    quote,
 )
 from symgen.support.errors import ArgumentError, DescriptionError
 from symgen.vocabulary.poses import Angle, Quaternion
@@ -53,22 +57,20 @@ _LEAST_DECIMALS = 4
 
 @dataclass(frozen=True)
 class Snap:
-    """One rotation that was read as another, which it `moved` by that many rad."""
+    """One rotation that was read as another; `angle_change` is the difference in rad."""
 
-    place: Place
+    location: Location
     token: str
     meant: str
-    moved: float
+    angle_change: float
 
     @property
     def text(self) -> str:
-        return (
-            f"{self.place.short}: {self.token} read as {self.meant} (moved by {self.moved:.1e} rad)"
-        )
+        return f"{self.location.short}: {self.token} read as {self.meant} (moved by {self.angle_change:.1e} rad)"
 
 
-def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
-    """The tolerance in rad that the option `snap` asks for; None means off. Raises RequestError."""
+def snap_tolerance(snap: str | float | Fraction | None) -> Fraction | None:
+    """Return the tolerance in rad of the option `snap`; None means off. Raises RequestError."""
     if snap is None or snap == "default":
         return DEFAULT_TOLERANCE
     if isinstance(snap, str) and snap.strip().lower() == "off":
@@ -79,18 +81,20 @@ def tolerance(snap: str | float | Fraction | None) -> Fraction | None:
         value = Fraction(-1)
     if not 0 <= value <= Fraction(1, 10):
         raise ArgumentError(
-            f"snap is {shown(snap)}; give 'off' or a tolerance between 0 and 0.1 rad"
+            f"snap is {quote(snap)}; give 'off' or a tolerance between 0 and 0.1 rad"
         )
     return value
 
 
-def _as_meant(token: str, within: Fraction | None) -> Angle | None:
-    """`snapped`, remembered of short tokens: in most files the same few stand everywhere."""
-    return _remembered(token, within) if len(token) <= 32 else snapped(token, within)
+def _snap_cached(token: str, within: Fraction | None) -> Angle | None:
+    """Return `snap_token`, cached for short tokens: most files repeat a few of them."""
+    return _cached(token, within) if len(token) <= 32 else snap_token(token, within)
 
 
-def snapped(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | None:
-    """kπ/2 when the plain decimal `token` is read as that, else None (also for exact zeros, which need no snap)."""
+def snap_token(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | None:
+    """Return kπ/2 if the plain decimal `token` is read as that, else None. Exact zeros need no snap
+    and give None.
+    """
     parts = decimal_parts(token)
     if within is None or parts is None:
         return None
@@ -107,11 +111,11 @@ def snapped(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle | 
     return None
 
 
-_remembered = lru_cache(maxsize=1 << 12)(snapped)
+_cached = lru_cache(maxsize=1 << 12)(snap_token)
 
 
 def _printed(value: Fraction, decimals: int) -> tuple[Fraction, Fraction]:
-    """`value` rounded and truncated (toward zero) to `decimals` decimals."""
+    """Return `value` rounded and truncated (toward zero) to `decimals` decimals."""
     scale = 10**decimals
     cut = abs(value) * scale // 1
     return round(value * scale) / Fraction(scale), (cut if value > 0 else -cut) / Fraction(scale)
@@ -122,13 +126,15 @@ _RIGHT_TURNS = [
     for entries in product((-1, 0, 1), repeat=4)
     if sum(map(abs, entries)) in (1, 2, 4)
 ]
-"""The turns that take axes to axes, each twice."""
+"""Quaternions of the rotations that map axes to axes, each with both signs."""
 
 
 def _right_turn(
     exact: Quaternion, tokens: Sequence[str], within: Fraction | None
 ) -> Quaternion | None:
-    """The nearest of those where it is meant and is not what stands there already."""
+    """Return the nearest of these rotations if it is recognised and differs from the declared one,
+    else None.
+    """
     scale = max(map(abs, exact))
     rough = [round(entry / scale, 2) for entry in exact]
     if within is None or not all(
@@ -146,6 +152,7 @@ def _right_turn(
 
 
 def _is_printed(token: str, entry: Fraction) -> bool:
+    """True if `token` is `entry`, or `entry` printed to four decimals or more."""
     parts = decimal_parts(token)
     if parts is None:
         return False
@@ -153,50 +160,57 @@ def _is_printed(token: str, entry: Fraction) -> bool:
     return value == entry or (decimals >= _LEAST_DECIMALS and value in _printed(entry, decimals))
 
 
-def _square_of_sine(one: Quaternion, other: Quaternion) -> Fraction:
-    """Of the angle between two quaternions, which is half of that between their turns."""
-    along = sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
-    return 1 - along * along / (sum(a * a for a in one) * sum(b * b for b in other))
+def _square_of_sine(first: Quaternion, second: Quaternion) -> Fraction:
+    """Return the squared sine of the angle between two quaternions, which is half the angle between
+    their rotations.
+    """
+    product = sum((a * b for a, b in zip(first, second, strict=True)), Fraction(0))
+    return 1 - product * product / (sum(a * a for a in first) * sum(b * b for b in second))
 
 
 @dataclass
 class Snapper:
-    """Reads the rotation tokens of one description and remembers every snap, in reading order."""
+    """Reads the rotation tokens of one description and records every snap, in reading order."""
 
     within: Fraction | None = DEFAULT_TOLERANCE
     snaps: list[Snap] = field(default_factory=list)
-    asked: bool = False
+    chosen: bool = False
     """True if the user or the description chose `within`."""
 
     def prefer(self, within: Fraction | None) -> None:
-        """Adopt the tolerance that a description asks for, unless the user chose one."""
-        if not self.asked:
-            self.within, self.asked = within, True
+        """Adopt the tolerance of a description, unless the user chose one."""
+        if not self.chosen:
+            self.within, self.chosen = within, True
 
-    def angle(self, token: str, place: Place, digits: int = DIGITS) -> Angle:
-        """The angle that `token` stands for; DescriptionError when it is no angle."""
-        exact = angle(token, place, digits)
-        meant = _as_meant(token, self.within)
+    def angle(self, token: str, location: Location, digits: int = DIGITS) -> Angle:
+        """Return the angle of `token`. Raises DescriptionError for anything else."""
+        exact = angle(token, location, digits)
+        meant = _snap_cached(token, self.within)
         if meant is None:
             return exact
-        moved = abs(number(token, digits=10**6) - meant.pi * 2 * HALF_PI)
-        self.snaps.append(Snap(place, token.strip(), angle_text(meant), float(moved)))
+        angle_change = abs(number(token, digits=10**6) - meant.pi * 2 * HALF_PI)
+        self.snaps.append(Snap(location, token.strip(), angle_text(meant), float(angle_change)))
         return meant
 
     def quaternion(
-        self, tokens: Sequence[str], place: Place, read: Callable[[str, Place], Fraction] = number
+        self,
+        tokens: Sequence[str],
+        location: Location,
+        read: Callable[[str, Location], Fraction] = number,
     ) -> Quaternion:
-        """The quaternion w, x, y, z of any length that four tokens stand for; DescriptionError when they are none."""
-        w, x, y, z = (read(token, place) for token in tokens)
+        """Return the quaternion w, x, y, z, of any length, of four tokens. Raises DescriptionError
+        for anything else.
+        """
+        w, x, y, z = (read(token, location) for token in tokens)
         exact = (w, x, y, z)
         if not any(exact):
-            raise place.error("the quaternion is zero", "give it a direction, such as 1 0 0 0")
+            raise location.error("the quaternion is zero", "give it a direction, such as 1 0 0 0")
         meant = _right_turn(exact, tokens, self.within)
         if meant is None:
             return exact
         self.snaps.append(
             Snap(
-                place,
+                location,
                 " ".join(token.strip() for token in tokens),
                 " ".join(map(str, meant)),
                 2 * sqrt(_square_of_sine(exact, meant)),

@@ -1,16 +1,18 @@
-"""The default frame of `forward_kinematics`, `jacobian` and the like: what a user means by the end of an arm.
+"""The default frame of `forward_kinematics`, `jacobian` and similar functions: the end of an arm.
 
-1. A link that is named for it: a grasp or tool centre point, else a tool, end effector, flange, hand, gripper. The last word of
-the name counts; sides, numbers and words such as 'link' or 'base' do not. So 'left_hand_palm_link' is one, and 'left_hand_camera'
-is not. Of links named alike, the one that the most joints move is taken; the two jaws of a gripper are no tips.
+1. A link with the name of a tool: a grasp or tool centre point, else a tool, end effector, flange,
+hand, gripper. The last word of the name counts; sides, numbers and words such as 'link' or 'base'
+are skipped. So 'left_hand_palm_link' is a tool, and 'left_hand_camera' is not. Among links with the
+same word, the one behind the most joints is chosen. The two jaws of a gripper are excluded.
 
-2. Else the last link before a gripper's fingers: a body with two or more short branches.
+2. Otherwise the last link before a gripper's fingers: a body with two or more short branches.
 
-3. Else the end of the longest chain. On one body, a link without mass is taken before one with mass, since it exists to name a
-place. Of several the last declared one is taken. A sensor or a part of a gripper comes last.
+3. Otherwise the end of the longest chain. On one body, a link without mass is preferred, since it
+exists to name a point. Among several, the last declared is chosen. Sensors and parts of a gripper
+come last.
 
-A link that a mimic joint moves is never a tip, nor is the base. Where links are alike (two arms, four legs), the first declared
-is taken.
+Links that a mimic joint moves, and the base, are never chosen. Among equal links (two arms, four
+legs), the first declared is chosen.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ WORDS = (
     ("hand", "palm"),
     ("gripper",),
 )
-"""Words that name a tip, the most telling first."""
+"""Words in the names of tools, the most specific first."""
 ASIDE = frozenset(
     (
         "link",
@@ -49,7 +51,7 @@ ASIDE = frozenset(
         "r",
     )
 )
-"""Words after the telling one that change nothing."""
+"""Words after the tool word that are skipped."""
 PARTS = frozenset(
     (
         "accelerometer",
@@ -81,13 +83,15 @@ PARTS = frozenset(
         "thumb",
     )
 )
-"""Words for sensors, and for what grasps. Such a link is no tip as long as there is another."""
+"""Words for sensors and for parts of a gripper. A link with such a word is chosen only if there is
+no other.
+"""
 LONGEST_FINGER = 5
-"""Joints of a branch that may still be a finger."""
+"""Largest number of joints in a branch that counts as a finger."""
 
 
 class Tip(NamedTuple):
-    """The chosen frame, why it was chosen, and the frames that are like it on other arms or legs."""
+    """The chosen frame, the reason, and equal frames on other arms or legs."""
 
     name: str
     why: str
@@ -95,17 +99,15 @@ class Tip(NamedTuple):
 
 
 def tip(mechanism: Mechanism) -> str:
-    """The name of the chosen frame."""
-    return choose(mechanism).name
+    """Return the name of the default frame."""
+    return choose_tip(mechanism).name
 
 
 @lru_cache(maxsize=64)
-def choose(mechanism: Mechanism) -> Tip:
-    """The chosen frame; RequestError for a mechanism that names no link."""
+def choose_tip(mechanism: Mechanism) -> Tip:
+    """Return the default frame. Raises RequestError for a mechanism without named links."""
     if not mechanism.frames:
-        raise RequestError(
-            f"{mechanism.name} names no link, so there is no frame to speak of; declare one"
-        )
+        raise RequestError(f"{mechanism.name} has no named link to use as a frame; declare one")
     depth = _depths(mechanism)
     tips = [frame for frame in mechanism.frames if depth.get(frame.body, 0) > 0]
     if not tips:
@@ -113,7 +115,7 @@ def choose(mechanism: Mechanism) -> Tip:
             mechanism.frames[0].name,
             "the only choice, since no link but those behind a mimic joint moves",
         )
-    return _named(mechanism, tips, depth) or _unnamed(mechanism, tips, depth)
+    return _tip_by_name(mechanism, tips, depth) or _tip_by_shape(mechanism, tips, depth)
 
 
 def _depths(mechanism: Mechanism) -> dict[int, int]:
@@ -132,44 +134,44 @@ def _by_body(tips: list[Frame]) -> dict[int, list[Frame]]:
     return on
 
 
-def _named(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip | None:
-    """By a telling name, else None."""
-    on = _by_body(tips)
+def _tip_by_name(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip | None:
+    """Return the default frame by its name, or None."""
+    frames_of = _by_body(tips)
     for words in WORDS:
-        found = {frame.body for frame in tips if _telling(frame.name) in words}
-        parent = {body: mechanism.joints[body].parent for body in found}
-        beside = Counter(parent.values())
-        jaws = {body for body in found if parent[body] != BASE and beside[parent[body]] > 1}
-        ends = sorted(found - jaws)
+        bodies = {frame.body for frame in tips if _tool_word(frame.name) in words}
+        parent = {body: mechanism.joints[body].parent for body in bodies}
+        siblings = Counter(parent.values())
+        jaws = {body for body in bodies if parent[body] != BASE and siblings[parent[body]] > 1}
+        ends = sorted(bodies - jaws)
         if ends:
             deepest = max(depth[body] for body in ends)
             chosen = [
-                _best(mechanism, [f for f in on[body] if _telling(f.name) in words])
+                _best(mechanism, [f for f in frames_of[body] if _tool_word(f.name) in words])
                 for body in ends
                 if depth[body] == deepest
             ]
-            return Tip(chosen[0], f"its name says '{_telling(chosen[0])}'", tuple(chosen[1:]))
+            return Tip(chosen[0], f"its name says '{_tool_word(chosen[0])}'", tuple(chosen[1:]))
     return None
 
 
-def _unnamed(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip:
-    """By the shape of the tree."""
-    on = _by_body(tips)
+def _tip_by_shape(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip:
+    """Return the default frame by the shape of the tree."""
+    frames_of = _by_body(tips)
     ends: dict[int, str] = {}
-    deepest = max(depth[body] for body in on)
+    deepest = max(depth[body] for body in frames_of)
     height, branches = _heights(mechanism), Counter(mechanism.parents)
-    for leaf in (body for body in sorted(on) if depth[body] == deepest):
+    for leaf in (body for body in sorted(frames_of) if depth[body] == deepest):
         hand = _before_fingers(mechanism, leaf, depth, height, branches)
-        if hand is not None and hand in on:
+        if hand is not None and hand in frames_of:
             ends.setdefault(hand, "the last link before it branches")
         else:
             ends.setdefault(leaf, "the end of the longest chain")
-    chosen = [_best(mechanism, on[body]) for body in ends]
+    chosen = [_best(mechanism, frames_of[body]) for body in ends]
     return Tip(chosen[0], next(iter(ends.values())), tuple(chosen[1:]))
 
 
 def _heights(mechanism: Mechanism) -> list[int]:
-    """The most joints from each body to the end of a branch."""
+    """Return the number of joints from each body to the end of its longest branch."""
     height = [0] * len(mechanism.joints)
     for body in reversed(range(len(mechanism.joints))):
         parent = mechanism.joints[body].parent
@@ -185,7 +187,9 @@ def _before_fingers(
     height: list[int],
     branches: Counter[int],
 ) -> int | None:
-    """The body nearest to the base, on the way to `leaf`, that carries nothing but two or more fingers."""
+    """Return the body nearest to the base, on the path to `leaf`, whose branches are two or more
+    fingers; None without fingers.
+    """
     hand, body = None, leaf
     while body != BASE and height[body] <= LONGEST_FINGER:  # heights grow on the way to the base
         if branches[body] > 1 and height[body] <= depth[body]:
@@ -195,8 +199,10 @@ def _before_fingers(
 
 
 def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
-    """Of frames on one body: first no sensor and no part of a gripper, then without mass, then the last declared."""
-    heavy = {
+    """Return the best frame of one body: no sensor or part of a gripper, then without mass, then
+    the last declared.
+    """
+    with_mass = {
         part.link
         for frame in frames
         for part in mechanism.bodies[frame.body].parts
@@ -204,12 +210,12 @@ def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
     }
     return max(
         enumerate(frames),
-        key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in heavy, f[0]),
+        key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in with_mass, f[0]),
     )[1].name
 
 
-def _telling(name: str) -> str:
-    """The last word of a name that tells something, '' for the name of a sensor."""
+def _tool_word(name: str) -> str:
+    """Return the last word of a name that is not skipped; "" for the name of a sensor."""
     words = [word for word in _split(name) if not word.isdigit()]
     while len(words) > 1 and words[-1] in ASIDE:
         words.pop()
@@ -221,5 +227,5 @@ def _telling(name: str) -> str:
 
 
 def _split(name: str) -> list[str]:
-    """'r_gripper_toolFrame2' → r, gripper, tool, frame, 2."""
+    """Return the words of a name: 'r_gripper_toolFrame2' gives r, gripper, tool, frame, 2."""
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]

@@ -1,14 +1,14 @@
-"""A universal joint, Cardan's: two revolute joints in a row, and between them a cross without mass.
+"""Universal (Cardan) joint: two revolute joints in series with a massless cross between them.
 
-It is no joint type of its own. Its two angles are coordinates and their rates are velocities, so that nothing is gained over two
-joints of one degree, which every method takes.
+It is no joint type of its own. Its two angles are coordinates and their rates are velocities, so
+that two joints of one degree of freedom, which every method supports, are equivalent.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from symgen.description.quantities import shown
+from symgen.description.quantities import quote
 from symgen.description.tree import Connection, Link
 from symgen.mechanism.mechanism import Limits
 from symgen.vocabulary.poses import Vector3
@@ -17,47 +17,50 @@ KIND, HINGE = "universal", "revolute"
 
 
 def two_hinges(
-    whole: Connection, axes: tuple[Vector3, Vector3], limits: tuple[Limits, Limits]
+    universal: Connection, axes: tuple[Vector3, Vector3], limits: tuple[Limits, Limits]
 ) -> tuple[Link, list[Connection]]:
-    """The cross and the two joints of `whole`, a universal joint: its name and _1, its name and _2.
+    """Return the cross and the two joints, NAME_1 and NAME_2, of the joint `universal`.
 
-    The first joint turns the cross about the first of `axes`, the second one turns the child about the second, which rides on
-    the cross. Both are given in the joint's frame, with the angles at zero. DescriptionError where they are parallel.
+    The first joint rotates the cross about the first of `axes`. The second joint rotates the child
+    about the second axis, which moves with the cross. Both axes are given in the joint's frame at
+    zero angles. Raises DescriptionError if they are parallel.
     """
     (a, b, c), (x, y, z) = axes
     if not any((b * z - c * y, c * x - a * z, a * y - b * x)):
-        raise whole.place.error(
-            "its two axes are parallel, so that both of them turn about one line",
+        raise universal.location.error(
+            "its two axes are parallel",
             "give two directions, such as [[1, 0, 0], [0, 1, 0]], or write a revolute joint",
         )
-    if len(whole.drive.each) not in (0, len(axes)):
-        raise whole.place.error(
-            f"it has {len(whole.drive.each)} numbers of a drive and {len(axes)} velocities",
-            "give one number, or one for each velocity",
+    if len(universal.drive.each) not in (0, len(axes)):
+        raise universal.location.error(
+            f"its drive has {len(universal.drive.each)} values for {len(axes)} velocities",
+            "give one value, or one for each velocity",
         )
-    names = f"{whole.name}_cross", f"{whole.name}_1", f"{whole.name}_2"
-    on, first, second = (whole.place.at(f"{whole.place.element} {shown(name)}") for name in names)
-    cross = Link(names[0], place=on)
+    names = f"{universal.name}_cross", f"{universal.name}_1", f"{universal.name}_2"
+    cross_location, first, second = (
+        universal.location.at(f"{universal.location.element} {quote(name)}") for name in names
+    )
+    cross = Link(names[0], location=cross_location)
     return cross, [
         replace(
-            whole,
+            universal,
             name=names[1],
             kind=HINGE,
             child=cross.name,
             axis=axes[0],
             limits=limits[0],
-            place=first,
-            drive=whole.drive.at(0),
+            location=first,
+            drive=universal.drive.at(0),
         ),
         replace(
-            whole,
+            universal,
             name=names[2],
             kind=HINGE,
             parent=cross.name,
             pose=(),
             axis=axes[1],
             limits=limits[1],
-            place=second,
-            drive=whole.drive.at(1),
+            location=second,
+            drive=universal.drive.at(1),
         ),
     ]

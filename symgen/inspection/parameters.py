@@ -32,7 +32,7 @@ from symgen.pipeline.derive import ROW_BUDGET, frames, models
 from symgen.support.errors import RequestError, UnknownName
 from symgen.vocabulary.arrays import Array, Sizes
 from symgen.vocabulary.functions import FUNCTIONS, Function, Q
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
 
 KINDS = {
@@ -191,8 +191,8 @@ def linkage(
     found = parameters(model, keep)
     with k.precision():
         home = Derivation({**arguments, **({PORT: len(found)} if found else {})}, MOST_ROWS)
-        named = model.frame(mechanism, frame) if frame else None
-        return SymbolicLinkage(model, home, found, named, Coupling.of(mechanism)), found
+        function_named = model.frame(mechanism, frame) if frame else None
+        return SymbolicLinkage(model, home, found, function_named, Coupling.of(mechanism)), found
 
 
 def derived(
@@ -204,7 +204,7 @@ def derived(
     task_rows: Rows = None,
 ) -> tuple[Program, tuple[Parameter, ...]]:
     """`symbolic` as the method writes it, before any pass."""
-    what = FUNCTIONS[named(function)]
+    what = FUNCTIONS[function_named(function)]
     method = chosen(mechanism, function) if method is None else method
     build = methods.derivation(method, function)
     options = ProgramOptions(frame=frame, task_rows=task_rows)

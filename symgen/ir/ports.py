@@ -32,7 +32,7 @@ def describe(program: Form | Outline) -> tuple[list[Array], list[Array]]:
     """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
     declared = FUNCTIONS.get(program.function)
     known = (
-        {a.name: a for a in (*declared.arguments, *declared.results, *declared.feels)}
+        {a.name: a for a in (*declared.arguments, *declared.results, *declared.depends_on)}
         if declared
         else {}
     )

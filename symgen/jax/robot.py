@@ -21,7 +21,7 @@ from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
-from symgen.vocabulary.names import named, no_attribute
+from symgen.vocabulary.names import function_named, no_attribute
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
@@ -53,7 +53,9 @@ class Functions:
         self._steps = Steps(mechanism)
         self._slopes: dict[str, Call] = {}
         for name in self.functions:
-            setattr(self, derivatives.symbol(name), self._call(name, wanted[name]).function())
+            setattr(
+                self, derivatives.identifier_part(name), self._call(name, wanted[name]).function()
+            )
 
     def _call(self, function: str, method: str | None) -> Call:
         outline, target = self._compiled(function, method)
@@ -61,15 +63,15 @@ class Functions:
 
     def _jacobian(self, function: str, by: tuple[str, ...]) -> Call:
         """The Jacobian of a function by these arguments. RequestError where it is a derivative already."""
-        if derivatives.told(function) is not None:
+        if derivatives.parse_derivative(function) is not None:
             raise RequestError(
                 f"JAX asks for a derivative of {function}, which is one already; the second derivative along a "
-                f"direction is a function of its own, {derivatives.of(function)}:hvp"
+                f"direction is a function of its own, {derivatives.base_function(function)}:hvp"
             )
-        own = FUNCTIONS[function].own
+        own = FUNCTIONS[function].own_arguments
         name = Derivative(function, "jacobian", () if by == own else by).name
         if name not in self._slopes:
-            self._slopes[name] = self._call(named(name), None)
+            self._slopes[name] = self._call(function_named(name), None)
         return self._slopes[name]
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
@@ -159,7 +161,7 @@ class Call:
         signature = inspect.Signature(
             [inspect.Parameter(port.name, kind) for port in self.outline.inputs]
         )
-        own = derivatives.symbol(self.outline.function)
+        own = derivatives.identifier_part(self.outline.function)
 
         def call(*given: Any, **also: Any) -> Any:
             try:
@@ -254,7 +256,7 @@ class Call:
     def _doc(self) -> str:
         return "\n".join(
             [
-                f"{derivatives.symbol(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
+                f"{derivatives.identifier_part(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
                 "",
                 *array_lines(self.outline, self.sizes),
                 "",

@@ -36,7 +36,7 @@ from symgen.machine import targets
 from symgen.machine.assemble_driver import with_drivers
 from symgen.machine.batch import BLOCK
 from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
-from symgen.support.cache import LOG, OTHERS, alone, cache_folder, mine, own
+from symgen.support.cache import LOG, OTHERS, cache_folder, is_owned, is_private, is_private_file
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import ASSEMBLE
@@ -243,7 +243,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
 def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
     """What gcc is asked for besides of functions for many states that are in parts, by file."""
     return {
-        target.file_of_many(function): FEWER
+        target.batch_file(function): FEWER
         for function, program in programs.items()
         if printer().is_cut(program)
     }
@@ -555,11 +555,11 @@ def prepared_folder(folder: Path) -> Path:
     """Make `folder` where it is missing, and let nobody else write it. BuildError where it belongs to another user."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = folder.stat()
-    if not (mine(known) and mine(folder.lstat())):
+    if not (is_owned(known) and is_owned(folder.lstat())):
         raise BuildError(
             f"the cache {folder} belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder of your own"
         )
-    if not alone(known):  # an earlier umask; what lies there is looked at one by one
+    if not is_private(known):  # an earlier umask; what lies there is looked at one by one
         folder.chmod(stat.S_IMODE(known.st_mode) & ~OTHERS)
     return folder
 
@@ -568,8 +568,8 @@ def is_whole(path: Path) -> bool:
     """True if the library at `path` is the one that `put_library` wrote, in a folder where nobody else can exchange it."""
     try:
         return (
-            mine(path.parent.lstat())
-            and alone(path.parent.stat())
+            is_owned(path.parent.lstat())
+            and is_private(path.parent.stat())
             and _read_own(_checksum_file(path)) == _checksum(_read_own(path))
         )
     except OSError:
@@ -612,6 +612,6 @@ def _read_own(path: Path) -> bytes:
         os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
         "rb",
     ) as file:
-        if not own(os.fstat(file.fileno())):
+        if not is_private_file(os.fstat(file.fileno())):
             raise OSError(f"{path} is not of this user alone")
         return file.read()

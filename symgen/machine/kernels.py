@@ -136,7 +136,7 @@ class Kernel:
             [f"{port.name}_" if iskeyword(port.name) else port.name for port in ports]
             for ports in (self.inputs, self.outputs)
         )
-        function = derivatives.symbol(self.function)
+        function = derivatives.identifier_part(self.function)
         for name in (function, *inputs, *results):
             if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(
@@ -509,7 +509,7 @@ class Kernel:
     def _doc(self) -> str:
         out = "a tuple of arrays" if len(self.outputs) > 1 else "an array"
         lines = [
-            f"{derivatives.symbol(self.function)}({', '.join(p.name for p in self.inputs)}, out=None, *, threads=1, "
+            f"{derivatives.identifier_part(self.function)}({', '.join(p.name for p in self.inputs)}, out=None, *, threads=1, "
             f"layout='aos', {'status=None, ' if self.checked else ''}progress=None)",
             "",
             *array_lines(self.program, self.sizes),

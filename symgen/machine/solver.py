@@ -307,7 +307,7 @@ class Solver:
             for function, outline in outlines.items()
         }
         for function, kernel in self._kernels.items():
-            setattr(self, derivatives.symbol(function), MethodType(kernel.call(), self))
+            setattr(self, derivatives.identifier_part(function), MethodType(kernel.call(), self))
         if (driver := assembling(outlines)) is not None:
             setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, robot).call(), self))
 
@@ -426,7 +426,9 @@ class Solver:
     def kernel(self, call: Call) -> Kernel | None:
         """What is behind one of the solver's calls; None for anything else."""
         own = (
-            self._kernels[f] for f in self.functions if getattr(self, derivatives.symbol(f)) == call
+            self._kernels[f]
+            for f in self.functions
+            if getattr(self, derivatives.identifier_part(f)) == call
         )
         return next(own, None)
 

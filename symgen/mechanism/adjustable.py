@@ -1,9 +1,16 @@
-"""Numbers of a description that may change at run time, by the names that users give them, and a mechanism with other numbers.
+"""Parameters of a description that can change at run time, by name, and mechanisms with other
+values of them.
 
-LINK.mass (kg), LINK.centre (m, in the link's frame) and LINK.inertia (moments xx xy xz yy yz zz about the origin of that frame,
-in its axes, kg·m², as a payload has them); LINK for the three; payload:LINK for a load on a link, of the same three; gravity
-(m/s², in the axes of the base); JOINT.armature, .damping, .friction, .stiffness and .rest (`symgen.mechanism.drives`), JOINT for the five.
-Lengths and axes are what the C is made of, and stay.
+    LINK.mass          kg
+    LINK.centre        m, in the link's frame
+    LINK.inertia       moments xx xy xz yy yz zz about the origin of that frame, in its axes, kg·m² (as in a payload)
+    LINK               these three
+    payload:LINK       the same three for a load on a link
+    gravity            m/s², in the axes of the base
+    JOINT.armature, .damping, .friction, .stiffness, .rest     see `symgen.mechanism.drives`
+    JOINT              these five
+
+Lengths and axes are constants of the generated C and cannot change.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from symgen.vocabulary.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3, c
 GRAVITY = "gravity"
 PAYLOAD = "payload:"
 SIZES = {"mass": 1, "centre": 3, "inertia": 6}
-"""Of what a link has, how many numbers."""
+"""Number of values of each parameter of a link."""
 UNITS = {
     "mass": "kg",
     "centre": "m, in the axes of the link's frame",
@@ -37,9 +44,9 @@ DRIVES = {
     "stiffness": "N m/rad (N/m)",
     "rest": "rad (m)",
 }
-"""The numbers of a drive, where it turns (where it slides)."""
+"""Parameters of a drive, with the units of a rotating joint (of a sliding joint)."""
 SHOWN = 60
-"""Characters of a name in a sentence."""
+"""Number of characters of a name in a message."""
 _NEAR_WORDS = {
     "com": "centre",
     "center": "centre",
@@ -52,9 +59,9 @@ _GEOMETRY = ("origin", "pose", "axis", "length", "rpy", "xyz", "a", "alpha", "d"
 
 @dataclass(frozen=True)
 class Adjustable:
-    """One number or vector: its `name`, what of it (`kind`), and the `link` or the `joint` that has it ("" for gravity).
+    """One parameter: its `name`, its `kind`, and its `link` or `joint` ("" for gravity).
 
-    A `load` is what a link carries, which the description does not know.
+    A `load` is carried by a link and is not part of the description.
     """
 
     name: str
@@ -69,7 +76,7 @@ class Adjustable:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its name in words that names of programs are made of."""
+        """The parts of its name, from which names in programs are built."""
         owner = self.joint or self.link
         return (
             (GRAVITY,)
@@ -82,46 +89,57 @@ class Adjustable:
         return DRIVES[self.kind] if self.joint else UNITS[self.kind]
 
 
-def adjustables(mechanism: Mechanism, asked: Iterable[str]) -> tuple[Adjustable, ...]:
-    """What is asked for, each once, in the order of the description. UnknownName and ArgumentError say what cannot be."""
-    words = dict.fromkeys(asked)
+def adjustable_parameters(mechanism: Mechanism, names: Iterable[str]) -> tuple[Adjustable, ...]:
+    """Return the requested parameters, each once, in the order of the description.
+
+    Raises UnknownName for a name without a parameter and ArgumentError for a parameter that cannot
+    change.
+    """
+    words = dict.fromkeys(names)
     if not words:
         return ()
-    known = _known(mechanism)
-    wanted: set[str] = set()
+    parameters_by_name = _all_parameters(mechanism)
+    selected: set[str] = set()
     for word in words:
-        wanted.update(_resolve(mechanism, word, known))
-    parameters = tuple(parameter for parameter in known.values() if parameter.name in wanted)
-    compensated = {part.link for part in mechanism.borne}
+        selected.update(_resolve(mechanism, word, parameters_by_name))
+    parameters = tuple(
+        parameter for parameter in parameters_by_name.values() if parameter.name in selected
+    )
+    compensated = {part.link for part in mechanism.compensated_parts}
     for parameter in parameters:
         if parameter.link in compensated and not parameter.load:
             raise ArgumentError(
-                f"parameter '{printable(parameter.name, SHOWN)}': part of the weight of link "
-                f"'{printable(parameter.link, SHOWN)}' is borne by gravcomp, a constant of the C; leave that out by "
-                "--drives, or leave this parameter out"
+                f"parameter '{printable(parameter.name, SHOWN)}': link '{printable(parameter.link, SHOWN)}' has "
+                "gravity compensation (gravcomp), a constant of the C; leave gravcomp out with --drives, or "
+                "remove this parameter"
             )
     _refuse_unapplied(mechanism, [parameter for parameter in parameters if parameter.joint])
     return parameters
 
 
 def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) -> None:
-    """Raise ArgumentError where the description declares a number for a drive that is not applied: its parameter would start from
-    0 in place of that number. `parameters` are those of joints.
+    """Raise ArgumentError if the description declares a value for a drive that is not applied.
+
+    The parameter would start from 0 instead of the declared value. `parameters` are those of
+    joints.
     """
-    asked = [(one, mechanism.joints[mechanism.joint_index(one.joint)]) for one in parameters]
+    driven = [
+        (parameter, mechanism.joints[mechanism.joint_index(parameter.joint)])
+        for parameter in parameters
+    ]
     withheld = [
-        (one, joint, name)
-        for one, joint in asked
+        (parameter, joint, name)
+        for parameter, joint in driven
         for name, _ in joint.withheld.declared
-        if _kind(name) == _kind(one.kind)
+        if _kind(name) == _kind(parameter.kind)
     ]
     if withheld:
         parameter, joint, name = withheld[0]
-        applied = {_kind(name) for other in mechanism.joints for name, _ in other.drive.declared}
+        applied = {_kind(name) for joint in mechanism.joints for name, _ in joint.drive.declared}
         kinds = (
             applied
             | {_kind(name) for _, _, name in withheld}
-            | ({GRAVCOMP} if mechanism.borne else set())
+            | ({GRAVCOMP} if mechanism.compensated_parts else set())
         )
         words = ",".join(word for word in WORDS if word in kinds)
         raise _unapplied(
@@ -131,7 +149,7 @@ def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) ->
             getattr(joint.withheld, name),
             f"read the robot with --drives {words} (drives='{words}' in Python)",
         )
-    for parameter, joint in asked:
+    for parameter, joint in driven:
         for name, value in joint.unapplied:
             if _kind(name) == _kind(parameter.kind):
                 raise _unapplied(
@@ -144,7 +162,9 @@ def _refuse_unapplied(mechanism: Mechanism, parameters: Sequence[Adjustable]) ->
 
 
 def _kind(name: str) -> str:
-    """Return what --drives calls a number of a drive: a rest position goes with the stiffness."""
+    """Return the kind of a drive value in the option --drives: a rest position belongs to the
+    stiffness.
+    """
     return "stiffness" if name == "rest" else name
 
 
@@ -153,61 +173,74 @@ def _unapplied(
 ) -> ArgumentError:
     return ArgumentError(
         f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}' declares "
-        f"{name} = {float(value):g}, which is not applied; {remedy}, or leave this parameter out"
+        f"{name} = {float(value):g}, which is not applied; {remedy}, or remove this parameter"
     )
 
 
-def _known(mechanism: Mechanism) -> dict[str, Adjustable]:
-    """Everything that may be asked for, by name."""
+def _all_parameters(mechanism: Mechanism) -> dict[str, Adjustable]:
+    """Return all parameters of a mechanism, by name."""
     links = [frame.name for frame in mechanism.frames if frame.body != BASE]
-    found = [
+    of_links = [
         Adjustable(f"{load}{link}.{kind}", kind, link, bool(load))
         for link in links
         for load in ("", PAYLOAD)
         for kind in SIZES
     ]
-    driven = [
+    of_drives = [
         Adjustable(f"{joint.name}.{kind}", kind, joint=joint.name)
         for joint in mechanism.joints
         for kind in DRIVES
         if joint.type.nq == joint.type.nv == 1
         or (kind in ("armature", "damping", "friction") and not joint.drive.each)
     ]
-    return {one.name: one for one in (*found, Adjustable(GRAVITY, GRAVITY), *driven)}
+    return {
+        parameter.name: parameter
+        for parameter in (*of_links, Adjustable(GRAVITY, GRAVITY), *of_drives)
+    }
 
 
-def _resolve(mechanism: Mechanism, word: str, known: Mapping[str, Adjustable]) -> list[str]:
-    """Return the names of the parameters that one word stands for."""
-    if word in known:
+def _resolve(
+    mechanism: Mechanism, word: str, parameters_by_name: Mapping[str, Adjustable]
+) -> list[str]:
+    """Return the names of the parameters that one word selects."""
+    if word in parameters_by_name:
         return [word]
-    whole = [parameter for parameter in known.values() if _owner(parameter.name) == word]
-    if whole:  # where a joint is called as its link is, the link is meant
-        return [parameter.name for parameter in whole if parameter.joint == whole[0].joint]
+    owned = [
+        parameter for parameter in parameters_by_name.values() if _owner(parameter.name) == word
+    ]
+    if owned:  # where a joint is called as its link is, the link is meant
+        return [parameter.name for parameter in owned if parameter.joint == owned[0].joint]
     if any(sign in word for sign in "*?["):
-        return _matching(mechanism, word, known)
-    _refuse(mechanism, word)
+        return _match_pattern(mechanism, word, parameters_by_name)
+    _refuse_unknown(mechanism, word)
     raise AssertionError("refused")
 
 
 def _owner(name: str) -> str:
-    """Return the link, load or joint of a parameter's name."""
+    """Return the link, load or joint in a parameter's name."""
     return name.rpartition(".")[0]
 
 
-def _matching(mechanism: Mechanism, pattern: str, known: Mapping[str, Adjustable]) -> list[str]:
-    """Return the parameters that match a pattern: gravity, those of links with mass, and numbers of drives that are declared."""
+def _match_pattern(
+    mechanism: Mechanism, pattern: str, parameters_by_name: Mapping[str, Adjustable]
+) -> list[str]:
+    """Return the parameters that match a pattern: gravity, parameters of links with mass, and
+    declared drive values.
+    """
     matching = [
         parameter
-        for parameter in known.values()
+        for parameter in parameters_by_name.values()
         if not parameter.load
         and any(fnmatchcase(name, pattern) for name in (parameter.name, _owner(parameter.name)))
     ]
-    heavy = _links_with_mass(mechanism)
+    links_with_mass = _links_with_mass(mechanism)
     applied = _drive_names(mechanism, lambda joint: joint.drive.declared)
     names = [
         parameter.name
         for parameter in matching
-        if parameter.link in heavy or parameter.kind == GRAVITY or parameter.name in applied
+        if parameter.link in links_with_mass
+        or parameter.kind == GRAVITY
+        or parameter.name in applied
     ]
     if not names:  # `adjustables` refuses what is not applied, with the reason
         unapplied = _drive_names(
@@ -216,9 +249,8 @@ def _matching(mechanism: Mechanism, pattern: str, known: Mapping[str, Adjustable
         names = [parameter.name for parameter in matching if parameter.name in unapplied]
     if not names:
         raise UnknownName(
-            f"no parameter matches '{printable(pattern, SHOWN)}'; there are LINK.mass, LINK.centre, LINK.inertia, "
-            "LINK and gravity, where LINK is a link that moves and has a mass, and JOINT.damping and the like, "
-            "where JOINT has such a drive"
+            f"no parameter matches '{printable(pattern, SHOWN)}'; use LINK.mass, LINK.centre, LINK.inertia or "
+            "LINK for a moving link with mass, gravity, or JOINT.damping and the like for a joint with such a drive"
         )
     return names
 
@@ -231,11 +263,11 @@ def _links_with_mass(mechanism: Mechanism) -> set[str]:
 def _drive_names(
     mechanism: Mechanism, numbers: Callable[[Joint], Iterable[tuple[str, Fraction]]]
 ) -> set[str]:
-    """Return JOINT.KIND of each of a joint's `numbers`."""
+    """Return JOINT.KIND for each of the `numbers` of each joint."""
     return {f"{joint.name}.{kind}" for joint in mechanism.joints for kind, _ in numbers(joint)}
 
 
-def _refuse(mechanism: Mechanism, word: str) -> None:
+def _refuse_unknown(mechanism: Mechanism, word: str) -> None:
     """Raise RequestError with the reason why a word names no parameter."""
     subject = f"parameter '{printable(word, SHOWN)}'"
     stem = word.removeprefix(PAYLOAD)
@@ -245,11 +277,11 @@ def _refuse(mechanism: Mechanism, word: str) -> None:
     link = stem if stem in links else owner
     if links.get(link) == BASE:
         raise ArgumentError(
-            f"{subject}: link '{link}' is fixed to the base, so that no joint feels it; leave it out"
+            f"{subject}: link '{link}' is fixed to the base, so that no joint feels it; remove this parameter"
         )
     if kind in _GEOMETRY and (owner in links or owner in joints):
         raise ArgumentError(
-            f"{subject}: lengths and axes are constants of the C; change the description and generate it again"
+            f"{subject}: lengths and axes are constants of the C; change the description and generate the C again"
         )
     if owner in links:
         name = word[: word.rindex(".")]
@@ -260,37 +292,41 @@ def _refuse(mechanism: Mechanism, word: str) -> None:
         )
     if owner in joints:
         raise UnknownName(
-            f"{subject}: a joint has {owner}.{', .'.join(DRIVES)}, the last two only where it has one coordinate, and "
-            "none where its numbers differ from velocity to velocity"
+            f"{subject}: a joint has {owner}.{', .'.join(DRIVES)}; the last two need a joint with one coordinate, and "
+            "all need a drive with the same values for each velocity"
         )
     movable = [name for name, body in links.items() if body != BASE]
     subject_name = owner if kind in (*SIZES, *DRIVES) and owner else stem
     nearest(subject_name, [*movable, *joints, GRAVITY], "link, joint or parameter")
 
 
-def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
-    """The mechanism with these numbers, by the names of `adjustables`: described anew."""
+def adjust_mechanism(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> Mechanism:
+    """Return the mechanism with these values of its parameters, by the names of
+    `adjustable_parameters`.
+    """
     gravity = values.get(GRAVITY)
     if gravity is not None:
         x, y, z = gravity
         mechanism = replace(mechanism, gravity=(x, y, z))
     bodies = list(mechanism.bodies)
     for frame in mechanism.frames:
-        own = {kind: values[name] for kind in SIZES if (name := f"{frame.name}.{kind}") in values}
-        load = {
+        of_link = {
+            kind: values[name] for kind in SIZES if (name := f"{frame.name}.{kind}") in values
+        }
+        of_load = {
             kind: values[name]
             for kind in SIZES
             if (name := f"{PAYLOAD}{frame.name}.{kind}") in values
         }
-        if own:
-            bodies[frame.body] = _changed(
-                bodies[frame.body], frame, part_of(mechanism, frame.name), own
+        if of_link:
+            bodies[frame.body] = _with_values(
+                bodies[frame.body], frame, declared_part(mechanism, frame.name), of_link
             )
-        if load:
+        if of_load:
             (mass,), centre, inertia = (
-                load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items()
+                of_load.get(kind, (Fraction(0),) * size) for kind, size in SIZES.items()
             )
-            part = _about_the_origin(
+            part = _part_from_frame_moments(
                 f"load of {frame.name}", frame.pose, mass, _vector(centre), inertia
             )
             bodies[frame.body] = replace(
@@ -298,43 +334,47 @@ def adjusted(mechanism: Mechanism, values: Mapping[str, Sequence[Fraction]]) -> 
             )
     joints = []
     for joint in mechanism.joints:
-        driven: dict[str, Any] = {
+        of_drive: dict[str, Any] = {
             kind: values[name][0] for kind in DRIVES if (name := f"{joint.name}.{kind}") in values
         }
-        joints.append(replace(joint, drive=replace(joint.drive, **driven)) if driven else joint)
+        joints.append(replace(joint, drive=replace(joint.drive, **of_drive)) if of_drive else joint)
     return replace(mechanism, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def part_of(mechanism: Mechanism, link: str) -> Part:
-    """The inertia that a link declares, or one of nothing. ArgumentError where it declares several."""
+def declared_part(mechanism: Mechanism, link: str) -> Part:
+    """Return the inertia that a link declares, or one of zero mass. Raises ArgumentError for
+    several inertias.
+    """
     frame = mechanism.frame(link)
-    found = [part for part in mechanism.bodies[frame.body].parts if part.link == link]
-    if len(found) > 1:
-        raise ArgumentError(
-            f"link '{link}' declares {len(found)} inertias; declare one, so that its mass is one number"
-        )
-    return found[0] if found else Part(link, frame.pose, Fraction(0))
+    parts = [part for part in mechanism.bodies[frame.body].parts if part.link == link]
+    if len(parts) > 1:
+        raise ArgumentError(f"link '{link}' declares {len(parts)} inertias; declare one inertia")
+    return parts[0] if parts else Part(link, frame.pose, Fraction(0))
 
 
 def declared_centre(mechanism: Mechanism, link: str, load: bool) -> tuple[Fraction, Vector3]:
-    """The mass (kg) that a description declares for a link, and its centre (m) in the axes of its frame; of a load nothing."""
+    """Return the declared mass (kg) of a link and its mass centre (m) in the axes of the link's
+    frame; zeros for a load.
+    """
     if load:
         return Fraction(0), ZERO3
-    part = part_of(mechanism, link)
-    return part.mass, placed_in(mechanism.frame(link), part)[0]
+    part = declared_part(mechanism, link)
+    return part.mass, centre_and_rotation(mechanism.frame(link), part)[0]
 
 
-def placed_in(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
-    """The centre of a part in the axes of a frame at its origin (m), and the turns from those axes to the part's."""
+def centre_and_rotation(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
+    """Return a part's mass centre in the axes of a frame at its origin (m), and the rotations from
+    those axes to the part's.
+    """
     steps = compose(inverse(frame.pose), part.pose)
     shift = steps[0].xyz if steps and isinstance(steps[0], Shift) else ZERO3
-    turns = steps[1:] if steps and isinstance(steps[0], Shift) else steps
-    if not all(isinstance(step, Turn | Rotate) for step in turns):
+    rotations = steps[1:] if steps and isinstance(steps[0], Shift) else steps
+    if not all(isinstance(step, Turn | Rotate) for step in rotations):
         raise ArgumentError(
-            f"link '{part.link}' declares its inertia in a way that its numbers cannot be changed in; declare "
-            "the mass centre in the axes of the link"
+            f"link '{part.link}' places its mass centre along an axis, so that its inertia cannot change at run "
+            "time; declare the mass centre as x, y, z in the axes of the link"
         )
-    return shift, turns
+    return shift, rotations
 
 
 def _vector(numbers: Sequence[Fraction]) -> Vector3:
@@ -342,22 +382,29 @@ def _vector(numbers: Sequence[Fraction]) -> Vector3:
     return (x, y, z)
 
 
-def _changed(body: Body, frame: Frame, old: Part, own: Mapping[str, Sequence[Fraction]]) -> Body:
-    """A body where the part of one link has other numbers. Without another inertia the moments about the centre stay."""
-    centre, turns = placed_in(frame, old)
-    mass = own["mass"][0] if "mass" in own else old.mass
-    centre = _vector(own["centre"]) if "centre" in own else centre
-    if "inertia" in own:
-        new = _about_the_origin(old.link, frame.pose, mass, centre, own["inertia"])
+def _with_values(
+    body: Body, frame: Frame, old: Part, values: Mapping[str, Sequence[Fraction]]
+) -> Body:
+    """Return the body with other values for the part of one link.
+
+    If `values` has no inertia, the moments about the mass centre stay.
+    """
+    centre, rotations = centre_and_rotation(frame, old)
+    mass = values["mass"][0] if "mass" in values else old.mass
+    centre = _vector(values["centre"]) if "centre" in values else centre
+    if "inertia" in values:
+        new = _part_from_frame_moments(old.link, frame.pose, mass, centre, values["inertia"])
     else:
-        new = Part(old.link, compose(frame.pose, (Shift(centre), *turns)), mass, old.moments)
+        new = Part(old.link, compose(frame.pose, (Shift(centre), *rotations)), mass, old.moments)
     return replace(body, parts=(*(part for part in body.parts if part.link != old.link), new))
 
 
-def _about_the_origin(
+def _part_from_frame_moments(
     link: str, pose: Pose, mass: Fraction, centre: Vector3, inertia: Sequence[Fraction]
 ) -> Part:
-    """A part of moments about the origin of a frame, in its axes: by Steiner's theorem about its centre."""
+    """Return a part from moments about the origin of a frame, in the frame's axes (Steiner's
+    theorem).
+    """
     x, y, z = centre
     xx, xy, xz, yy, yz, zz = inertia
     moments = (

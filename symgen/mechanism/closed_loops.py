@@ -1,4 +1,4 @@
-"""Loops of a mechanism: joints between two links of its tree, which the tree has no place for."""
+"""Loop closures of a mechanism: joints between two links of its tree that are no edges of the tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symgen.mechanism.closures import ClosureType, closure, closures
 from symgen.vocabulary.poses import Pose
 
 SHOWN = 12
-"""Joints that a sentence names."""
+"""Number of joints that a message names."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,28 @@ class End:
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint of `kind`, a file of `symgen/mechanism/closures/`, that holds the frame `second` against `first`."""
+    """A loop closure of a `kind` (a file of `symgen/mechanism/closures/`) that constrains the frame
+    `second` relative to `first`.
+    """
 
     name: str
     kind: str
     first: End
     second: End
     parameters: tuple[tuple[str, Fraction], ...] = ()
-    """The numbers that its kind asks for, as (name, value)."""
+    """Parameters of the closure type, as (name, value)."""
 
     @property
     def type(self) -> ClosureType:
         return closure(self.kind)
 
     def describe(self, links: Sequence[str]) -> str:
-        """Write the loop in one line; `links` are the names of the bodies and then of the base."""
+        """Describe the loop in one line; `links` has the names of the bodies and then of the base."""
         numbers = "".join(f", {name} {float(value):g}" for name, value in self.parameters)
         return f"{self.name}: {self.kind} from {links[self.first.body]} to {links[self.second.body]}{numbers}"
 
     def facts(self, links: Sequence[str]) -> dict[str, Any]:
-        """The same for programs."""
+        """Return the loop as a dictionary for manifests; `links` as in `describe`."""
         return {
             "name": self.name,
             "type": self.kind,
@@ -57,13 +59,14 @@ class Loop:
         }
 
 
-def counted(loops: Sequence[Loop]) -> str:
-    """Behind the number of joints; empty where there are none."""
+def loop_count_suffix(loops: Sequence[Loop]) -> str:
+    """Return the number of loops as a suffix of the number of joints; empty if there are none."""
     return f", {len(loops)} loop{'s' * (len(loops) != 1)}" if loops else ""
 
 
 Start = tuple[tuple[str, tuple[Fraction, ...]], ...]
-"""Of some joints, the coordinates (rad, m, a quaternion of any length) from which the closing of all loops starts."""
+"""Coordinates of some joints (rad, m, a quaternion of any length) from which all loops are closed.
+"""
 
 
 def start_fault(
@@ -71,16 +74,20 @@ def start_fault(
     loops: Sequence[object],
     joints: Mapping[str, tuple[int, int | None]],
 ) -> tuple[str, str] | None:
-    """The same of where closing them starts; `joints`: of each how many coordinates it has, and the first of a quaternion."""
+    """Return (fault, remedy) of a declared start, or None if it is valid.
+
+    `joints` has, by name, the number of coordinates of a joint and the index of the first entry of
+    its quaternion.
+    """
     if start and not loops:
-        return "a start is declared, and there is no loop to close from it", "leave it out"
+        return "a start is declared, but the mechanism has no closed loop", "remove the start"
     named: set[str] = set()
     for name, values in start:
         where = f"the start of joint '{name}'"
         if name not in joints:
             return (
-                f"{where} is declared, and no joint of this name moves",
-                f"name some of {', '.join(list(joints)[:SHOWN])}",
+                f"{where} is declared, but no moving joint has this name",
+                f"use names of {', '.join(list(joints)[:SHOWN])}",
             )
         size, quaternion = joints[name]
         if name in named:
@@ -94,42 +101,51 @@ def start_fault(
 
 
 def choice_fault(
-    what: str, names: Sequence[str], loops: Sequence[object], known: Mapping[str, Sequence[int]]
+    what: str,
+    names: Sequence[str],
+    loops: Sequence[object],
+    velocities: Mapping[str, Sequence[int]],
 ) -> tuple[str, str] | None:
-    """The same of the joints that are declared to be `what`; `known`: the entries of v of each joint and of each velocity."""
+    """Return (fault, remedy) of the joints that are declared to be `what`, or None if they are
+    valid.
+
+    `velocities` has the entries of v of each joint and of each velocity, by name.
+    """
     if names and not loops:
         return (
-            f"{what} joints are declared, and there is no loop to be closed by the others",
-            "leave them out",
+            f"{what} joints are declared, but the mechanism has no closed loop",
+            "remove the declaration",
         )
-    taken: set[int] = set()
+    chosen: set[int] = set()
     for name in names:
         where = f"'{name}' is declared to be {what}"
-        if name not in known:
+        if name not in velocities:
             return (
-                f"{where}, and no joint of this name moves",
-                f"name some of {', '.join(list(known)[:SHOWN])}",
+                f"{where}, but no moving joint has this name",
+                f"use names of {', '.join(list(velocities)[:SHOWN])}",
             )
-        if not known[name]:
-            return f"{where}, and follows another joint", "name that one"
-        if taken & {*known[name]}:
+        if not velocities[name]:
+            return f"{where}, but it is a mimic joint", "name its leader"
+        if chosen & {*velocities[name]}:
             return f"{where} twice", "name each joint once"
-        taken |= {*known[name]}
+        chosen |= {*velocities[name]}
     return None
 
 
 def fault(loops: Sequence[Loop], bodies: int) -> tuple[str, str] | None:
-    """What is wrong with the loops of a mechanism of so many bodies, and what to do; None where nothing is."""
+    """Return (fault, remedy) of the loops of a mechanism with this number of bodies, or None if
+    they are valid.
+    """
     named: set[str] = set()
     for loop in loops:
         where = f"loop '{loop.name}'"
         if loop.name in named:
-            return f"{where} is there twice", "give each loop its own name"
+            return f"{where} is declared twice", "give each loop its own name"
         named.add(loop.name)
         if loop.kind not in closures():
             return (
-                f"{where} is closed by '{loop.kind}', which is no such joint",
-                f"take one of {', '.join(closures())}",
+                f"{where} has the unknown type '{loop.kind}'",
+                f"use one of {', '.join(closures())}",
             )
         if not all(-1 <= end.body < bodies for end in (loop.first, loop.second)):
             return f"{where} is fixed to a body that does not exist", "name bodies of the mechanism"
@@ -138,14 +154,12 @@ def fault(loops: Sequence[Loop], bodies: int) -> tuple[str, str] | None:
                 f"{where} joins a link to itself",
                 "name two links that can move against each other",
             )
-        wanted, given = (
-            [p.name for p in loop.type.parameters],
-            [name for name, _ in loop.parameters],
-        )
-        if wanted != given:
+        required = [parameter.name for parameter in loop.type.parameters]
+        declared = [name for name, _ in loop.parameters]
+        if required != declared:
             return (
-                f"{where} is a {loop.kind} and declares {', '.join(given) or 'no numbers'}",
-                f"it takes {', '.join(wanted) or 'none'}",
+                f"{where} is a {loop.kind} and declares {', '.join(declared) or 'no parameters'}",
+                f"this type takes {', '.join(required) or 'none'}",
             )
         if any(value <= 0 for _, value in loop.parameters):
             return (

@@ -1,4 +1,6 @@
-"""Joints that follow others, q_full = G q + q_0: whom each follows in the end, and which range is left of its leader's."""
+"""Mimic joints, q_full = G q + q_0: the leader of each follower, and the range that the followers
+leave to their leader.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,16 @@ from typing import NamedTuple
 from symgen.support.errors import MechanismError
 
 LEAST = Fraction(1, 10**30)
-"""Of a factor, and 1 over the largest: what is beyond is no gear, and with what it moves leaves the range of a double."""
+"""Least magnitude of a multiplier; 1/LEAST is the largest. Values beyond are no gear and would
+overflow a double.
+"""
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """A declared coupling q = multiplier·q[joint] + offset; read and reported, and applied where it is asked for."""
+    """A declared coupling q = multiplier·q[joint] + offset. It is read and reported, and applied
+    only on request.
+    """
 
     joint: str
     multiplier: Fraction
@@ -23,14 +29,18 @@ class Mimic:
 
 
 class Follows(NamedTuple):
-    """q = multiplier·q[leader] + offset, `leader` being the index of a joint that has a coordinate of its own."""
+    """The coupling q = multiplier·q[leader] + offset, where `leader` is the index of a joint with a
+    coordinate of its own.
+    """
 
     leader: int
     multiplier: Fraction
     offset: Fraction
 
     def of(self, leader: str) -> str:
-        """What its coordinate is, with what the leader's is called: "0.75*q[2] + 0.05"."""
+        """Return the follower's coordinate as an expression in the leader's, such as "0.75*q[2] +
+        0.05".
+        """
         scaled = {Fraction(1): leader, Fraction(-1): f"-{leader}"}.get(
             self.multiplier, f"{float(self.multiplier):.12g}*{leader}"
         )
@@ -41,89 +51,99 @@ class Follows(NamedTuple):
         )
 
 
-def row(
-    start: str, mimics: Mapping[str, Mimic | None], known: Container[str] = ()
+def mimic_chain(
+    start: str, mimics: Mapping[str, Mimic | None], resolved: Container[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """(the joints from `start` on that follow each other and are not known, in their order; the circle where they come back to
-    one of them, its first joint again at the end)."""
-    way: dict[str, None] = {}
-    at, mimic = start, mimics.get(start)
-    while mimic is not None and at not in known:
-        way[at] = None
-        at = mimic.joint
-        if at in way:
-            return list(way), [*list(way)[list(way).index(at) :], at]
-        mimic = mimics.get(at)
-    return list(way), []
+    """Return (chain, circle) of mimic joints: the followers from `start` on, and their circle if
+    the chain closes.
+
+    The chain ends at a leader or at a joint in `resolved`. A circle repeats its first joint at the
+    end; otherwise it is empty.
+    """
+    chain: dict[str, None] = {}
+    joint, mimic = start, mimics.get(start)
+    while mimic is not None and joint not in resolved:
+        chain[joint] = None
+        joint = mimic.joint
+        if joint in chain:
+            return list(chain), [*list(chain)[list(chain).index(joint) :], joint]
+        mimic = mimics.get(joint)
+    return list(chain), []
 
 
-def resolved(
+def resolve_mimics(
     robot: str, joints: Sequence[tuple[str, Mimic | None, bool]]
 ) -> tuple[Follows | None, ...]:
-    """Of each (name, mimic, whether it has one degree of freedom): whom it follows, a row of followers put together.
+    """Return the coupling of each joint to its final leader; None for a joint that follows no
+    other.
 
-    Raises MechanismError for a circle, a leader that does not move, a joint of several degrees and a multiplier of zero.
+    A joint is given by (name, mimic, True if it has one degree of freedom). Chains of followers are
+    composed. Raises MechanismError for a circle, a leader that does not move, a joint with several
+    degrees of freedom, and a multiplier of zero.
     """
-    place = {name: index for index, (name, _, _) in enumerate(joints)}
+    index_of = {name: index for index, (name, _, _) in enumerate(joints)}
     mimics = {name: mimic for name, mimic, _ in joints}
-    found: dict[str, Follows | None] = {
+    couplings: dict[str, Follows | None] = {
         name: None for name, mimic in mimics.items() if mimic is None
     }
     for name in mimics:
-        way, round_ = row(name, mimics, found)
-        for one in reversed(way):
-            mimic = mimics[one]
+        chain, circle = mimic_chain(name, mimics, couplings)
+        for follower in reversed(chain):
+            mimic = mimics[follower]
             assert mimic is not None
-            where = f"{robot}: joint '{one}' mimics '{mimic.joint}'"
-            if round_:
+            subject = f"{robot}: joint '{follower}' mimics '{mimic.joint}'"
+            if circle:
                 raise MechanismError(
-                    f"{where}, in a circle ({' → '.join(round_)}); let one of them move by itself"
+                    f"{subject}, in a circle ({' → '.join(circle)}); make one of them independent"
                 )
-            if mimic.joint not in place:
+            if mimic.joint not in index_of:
                 raise MechanismError(
-                    f"{where}, which is no joint that moves; lock both, or read them as independent"
+                    f"{subject}, which is no moving joint; lock both, or read them with --mimic independent"
                 )
-            if not joints[place[one]][2] or not joints[place[mimic.joint]][2]:
+            if not joints[index_of[follower]][2] or not joints[index_of[mimic.joint]][2]:
                 raise MechanismError(
-                    f"{where}, and both must have one degree of freedom; read them as independent"
+                    f"{subject}, and both must have one degree of freedom; read them with --mimic independent"
                 )
             if not mimic.multiplier:
                 raise MechanismError(
-                    f"{where} with a multiplier of zero, so that it does not move; lock it at its offset"
+                    f"{subject} with a multiplier of zero and so never moves; lock it at its offset"
                 )
-            found[one] = _behind(
+            couplings[follower] = _compose(
                 mimic,
-                found[mimic.joint] or Follows(place[mimic.joint], Fraction(1), Fraction(0)),
-                where,
+                couplings[mimic.joint] or Follows(index_of[mimic.joint], Fraction(1), Fraction(0)),
+                subject,
             )
-    return tuple(found[name] for name, _, _ in joints)
+    return tuple(couplings[name] for name, _, _ in joints)
 
 
-def _behind(mimic: Mimic, above: Follows, where: str) -> Follows:
-    found = Follows(
+def _compose(mimic: Mimic, above: Follows, subject: str) -> Follows:
+    """Return the coupling of a follower whose leader follows `above`: the composition of both."""
+    composed = Follows(
         above.leader,
         mimic.multiplier * above.multiplier,
         mimic.multiplier * above.offset + mimic.offset,
     )
-    if not LEAST < abs(found.multiplier) < 1 / LEAST or abs(found.offset) > 1 / LEAST:
+    if not LEAST < abs(composed.multiplier) < 1 / LEAST or abs(composed.offset) > 1 / LEAST:
         raise MechanismError(
-            f"{where}, and with what that follows, put together, its factor or offset leaves the range from "
-            f"{float(LEAST):g} to {float(1 / LEAST):g}; look for a misplaced exponent or unit"
+            f"{subject}, and its multiplier or offset with respect to its leader is outside {float(LEAST):g} to "
+            f"{float(1 / LEAST):g}; look for a misplaced exponent or unit"
         )
-    return found
+    return composed
 
 
 Range = tuple[Fraction | None, Fraction | None]
 
 
-def seen(follows: Follows, own: Range) -> Range:
-    """A follower's range as its leader sees it."""
-    ends = [None if end is None else (end - follows.offset) / follows.multiplier for end in own]
-    return (ends[0], ends[1]) if follows.multiplier > 0 else (ends[1], ends[0])
+def leader_range(follows: Follows, limits: Range) -> Range:
+    """Return a follower's range as a range of its leader's coordinate."""
+    bounds = [
+        None if end is None else (end - follows.offset) / follows.multiplier for end in limits
+    ]
+    return (bounds[0], bounds[1]) if follows.multiplier > 0 else (bounds[1], bounds[0])
 
 
-def common(ranges: Sequence[Range]) -> Range:
-    """What lies in all of them; None for an end that none has."""
+def intersect_ranges(ranges: Sequence[Range]) -> Range:
+    """Return the intersection of ranges; None for an end that no range has."""
     lower = [low for low, _ in ranges if low is not None]
     upper = [high for _, high in ranges if high is not None]
     return max(lower, default=None), min(upper, default=None)

@@ -1,14 +1,17 @@
-"""What drives a joint besides its bodies: a rotor behind a gear, damping, friction, a spring; and which of them are applied.
+"""Drives of the joints: a rotor behind a gear, damping, friction, a spring; and which of them are
+applied.
 
-A drive is felt at the joint alone. With v a velocity of the joint and q its coordinate, it takes
+A drive acts at its joint only. With v a velocity of the joint and q its coordinate, it takes
 
     armature·a + damping·v + friction·v/√(v² + ε²) + stiffness·(q − rest)
 
-of the force of the joint. The armature stands on the diagonal of the mass matrix; the rest is part of the bias force. Coulomb's
-friction is made smooth: ε, one number of the mechanism, is the speed below which it fades, and at rest there is none.
+of the force of the joint. The armature is added to the diagonal of the mass matrix; the other terms
+are part of the bias force. Coulomb friction is smoothed: below the speed ε, one number of the
+mechanism, it fades to zero at rest.
 
-Beside them stands what bears part of a link's weight, MuJoCo's gravcomp: a fraction of the link's mass times gravity, upwards at
-its mass centre. It is felt in the forces of the joints as a spring is, and no part of g and U, which are of the whole weight.
+Gravity compensation (MuJoCo's gravcomp) is a fraction of a link's weight that acts upwards at its
+mass centre. Like a spring it enters the joint forces. It is no part of g and U, which belong to the
+whole weight.
 """
 
 from __future__ import annotations
@@ -21,27 +24,33 @@ from symgen.support.errors import ArgumentError, printable
 
 ZERO = Fraction(0)
 FRICTION_SPEED = Fraction(1, 1000)
-"""ε unless a description or a user says otherwise (rad/s, and m/s of a joint that slides)."""
+"""Default of ε (rad/s, and m/s for a sliding joint)."""
 LEAST_SPEED, MOST_SPEED = Fraction(1, 10**9), Fraction(10**9)
-"""Their squares are numbers of every real type of the C, so that no root is 0."""
+"""Bounds of ε. Every real type of the C can represent their squares, so that no root is 0."""
 KINDS = ("armature", "damping", "friction", "stiffness")
-"""What can be applied or left out by itself. A rest position goes with the stiffness."""
+"""Kinds of drives of joints that can be applied separately. A rest position belongs to the
+stiffness.
+"""
 NUMBERS = (*KINDS, "rest")
 GRAVCOMP = "gravcomp"
-"""What bears part of the weight of links: of links, and not of joints."""
+"""Gravity compensation: declared for links, not for joints."""
 WORDS = (*KINDS, GRAVCOMP)
-"""All that can be applied or left out."""
+"""Everything that the option `drives` can select."""
 EVERY = frozenset(WORDS)
 NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Drive:
-    """What a joint's drive adds: `armature` in kg m² (kg where it slides), that of a rotor behind a gear of ratio n being n²·J;
-    `damping` in N m s/rad (N s/m), `friction` in N m (N), `stiffness` in N m/rad (N/m), its spring at ease at `rest`, rad (m).
+    """Drive of one joint, in SI units; units of a sliding joint in parentheses.
 
-    Armature, damping and friction of a joint of several velocities are the same number at each of them, unless `each` has a
-    drive for every velocity; the numbers of the whole are then the largest, and `at` has those that count.
+    - `armature` in kg m² (kg): n²·J for a rotor of inertia J behind a gear of ratio n.
+    - `damping` in N m s/rad (N s/m), `friction` in N m (N), `stiffness` in N m/rad (N/m).
+    - `rest` in rad (m): the coordinate at which the spring exerts no force.
+
+    For a joint with several velocities, armature, damping and friction apply to each velocity,
+    unless `each` has a drive for every velocity. In that case the fields have the largest values,
+    and `at` returns the drive of one velocity.
     """
 
     armature: Fraction = ZERO
@@ -53,21 +62,21 @@ class Drive:
 
     @staticmethod
     def of_velocities(numbers: Mapping[str, Sequence[Fraction]]) -> Drive:
-        """The drive of a joint with, for each kind, a number for every velocity."""
+        """Return the drive of a joint from, for each kind, a number for every velocity."""
         largest = {kind: max(values) for kind, values in numbers.items()}
         each = tuple(
-            Drive(**dict(zip(numbers, own, strict=True)))
-            for own in zip(*numbers.values(), strict=True)
+            Drive(**dict(zip(numbers, values, strict=True)))
+            for values in zip(*numbers.values(), strict=True)
         )
         return Drive(**largest, each=each if len(set(each)) > 1 else ())
 
     def at(self, velocity: int) -> Drive:
-        """The drive at one velocity of the joint."""
+        """Return the drive of one velocity of the joint."""
         return self.each[velocity] if self.each else self
 
     def numbers(self, kind: str) -> tuple[Fraction, ...]:
-        """The number of one kind, or one for every velocity where these differ."""
-        values = tuple(getattr(one, kind) for one in self.each or (self,))
+        """Return the value of one kind, or a value for every velocity if these differ."""
+        values = tuple(getattr(drive, kind) for drive in self.each or (self,))
         return values if len(set(values)) > 1 else values[:1]
 
     def __bool__(self) -> bool:
@@ -75,35 +84,37 @@ class Drive:
 
     @property
     def declared(self) -> tuple[tuple[str, Fraction], ...]:
-        """Its numbers that are not zero, by name."""
+        """Values that are not zero, as (name, value)."""
         return tuple((name, getattr(self, name)) for name in NUMBERS if getattr(self, name))
 
     def only(self, kinds: Iterable[str]) -> Drive:
-        """The same, of these kinds alone."""
-        kept = set(kinds)
-        gone: dict[str, Fraction] = {kind: ZERO for kind in KINDS if kind not in kept}
-        left = tuple(one.only(kept) for one in self.each)
+        """Return the drive restricted to these kinds."""
+        kept_kinds = set(kinds)
+        removed: dict[str, Fraction] = {kind: ZERO for kind in KINDS if kind not in kept_kinds}
+        remaining = tuple(drive.only(kept_kinds) for drive in self.each)
         return replace(
             self,
-            **gone,
-            **({} if "stiffness" in kept else {"rest": ZERO}),
-            each=left if len(set(left)) > 1 else (),
+            **removed,
+            **({} if "stiffness" in kept_kinds else {"rest": ZERO}),
+            each=remaining if len(set(remaining)) > 1 else (),
         )
 
     def fault(self, nq: int, nv: int) -> tuple[str, str] | None:
-        """(what is wrong with it at a joint of `nq` coordinates and `nv` velocities, what to do); None where nothing is."""
+        """Return (fault, remedy) of the drive at a joint of `nq` coordinates and `nv` velocities,
+        or None if it is valid.
+        """
         if self.each and len(self.each) != nv:
             return (
-                f"it has {len(self.each)} numbers of a drive and {nv} velocities",
-                "give one number, or one for each velocity",
+                f"its drive has {len(self.each)} values for {nv} velocities",
+                "give one value, or one for each velocity",
             )
         for kind in KINDS:
             if any(number < 0 for number in self.numbers(kind)):
                 return f"its {kind} is negative", "give zero or more"
         if self.stiffness and (nq, nv) != (1, 1):
             return (
-                f"it has a spring and {nq} coordinates, and a spring needs a joint of one coordinate",
-                "leave the stiffness out",
+                f"it has a spring and {nq} coordinates, but a spring needs a joint with one coordinate",
+                "remove the stiffness",
             )
         return None
 
@@ -112,7 +123,7 @@ NO_DRIVE = Drive()
 
 
 def speed_fault(speed: Fraction) -> tuple[str, str] | None:
-    """(what is wrong with a friction speed, what to do); None where nothing is."""
+    """Return (fault, remedy) of a friction speed, or None if it is valid."""
     if LEAST_SPEED <= speed <= MOST_SPEED:
         return None
     return (
@@ -121,19 +132,20 @@ def speed_fault(speed: Fraction) -> tuple[str, str] | None:
     )
 
 
-def selected(words: str | Iterable[str] | None) -> frozenset[str] | None:
-    """The kinds that `on`, `off` or a list such as `armature,damping` asks for; None: what the description says.
+def selected_kinds(words: str | Iterable[str] | None) -> frozenset[str] | None:
+    """Return the kinds that `on`, `off` or a list such as `armature,damping` selects; None keeps
+    the description's choice.
 
-    ArgumentError where a word is none of them.
+    Raises ArgumentError for an unknown word.
     """
     if words is None:
         return None
     if isinstance(words, str) and words in ("on", "off"):
         return EVERY if words == "on" else NONE
-    listed = [word.strip() for word in (words.split(",") if isinstance(words, str) else words)]
-    for word in listed:
+    kinds = [word.strip() for word in (words.split(",") if isinstance(words, str) else words)]
+    for word in kinds:
         if word not in WORDS:
             raise ArgumentError(
                 f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(WORDS)}"
             )
-    return frozenset(listed)
+    return frozenset(kinds)

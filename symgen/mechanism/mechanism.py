@@ -1,12 +1,14 @@
-"""What the user declared: a tree of rigid bodies on a fixed base, frozen and validated once.
+"""The declared robot: a tree of rigid bodies on a fixed base, frozen and validated once.
 
-Every number is the decimal that stood in the description, kept as a `Fraction`; every rotation is a product of turns about
-declared axes by an `Angle` = radians + pi*π. Nothing is rounded and nothing is evaluated here, so a reference at 80 digits and a
-derivation in exact constants start from the same declaration.
+Every number is the decimal of the description, as a `Fraction`. Every rotation is a product of
+rotations about declared axes by an `Angle` = radians + pi*π. Nothing is rounded or evaluated here,
+so that a reference at 80 digits and a derivation in exact constants start from the same
+declaration.
 
-Conventions. Joint i moves body i (parents stand before children; the base is body -1). A joint's frame is its parent's body frame
-displaced by the constant `pose`; the body's frame is the joint's frame displaced by the joint's motion along `axis` (given in the
-joint's frame). Lengths in m, masses in kg, angles in rad.
+Conventions. Joint i moves body i. Parents precede children; the base is body -1. A joint's frame is
+the frame of its parent body displaced by the constant `pose`. The body's frame is the joint's frame
+displaced by the joint's motion along `axis`, which is given in the joint's frame. Lengths are in m,
+masses in kg, angles in rad.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from functools import cache, cached_property
 from typing import Any
 
 from symgen.mechanism import trees
-from symgen.mechanism.closed_loops import Loop, Start, choice_fault, counted, start_fault
+from symgen.mechanism.closed_loops import Loop, Start, choice_fault, loop_count_suffix, start_fault
 from symgen.mechanism.closed_loops import fault as loops_fault
-from symgen.mechanism.coupling import Follows, common, resolved, seen
+from symgen.mechanism.coupling import Follows, intersect_ranges, leader_range, resolve_mimics
 from symgen.mechanism.coupling import Mimic as Mimic
 from symgen.mechanism.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.mechanism.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -40,7 +42,7 @@ BASE = -1
 
 @dataclass(frozen=True)
 class Limits:
-    """Declared ranges of a joint; None where the description says nothing."""
+    """Declared ranges of a joint; None where the description declares nothing."""
 
     lower: Fraction | None = None
     upper: Fraction | None = None
@@ -49,7 +51,7 @@ class Limits:
 
     @property
     def text(self) -> str:
-        """The range of the coordinate, rad or m; empty where neither end is declared."""
+        """The range of the coordinate in rad or m; empty if neither end is declared."""
         if self.lower is None and self.upper is None:
             return ""
         ends = (
@@ -61,7 +63,9 @@ class Limits:
 
 @dataclass(frozen=True, repr=False)
 class Joint:
-    """One joint: `kind` names a file in `symgen/mechanism/joints/`; `parent` is a body index, -1 the base."""
+    """One joint: `kind` names a file in `symgen/mechanism/joints/`; `parent` is a body index, -1
+    for the base.
+    """
 
     name: str
     kind: str
@@ -71,14 +75,15 @@ class Joint:
     limits: Limits = Limits()
     mimic: Mimic | None = None
     unapplied: tuple[tuple[str, Fraction], ...] = ()
-    """Read, reported and not applied: damping, a gear without a rotor … as (name, value)."""
+    """Numbers that were read and reported but are not applied, as (name, value): damping, a gear
+    without a rotor, …
+    """
     parameters: tuple[tuple[str, Fraction], ...] = ()
-    """The numbers that its type asks for, as (name, value): the pitch of a screw."""
+    """Parameters of the joint type, as (name, value), such as the pitch of a screw."""
     drive: Drive = NO_DRIVE
-    """What is applied of rotor, damping, friction and spring."""
-    withheld: Drive = field(
-        default=NO_DRIVE, compare=False
-    )  # declared for the joint, and left out by `drives`
+    """Rotor, damping, friction and spring that are applied."""
+    withheld: Drive = field(default=NO_DRIVE, compare=False)
+    """Drive numbers that the description declares but the option `drives` leaves out."""
 
     @property
     def type(self) -> JointType:
@@ -86,19 +91,19 @@ class Joint:
 
     @property
     def described(self) -> str:
-        """Its type, and the numbers that it declares."""
+        """The joint's type and its parameters, as text."""
         return ", ".join(
             [self.kind, *(f"{name} {float(value):g}" for name, value in self.parameters)]
         )
 
     @property
     def motions(self) -> tuple[Elementary, ...]:
-        """What it does, in the words that the reference reads."""
+        """The joint's motion as elementary motions, which the reference reads."""
         return self.type.oracle(dict(self.parameters))
 
     @property
     def about_axis(self) -> tuple[AboutAxis, ...]:
-        """What it does about its axis: all that it does, or nothing where it has none."""
+        """The joint's elementary motions about its axis; empty for a joint without an axis."""
         return (
             tuple(step for step in self.motions if isinstance(step, AboutAxis))
             if self.type.directed
@@ -112,11 +117,12 @@ class Joint:
 
 @dataclass(frozen=True, repr=False)
 class Part:
-    """One declared inertia, carried by a body.
+    """One declared inertia of a body.
 
-    `pose` leads from the body's frame to the part's centre of mass and axes; `moments` = (Ixx, Ixy, Ixz, Iyy, Iyz,
-    Izz) are about that centre, in those axes (tensor entries: Ixy is −∫xy dm). A point mass has zero moments. `gravcomp` is
-    the fraction of its weight that is borne for it, at its centre.
+    `pose` leads from the body's frame to the part's centre of mass and axes. `moments` = (Ixx, Ixy,
+    Ixz, Iyy, Iyz, Izz) are about that centre, in those axes (tensor entries: Ixy is −∫xy dm). A
+    point mass has zero moments. `gravcomp` is the fraction of the part's weight that is
+    compensated, at its centre.
     """
 
     link: str
@@ -131,7 +137,9 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Body:
-    """What one joint moves: its own declared inertia and that of every link lumped into it (`parts`)."""
+    """The body that one joint moves: its own declared inertia and those of all links lumped into it
+    (`parts`).
+    """
 
     name: str
     parts: tuple[Part, ...] = ()
@@ -141,8 +149,8 @@ class Body:
         return sum((part.mass for part in self.parts), Fraction(0))
 
     @property
-    def unborne(self) -> Body:
-        """The same, of which no weight is borne."""
+    def without_gravity_compensation(self) -> Body:
+        """The body without gravity compensation."""
         return replace(
             self, parts=tuple(replace(part, gravcomp=Fraction(0)) for part in self.parts)
         )
@@ -153,7 +161,9 @@ class Body:
 
 @dataclass(frozen=True, repr=False)
 class Frame:
-    """A named frame (every declared link has one): a constant `pose` from the frame of `body` (-1: the base)."""
+    """A named frame (every declared link has one): a constant `pose` from the frame of `body` (-1:
+    the base).
+    """
 
     name: str
     body: int
@@ -167,9 +177,10 @@ class Frame:
 
 @dataclass(frozen=True, repr=False)
 class Mechanism:
-    """A fixed-base tree of bodies. `bodies[i]` is moved by `joints[i]`; `frames` holds every declared link.
+    """A tree of bodies on a fixed base. `joints[i]` moves `bodies[i]`; `frames` has every declared
+    link.
 
-    Raises MechanismError when parents, names, axes or masses make no mechanism.
+    Raises MechanismError if parents, names, axes or masses are invalid.
     """
 
     name: str
@@ -179,23 +190,30 @@ class Mechanism:
     gravity: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
     base: str = "base"
     notes: tuple[Note, ...] = ()
-    """All that the reading changed, left out or noticed, in the order of the file; the kinds are `symgen.mechanism.notes.KINDS`."""
+    """All that the reader changed, ignored or noticed, in the order of the file; kinds as in
+    `symgen.mechanism.notes.KINDS`.
+    """
     source: str = ""
     source_sha256: str = ""
     base_parts: tuple[Part, ...] = field(default=())
-    """Inertia fixed to the base: it never moves, and is kept only to be reported."""
+    """Inertia fixed to the base. It never moves and is only reported."""
     coupled: bool = False
-    """Whether joints that mimic others follow them; these then have no entries of q and v of their own."""
+    """True if mimic joints follow their leaders; followers then have no entries of q and v."""
     friction_speed: Fraction = FRICTION_SPEED
     """ε of the friction of all joints, μ v/√(v² + ε²) (rad/s, m/s)."""
     loops: tuple[Loop, ...] = ()
-    """Joints between links of the tree that close loops."""
+    """Loop closures between links of the tree."""
     start: Start = ()
-    """Where closing them starts, in the order of the joints; those that it leaves out start at their neutral coordinates."""
+    """Coordinates from which the loops are closed, in the order of the joints; omitted joints start
+    at their neutral coordinates.
+    """
     independent: tuple[str, ...] = ()
-    """Joints, or velocities, on which all others hang where loops are closed; none for the first that can be."""
+    """Independent joints, or velocities, of a robot with closed loops; empty for the first ones
+    that are independent.
+    """
     actuated: tuple[str, ...] = ()
-    """Those that are driven; none for the independent ones."""
+    """Actuated joints, or velocities, of a robot with closed loops; empty for the independent ones.
+    """
 
     def __post_init__(self) -> None:
         fault = next(self._faults(), None)
@@ -203,16 +221,16 @@ class Mechanism:
             raise MechanismError(f"{self.name}: {fault}")
 
     def _faults(self) -> Iterator[str]:
-        """Yield what is wrong and what to do; each check relies on those before it."""
+        """Yield faults with their remedies; each check relies on those before it."""
         yield from self._count_faults()
-        yield from _name_faults("joint", [joint.name for joint in self.joints])
-        yield from _name_faults("frame", [frame.name for frame in self.frames])
+        yield from _repeated_names("joint", [joint.name for joint in self.joints])
+        yield from _repeated_names("frame", [frame.name for frame in self.frames])
         for index, joint in enumerate(self.joints):
             yield from (f"joint '{joint.name}'{fault}" for fault in _joint_faults(joint, index))
         yield from self._mass_faults()
         yield from self._frame_faults()
         if self.coupled and not any(self.follows):
-            yield "no joint mimics another, so that none can be coupled; leave them independent"
+            yield "mimic joints are to be coupled, but no joint mimics another; use --mimic independent"
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
             yield "; ".join(slow)
@@ -220,7 +238,7 @@ class Mechanism:
 
     def _count_faults(self) -> Iterator[str]:
         if len(self.joints) != len(self.bodies):
-            yield f"{len(self.joints)} joints but {len(self.bodies)} bodies; each joint moves one"
+            yield f"{len(self.joints)} joints but {len(self.bodies)} bodies; declare one body per joint"
         if not self.joints:
             yield "no joint moves, so there are no dynamics; declare or unlock at least one joint"
 
@@ -236,7 +254,7 @@ class Mechanism:
                 yield f"frame '{frame.name}' is fixed to body {frame.body}, which does not exist"
 
     def _loop_faults(self) -> Iterator[tuple[str, str]]:
-        """Yield (what is wrong, what to do) with loops, their start and the joints chosen for them."""
+        """Yield (fault, remedy) of loops, of their start, and of the joints declared for them."""
         coordinates = {joint.name: (joint.type.nq, joint.type.quaternion) for joint in self.joints}
         faults = (
             loops_fault(self.loops, len(self.bodies)),
@@ -251,7 +269,9 @@ class Mechanism:
 
     @cached_property
     def content(self) -> str:
-        """A hash of all that it declares: names, numbers and frames, but not where it was read and what was noticed there."""
+        """Hash of the declaration: names, numbers and frames, without the source and the notes of
+        the reader.
+        """
         return content_of(
             self,
             silent=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))),
@@ -261,27 +281,34 @@ class Mechanism:
         return hash(self.content)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is computed from the rest."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """Return the declared fields without cached values."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def follows(self) -> tuple[Follows | None, ...]:
-        """Of each joint, whom it follows; None of those that have entries of q and v of their own."""
+        """The coupling of each joint to its leader; None for a joint with its own entries of q and
+        v.
+        """
         if not self.coupled:
             return (None,) * len(self.joints)
-        return resolved(
+        return resolve_mimics(
             self.name,
-            [(one.name, one.mimic, one.type.nq == one.type.nv == 1) for one in self.joints],
+            [
+                (joint.name, joint.mimic, joint.type.nq == joint.type.nv == 1)
+                for joint in self.joints
+            ],
         )
 
     @cached_property
     def uncoupled(self) -> Mechanism:
-        """The same with every joint independent: its q is q_full = G q + q_0, its v is G v."""
+        """The mechanism with every mimic joint independent: its q is q_full = G q + q_0, its v is G
+        v.
+        """
         return replace(self, coupled=False) if self.coupled else self
 
     @cached_property
     def leading(self) -> tuple[Joint, ...]:
-        """The joints that have entries of q and v of their own, in their order."""
+        """Joints with their own entries of q and v, in order."""
         return tuple(
             joint
             for joint, follows in zip(self.joints, self.follows, strict=True)
@@ -290,93 +317,106 @@ class Mechanism:
 
     @cached_property
     def ranges(self) -> tuple[Limits, ...]:
-        """Of each joint its declared limits; of one that others follow, what all of them allow it."""
-        found = [joint.limits for joint in self.joints]
-        together: dict[int, list[tuple[Follows, Joint]]] = {}
-        for one, joint in zip(self.follows, self.joints, strict=True):
-            if one is not None:
-                leading = (Follows(one.leader, Fraction(1), Fraction(0)), self.joints[one.leader])
-                together.setdefault(one.leader, [leading]).append((one, joint))
-        for leader, own in together.items():
-            lower, upper = common(
-                [seen(one, (j.limits.lower, j.limits.upper)) for one, j in own if j.type.limited]
+        """Limits of each joint; for a leader, the intersection of its range with those that its
+        followers allow.
+        """
+        ranges = [joint.limits for joint in self.joints]
+        groups: dict[int, list[tuple[Follows, Joint]]] = {}
+        for coupling, joint in zip(self.follows, self.joints, strict=True):
+            if coupling is not None:
+                leading = (
+                    Follows(coupling.leader, Fraction(1), Fraction(0)),
+                    self.joints[coupling.leader],
+                )
+                groups.setdefault(coupling.leader, [leading]).append((coupling, joint))
+        for leader, group in groups.items():
+            lower, upper = intersect_ranges(
+                [
+                    leader_range(coupling, (joint.limits.lower, joint.limits.upper))
+                    for coupling, joint in group
+                    if joint.type.limited
+                ]
             )
             rates = [
-                j.limits.velocity / abs(one.multiplier)
-                for one, j in own
-                if j.limits.velocity is not None
+                joint.limits.velocity / abs(coupling.multiplier)
+                for coupling, joint in group
+                if joint.limits.velocity is not None
             ]
-            found[leader] = replace(
-                found[leader], lower=lower, upper=upper, velocity=min(rates, default=None)
+            ranges[leader] = replace(
+                ranges[leader], lower=lower, upper=upper, velocity=min(rates, default=None)
             )
-        return tuple(found)
+        return tuple(ranges)
 
     @cached_property
-    def undriven(self) -> Mechanism:
-        """The bodies alone, as they would be without any drive."""
-        if not self.borne and not any(joint.drive for joint in self.joints):
+    def without_drives(self) -> Mechanism:
+        """The mechanism without drives and without gravity compensation."""
+        if not self.compensated_parts and not any(joint.drive for joint in self.joints):
             return self
         joints = tuple(replace(joint, drive=NO_DRIVE) for joint in self.joints)
-        return replace(self.unborne, joints=joints, friction_speed=FRICTION_SPEED)
+        return replace(
+            self.without_gravity_compensation, joints=joints, friction_speed=FRICTION_SPEED
+        )
 
     @cached_property
-    def unborne(self) -> Mechanism:
-        """The same, of which no weight is borne."""
+    def without_gravity_compensation(self) -> Mechanism:
+        """The mechanism without gravity compensation."""
         return (
-            replace(self, bodies=tuple(body.unborne for body in self.bodies))
-            if self.borne
+            replace(self, bodies=tuple(body.without_gravity_compensation for body in self.bodies))
+            if self.compensated_parts
             else self
         )
 
     @cached_property
-    def borne(self) -> tuple[Part, ...]:
-        """The parts of which some weight is borne."""
+    def compensated_parts(self) -> tuple[Part, ...]:
+        """Parts with gravity compensation."""
         return tuple(part for body in self.bodies for part in body.parts if part.gravcomp)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Of each joint, the entries of q that are its own; of one that follows another, none."""
+        """Slice of each joint's entries of q; empty for a follower."""
         return trees.slices(
             [
-                joint.type.nq * (one is None)
-                for joint, one in zip(self.joints, self.follows, strict=True)
+                joint.type.nq * (coupling is None)
+                for joint, coupling in zip(self.joints, self.follows, strict=True)
             ]
         )
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """Of each joint, the entries of v, a and tau that are its own."""
+        """Slice of each joint's entries of v, a and tau; empty for a follower."""
         return trees.slices(
             [
-                joint.type.nv * (one is None)
-                for joint, one in zip(self.joints, self.follows, strict=True)
+                joint.type.nv * (coupling is None)
+                for joint, coupling in zip(self.joints, self.follows, strict=True)
             ]
         )
 
     @cached_property
     def dofs(self) -> tuple[tuple[int, int], ...]:
-        """Of each entry of v: the joint, and which of its velocities it is."""
+        """For each entry of v: (joint index, index among the velocities of the joint)."""
         return tuple(
-            (i, k) for i, own in enumerate(self.v_slices) for k in range(own.stop - own.start)
+            (i, k)
+            for i, entries in enumerate(self.v_slices)
+            for k in range(entries.stop - entries.start)
         )
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
-        """The first entry of q of each four that are a unit quaternion."""
+        """Index in q of the first entry of each unit quaternion."""
         return tuple(
-            own.start + joint.type.quaternion
-            for joint, own in zip(self.joints, self.q_slices, strict=True)
+            entries.start + joint.type.quaternion
+            for joint, entries in zip(self.joints, self.q_slices, strict=True)
             if joint.type.quaternion is not None
         )
 
     @cached_property
-    def carriers(self) -> tuple[str, ...]:
-        """Names of the bodies and then of the base, which is the last one as body -1."""
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, then the name of the base, so that index -1 is the base."""
         return (*(body.name for body in self.bodies), self.base)
 
     @cached_property
     def start_position(self) -> tuple[Fraction, ...]:
-        """The q from which closing the loops starts (NQ,); its quaternions may have any length but zero."""
+        """The q (NQ,) from which the loops are closed; its quaternions may have any nonzero length."""
         declared = dict(self.start)
         return tuple(
             x for joint in self.leading for x in declared.get(joint.name, joint.type.neutral)
@@ -384,41 +424,43 @@ class Mechanism:
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Of each entry of q: its joint's name, and behind a point its own where the joint has several, as in "base.px"."""
-        return _named((joint.name, joint.type.positions) for joint in self.leading)
+        """Name of each entry of q: the name of its joint, with a suffix such as "base.px" if the
+        joint has several entries.
+        """
+        return _entry_names((joint.name, joint.type.positions) for joint in self.leading)
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """Of each entry of v likewise, as in "base.vx"."""
-        return _named((joint.name, joint.type.velocities) for joint in self.leading)
+        """Name of each entry of v, in the form of `coordinate_names`, such as "base.vx"."""
+        return _entry_names((joint.name, joint.type.velocities) for joint in self.leading)
 
     @cached_property
     def velocities_of(self) -> dict[str, tuple[int, ...]]:
-        """The entries of v of each joint, and of each name of a velocity."""
-        own = {
-            joint.name: tuple(range(at.start, at.stop))
-            for joint, at in zip(self.joints, self.v_slices, strict=True)
+        """Entries of v of each joint by its name, and of each velocity by its name."""
+        by_joint = {
+            joint.name: tuple(range(entries.start, entries.stop))
+            for joint, entries in zip(self.joints, self.v_slices, strict=True)
         }
-        return own | {name: (k,) for k, name in enumerate(self.velocity_names)}
+        return by_joint | {name: (k,) for k, name in enumerate(self.velocity_names)}
 
     @cached_property
     def nq(self) -> int:
-        """Number of coordinates."""
+        """Number of entries of q."""
         return sum(joint.type.nq for joint in self.leading)
 
     @cached_property
     def nv(self) -> int:
-        """Number of velocities."""
+        """Number of entries of v."""
         return sum(joint.type.nv for joint in self.leading)
 
     @cached_property
     def mass(self) -> Fraction:
-        """Of all that moves (kg)."""
+        """Total mass of the moving bodies (kg)."""
         return sum((body.mass for body in self.bodies), Fraction(0))
 
     @property
     def sizes(self) -> Sizes:
-        """NQ, NV, the number of bodies, and that of their inertial parameters."""
+        """NQ, NV, the number of bodies, and the number of their inertial parameters."""
         return Sizes(self.nq, self.nv, len(self.bodies), NP=10 * len(self.bodies))
 
     @cached_property
@@ -426,33 +468,36 @@ class Mechanism:
         return tuple(joint.parent for joint in self.joints)
 
     @cached_property
-    def _carried(self) -> tuple[tuple[int, ...], ...]:
-        """`children` of every body, and last of the base, which is body -1."""
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        """Children of every body, and last those of the base, which is body -1."""
         return trees.children(self.parents)
 
     @cached_property
     def longest(self) -> int:
-        """The most joints between a body and the base."""
+        """Number of joints on the longest path from the base to a body."""
         return max(trees.depths(self.parents))
 
     def children(self, body: int) -> tuple[int, ...]:
-        """Indices of the bodies whose joint sits on `body` (-1: the base), ascending."""
-        return self._carried[body]
+        """Return the indices of the bodies whose joint is on `body` (-1: the base), ascending."""
+        return self._children[body]
 
     def joint_index(self, name: str) -> int:
-        """Index of a joint by name; RequestError names the nearest when there is none."""
+        """Return the index of a joint by name; RequestError suggests the nearest name."""
         return self._joints_by_name[nearest(name, self._joints_by_name, "joint")]
 
     def slices(self, joint: str) -> tuple[slice, slice]:
-        """The entries of q and those of v (also of a and tau) of a joint, by name. ArgumentError where it follows another one."""
+        """Return the slices of q and of v (also of a and tau) of a joint, by name. Raises
+        ArgumentError for a follower.
+        """
         if (follows := self.follows[index := self.joint_index(joint)]) is not None:
             raise ArgumentError(
-                f"joint '{joint}' has no entries; take those of its leader '{self.joints[follows.leader].name}'"
+                f"joint '{joint}' is a mimic joint without entries of its own; use those of its leader "
+                f"'{self.joints[follows.leader].name}'"
             )
         return self.q_slices[index], self.v_slices[index]
 
     def frame(self, name: str) -> Frame:
-        """A declared link's frame by name; RequestError names the nearest when there is none."""
+        """Return a declared link's frame by name; RequestError suggests the nearest name."""
         return self._frames_by_name[nearest(name, self._frames_by_name, "link")]
 
     @cached_property
@@ -464,17 +509,21 @@ class Mechanism:
         return {frame.name: frame for frame in self.frames}
 
     def contact(self, text: str) -> Frame:
-        """The frame at a point that `symgen.vocabulary.contacts` reads, its axes those of the link's declared frame."""
-        on = self.frame((touching := parse_contact(text)).link)
+        """Return the frame at a contact point (`symgen.vocabulary.contacts`), with the axes of the
+        link's declared frame.
+        """
+        frame = self.frame((contact := parse_contact(text)).link)
         return Frame(
-            text, on.body, on.pose if touching.point == ZERO3 else (*on.pose, Shift(touching.point))
+            text,
+            frame.body,
+            frame.pose if contact.point == ZERO3 else (*frame.pose, Shift(contact.point)),
         )
 
     def __repr__(self) -> str:
         return f"<symgen.Mechanism {self._summary}>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: a row a joint, indented where the tree branches."""
+        """Return a table for a notebook: one row per joint, indented where the tree branches."""
         rows: list[tuple[object, ...]] = [("", "joint", "type", "on", "carries", "kg", "range")]
         indents: list[int] = []
         for i, joint in enumerate(self.joints):
@@ -495,58 +544,60 @@ class Mechanism:
                     i,
                     name,
                     joint.described,
-                    self.carriers[joint.parent],
+                    self.body_names[joint.parent],
                     links,
                     f"{float(self.bodies[i].mass):g}",
                     span,
                 )
             )
         warnings = [f"{note.kind}: {note.text}" for note in self.notes if note.kind == "warning"]
-        loops = [f"loop {loop.describe(self.carriers)}" for loop in self.loops]
+        loops = [f"loop {loop.describe(self.body_names)}" for loop in self.loops]
         return html_table(self._summary, rows, texts=(1, 2, 3, 4, 6), below=[*loops, *warnings])
 
     @property
     def _summary(self) -> str:
-        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{counted(self.loops)}"
+        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{loop_count_suffix(self.loops)}"
         return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
 
 
-def _name_faults(what: str, names: list[str]) -> Iterator[str]:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        yield f"{what} name '{twice[0]}' is used twice; give each {what} its own name"
+def _repeated_names(kind: str, names: list[str]) -> Iterator[str]:
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        yield f"{kind} name '{repeated[0]}' is used twice; give each {kind} its own name"
 
 
 def _joint_faults(joint: Joint, index: int) -> Iterator[str]:
-    """Yield what is wrong with the joint of body `index`, each to follow the joint's name."""
+    """Yield faults of the joint of body `index`; each text follows the joint's name."""
     if not -1 <= joint.parent < index:
-        yield f" has parent {joint.parent}; parents must stand before children"
+        yield f" has parent {joint.parent}; parents must precede children"
     if not any(joint.axis):
-        yield " has a zero axis; give it a direction"
+        yield " has a zero axis; give a nonzero axis"
     if not joint.type.directed and joint.axis != Z_AXIS:
-        yield f" is {joint.kind}, which has no axis; leave it out"
-    wanted = [parameter.name for parameter in joint.type.parameters]
+        yield f" is {joint.kind}, which has no axis; remove the axis"
+    required = [parameter.name for parameter in joint.type.parameters]
     declared = [name for name, _ in joint.parameters]
-    if wanted != declared:
+    if required != declared:
         yield (
-            f" is {joint.kind} and declares {', '.join(declared) or 'no numbers'}; "
-            f"its type takes {', '.join(wanted) or 'none'}"
+            f" is {joint.kind} and declares {', '.join(declared) or 'no parameters'}; "
+            f"its type takes {', '.join(required) or 'none'}"
         )
     if not all(value for _, value in joint.parameters):
-        yield " has a parameter of zero, which makes it another type of joint; declare that"
+        yield " has a parameter of zero, which makes it a joint of another type; declare that type"
     drive_fault = joint.drive.fault(joint.type.nq, joint.type.nv)
     if drive_fault is not None:
         yield f": {'; '.join(drive_fault)}"
 
 
-def first_and_count(own: slice) -> list[int]:
-    """A slice as programs read it in a manifest."""
-    return [own.start, own.stop - own.start]
+def first_and_count(entries: slice) -> list[int]:
+    """Return a slice as [first, count], the form of a manifest."""
+    return [entries.start, entries.stop - entries.start]
 
 
-def _named(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:
+def _entry_names(entries: Iterable[tuple[str, tuple[Coordinate, ...]]]) -> tuple[str, ...]:
     return tuple(
-        f"{joint}.{one.name}" if len(own) > 1 else joint for joint, own in entries for one in own
+        f"{joint}.{coordinate.name}" if len(coordinates) > 1 else joint
+        for joint, coordinates in entries
+        for coordinate in coordinates
     )
 
 
@@ -557,20 +608,24 @@ def _numbers(vector: Vector3) -> str:
 # -- the hash of all that is declared --
 
 LATER = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
-"""Fields added later. They enter the hash only where they are not default, so that old hashes stay valid."""
+"""Fields added later. They enter the hash only if they are not default, so that old hashes stay
+valid.
+"""
 NAMED = ("independent", "actuated")
-"""Further fields added later. Both hold the same type, so that their names enter the hash too."""
+"""Further fields added later. Both have the same type, so that their names enter the hash too."""
 
 
 def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
-    """Hash all that a dataclass declares, except its `silent` fields and those that are not compared."""
+    """Return a hash of the fields of a dataclass, except its `silent` fields and those that are not
+    compared.
+    """
     return hashlib.sha256(json.dumps(_plain_fields(value, silent)).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """Write a declared value as plain JSON with whole numbers, different for different values.
+    """Return a declared value as plain JSON with integers, different for different values.
 
-    The repr is not used: it is made for people and leaves things out.
+    The repr is not used: it is meant for people and omits fields.
     """
     if value is None or isinstance(value, str | int):
         return value
@@ -583,12 +638,12 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _fields(kind: type[Any]) -> tuple[Field[Any], ...]:
-    """The fields of a dataclass."""
+    """Return the fields of a dataclass."""
     return fields(kind)
 
 
 def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
-    """Write the fields that are compared; of LATER and NAMED only those that are not default."""
+    """Return the compared fields; of LATER and NAMED only those that are not default."""
     plain = []
     for declared in _fields(value.__class__):
         name, entry = declared.name, getattr(value, declared.name)

@@ -1,4 +1,6 @@
-"""Notes: what a reading changed, left out or noticed; their kinds, and notes alike gathered into one line."""
+"""Notes: what a reader changed, ignored or noticed; their kinds, and similar notes combined into
+one line.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +19,32 @@ KINDS = {
     "idle": "a loop closure that constrains nothing and is left out",
     "warning": "what looks like a mistake, or is left out although it would change the answer",
 }
-"""Kind of a note -> meaning; in the order in which they are shown, warnings last."""
+"""Meaning of each kind of note, in the order in which they are shown; warnings come last."""
 LOUD = ("snap", "mimic", "unapplied", "idle", "warning")
-"""Kinds that are said without being asked for: SymgenWarnings in Python, lines on stderr on the command line."""
+"""Kinds that are always shown: as SymgenWarnings in Python, as lines on stderr on the command line.
+"""
 NAMED = 4
-"""Further elements that a gathered line names before it counts the rest."""
+"""Number of further elements that a combined line names before it only counts the rest."""
 
 _NAME = r"'[^']*'|(?<=\blink )\S+|(?<=\bjoint )\S+|(?<=\bbody )\S+|(?<=\bloop )\S+"
 _NUMBER = r"(?<![\w.])[-+]?(?:[\d.]+(?:e[-+]?\d+)?\*?)?(?:pi|\d)(?:/\d+)?(?![\w.])|(?<![\w.])[-+]?[\d.]+e[-+]?\d+"
 _VARYING = re.compile(f"({_NAME})|{_NUMBER}")
-_MOVED = re.compile(r"\(moved by ([\d.e+-]+) rad\)")
+_SNAP_ANGLE = re.compile(r"\(moved by ([\d.e+-]+) rad\)")
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something that a reading changed, left out or noticed: one of KINDS, and a sentence."""
+    """Something that a reader changed, ignored or noticed: one of KINDS, and a sentence."""
 
     kind: str
     text: str
 
 
-def gathered(notes: Iterable[Note], kind: str, named: int | None = NAMED) -> list[str]:
-    """The texts of one kind, a line for all that differ in names and numbers alone: one of them, then the names of the others.
+def combined_notes(notes: Iterable[Note], kind: str, named: int | None = NAMED) -> list[str]:
+    """Return the texts of one kind. Texts that differ only in names and numbers share a line: one
+    text, then the other names.
 
-    Of rotations the one that was moved most is written out. `named` None names all.
+    For rotations, the text with the largest rotation is shown. `named` None lists all names.
     """
     alike: dict[str, list[str]] = {}
     for note in notes:
@@ -50,23 +54,25 @@ def gathered(notes: Iterable[Note], kind: str, named: int | None = NAMED) -> lis
 
 
 def _line(texts: Sequence[str], named: int | None) -> str:
-    """One line for texts that are alike."""
-    shown = max(texts, key=_moved)
+    """Return one line for similar texts."""
+    shown = max(texts, key=_snap_angle)
     subject = _subject(shown)
     names = [name for name in dict.fromkeys(map(_subject, texts)) if name and name != subject]
     if not names:
-        return shown if len(texts) == 1 else f"{shown}; and {len(texts) - 1} more of it"
+        return shown if len(texts) == 1 else f"{shown}; and {len(texts) - 1} more like it"
     listed = names[:named]
     rest = len(names) - len(listed)
     return f"{shown}; the same of {', '.join(listed)}" + (f" and {rest} more" if rest else "")
 
 
-def _moved(text: str) -> float:
-    """The turn in rad by which a snap note says that a rotation was moved; 0 of any other text."""
-    found = _MOVED.search(text)
-    return float(found[1]) if found else 0.0
+def _snap_angle(text: str) -> float:
+    """Return the angle (rad) by which a snap note says that a rotation was changed; 0 for any other
+    text.
+    """
+    match = _SNAP_ANGLE.search(text)
+    return float(match[1]) if match else 0.0
 
 
 def _subject(text: str) -> str:
-    """The first name in a text, without quotes."""
+    """Return the first name in a text, without quotes."""
     return next((match[1].strip("'") for match in _VARYING.finditer(text) if match[1]), "")

@@ -1,4 +1,6 @@
-"""Trees by index: `parents[i]` stands before i, and is -1 where it is the base. Every answer takes time as they have nodes."""
+"""Trees of nodes with indices: `parents[i]` is less than i, and is -1 for a child of the base. Each
+function takes linear time.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +9,26 @@ from itertools import accumulate
 
 
 def children(parents: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Of each node, and last of the base, which is node -1, those whose parent it is, ascending."""
-    found: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    """Return the children of each node in ascending order; the last entry has the children of the
+    base, node -1.
+    """
+    children_of: list[list[int]] = [[] for _ in range(len(parents) + 1)]
     for i, parent in enumerate(parents):
-        found[parent].append(i)
-    return tuple(map(tuple, found))
+        children_of[parent].append(i)
+    return tuple(map(tuple, children_of))
 
 
 def depths(parents: Sequence[int]) -> list[int]:
-    """Of each node, how many stand between it and the base, itself among them."""
-    found: list[int] = []
+    """Return the depth of each node: the number of nodes on the path from the base to it, itself
+    included.
+    """
+    depths: list[int] = []
     for parent in parents:
-        found.append(1 + (found[parent] if parent >= 0 else 0))
-    return found
+        depths.append(1 + (depths[parent] if parent >= 0 else 0))
+    return depths
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Consecutive slices of these sizes."""
+    """Return consecutive slices of these sizes."""
     ends = accumulate(sizes)
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

@@ -20,7 +20,13 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia
 from symgen.ir import passes
 from symgen.ir.program import EXACT, Port, Program, evaluate
-from symgen.mechanism.adjustable import GRAVITY, Adjustable, adjustables, part_of, placed_in
+from symgen.mechanism.adjustable import (
+    GRAVITY,
+    Adjustable,
+    adjustable_parameters,
+    centre_and_rotation,
+    declared_part,
+)
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.pipeline.layout import Layout, layouts
 from symgen.vocabulary.functions import JUDGE, PREPARED, REGROUP
@@ -84,7 +90,7 @@ def named(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _named(mechanism: Mechanism, asked: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(one.name for one in adjustables(mechanism, asked))
+    return tuple(one.name for one in adjustable_parameters(mechanism, asked))
 
 
 def adjusting(mechanism: Mechanism, asked: tuple[str, ...]) -> Adjusting:
@@ -95,7 +101,7 @@ def adjusting(mechanism: Mechanism, asked: tuple[str, ...]) -> Adjusting:
 @lru_cache(maxsize=32)
 def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adjusting:
     """At the working precision that `digits` names."""
-    asked = adjustables(mechanism, names)
+    asked = adjustable_parameters(mechanism, names)
     with constants.precision():
         links = {one.link for one in asked if one.link and not one.load}
         bare, slides = _bare(mechanism, links, asked), Layout(layouts(mechanism).general.slides)
@@ -179,7 +185,7 @@ def _matter(
     if load:
         mass, centre, central = (constants.ZERO,), constants.ORIGIN, (constants.ZERO,) * 6
     else:
-        part = part_of(mechanism, link)
+        part = declared_part(mechanism, link)
         mass, (centre, central) = (constants.rational(part.mass),), _of_a_part(mechanism, link)
     own = places.get(f"{stem}.inertia")
     return Matter(
@@ -197,8 +203,8 @@ def _of_a_part(
     mechanism: Mechanism, link: str
 ) -> tuple[constants.Vec3, tuple[constants.Constant, ...]]:
     """The declared centre (m) of a link, and its moments about it, in the axes of the link's frame."""
-    part = part_of(mechanism, link)
-    centre, turns = placed_in(mechanism.frame(link), part)
+    part = declared_part(mechanism, link)
+    centre, turns = centre_and_rotation(mechanism.frame(link), part)
     turn, _ = constants.displacement(turns)
     xx, xy, xz, yy, yz, zz = (constants.rational(x) for x in part.moments)
     moments = constants.product(
@@ -315,7 +321,7 @@ def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fracti
                 getattr(mechanism.joints[mechanism.joint_index(one.joint)].drive, one.kind)
             )
         else:
-            part = part_of(mechanism, one.link)
+            part = declared_part(mechanism, one.link)
             centre, central = _of_a_part(mechanism, one.link)
             own = {
                 "mass": (constants.rational(part.mass),),

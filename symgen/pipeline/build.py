@@ -56,11 +56,11 @@ from symgen.vocabulary.functions import (
     BY_DEFAULT,
     EQUATIONS,
     FUNCTIONS,
-    OF_LOOPS,
+    LOOP_FUNCTIONS,
     PREPARING,
     REGROUP,
 )
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import HIGH, NORMAL, UNROLLED, ProgramOptions, RowRequest, names_of
 from symgen.vocabulary.reals import DOUBLE
 
@@ -111,7 +111,7 @@ def program_key(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> tuple[Any, ...]:
     """Return the key of a Program's rows, which depend on the real type only where the methods of what is called do."""
-    real = options.real if methods.composers(derivatives.of(function)) else DOUBLE.name
+    real = options.real if methods.composers(derivatives.base_function(function)) else DOUBLE.name
     return mechanism.content, function, method, asdict(replace(options, real=real))
 
 
@@ -171,7 +171,7 @@ def program(
     """
     request = make_request(robot, [function], options, real=real)
     _asked_for(function)
-    found = build_program(request.mechanism, named(function), method, request.options)
+    found = build_program(request.mechanism, function_named(function), method, request.options)
     warn_each(
         noticing.notices(
             request.mechanism, {found.function: found}, request.options, named=True, refused={}
@@ -408,7 +408,7 @@ def _redundant(mechanism: Mechanism, function: str, options: ProgramOptions) -> 
     """True if forces that do nothing are among its answers: these solve no equation."""
     what = FUNCTIONS[function]
     return (what.counts("NT") and contacts.redundant(mechanism, options.contacts)) or (
-        what.of_loops and loop_closure.assembly(mechanism).redundant > 0
+        what.needs_loops and loop_closure.assembly(mechanism).redundant > 0
     )
 
 
@@ -451,7 +451,7 @@ def requested(
             loop_closure.assembly(
                 mechanism
             )  # a robot whose loops do not close is not what it was meant to be
-        usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
+        usual = (*BY_DEFAULT, *(LOOP_FUNCTIONS if mechanism.loops else ()))
         chosen: dict[str, str | None] = {
             name: None for name in usual if refusal(mechanism, name, payload) is None
         }
@@ -469,7 +469,7 @@ def requested(
                 f"{ASSEMBLE} alone, or for {ASSEMBLING[0]}"
             )
         else:
-            chosen[named(name)] = method or None
+            chosen[function_named(name)] = method or None
             _asked_for(name)
     if not chosen:
         raise ArgumentError(
@@ -559,7 +559,7 @@ def programs_and_refusals(
 def _never_made(request: Request) -> dict[str, str]:
     """Return the default functions that the robot does not have, each with its sentence; none where functions are named."""
     mechanism, payload = request.mechanism, request.options.payload
-    usual = (*BY_DEFAULT, *(OF_LOOPS if mechanism.loops else ()))
+    usual = (*BY_DEFAULT, *(LOOP_FUNCTIONS if mechanism.loops else ()))
     if request.functions is not None:
         return {}
     return {name: why for name in usual if (why := refusal(mechanism, name, payload)) is not None}

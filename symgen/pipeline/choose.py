@@ -19,7 +19,7 @@ from symgen.pipeline.derive import attempt, polished
 from symgen.support import cache
 from symgen.support.errors import MethodRefusal, OutOfReach, TooLong
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import loses
 
@@ -39,7 +39,7 @@ a seventh, of a short one a quarter. Too tight a limit shows in the recorded cou
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
     """The methods that can compute a function of this robot."""
-    named(function)
+    function_named(function)
     return tuple(
         m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None
     )

@@ -63,7 +63,7 @@ def put_together(
     links = options.at_run_time
     arguments = [
         *what.arguments,
-        *(a.of_each(len(links[a.name])) for a in what.feels if a.name in links),
+        *(a.of_each(len(links[a.name])) for a in what.depends_on if a.name in links),
     ]
     taken = (
         adjusting.adjusting(mechanism, options.parameters).prepared.size

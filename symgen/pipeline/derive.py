@@ -248,7 +248,7 @@ def polished(mechanism: Mechanism, function: str, method: str, options: ProgramO
 def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
     """Return the options that change a function's Program, others at their defaults: Programs that are alike are built once."""
     what = FUNCTIONS[function]
-    axes, order = options.convention if what.follows else USUAL
+    axes, order = options.convention if what.follows_convention else USUAL
     rows = options.rows if what.counts("NK") else None
     return ProgramOptions(
         options.real,
@@ -260,7 +260,7 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
         task_rows=rows,
         contact=options.contact if what.counts("NT") else None,
         floors=options.floors and function in PREPARING,
-        baumgarte=options.baumgarte and GAINS in what.feels,
+        baumgarte=options.baumgarte and GAINS in what.depends_on,
         series=options.series and turns_by_series(mechanism, what),
         anywhere=(options.anywhere or options.baumgarte)
         and loop_closure.known(mechanism, function),
@@ -271,8 +271,8 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
 def _relevant_at_run_time(function: str, options: ProgramOptions) -> dict[str, Any]:
     """Return the options that add run-time arguments to a function: links with a payload or wrenches, and parameters."""
     what = FUNCTIONS[function]
-    links = {a.name: getattr(options, a.name) for a in what.feels if a in ON_LINKS}
-    changes = PREPARED in what.feels or function in PREPARING or what.counts("NR")
+    links = {a.name: getattr(options, a.name) for a in what.depends_on if a in ON_LINKS}
+    changes = PREPARED in what.depends_on or function in PREPARING or what.counts("NR")
     return {**links, "parameters": options.parameters if changes else ()}
 
 
@@ -293,7 +293,7 @@ def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tup
     if not what.needs_frame:
         return ()
     named = options.frames or (tip(mechanism),)
-    return named if what.needs_frames else named[:1]
+    return named if what.uses_all_frames else named[:1]
 
 
 def record(
@@ -381,7 +381,7 @@ class Recording:
     @cached_property
     def convention(self) -> Convention:
         """How Jacobians are stated."""
-        return self.options.convention if self.what.follows else USUAL
+        return self.options.convention if self.what.follows_convention else USUAL
 
     @cached_property
     def frames(self) -> list[Frame]:
@@ -395,7 +395,7 @@ class Recording:
         named = self.options.at_run_time
         return {
             array: named[array.name]
-            for array in self.what.feels
+            for array in self.what.depends_on
             if array.name in named and array in ON_LINKS
         }
 
@@ -497,7 +497,7 @@ def lightened(mechanism: Mechanism) -> Mechanism:
         return mechanism
     left = 1 - fractions.pop()
     x, y, z = mechanism.gravity
-    return replace(mechanism.unborne, gravity=(left * x, left * y, left * z))
+    return replace(mechanism.without_gravity_compensation, gravity=(left * x, left * y, left * z))
 
 
 def without_idle(program: Program, own: int) -> Program:

@@ -168,15 +168,15 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
     what = FUNCTIONS[function]
     if len(frames(mechanism, what, options)) > 1:
         return "of several frames"
-    if what.follows and options.convention != USUAL:
+    if what.follows_convention and options.convention != USUAL:
         return "with another --jacobian-frame or order of rows"
     if mechanism.coupled:
         return "where joints follow others"
     if any(joint.drive.each for joint in mechanism.joints):
         return "where the drives of one joint differ"
-    if mechanism.borne:
+    if mechanism.compensated_parts:
         return "where weight is borne (gravcomp)"
-    if what.derivative is not None or what.knows_loops:
+    if what.derivative is not None or what.holds_loops_closed:
         return "yet"
     return None
 

@@ -98,8 +98,8 @@ def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
 @lru_cache(maxsize=256)
 def layouts(mechanism: Mechanism) -> Layouts:
     """Of a robot: what is known, or found and kept. Its drives are felt at the joints alone, and turn no frame."""
-    if mechanism.undriven is not mechanism:
-        return layouts(mechanism.undriven)
+    if mechanism.without_drives is not mechanism:
+        return layouts(mechanism.without_drives)
     if len(mechanism.joints) > MOST_JOINTS:
         return Layouts()
     known = committed().get(mechanism.content) or cache.find("layout", mechanism.content)
@@ -112,7 +112,7 @@ def layouts(mechanism: Mechanism) -> Layouts:
 
 def is_known(mechanism: Mechanism) -> bool:
     """True if the layouts of a robot need no search."""
-    robot = mechanism.undriven
+    robot = mechanism.without_drives
     return (
         len(robot.joints) > MOST_JOINTS
         or robot.content in committed()

@@ -77,7 +77,7 @@ def rows(mechanism: Mechanism) -> int:
 
 def known(mechanism: Mechanism, function: str) -> bool:
     """Whether a function has to know of the loops of a robot: there are some, and they are closed in it."""
-    return bool(mechanism.loops) and FUNCTIONS[function].knows_loops
+    return bool(mechanism.loops) and FUNCTIONS[function].holds_loops_closed
 
 
 def sizes(mechanism: Mechanism) -> dict[str, int]:
@@ -108,7 +108,7 @@ def validate(mechanism: Mechanism, baumgarte: bool) -> None:
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:
     """Why a function that is about loops does not exist for a robot, in one sentence; None where it does."""
-    if not FUNCTIONS[function].of_loops:
+    if not FUNCTIONS[function].needs_loops:
         return None
     if mechanism.loops:
         return (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from symgen.description.tip import choose
+from symgen.description.tip import choose_tip
 from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.choose import loses_digits
@@ -55,7 +55,7 @@ def of_names(
         and framed
         and options.frame is None
         and mechanism.frames
-        and (chosen := choose(mechanism)).alike
+        and (chosen := choose_tip(mechanism)).alike
     ):
         said.append(
             (
@@ -68,7 +68,7 @@ def of_names(
         open_ones = [
             name
             for name, f in known.items()
-            if f.needs_inverse and not f.of_loops and not f.counts("NT")
+            if f.needs_inverse and not f.needs_loops and not f.counts("NT")
         ]
         if open_ones:
             said.append(

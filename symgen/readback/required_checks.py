@@ -57,7 +57,7 @@ def shapes(program: Form) -> list[tuple[Size, ...]]:
     """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
     known = FUNCTIONS.get(program.function)
     named = (
-        {array.name: array for array in (*known.arguments, *known.results, *known.feels)}
+        {array.name: array for array in (*known.arguments, *known.results, *known.depends_on)}
         if known
         else {}
     )

@@ -49,7 +49,7 @@ def differential(
             f"{derivative.name} needs a reference over balls; give it scalars of arb(digits)"
         )
     function = FUNCTIONS[derivative.of]
-    inputs = list(derivative.by or function.own)
+    inputs = list(derivative.by or function.own_arguments)
     names_of_inputs = (*(array.name for array in function.arguments), *_AT_RUN_TIME)
     values = {name: arguments[name] for name in names_of_inputs if name in arguments}
     with reference.scalars.working():
@@ -68,7 +68,7 @@ def differential(
             return _weighted_slopes(blocks, arguments)
         scalars = {name for name in inputs if values[name].ndim == 1}
         return {
-            names.slope(result.name, x): blocks[x][result.name][..., 0]
+            names.derivative_name(result.name, x): blocks[x][result.name][..., 0]
             if x in scalars
             else blocks[x][result.name]
             for result in function.results
@@ -144,7 +144,9 @@ def _displaced_arguments(
     return {
         **values,
         **{
-            x: displaced_argument(lifted_reference, x, values[x], arguments[names.change(x)][None])
+            x: displaced_argument(
+                lifted_reference, x, values[x], arguments[names.change_name(x)][None]
+            )
             for x in by
         },
     }
@@ -169,7 +171,7 @@ def _directional(
         reference.evaluate(function, values) if any(name in POSITIONS for name in changes) else {}
     )
     return {
-        names.change(name): _as_steps(reference, positions[name], rates[..., None])[..., 0]
+        names.change_name(name): _as_steps(reference, positions[name], rates[..., None])[..., 0]
         if name in POSITIONS
         else rates
         for name, rates in changes.items()
@@ -184,11 +186,11 @@ def _weighted_slopes(blocks: Blocks, arguments: Mapping[str, Array]) -> dict[str
     for x, block in blocks.items():
         total: Any = 0
         for result, slope in block.items():
-            weight = arguments[names.weight(result)]
+            weight = arguments[names.weight_name(result)]
             total = total + (slope * weight[..., None]).reshape(
                 len(slope), -1, slope.shape[-1]
             ).sum(axis=1)
-        gradients[names.weight(x)] = (
+        gradients[names.weight_name(x)] = (
             total.reshape(np.shape(arguments[x])) if x not in POSITIONS else total
         )
     return gradients
@@ -210,7 +212,7 @@ def _gradient_changes(
         _blocks(lifted_reference, function, by, displaced), {**arguments, **displaced}
     )
     return {
-        names.change(name): slopes(value, 1, lifted_reference.scalars)[0]
+        names.change_name(name): slopes(value, 1, lifted_reference.scalars)[0]
         for name, value in weights.items()
     }
 

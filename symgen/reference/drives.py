@@ -84,7 +84,7 @@ def add_drive_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -
                 rate * q[..., driven.position] + number(driven.offset - drive.rest)
             )
         total[..., driven.velocity] += rate * force
-    return total - gravity_compensation(motion, q) if motion.mechanism.borne else total
+    return total - gravity_compensation(motion, q) if motion.mechanism.compensated_parts else total
 
 
 def gravity_compensation(motion: Motion, q: Array) -> Array:

@@ -310,7 +310,7 @@ class Reference(Motion):
                 f"the reference has no oracle for '{function}'; add one to ORACLES in {__name__}"
             )
         inputs = {name: self.scalars.array(value) for name, value in arguments.items()}
-        if len(self.frames) < 2 or not FUNCTIONS[function].needs_frames:
+        if len(self.frames) < 2 or not FUNCTIONS[function].uses_all_frames:
             return oracle(self, **inputs)
         by_frame = [oracle(reference, **inputs) for reference in self.of_each_frame()]
         # the axis of frames follows the axes of states and precedes those of the result

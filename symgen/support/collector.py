@@ -1,4 +1,4 @@
-"""Python's collector of cyclic garbage, at rest while much is made and little dropped."""
+"""Pause of Python's garbage collector while many objects are created and few are freed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Rest Python's collector. A derivation makes rows by the ten thousand and drops none; collecting takes a third of its
-    time.
+    """Pause Python's collector.
+
+    A derivation creates rows by the ten thousand and frees none; garbage collection would take a
+    third of its time.
     """
     active = gc.isenabled()
     gc.disable()

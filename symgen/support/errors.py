@@ -1,24 +1,24 @@
-"""The one family of exceptions that reach a user: one sentence each, saying what, where and what to do.
+"""The exceptions and warnings of symgen. Each text is one sentence: what, where, and what to do.
 
     SymgenError
       DescriptionError       ValueError    a description cannot be read
       MechanismError         ValueError    the mechanism has no dynamics
       RequestError                         a request cannot be carried out
-        ArgumentError        ValueError    a shape, a type or a value that cannot be taken
-          UnknownName        LookupError   a name that does not exist
-        OutOfReach                         no method gives this function of this robot
-          TooLong                          … since it needs more rows than a C compiler takes
-        MethodRefusal                      another method may
+        ArgumentError        ValueError    an argument has an invalid shape, type or value
+          UnknownName        LookupError   a name does not exist
+        OutOfReach                         no method can generate this function for this robot
+          TooLong                          … because it needs more rows than a C compiler accepts
+        MethodRefusal                      this method cannot; another one may
       StateError             ValueError    a checked function refuses a state
-      BuildError                           a compiler or another program
-        ToolMissing                        … is not there
-        TextRefused                        … works, and refuses the generated text
+      BuildError                           a compiler or another program fails
+        ToolMissing                        … because it is not installed
+        TextRefused                        … because it refuses the generated text
       ProgramError                         a defect of symgen itself
 
-They can also be caught by Python's own families, `except ValueError` and `except LookupError`.
+They can also be caught as Python's own exceptions, with `except ValueError` and `except LookupError`.
 
-`SymgenWarning` is the one class of warnings. `warn` issues one at the line of the user's program that called symgen; the command
-line prints what `collected` kept instead.
+`SymgenWarning` is the only class of warnings. `warn` issues a warning at the line of the user's program that called symgen. The
+command line collects warnings with `collected` and prints them.
 """
 
 from __future__ import annotations
@@ -32,17 +32,21 @@ from types import FrameType
 
 
 def printable(text: str, width: int | None = None) -> str:
-    """`text`, cut to `width` characters and …, with a mark for each character that a terminal would obey and not print."""
+    """Return `text`, shortened to `width` characters and …, with a mark for each character that a
+    terminal would interpret.
+    """
     cut = text if width is None or len(text) <= width else f"{text[:width]}…"
     return cut if cut.isprintable() else "".join(c if c.isprintable() else "�" for c in cut)
 
 
 class SymgenError(Exception):
-    """Base of every error that symgen raises on purpose. Its text is one sentence for a person."""
+    """Base class of all exceptions that symgen raises on purpose. The text is one sentence for
+    users.
+    """
 
 
 class DescriptionError(SymgenError, ValueError):
-    """A robot description cannot be read. Names the file, the line and the element."""
+    """A robot description cannot be read. The text names the file, the line and the element."""
 
     def __init__(
         self,
@@ -53,8 +57,8 @@ class DescriptionError(SymgenError, ValueError):
         element: str = "",
         hint: str = "",
     ) -> None:
-        place = printable(file) + (f":{line}" if line is not None else "")
-        text = f"{place}: " if place else ""
+        location = printable(file) + (f":{line}" if line is not None else "")
+        text = f"{location}: " if location else ""
         text += f"{element}: " if element else ""
         text += what + (f"; {hint}" if hint else "")
         super().__init__(text)
@@ -62,65 +66,80 @@ class DescriptionError(SymgenError, ValueError):
 
 
 class MechanismError(SymgenError, ValueError):
-    """A mechanism has no dynamics. Names the body or joint."""
+    """A mechanism has no dynamics. The text names the body or joint."""
 
 
 class RequestError(SymgenError):
-    """What was asked for does not exist or cannot be carried out. Names what does exist."""
+    """A request names something that does not exist or cannot be carried out. The text lists the
+    choices.
+    """
 
 
 class ArgumentError(RequestError, ValueError):
-    """An argument has a shape, a type or a value that cannot be taken. Names the argument and what is wanted."""
+    """An argument has an invalid shape, type or value. The text names the argument and what is
+    expected.
+    """
 
 
 class UnknownName(ArgumentError, LookupError):
-    """No robot, joint, link, function, method, quantity or option has this name or this index. Says which there are.
+    """No robot, joint, link, function, method, quantity or option has this name or this index. The
+    text lists the choices.
 
-    A name can be a wrong value, so this is a ValueError and a LookupError, as NumPy's AxisError is a ValueError and an
-    IndexError.
+    An unknown name can also be a wrong value, so this is both a ValueError and a LookupError, as
+    NumPy's AxisError is a ValueError and an IndexError.
     """
 
 
 class OutOfReach(RequestError):
-    """No method gives a function of this robot: each needs more rows than a C compiler takes, or loses the digits of its
-    constants.
+    """No method can generate a function for this robot.
 
-    Where no function is named, it is left out.
+    Each method needs more rows than a C compiler accepts, or loses the digits of its constants. If
+    no function was named, this one is left out.
     """
 
 
 class TooLong(OutOfReach):
-    """A function of this robot needs more rows than a C compiler takes. `symgen.generate` writes the others without it."""
+    """A function of this robot needs more rows than a C compiler accepts. `symgen.generate` writes
+    the others without it.
+    """
 
 
 class MethodRefusal(RequestError):
-    """A method does not suit the request for this robot, such as a payload. Names a method that may."""
+    """A method cannot handle the request for this robot, such as a payload. The text names a method
+    that may.
+    """
 
 
 class StateError(SymgenError, ValueError):
-    """A checked function refused a state. Names the function, the state and why. Its results are unchanged."""
+    """A checked function refused a state. The text names the function, the state and the reason.
+    The results are unchanged.
+    """
 
 
 class BuildError(SymgenError):
-    """The C compiler or its headers are missing, or refused the generated text."""
+    """The C compiler or its headers are missing, or the compiler refused the generated text."""
 
 
 class ToolMissing(BuildError):
-    """A program that symgen runs is not on this machine. Names the package that brings it."""
+    """A program that symgen runs is not installed. The text names the package that contains it."""
 
 
 class TextRefused(BuildError):
-    """A target's compiler refused the generated text, although it builds another program."""
+    """A target's compiler refused the generated text, although it compiles another program."""
 
 
 class ProgramError(SymgenError):
-    """A Program breaks one of the rules that `symgen.ir.program.check` states. This is always a defect of symgen itself."""
+    """A Program violates a rule of `symgen.ir.program.check`. This is always a defect of symgen
+    itself.
+    """
 
 
 class SymgenWarning(UserWarning):
-    """A decision that changes the answer and that the user may not expect. Its text is one sentence for a person.
+    """A decision that changes results and that the user may not expect. The text is one sentence
+    for users.
 
-    `kind` is that of a note (`symgen.mechanism.notes.KINDS`); "warning" is what the command line prints as a warning.
+    `kind` is that of a note (`symgen.mechanism.notes.KINDS`). The command line prints kind
+    "warning" as a warning.
     """
 
     def __init__(self, text: str, kind: str = "warning") -> None:
@@ -132,7 +151,9 @@ _COLLECTED: ContextVar[list[SymgenWarning] | None] = ContextVar("_COLLECTED", de
 
 
 def warn(text: str, kind: str = "warning") -> None:
-    """Issue a SymgenWarning at the innermost line outside symgen, or keep it for the `collected` around the call."""
+    """Issue a SymgenWarning at the innermost line outside symgen, or add it to the list of an
+    enclosing `collected`.
+    """
     warning, kept = SymgenWarning(text, kind), _COLLECTED.get()
     if kept is None:
         warnings.warn(warning, stacklevel=_levels_to_the_user())
@@ -148,7 +169,7 @@ def warn_each(notices: Iterable[tuple[str, str]]) -> None:
 
 @contextmanager
 def collected() -> Iterator[list[SymgenWarning]]:
-    """Keep the warnings of the block in a list, each text once, instead of issuing them."""
+    """Collect the warnings of the block in a list, each text once, instead of issuing them."""
     kept: list[SymgenWarning] = []
     token = _COLLECTED.set(kept)
     try:
@@ -158,7 +179,7 @@ def collected() -> Iterator[list[SymgenWarning]]:
 
 
 def _levels_to_the_user() -> int:
-    """Number of frames from `warn` to the innermost one whose module is not part of symgen."""
+    """Return the number of frames from `warn` to the innermost frame outside symgen."""
     frame: FrameType | None = sys._getframe(1)
     levels = 1
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "symgen":

@@ -1,7 +1,8 @@
-"""What it takes to put a file or a folder in its place whole or not at all: a turn, an exchange, and the word that it is on disk.
+"""Atomic replacement of files and folders: locks, exchange of two paths, and synchronisation with
+the disk.
 
-A rename is seen by others all at once. Before it, what is renamed must be on disk, or a power failure may keep the name and lose
-the text.
+Other processes see a rename at once. The content must be on disk before the rename, or a power
+failure may keep the name and lose the content.
 """
 
 from __future__ import annotations
@@ -14,43 +15,40 @@ from pathlib import Path
 from time import monotonic, sleep
 
 PATIENCE = 60.0
-"""Seconds that a writer waits for its turn. A folder takes much less than one."""
+"""Seconds that a writer waits for a lock. A folder takes much less than one second."""
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
-_NO_EXCHANGE = {
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.EINVAL,
-    errno.EPERM,
-}  # EPERM: a container that knows no such call
+_NO_EXCHANGE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM}
+# EPERM is the answer of a container that does not know the call.
 _NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP}
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[int]:
-    """Hold the file `path`, which is made and locked; yields its descriptor. Whoever else asks for it waits.
+def locked_file(path: Path) -> Iterator[int]:
+    """Create and lock the file `path` and yield its descriptor; other processes that lock it wait.
 
-    The kernel gives a turn back when its process dies. At the end the file is gone, or has the name that it was given meanwhile.
-    Raises OSError; TimeoutError when others hold it for PATIENCE seconds. Where the file system knows no locks, nobody waits.
+    The kernel releases the lock when its process dies. At the end the file is deleted, unless it
+    was renamed. Raises OSError, and TimeoutError if others hold the lock for PATIENCE seconds. On a
+    file system without locks nobody waits.
     """
-    handle = _locked(path)
+    handle = _open_locked(path)
     try:
         yield handle
     finally:
-        _give_back(handle, path)
+        _release(handle, path)
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Put a file with these bytes at `path`, or leave what is there; a link's target, not the link. Raises OSError."""
-    if (
-        path.exists() and not path.is_file()
-    ):  # a pipe, a terminal and /dev/null take what comes, and are not replaced
+    """Write a file with these bytes at `path` completely or not at all; a link is followed. Raises
+    OSError.
+    """
+    if path.exists() and not path.is_file():  # a pipe, a terminal or /dev/null is not replaced
         path.write_bytes(data)
         return
     path = Path(os.path.realpath(path))
     beside = path.with_name(f".{path.name}.symgen")
-    with turn(beside) as handle:
-        os.ftruncate(handle, 0)  # a killed writer may have left its half
+    with locked_file(beside) as handle:
+        os.ftruncate(handle, 0)  # a killed writer may have left part of a file
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(handle, rest) :]
@@ -60,7 +58,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk. Raises OSError; a folder that cannot be read is passed over."""
+    """Wait until a file, or the names in a folder, are on disk. A folder that cannot be read is
+    skipped. Raises OSError.
+    """
     try:
         handle = os.open(path, os.O_RDONLY)
     except PermissionError:
@@ -74,8 +74,10 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def there(path: Path) -> bool:
-    """Whether anything has this name, be it a link to nothing. Raises OSError where that cannot be learned, unlike `lexists`."""
+def path_exists(path: Path) -> bool:
+    """True if the path exists, even as a broken link. Raises OSError if that cannot be determined,
+    unlike `lexists`.
+    """
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -83,45 +85,51 @@ def there(path: Path) -> bool:
     return True
 
 
-def exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places at one stroke. False, and nothing done, where the system cannot; raises OSError."""
+def exchange(first: Path, second: Path) -> bool:
+    """Exchange two paths atomically. Returns False, without a change, if the system cannot. Raises
+    OSError.
+    """
     try:
         import ctypes
 
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (ImportError, AttributeError, OSError, TypeError):
         return False
-    if renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+    if renameat2(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
     if code in _NO_EXCHANGE:
         return False
-    raise OSError(code, os.strerror(code), str(one), None, str(other))
+    raise OSError(code, os.strerror(code), str(first), None, str(second))
 
 
-def _locked(path: Path) -> int:
-    end = monotonic() + PATIENCE
+def _open_locked(path: Path) -> int:
+    """Create and lock a file and return its descriptor."""
+    deadline = monotonic() + PATIENCE
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        held = False
+        locked = False
         try:
-            held = _lock(handle)
-            if held and _stands(handle, path):
+            locked = _lock(handle)
+            if locked and _is_same_file(handle, path):
                 return handle
         except BaseException:
-            if held:
-                _give_back(handle, path)
+            if locked:
+                _release(handle, path)
             else:
                 os.close(handle)
             raise
         os.close(handle)
-        if not held:
-            if monotonic() > end:
+        if not locked:
+            if monotonic() > deadline:
                 raise TimeoutError(errno.ETIMEDOUT, "another symgen is writing there")
             sleep(0.02)
 
 
 def _lock(handle: int) -> bool:
+    """Lock an open file without waiting; False if another process holds the lock. True on systems
+    without locks.
+    """
     try:
         import fcntl
     except ImportError:
@@ -136,19 +144,22 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _stands(handle: int, path: Path) -> bool:
-    """Whether `path` still names the open file. Whoever had the turn before may have removed or renamed it."""
+def _is_same_file(handle: int, path: Path) -> bool:
+    """True if `path` still names the open file. The previous owner of the lock may have removed or
+    renamed it.
+    """
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except FileNotFoundError:
         return False
 
 
-def _give_back(handle: int, path: Path) -> None:
+def _release(handle: int, path: Path) -> None:
+    """Delete the file if it still has its name, and release the lock."""
     try:
-        with suppress(OSError):  # whoever comes next takes what is left
-            if _stands(handle, path):
+        with suppress(OSError):  # the next writer overwrites a file that cannot be deleted
+            if _is_same_file(handle, path):
                 os.unlink(path)
     finally:
-        with suppress(OSError):  # nothing depends on it any more
+        with suppress(OSError):  # the file is no longer needed
             os.close(handle)

@@ -1,4 +1,4 @@
-"""Leaves: the modules of a folder that are found by their presence."""
+"""Leaves: modules of a folder that are found by their presence."""
 
 from __future__ import annotations
 
@@ -7,5 +7,7 @@ from pkgutil import iter_modules
 
 
 def leaf_names(path: Iterable[str]) -> list[str]:
-    """Return the names of the modules in a package's `__path__`, sorted, without those that start with _."""
+    """Return the sorted names of the modules in a package's `__path__`, without those that start
+    with _.
+    """
     return sorted(module.name for module in iter_modules(path) if not module.name.startswith("_"))

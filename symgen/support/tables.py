@@ -1,4 +1,4 @@
-"""Tables: plain ones for a terminal, and of HTML for a notebook."""
+"""Tables as plain text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from html import escape
 
 MOST_ROWS = 60
-"""A notebook's cell shows so many rows of a table, and says how many it leaves out."""
+"""Number of rows of a table that a notebook shows; the rest is counted."""
 
 
 def span(ends: Sequence[int | None] | None) -> str:
-    """Least and most in words: '12 to 34', '12' where they are one, 'at least 12', 'unknown'."""
+    """Return a range as text: '12 to 34', '12' if both ends are equal, 'at least 12', 'unknown'."""
     if ends is None:
         return "unknown"
     least, most = ends
@@ -24,7 +24,9 @@ def span(ends: Sequence[int | None] | None) -> str:
 
 
 def table(rows: Sequence[Sequence[object]], texts: Collection[int] = (0,)) -> list[str]:
-    """Lines of aligned columns. The first row is the heading. Columns in `texts` are aligned left, the others (figures) right."""
+    """Return lines of aligned columns. The first row is the heading. Columns in `texts` are
+    left-aligned, the others right-aligned.
+    """
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
 
@@ -43,7 +45,7 @@ def html_table(
     texts: Collection[int] = (0,),
     below: Sequence[str] = (),
 ) -> str:
-    """The same as HTML, every cell escaped: a title, the rows, and lines below them."""
+    """Return an HTML table with every cell escaped: a title, the rows, and lines `below` the table."""
 
     def cells(row: Sequence[object], tag: str) -> str:
         leaning = (

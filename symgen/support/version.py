@@ -1,4 +1,6 @@
-"""The version of symgen, and when this process began to read its files (`symgen.support.cache`): the first file to be imported."""
+"""The version of symgen, and the start time of this process for `symgen.support.cache`. This file
+is imported first.
+"""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from symgen.ir.program import EXACT
 from symgen.mechanism.adjustable import (
     GRAVITY,
     Adjustable,
-    adjustables,
-    adjusted,
+    adjust_mechanism,
+    adjustable_parameters,
     declared_centre,
 )
 from symgen.mechanism.mechanism import Mechanism
@@ -50,11 +50,13 @@ def given(
     """The robot with other parameters, where its functions take some. `programs` hold REGROUP then."""
     if REGROUP not in programs:
         return Given(mechanism)
-    asked = adjustables(mechanism, options.parameters)
+    asked = adjustable_parameters(mechanism, options.parameters)
     drawn = draw(mechanism, asked, seed)
     parameters = [x for one in asked for x in drawn[one.name]]
     prepared = programs[REGROUP].run({"parameters": parameters}, EXACT)["prepared"]
-    return Given(adjusted(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared)))
+    return Given(
+        adjust_mechanism(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared))
+    )
 
 
 def draw(

@@ -95,7 +95,7 @@ def _read_back(program: Form, files: BlockFiles) -> list[str]:
     from symgen.readback import batches
 
     texts, target = files.texts, files.target
-    file = target.file_of_many(program.function)
+    file = target.batch_file(program.function)
     if file not in texts:
         return [f"{file} is not there"]
     header = texts.get(target.batch, "")
@@ -108,7 +108,7 @@ def _compiled(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> 
     """Compile all of them into one library; BuildError where the compiler refuses a text."""
     for name, text in {**files.headers, **files.texts}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    sources = [files.target.file_of_many(function) for function in programs]
+    sources = [files.target.batch_file(function) for function in programs]
     if error := run_compiler(folder, [*FLAGS, "-shared", *sources, "-o", "all.so", "-lm"]):
         raise BuildError(f"the C compiler refuses the text of many states: {error}")
     return ctypes.CDLL(str(folder / "all.so"))  # stays mapped after the folder is deleted

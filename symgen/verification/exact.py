@@ -130,8 +130,8 @@ class ExactAnswers:
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
         return {
-            a.name: source[spec.drawn(a.name)]
-            for a in (*spec.arguments, *spec.feels)
+            a.name: source[spec.sample_kind(a.name)]
+            for a in (*spec.arguments, *spec.depends_on)
             if a in spec.arguments
             or self.attachments.get(a.name)
             or a.name in self.given
@@ -187,7 +187,7 @@ class ExactAnswers:
 
     def _of_loops(self, what: Function) -> dict[str, int]:
         """The sizes of what is about loops."""
-        if not (what.knows_loops and self.mechanism.loops):
+        if not (what.holds_loops_closed and self.mechanism.loops):
             return {}
         at = assemble(self.mechanism)
         return {"NL": at.rows, "NI": self.mechanism.nv - at.rank, "NA": len(at.actuated)}
@@ -209,7 +209,7 @@ class ExactAnswers:
             whole = together.results(function)
             self._known[function] = (
                 {name: values[:, k] for name, values in whole.items()}
-                if FUNCTIONS[function].needs_frames
+                if FUNCTIONS[function].uses_all_frames
                 else whole
             )
         if function not in self._known:

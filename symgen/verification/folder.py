@@ -18,7 +18,7 @@ from symgen.support.version import __version__
 from symgen.verification.subject import Files
 from symgen.vocabulary.arrays import USUAL
 from symgen.vocabulary.functions import PREPARING
-from symgen.vocabulary.names import named, nearest
+from symgen.vocabulary.names import function_named, nearest
 from symgen.vocabulary.options import (
     AUTO,
     GPU,
@@ -95,7 +95,7 @@ def _folder_of(
     name, entries = str(manifest["robot"]), _table(manifest["functions"])
     chosen = _table(manifest["options"])
     options, text = _program_options(str(manifest["real"]), chosen), _text_options(chosen)
-    every = {named(function): str(entry["method"]) for function, entry in entries.items()}
+    every = {function_named(function): str(entry["method"]) for function, entry in entries.items()}
     rounds = {
         function: int(entry["rounds"]) for function, entry in entries.items() if "rounds" in entry
     }

@@ -150,7 +150,7 @@ class LongTruth:
     def terms(self, form: Form, a: Array | None) -> Array:
         """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
         still = np.zeros_like(self.floats["v"])
-        moves = "v" in FUNCTIONS[form.function].own
+        moves = "v" in FUNCTIONS[form.function].own_arguments
         v = self.floats["v"] if moves else still
         given = (
             a

@@ -142,7 +142,10 @@ def solves(function: str, result: str) -> bool:
     own; nor is one of contacts."""
     what = FUNCTIONS[function]
     return (
-        result in SOLVED and what.derivative is None and not what.of_loops and not what.counts("NT")
+        result in SOLVED
+        and what.derivative is None
+        and not what.needs_loops
+        and not what.counts("NT")
     )
 
 

@@ -60,7 +60,7 @@ def _by_rows(program: Form, truth: Truth) -> bool:
 
 
 def _closed(what: Function, truth: Truth) -> bool:
-    return what.knows_loops and bool(truth.mechanism.loops)
+    return what.holds_loops_closed and bool(truth.mechanism.loops)
 
 
 def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:

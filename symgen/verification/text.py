@@ -105,15 +105,15 @@ def _device_differences(
 
     function = program.function
     needed = [target.cuda, target.device(function), target.kernel(function)]
-    takes_sines = f'#include "{target.turns_on_gpu}"' in texts.get(needed[1], "")
-    for file in (*needed, *[target.turns_on_gpu] * takes_sines):
+    takes_sines = f'#include "{target.cuda_sincos}"' in texts.get(needed[1], "")
+    for file in (*needed, *[target.cuda_sincos] * takes_sines):
         if file not in texts:
             return [f"{file} is not there"]
     differences = []
     if takes_sines:
-        text, trig = texts[target.turns_on_gpu], target.text.trig
+        text, trig = texts[target.cuda_sincos], target.text.trig
         wrong = sines.compare_device(text, target.name, program.real, trig)
-        differences = [f"{target.turns_on_gpu}: {sentence}" for sentence in wrong]
+        differences = [f"{target.cuda_sincos}: {sentence}" for sentence in wrong]
     names = Names(target.name, target.symbol(function))
     bounded = target.text.trig == "inline"
     options = kernels.Options(target.checked, bounded, floors)

@@ -1,4 +1,4 @@
-"""What an argument or a result of a function is: its shape in names of sizes, and what it says."""
+"""Arrays of a function: the shape of an argument or a result in named sizes, and its meaning."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ Size = (
 
 
 class Sizes(NamedTuple):
-    """What the names of sizes stand for on one robot: entries of q, entries of v, bodies that move, frames that are named,
-    wrenches that are felt, inertial parameters, base parameters, rows of the task, numbers that may change at run time, those
-    that are made of them, what is judged and carried of them, rows of the joints that close loops, velocities that are
-    independent where they are closed, those that are driven, and contacts.
+    """Values of the named sizes for one robot.
+
+    - NQ entries of q, NV entries of v, NB moving bodies
+    - NF named frames, NW external wrenches, NK rows of the task, NT contacts
+    - NP inertial parameters, NR base parameters
+    - NG parameters that can change at run time, NS values prepared from them, NJ and NC values checked in them
+    - NL constraint rows of loop closures, NI independent velocities of closed loops, NA actuated velocities
     """
 
     NQ: int
@@ -53,6 +56,7 @@ class Sizes(NamedTuple):
     NT: int = 0
 
     def of(self, size: Size) -> int:
+        """Return a size as a number."""
         return size if isinstance(size, int) else int(getattr(self, size))
 
 
@@ -61,34 +65,38 @@ JACOBIAN_FRAMES = {
     "local": "axes of the frame, at its origin",
     "world": "axes of the base, at the base's origin",
 }
-"""In which axes, and at which point of the moving space, the twist of a frame is stated."""
+"""Axes and reference point of the twist of a frame."""
 JACOBIAN_ORDERS = ("angular", "linear")
-"""Which part of it stands first."""
+"""Part of the twist that comes first."""
 
 
 TASK_ROWS = ("wx", "wy", "wz", "x", "y", "z")
-"""The rows of a frame's twist that a task may be about: turning about the axes of the base, and moving along them."""
+"""Rows of a frame's twist that a task may use: rotation about the axes of the base and translation
+along them.
+"""
 ALL_ROWS = tuple(range(len(TASK_ROWS)))
 
 
 class Convention(NamedTuple):
-    """How J and J̇ v are stated: a name of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
+    """Convention of J and J̇ v: a key of JACOBIAN_FRAMES and one of JACOBIAN_ORDERS."""
 
     frame: str = "aligned"
     order: str = "angular"
 
 
 USUAL = Convention()
-"""Unless told; and always, of what is made of six numbers and does not follow a choice."""
+"""Default convention. Six-component results that follow no choice always use it."""
 
 
 @dataclass(frozen=True)
 class Array:
-    """One argument or result; `shape` in names of `Sizes` and plain numbers, () for a scalar; stored row-major and full.
+    """One argument or result of a function, stored row-major and full.
 
-    `each` says what it is there once for: every frame that is named (NF), or every link that feels a wrench (NW). Of one it has
-    this shape, of several they are stacked behind that size. What is a `twist` is stated by the Convention that is chosen, and
-    `what` says it by the usual one. A `switch` is 0 or 1 in each entry, so that nothing is differentiated by it.
+    - `shape` has names of `Sizes` and numbers; it is () for a scalar.
+    - `each`: the array exists once per named frame (NF) or once per link with an external wrench (NW). For a single one it has
+      this shape; several are stacked along a leading dimension of that size.
+    - `twist`: the array follows the chosen Convention. `what` describes it in the default one.
+    - `switch`: each entry is 0 or 1, and there are no derivatives with respect to it.
     """
 
     name: str
@@ -98,13 +106,16 @@ class Array:
     twist: bool = False
     switch: bool = False
     drawn: str = ""
-    """What its sample values are drawn as, where it is not its own name: a step of dynamics is shorter than one of positions."""
+    """Kind of its sample values, if not its own name. A time step of dynamics, for example, is
+    shorter than one of positions.
+    """
 
-    def sizes(self, known: Sizes) -> tuple[int, ...]:
-        return tuple(known.of(size) for size in self.shape)
+    def sizes(self, sizes: Sizes) -> tuple[int, ...]:
+        """Return the shape in numbers."""
+        return tuple(sizes.of(size) for size in self.shape)
 
     def of_each(self, count: int) -> Array:
-        """The same where `count` frames, or links that feel a wrench, are named."""
+        """Return the array for `count` named frames or external wrenches."""
         if self.each is None or count < 2:
             return self
         return replace(
@@ -112,11 +123,13 @@ class Array:
         )
 
     def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
-        """The same as a Program has it, in this `shape` and by this convention: of several, where the shape is longer."""
+        """Return the array as a Program has it, in this convention and `shape`; a longer shape
+        means several frames or wrenches.
+        """
         stated = self
         if self.twist and convention != USUAL:
-            place = JACOBIAN_FRAMES[convention.frame]
-            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], place).replace(
+            axes = JACOBIAN_FRAMES[convention.frame]
+            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], axes).replace(
                 USUAL.order, convention.order
             )
             stated = replace(self, what=what)

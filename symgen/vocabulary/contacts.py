@@ -1,4 +1,4 @@
-"""Points of links that may touch something, as users name them: LINK, or LINK:x,y,z (m) in the axes of the link's frame."""
+"""Contact points as users name them: LINK, or LINK:x,y,z (m) in the axes of the link's frame."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Contact(NamedTuple):
 
 
 def parse_contact(text: str) -> Contact:
-    """Read LINK or LINK:x,y,z; raise ArgumentError where the point is no three numbers.
+    """Parse LINK or LINK:x,y,z. Raises ArgumentError if the point is not three numbers.
 
-    A name may have colons: a point is what follows the last one, where that has a comma or is a number.
+    Names of links may contain colons. The text after the last colon is a point if it contains a
+    comma or is a number.
     """
     link, colon, point = text.rpartition(":")
     words = [word.strip() for word in point.split(",")]
@@ -40,7 +41,9 @@ def parse_contact(text: str) -> Contact:
 
 
 def validate_contacts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the contacts as written, without spaces; raise ArgumentError where two are the same point of a link."""
+    """Return the contacts as written, without spaces. Raises ArgumentError if two contacts are the
+    same point.
+    """
     texts_by_contact: dict[Contact, str] = {}
     for text in (text.strip() for text in texts):
         contact = parse_contact(text)

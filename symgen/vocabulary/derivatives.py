@@ -1,8 +1,10 @@
-"""Names of derivatives: `forward_dynamics:jvp`, `forward_dynamics:jacobian(q,v)`, and of what they take and give.
+"""Names of derivatives, such as `forward_dynamics:jvp` and `forward_dynamics:jacobian(q,v)`, and
+names of their arguments and results.
 
-A derivative is of a function, in a mode, by all of its arguments or by those in brackets. Of an argument x, dx is a change of it
-and x_bar the weight that it is given; dy_dx is the derivative of a result y by it. What is named here knows no function:
-`symgen.vocabulary.functions` does.
+A derivative has a function, a mode, and the arguments of differentiation: those in brackets, or
+all. For an argument x, dx is its change and x_bar its adjoint weight. dy_dx is the derivative of a
+result y with respect to x. This module only parses names; `symgen.vocabulary.functions` knows the
+functions.
 """
 
 from __future__ import annotations
@@ -16,19 +18,23 @@ MODES = {
     "jacobian": "derivatives of the results of {} by its arguments",
     "hvp": "what the weights of the arguments of {} change by when these change",
 }
-"""Modes of differentiation: a Jacobian times a vector, a vector times it, the Jacobian itself, a Hessian times a vector."""
-MEANT = {
+"""Modes of differentiation: Jacobian times vector, vector times Jacobian, the Jacobian, and Hessian
+times vector.
+"""
+SYNONYMS = {
     **dict.fromkeys(("grad", "gradient", "reverse", "adjoint", "backward"), "vjp"),
     **dict.fromkeys(("forward", "tangent", "directional", "dot"), "jvp"),
     **dict.fromkeys(("jac", "derivative", "derivatives", "diff", "full"), "jacobian"),
     **dict.fromkeys(("hess", "hessian", "second"), "hvp"),
 }
-"""What others call them."""
+"""Names of the modes in other programs."""
 _NAME = re.compile(r"([^:()]*):([^:()]*)(?:\(([^()]*)\))?")
 
 
 class Derivative(NamedTuple):
-    """A derivative that a name speaks of: `by` is empty where it is by all arguments of the function itself."""
+    """A parsed name of a derivative; `by` is empty if it is with respect to all arguments of the
+    function itself.
+    """
 
     of: str
     mode: str
@@ -36,7 +42,7 @@ class Derivative(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it is written in a request, and in a manifest."""
+        """The name as written in a request and in a manifest."""
         return f"{self.of}:{self.mode}" + (f"({','.join(self.by)})" if self.by else "")
 
 
@@ -54,39 +60,47 @@ ELSEWHERE: dict[tuple[str, str, str], tuple[str, str]] = {
         "grad",
     ),
 }
-"""(function, result, argument) → the function in its own right in whose result that derivative stands as well."""
+"""Maps (function, result, argument) to (function, result) of a function in its own right that
+computes the same derivative.
+"""
 
 
-def told(name: str) -> Derivative | None:
-    """What a name speaks of, if it has the form of one. Whether there is such a thing is not asked."""
-    found = _NAME.fullmatch(name)
-    if found is None:
+def parse_derivative(name: str) -> Derivative | None:
+    """Parse a name of a derivative; None if it has another form. The function and the mode are not
+    checked.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
         return None
-    of, mode, listed = found.groups()
-    by = () if listed is None else tuple(dict.fromkeys(word.strip() for word in listed.split(",")))
-    return Derivative(of.strip(), mode.strip(), by)
+    function, mode, arguments = match.groups()
+    by = (
+        ()
+        if arguments is None
+        else tuple(dict.fromkeys(word.strip() for word in arguments.split(",")))
+    )
+    return Derivative(function.strip(), mode.strip(), by)
 
 
-def of(name: str) -> str:
-    """The function that a name speaks of: that of a derivative, or itself."""
+def base_function(name: str) -> str:
+    """Return the function of a derivative, or the name itself if it is no derivative."""
     return name.partition(":")[0]
 
 
-def symbol(name: str) -> str:
-    """A function's name as part of an identifier: forward_dynamics_jacobian_q_v."""
+def identifier_part(name: str) -> str:
+    """Return a name of a function as part of an identifier: forward_dynamics_jacobian_q_v."""
     return re.sub(r"\W+", "_", name).strip("_")
 
 
-def change(name: str) -> str:
-    """The change of an argument or a result: dq."""
+def change_name(name: str) -> str:
+    """Return the name of the change of an argument or a result: dq."""
     return f"d{name}"
 
 
-def weight(name: str) -> str:
-    """The weight of an argument or a result: q_bar."""
+def weight_name(name: str) -> str:
+    """Return the name of the weight of an argument or a result: q_bar."""
     return f"{name}_bar"
 
 
-def slope(result: str, argument: str) -> str:
-    """The derivative of a result by an argument: da_dq."""
+def derivative_name(result: str, argument: str) -> str:
+    """Return the name of the derivative of a result with respect to an argument: da_dq."""
     return f"d{result}_d{argument}"

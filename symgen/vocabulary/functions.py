@@ -1,4 +1,4 @@
-"""The functions a user can ask for: names, arguments and results, as they stand in C and in Python."""
+"""Functions that a user can request: names, arguments and results, as in C and in Python."""
 
 from __future__ import annotations
 
@@ -33,24 +33,29 @@ PARAMETERS = Array(
 PREPARED = Array("prepared", ("NS",), "what NAME_set_parameters made of the parameters")
 ON_LINKS = (PAYLOAD, WRENCH)
 AT_RUN_TIME = (*ON_LINKS, GAINS, PREPARED)
-"""Arguments that a user may ask for, some by naming links. They follow the function's own in the C call, in this order."""
+"""Arguments that are added on request, some per named link. They follow the function's own
+arguments in the C call, in this order.
+"""
 OF_FORCES = (*ON_LINKS, PREPARED)
-"""Those that change sums of all forces."""
+"""Run-time arguments that change sums of all forces."""
 
 
 LongCheck = Literal[
     "forces", "solution", "totals", "determinant", "link_dynamics", "frame", "frame_inertia"
 ]
-"""How loops over the links of a long robot are judged: by the forces that a reference sums or that a solution answers,
-by the sizes of the results, or by the same operations in NumPy's numbers."""
+"""How loop programs of a long robot are checked: against forces that a reference sums or that a
+solution satisfies, by the sizes of the results, or by the same operations in NumPy's numbers.
+"""
 
 
 class Solves(NamedTuple):
     """The equation that a function solves.
 
-    `equation` gives the right sides. `unknowns`: the function's results, by argument of the equation. `rights`: the
-    function's arguments, by result of the equation. `solution` is the function itself, or one that also takes the right
-    sides that are always zero, and also gives the unknowns that are not among the function's results.
+    - `equation` is the function that computes the right-hand sides.
+    - `unknowns` maps arguments of the equation to results of the function.
+    - `rights` maps results of the equation to arguments of the function.
+    - `solution` is the function itself, or one that also takes right-hand sides that are always zero here, and also returns
+      unknowns that are no results of the function.
     """
 
     equation: str
@@ -60,7 +65,9 @@ class Solves(NamedTuple):
 
 
 class JacobianFrom(NamedTuple):
-    """A function that has the Jacobian of another among its results; `blocks`: their names there, by block."""
+    """A function whose results include the Jacobian of another function; `blocks` maps blocks to
+    names of results.
+    """
 
     function: str
     blocks: Mapping[str, str]
@@ -68,7 +75,7 @@ class JacobianFrom(NamedTuple):
 
 @dataclass(frozen=True)
 class Function:
-    """One computed quantity: `arguments` in the order of the C call, then `results`."""
+    """A computed quantity: `arguments` in the order of the C call, then `results`."""
 
     name: str
     arguments: tuple[Array, ...]
@@ -76,85 +83,108 @@ class Function:
     what: str
     needs_frame: bool = False
     needs_inverse: bool = False
-    """True when the function divides by the mass matrix, so that M must be positive definite."""
-    feels: tuple[Array, ...] = (PAYLOAD, PREPARED)
-    """Which of AT_RUN_TIME change it: the payload what depends on inertia, the wrench sums of all forces."""
+    """True if the function divides by the mass matrix, so that M must be positive definite."""
+    depends_on: tuple[Array, ...] = (PAYLOAD, PREPARED)
+    """Arguments of AT_RUN_TIME that change the results: the payload changes what depends on
+    inertia, the wrench sums of all forces.
+    """
     ranked_as: str = ""
-    """The function whose shortest method is taken for this one too, since the two differ by one operation a joint."""
+    """A function that differs by one operation per joint; its shortest method is used for this one
+    too.
+    """
     own_inertia: bool = False
-    """True when the answer depends on how inertia is shared between a link and its parent, so that none may be moved."""
+    """True if the results depend on how inertia is shared between a link and its parent, so that no
+    inertia may be moved.
+    """
     keeps_mass: bool = False
-    """True when it counts matter that no joint feels, so that what is moved into a root's parent may not be forgotten."""
+    """True if mass that no joint feels counts, so that inertia moved into a root's parent must be
+    kept.
+    """
     needs_mass: bool = False
-    """True when it is about the mass centre, which something massless has not."""
+    """True if the function concerns the mass centre, which a massless robot does not have."""
     by_pivots: bool = False
-    """True when a method may divide by pivots of M in it, which are nothing where M is singular, although it needs no M^-1."""
-    on_request: bool = False
-    """True when it is made only where it is asked for by name: it is long, and most controllers do without."""
+    """True if a method may divide by pivots of M, which are zero for a singular M, although the
+    function needs no M^-1.
+    """
+    explicit_only: bool = False
+    """True if the function is generated only when named: it is long, and most controllers do
+    without it.
+    """
     weight_by_joints: bool = False
-    """True when weight enters by the forces of joints alone, so that gravity compensation may be subtracted from gravity."""
+    """True if weight enters only through the joint forces, so that gravity compensation may be
+    subtracted from gravity.
+    """
     sums_forces: bool = False
-    """True when it sums forces from tip to base, which loses no digit where inertia is moved to the parents, however long the
-    chain is. It piles up on the inner links, so that an elimination loses two."""
+    """True if the function sums forces from tip to base.
+
+    Such a sum loses no digits when inertia is moved to the parents, however long the chain is.
+    Inertia accumulates on the inner links, where an elimination would lose two digits.
+    """
     proved: bool = False
-    """True when `symgen prove` takes it where no function is named."""
+    """True if `symgen prove` includes the function by default."""
     smooth: bool = False
-    """True when its derivatives are bounded at every turn, so that these may lose no digits anywhere."""
+    """True if its derivatives are bounded at every rotation, so that they may lose no digits
+    anywhere.
+    """
     layouts_of: tuple[str, ...] = ()
-    """The functions of whose rows it is made too, so that it is tried in their layouts of the frames."""
+    """Functions whose rows this one reuses; it is also tried in their layouts of the frames."""
     declared_frames: bool = False
-    """True when it is about inertia in the declared frames of the links, so that its layouts start there."""
+    """True if the function concerns inertia in the declared frames of the links, so that its
+    layouts start there.
+    """
     long_check: LongCheck | None = None
-    """How its loops over the links of a long robot are judged; None where it has no loops."""
+    """How its loop programs of a long robot are checked; None if it has none."""
     solves: Solves | None = field(default=None, hash=False)
-    """The equation that it solves; of one whose forces are redundant it is not taken: forces that do nothing have none."""
+    """The equation that it solves. It is not used for redundant constraints, whose forces are not
+    unique.
+    """
     jacobian_from: JacobianFrom | None = field(default=None, hash=False)
-    """The function that has its Jacobian by recursion among its results."""
+    """The function whose recursion computes its Jacobian."""
 
     def counts(self, size: Size) -> bool:
-        """Whether an argument or a result is as long as that."""
+        """True if an argument or a result has this size in its shape."""
         return any(size in array.shape for array in (*self.arguments, *self.results))
 
-    def drawn(self, name: str) -> str:
-        """As what the sample values of an argument are drawn."""
+    def sample_kind(self, name: str) -> str:
+        """Return the kind of sample values of an argument."""
         return next(
             (array.drawn for array in self.arguments if array.name == name and array.drawn), name
         )
 
     @property
-    def of_loops(self) -> bool:
-        """Whether it is about joints that close loops, so that a robot without any has none of it."""
-        return self.knows_loops and not self.counts("NT")
+    def needs_loops(self) -> bool:
+        """True if the function concerns loop closures and does not exist for a robot without them."""
+        return self.holds_loops_closed and not self.counts("NT")
 
     @property
-    def knows_loops(self) -> bool:
-        """Whether it takes the loops of a robot for closed, where it has some; all else is that of the tree."""
+    def holds_loops_closed(self) -> bool:
+        """True if the function takes loops as closed; all other functions are those of the tree."""
         return self.counts("NL") or self.counts("NI") or self.counts("NT")
 
     @property
     def solves_constraints(self) -> bool:
         """True if its divisors are the pivots of M and of the constraints' S = A M^-1 A^T."""
-        return self.needs_inverse and self.knows_loops and self.name not in EQUATIONS
+        return self.needs_inverse and self.holds_loops_closed and self.name not in EQUATIONS
 
     @property
-    def own(self) -> tuple[str, ...]:
-        """The arguments of its own that it can be differentiated by."""
+    def own_arguments(self) -> tuple[str, ...]:
+        """Arguments with respect to which it can be differentiated, without run-time arguments."""
         return tuple(array.name for array in self.arguments if not array.switch)
 
     @property
-    def follows(self) -> bool:
-        """Whether it is stated by the Convention that is chosen."""
+    def follows_convention(self) -> bool:
+        """True if an argument or a result follows the chosen Convention."""
         return any(array.twist for array in (*self.results, *self.arguments))
 
     @property
-    def needs_frames(self) -> bool:
-        """Whether it speaks of every frame that is named. What needs a frame and does not speaks of the first."""
+    def uses_all_frames(self) -> bool:
+        """True if it uses every named frame. Other functions that need a frame use the first."""
         return any(array.each == "NF" for array in (*self.results, *self.arguments))
 
     @property
     def derivative(self) -> Derivative | None:
-        """What it is the derivative of, and how; None for a function in its own right."""
-        return derivatives.told(self.name)
+        """The parsed name of a derivative; None for a function in its own right."""
+        return derivatives.parse_derivative(self.name)
 
 
 Q = Array("q", ("NQ",), "joint positions (rad, m)")
@@ -197,8 +227,12 @@ DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
 DAMPING = Array("damping", (), "what is added to the diagonal of J J^T, as a part of its trace")
 CLOSED = "q_closed", "v_closed"
-"""What positions and velocities on the loops are drawn as; of a robot without loops, they are any."""
-Q_CLOSED, V_CLOSED = (replace(one, drawn=drawn) for one, drawn in zip((Q, V), CLOSED, strict=True))
+"""Kinds of sample positions and velocities on which the loops are closed; any values for a robot
+without loops.
+"""
+Q_CLOSED, V_CLOSED = (
+    replace(array, drawn=drawn) for array, drawn in zip((Q, V), CLOSED, strict=True)
+)
 LAMBDA = Array("lambda", ("NL",), "forces of the joints that close loops, one a row of A (N, N·m)")
 ACTIVE = Array(
     "active",
@@ -223,18 +257,22 @@ OPENING = Array("opening", ("NL",), "what the rows of loops are to accelerate by
 PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
 
 ASSEMBLE = "assemble"
-"""What is asked for by this name is ASSEMBLING, and a driver in C that calls them until the loops are closed."""
+"""A request by this name includes ASSEMBLING and a driver in C that calls them until the loops are
+closed.
+"""
 ASSEMBLING = ("assembly_step", "integrate")
 REGROUP, JUDGE = PREPARING = ("regroup_parameters", "judge_parameters")
-"""What NAME_set_parameters calls. They are there where numbers may change at run time, and nobody asks for them."""
+"""Functions that NAME_set_parameters calls. They exist if parameters can change at run time; users
+do not request them.
+"""
 _PREPARING = {
     REGROUP: Function(
         REGROUP,
         (PARAMETERS,),
         (PREPARED,),
         "what functions take in the place of the parameters",
-        feels=(),
-        on_request=True,
+        depends_on=(),
+        explicit_only=True,
     ),
     JUDGE: Function(
         JUDGE,
@@ -248,21 +286,21 @@ _PREPARING = {
             Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive"),
         ),
         "whether bodies can have such parameters",
-        feels=(),
-        on_request=True,
+        depends_on=(),
+        explicit_only=True,
     ),
 }
 
 EQUATIONS = {
-    one.name: one
-    for one in (
+    function.name: function
+    for function in (
         Function(
             "loop_equation",
             (Q_CLOSED, V_CLOSED, A, LAMBDA),
             (TAU, OPENING),
             "M a + c - A^T lambda, and A a + gamma",
-            feels=AT_RUN_TIME,
-            on_request=True,
+            depends_on=AT_RUN_TIME,
+            explicit_only=True,
         ),
         Function(
             "loop_solution",
@@ -270,16 +308,16 @@ EQUATIONS = {
             (A, LAMBDA),
             "what solves loop_equation",
             needs_inverse=True,
-            feels=AT_RUN_TIME,
-            on_request=True,
+            depends_on=AT_RUN_TIME,
+            explicit_only=True,
         ),
         Function(
             "contact_equation",
             (Q_CLOSED, V_CLOSED, A, LAMBDA, FORCES),
             (TAU, OPENING, DRIFT),
             "M a + c - A^T lambda - J^T forces, and how loops and contacts accelerate",
-            feels=AT_RUN_TIME,
-            on_request=True,
+            depends_on=AT_RUN_TIME,
+            explicit_only=True,
         ),
         Function(
             "contact_solution",
@@ -287,15 +325,15 @@ EQUATIONS = {
             (A, LAMBDA, FORCES),
             "what solves contact_equation",
             needs_inverse=True,
-            feels=AT_RUN_TIME,
-            on_request=True,
+            depends_on=AT_RUN_TIME,
+            explicit_only=True,
         ),
         Function(
             "impact_equation",
             (Q_CLOSED, V, V_AFTER, LAMBDA, IMPULSES),
             (PUSH, OPENING, DRIFT),
             "M (v_after - v) - A^T lambda - J^T impulses, and how loops and contacts move then",
-            on_request=True,
+            explicit_only=True,
         ),
         Function(
             "impact_solution",
@@ -303,13 +341,15 @@ EQUATIONS = {
             (V_AFTER, LAMBDA, IMPULSES),
             "what solves impact_equation",
             needs_inverse=True,
-            on_request=True,
+            explicit_only=True,
         ),
     )
 }
-"""What functions solve, and what solves it whatever the right side is: derivatives are made of them, and nobody asks for them."""
+"""Equations that functions solve, and their solutions for any right-hand side. Derivatives are
+built from them; users do not request them.
+"""
 
-OF_LOOPS = {
+LOOP_FUNCTIONS = {
     f.name: f
     for f in (
         Function(
@@ -318,7 +358,7 @@ OF_LOOPS = {
             (A, LAMBDA),
             "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
             needs_inverse=True,
-            feels=AT_RUN_TIME,
+            depends_on=AT_RUN_TIME,
             layouts_of=("inverse_dynamics", "mass_matrix"),
             solves=Solves(
                 "loop_equation",
@@ -340,7 +380,7 @@ OF_LOOPS = {
                 LAMBDA,
             ),
             "M a + c = tau + A^T lambda, where only the actuated joints are driven",
-            feels=OF_FORCES,
+            depends_on=OF_FORCES,
         ),
         Function(
             "reduced_mass_matrix",
@@ -359,21 +399,21 @@ OF_LOOPS = {
             (replace(Q, drawn="q"),),
             (Array("C", ("NL",), "one entry a row (m, rad)"),),
             "how far the loops are from being closed, C(q) = 0 where they are",
-            feels=(),
+            depends_on=(),
         ),
         Function(
             "constraint_jacobian",
             (Q_CLOSED,),
             (Array("A", ("NL", "NV"), "a row for each that the loops keep"),),
             "A(q) v = 0 on the loops",
-            feels=(),
+            depends_on=(),
         ),
         Function(
             "constraint_bias",
             (Q_CLOSED, V_CLOSED),
             (Array("gamma", ("NL",), "one entry a row (m/s², rad/s²)"),),
             "gamma = dA/dt v, so that A a + gamma = 0 on the loops",
-            feels=(),
+            depends_on=(),
         ),
         Function(
             "assembly_step",
@@ -390,7 +430,7 @@ OF_LOOPS = {
             ),
             "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with J = dC/dq, "
             "mu = damping trace(J J^T), to be taken as q ⊕ delta",
-            feels=(),
+            depends_on=(),
         ),
         Function(
             "constraint_impulse",
@@ -409,104 +449,116 @@ OF_LOOPS = {
         ),
     )
 }
-"""What a mechanism has besides whose loops are closed by joints, at states in which they are closed."""
+"""Additional functions of a mechanism with loop closures, at states in which the loops are closed.
+"""
 
 
-_BESIDES = {**OF_LOOPS, **EQUATIONS, **_PREPARING}
+_UNLISTED = {**LOOP_FUNCTIONS, **EQUATIONS, **_PREPARING}
 
 
 class Functions(UserDict[str, Function]):
-    """The functions by name. Derivatives, what is about loops, EQUATIONS, and what prepares parameters are found in it by their
-    names as well; those who go through it meet none."""
+    """Functions by name.
+
+    Look-up by name also finds derivatives, LOOP_FUNCTIONS, EQUATIONS and the functions that prepare
+    parameters. Iteration has none of them.
+    """
 
     def __missing__(self, name: str) -> Function:
-        found = _BESIDES.get(name) or self._derived(name)
-        if found is None:
+        function = _UNLISTED.get(name) or self._derived(name)
+        if function is None:
             raise KeyError(name)
-        return found
+        return function
 
     def __contains__(self, name: object) -> bool:
         return (
             name in self.data
-            or name in _BESIDES
+            or name in _UNLISTED
             or (isinstance(name, str) and self._derived(name) is not None)
         )
 
     def _derived(self, name: str) -> Function | None:
-        wanted = derivatives.told(name)
+        requested = derivatives.parse_derivative(name)
         if (
-            wanted is None
-            or wanted.mode not in derivatives.MODES
-            or wanted.of not in (*self.data, *OF_LOOPS)
+            requested is None
+            or requested.mode not in derivatives.MODES
+            or requested.of not in (*self.data, *LOOP_FUNCTIONS)
         ):
             return None
-        found = derived(self[wanted.of], wanted)
-        # center_of_mass:jacobian is a function in its own right, and would be called as that is
+        function = derived(self[requested.of], requested)
+        # center_of_mass:jacobian is computed by center_of_mass_jacobian, and their C names would collide
         return (
-            found
-            if found is not None
-            and found.name == name
-            and derivatives.symbol(name) not in self.data
+            function
+            if function is not None
+            and function.name == name
+            and derivatives.identifier_part(name) not in self.data
             else None
         )
 
     def in_order(self, names: Iterable[str]) -> list[str]:
-        """Names of functions in the order of the table; a derivative stands behind all functions, in the order of its own."""
-        place, modes = (
-            {name: i for i, name in enumerate((*self, *OF_LOOPS, *PREPARING))},
+        """Return names of functions in the order of the table; derivatives come last, in the order
+        of their modes.
+        """
+        index_of, modes = (
+            {name: i for i, name in enumerate((*self, *LOOP_FUNCTIONS, *PREPARING))},
             [*derivatives.MODES],
         )
 
         def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
-            wanted = derivatives.told(name)
+            derivative = derivatives.parse_derivative(name)
             return (
-                (0, place[name], 0, ())
-                if wanted is None
-                else (1, place[wanted.of], modes.index(wanted.mode), wanted.by)
+                (0, index_of[name], 0, ())
+                if derivative is None
+                else (1, index_of[derivative.of], modes.index(derivative.mode), derivative.by)
             )
 
         return sorted(dict.fromkeys(names), key=order)
 
 
 def differentiable(function: Function) -> dict[str, Array]:
-    """Arguments to differentiate by: no switches, and not PREPARED, whose entries the reference does not know."""
+    """Return the arguments of differentiation by name: no switches, and not PREPARED, whose entries
+    the reference does not know.
+    """
     return {
         array.name: array
-        for array in (*function.arguments, *function.feels)
+        for array in (*function.arguments, *function.depends_on)
         if not (array.switch or array == PREPARED)
     }
 
 
-def derived(function: Function, wanted: Derivative) -> Function | None:
-    """A derivative of a function as one more function; None where it has no such argument.
+def derived(function: Function, derivative: Derivative) -> Function | None:
+    """Return a derivative of a function as a Function; None if the function has no such argument.
 
-    Positions change by as many numbers as there are velocities: q ⊕ dq.
+    Positions change in as many directions as there are velocities: q ⊕ dq.
     """
-    known, own = differentiable(function), function.own
-    if not set(wanted.by) <= set(known):
+    by_name, defaults = differentiable(function), function.own_arguments
+    if not set(derivative.by) <= set(by_name):
         return None
-    by = tuple(name for name in known if name in (wanted.by or own))
-    by = () if by == own else by
-    arguments = [known[name] for name in by or own]
-    changes = [_change(array) for array in arguments]
-    weights = [_weight(array) for array in function.results]
-    given, results = {
-        "jvp": (changes, [_change(array) for array in function.results]),
-        "vjp": (weights, [_weight(array) for array in arguments]),
+    by = tuple(name for name in by_name if name in (derivative.by or defaults))
+    by = () if by == defaults else by
+    arguments = [by_name[name] for name in by or defaults]
+    changes = [_change_array(array) for array in arguments]
+    weights = [_weight_array(array) for array in function.results]
+    extra_arguments, results = {
+        "jvp": (changes, [_change_array(array) for array in function.results]),
+        "vjp": (weights, [_weight_array(array) for array in arguments]),
         "jacobian": (
             [],
-            [_slope(result, array) for result in function.results for array in arguments],
+            [
+                _derivative_array(result, array)
+                for result in function.results
+                for array in arguments
+            ],
         ),
-        "hvp": ([*weights, *changes], [_change(_weight(array)) for array in arguments]),
-    }[wanted.mode]
-    name = wanted._replace(by=by).name
-    said = f"{derivatives.MODES[wanted.mode].format(function.name)}: {function.what}"
+        "hvp": ([*weights, *changes], [_change_array(_weight_array(array)) for array in arguments]),
+    }[derivative.mode]
+    name = derivative._replace(by=by).name
+    description = f"{derivatives.MODES[derivative.mode].format(function.name)}: {function.what}"
     return replace(
         function,
         name=name,
-        arguments=(*function.arguments, *given),
+        arguments=(*function.arguments, *extra_arguments),
         results=tuple(results),
-        what=said,
+        what=description,
         ranked_as="",
         weight_by_joints=False,
         sums_forces=False,
@@ -520,37 +572,42 @@ def derived(function: Function, wanted: Derivative) -> Function | None:
     )
 
 
-def _tangent(array: Array) -> tuple[Size, ...]:
+def _tangent_shape(array: Array) -> tuple[Size, ...]:
+    """Return the shape of a change: NV entries for positions."""
     return tuple("NV" if size == "NQ" else size for size in array.shape)
 
 
-def _change(array: Array) -> Array:
+def _change_array(array: Array) -> Array:
+    """Return the array of the change of an array."""
     step = ", as velocities change it" if "NQ" in array.shape else ""
     return replace(
         array,
-        name=derivatives.change(array.name),
+        name=derivatives.change_name(array.name),
         drawn="",
-        shape=_tangent(array),
+        shape=_tangent_shape(array),
         what=f"change of {array.name}{step}",
     )
 
 
-def _weight(array: Array) -> Array:
+def _weight_array(array: Array) -> Array:
+    """Return the array of the adjoint weight of an array."""
     return replace(
         array,
-        name=derivatives.weight(array.name),
+        name=derivatives.weight_name(array.name),
         drawn="",
-        shape=_tangent(array),
+        shape=_tangent_shape(array),
         what=f"weight of {array.name}",
     )
 
 
-def _slope(result: Array, by: Array) -> Array:
-    """The argument's elements come last; those of several wrenches are one row."""
+def _derivative_array(result: Array, by: Array) -> Array:
+    """Return the array of a derivative. The argument's dimensions come last; those of several
+    wrenches are one row.
+    """
     return replace(
         result,
-        name=derivatives.slope(result.name, by.name),
-        shape=(*_tangent(result), *_tangent(by)),
+        name=derivatives.derivative_name(result.name, by.name),
+        shape=(*_tangent_shape(result), *_tangent_shape(by)),
         what=f"derivative of {result.name} by {by.name}",
     )
 
@@ -564,7 +621,7 @@ FUNCTIONS = Functions(
                 (Q, V, A),
                 (TAU,),
                 "tau = M(q) a + C(q,v) v + g(q)",
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 weight_by_joints=True,
                 sums_forces=True,
                 proved=True,
@@ -580,7 +637,7 @@ FUNCTIONS = Functions(
                 (A,),
                 "a = M(q)^-1 (tau - c)",
                 needs_inverse=True,
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 weight_by_joints=True,
                 proved=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
@@ -596,7 +653,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (C,),
                 "c = C(q,v) v + g(q)",
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 weight_by_joints=True,
                 sums_forces=True,
                 layouts_of=("inverse_dynamics",),
@@ -622,7 +679,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (M, C),
                 "M(q) and c(q,v) in one pass",
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
@@ -705,7 +762,7 @@ FUNCTIONS = Functions(
                 "accelerations of the links that joint forces cause",
                 needs_frame=True,
                 needs_inverse=True,
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 weight_by_joints=True,
                 long_check="link_dynamics",
             ),
@@ -724,7 +781,7 @@ FUNCTIONS = Functions(
                 "wrenches across the joints, and the accelerations they cause",
                 needs_inverse=True,
                 own_inertia=True,
-                feels=OF_FORCES,
+                depends_on=OF_FORCES,
                 long_check="link_dynamics",
             ),
             Function(
@@ -733,7 +790,7 @@ FUNCTIONS = Functions(
                 (R, P),
                 "pose of the chosen frame in the base",
                 needs_frame=True,
-                feels=(),
+                depends_on=(),
                 long_check="totals",
             ),
             Function(
@@ -742,7 +799,7 @@ FUNCTIONS = Functions(
                 (J,),
                 "twist of the chosen frame = J(q) v",
                 needs_frame=True,
-                feels=(),
+                depends_on=(),
                 long_check="frame",
             ),
             Function(
@@ -751,7 +808,7 @@ FUNCTIONS = Functions(
                 (JDOT_V,),
                 "acceleration of the chosen frame that velocities alone cause, dJ/dt v",
                 needs_frame=True,
-                feels=(),
+                depends_on=(),
                 long_check="frame",
             ),
             Function(
@@ -766,7 +823,7 @@ FUNCTIONS = Functions(
                     Array("p_links", ("NB", 3), "origins of the same frames in the base (m)"),
                 ),
                 "poses of all links",
-                feels=(),
+                depends_on=(),
                 long_check="totals",
             ),
             Function(
@@ -856,8 +913,8 @@ FUNCTIONS = Functions(
                 (Q, V, A),
                 (DTAU_DQ, DTAU_DV, M),
                 "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M",
-                feels=OF_FORCES,
-                on_request=True,
+                depends_on=OF_FORCES,
+                explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
@@ -867,8 +924,8 @@ FUNCTIONS = Functions(
                 (DA_DQ, DA_DV, MINV),
                 "derivatives of forward dynamics, those along q by velocities (q ⊕ δ), and M^-1, which is that along tau",
                 needs_inverse=True,
-                feels=OF_FORCES,
-                on_request=True,
+                depends_on=OF_FORCES,
+                explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
@@ -878,7 +935,7 @@ FUNCTIONS = Functions(
                 (Q_NEXT,),
                 "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
                 "stays as long as it was",
-                feels=(),
+                depends_on=(),
                 smooth=True,
                 long_check="totals",
             ),
@@ -893,7 +950,7 @@ FUNCTIONS = Functions(
                     ),
                 ),
                 "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
-                feels=(),
+                depends_on=(),
                 smooth=True,
                 long_check="totals",
             ),
@@ -903,8 +960,8 @@ FUNCTIONS = Functions(
                 (Q_NEXT, V_NEXT),
                 "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
                 needs_inverse=True,
-                feels=OF_FORCES,
-                on_request=True,
+                depends_on=OF_FORCES,
+                explicit_only=True,
             ),
             Function(
                 "step_rk4",
@@ -912,15 +969,15 @@ FUNCTIONS = Functions(
                 (Q_NEXT, V_NEXT),
                 "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
                 needs_inverse=True,
-                feels=OF_FORCES,
-                on_request=True,
+                depends_on=OF_FORCES,
+                explicit_only=True,
             ),
             Function(
                 "coriolis_matrix",
                 (Q, V),
                 (CORIOLIS,),
                 "C(q,v) with dM/dt - 2 C skew-symmetric and C v = c - g",
-                on_request=True,
+                explicit_only=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
             Function(
@@ -928,8 +985,8 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (M, CORIOLIS, C),
                 "M(q), C(q,v) and c(q,v) in one pass",
-                feels=OF_FORCES,
-                on_request=True,
+                depends_on=OF_FORCES,
+                explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
@@ -945,8 +1002,8 @@ FUNCTIONS = Functions(
                     ),
                 ),
                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi",
-                feels=(PREPARED,),
-                on_request=True,
+                depends_on=(PREPARED,),
+                explicit_only=True,
                 declared_frames=True,
             ),
             Function(
@@ -960,8 +1017,8 @@ FUNCTIONS = Functions(
                     ),
                 ),
                 "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be",
-                feels=(PREPARED,),
-                on_request=True,
+                depends_on=(PREPARED,),
+                explicit_only=True,
                 declared_frames=True,
             ),
             Function(
@@ -982,8 +1039,8 @@ FUNCTIONS = Functions(
                     ),
                 ),
                 "the base parameters that inertial parameters amount to",
-                feels=(),
-                on_request=True,
+                depends_on=(),
+                explicit_only=True,
             ),
             Function(
                 "operational_inertia",
@@ -999,7 +1056,7 @@ FUNCTIONS = Functions(
                 "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1",
                 needs_frame=True,
                 needs_inverse=True,
-                on_request=True,
+                explicit_only=True,
             ),
             Function(
                 "dynamically_consistent_inverse",
@@ -1014,7 +1071,7 @@ FUNCTIONS = Functions(
                 "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else",
                 needs_frame=True,
                 needs_inverse=True,
-                on_request=True,
+                explicit_only=True,
             ),
             Function(
                 "contact_forward_dynamics",
@@ -1023,8 +1080,8 @@ FUNCTIONS = Functions(
                 "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
                 "friction and lifting off are a controller's",
                 needs_inverse=True,
-                feels=AT_RUN_TIME,
-                on_request=True,
+                depends_on=AT_RUN_TIME,
+                explicit_only=True,
                 solves=Solves(
                     "contact_equation",
                     {"a": "a", "lambda": "lambda", "forces": "forces"},
@@ -1039,7 +1096,7 @@ FUNCTIONS = Functions(
                 "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
                 "impact without bouncing",
                 needs_inverse=True,
-                on_request=True,
+                explicit_only=True,
                 solves=Solves(
                     "impact_equation",
                     {"v_after": "v_after", "lambda": "lambda", "impulses": "impulses"},
@@ -1050,12 +1107,12 @@ FUNCTIONS = Functions(
         )
     }
 )
-BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.on_request)
-"""What is made where no function is named."""
+BY_DEFAULT = tuple(name for name, function in FUNCTIONS.items() if not function.explicit_only)
+"""Functions that are generated if none is named."""
 PROVED_BY_DEFAULT = tuple(
     sorted(
         (name for name, function in FUNCTIONS.items() if function.proved),
         key=lambda name: FUNCTIONS[name].needs_inverse,
     )
 )
-"""The functions that `symgen prove` takes where none is named; those that divide come last."""
+"""Functions that `symgen prove` takes if none is named; those that divide come last."""

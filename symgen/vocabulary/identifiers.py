@@ -1,4 +1,4 @@
-"""Names of C: which ones are taken, and a robot's name as one of them."""
+"""Names in C: reserved names, and a robot's name as a valid identifier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ KEYWORDS = _set(
     xor xor_eq
     """
 )
-"""Of C99 to C23 and of C++, since generated text is also compiled as C++ on some targets."""
+"""Keywords of C99 to C23 and of C++, since generated text is also compiled as C++ on some targets.
+"""
 
 MACROS = _set(
     """
@@ -31,7 +32,7 @@ MACROS = _set(
     HIGH LOW INPUT OUTPUT DEFAULT bit byte word interrupt
     """
 )
-"""Macros of compilers, Windows' headers and those of microcontrollers define."""
+"""Macros of compilers, of Windows' headers and of headers of microcontrollers."""
 
 _MATH = _set(
     """
@@ -51,13 +52,14 @@ MATH = frozenset(f"{name}{suffix}" for name in _MATH for suffix in ("", "f", "l"
     M_SQRT2 M_SQRT1_2 C F I N PI V Z
     """
 )
-"""Names that <math.h> may declare or define, in ISO C, POSIX and the extensions that are met in the field.
+"""Names that <math.h> may declare or define, in ISO C, POSIX and common extensions.
 
-The names of one letter are macros of <complex.h>, Arduino and MSP430, which a program may include before the header.
+The names of one letter are macros of <complex.h>, Arduino and MSP430, which a program may include
+before the header.
 """
 
 # A file NAME.h would hide the system's own header, and CMake keeps some target names to itself.
-_TAKEN_FILES = _set(
+_RESERVED_FILES = _set(
     """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd
@@ -77,22 +79,28 @@ _SYSTEM = _set(
 )
 
 LONGEST = 100
-"""Characters of a name. A file system takes 255 for a file, and the names of functions are added."""
+"""Longest name in characters. File systems allow 255 for a file, and names of functions are
+appended.
+"""
 
 
 def identifier(name: str) -> str:
-    """`name` as a C identifier that can also name a header, a library and a CMake target: 'my-arm v2' -> 'my_arm_v2'."""
+    """Return `name` as a C identifier that can also name a header, a library and a CMake target:
+    'my-arm v2' becomes 'my_arm_v2'.
+    """
     text = re.sub(r"[^A-Za-z0-9_]+", "_", name)[:LONGEST].strip("_")
     text = re.sub(r"__+", "_", text)  # a double underscore is reserved in C++
     if not text:
         return "robot"
     if text[0].isdigit():
         return f"robot_{text}"
-    return f"{text}_robot" if _taken(text) else text
+    return f"{text}_robot" if _reserved(text) else text
 
 
 def name_fault(name: str) -> str:
-    """Return why `name` cannot stand before C names and name files as it is; "" where `identifier` leaves it as it is."""
+    """Return why `name` is no valid prefix of C names and file names; "" if `identifier` leaves it
+    unchanged.
+    """
     if not name:
         return "is empty"
     if len(name) > LONGEST:
@@ -105,22 +113,24 @@ def name_fault(name: str) -> str:
         return (
             "begins or ends with an underscore, or has two in a row, as names of the compiler have"
         )
-    return _taken(name)
+    return _reserved(name)
 
 
-def _taken(name: str) -> str:
-    """Return whose name it is already; "" for a name that is free."""
+def _reserved(name: str) -> str:
+    """Return why a name is reserved; "" for a free name."""
     if name in KEYWORDS:
         return "is a keyword of C or C++"
     if name in MACROS or name in MATH or name in _SYSTEM:
         return "is a macro or a function of the system's headers"
-    if name.lower() in _TAKEN_FILES:
+    if name.lower() in _RESERVED_FILES:
         return "is the name of a header or a library of the system or of a target of CMake"
     return ""
 
 
-def renaming(name: str) -> str:
-    """Return in a sentence why a robot of this name has another name in C; "" where C takes the name as it is."""
+def renaming_note(name: str) -> str:
+    """Return a sentence that says why a robot of this name has another name in C; "" if the name is
+    unchanged.
+    """
     fault = name_fault(name)
     return (
         f"the robot '{name}' is called {identifier(name)} in C, since its name {fault}"

@@ -1,4 +1,6 @@
-"""Names as users write them. An unknown one is answered with the nearest, or with what the field means by it."""
+"""Names as users write them. An error for an unknown name suggests the nearest one, or the one that
+other programs call so.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from symgen.support.errors import UnknownName, printable
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import (
     FUNCTIONS,
-    OF_LOOPS,
+    LOOP_FUNCTIONS,
     PARAMETERS,
     PREPARED,
     derived,
@@ -21,7 +23,7 @@ _RICCATI = (
     "method riccati is Featherstone's articulated-body algorithm: -f forward_dynamics=riccati",
 )
 _SHOWN = 60
-"""Characters of a name in a sentence; twelve names may stand in one."""
+"""Number of characters of a name in a message; a message lists at most twelve names."""
 _RNEA = "inverse_dynamics", "method newton_euler is the recursive Newton-Euler algorithm"
 _CRBA = "mass_matrix", "method composite_body is the composite-rigid-body algorithm"
 _BIAS = "bias_force", "c = C(q,v) v + g(q); with --gravity 0,0,0 it is C(q,v) v alone"
@@ -49,7 +51,7 @@ _TASK = (
 _REGRESSOR = "regressor", "tau = Y pi, ten columns a link; base_regressor has the independent ones"
 _OSIM = "operational_inertia_inverse", "J M^-1 J^T, the inverse of the operational-space inertia"
 
-_MEANT: dict[str, tuple[str, str]] = {
+_SYNONYMS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("aba", "fd", "fdyn", "abi", "forwarddynamics", "directdynamics", "accel"), _RICCATI
     ),
@@ -160,13 +162,13 @@ _MEANT: dict[str, tuple[str, str]] = {
         ("base_parameters", "what all inertial parameters amount to, for base_regressor"),
     ),
 }
-_ABSENT: dict[str, str] = {
+_MISSING: dict[str, str] = {
     **dict.fromkeys(
         ("ik", "ikine", "inversekinematics"),
-        "inverse kinematics is no function here; what iterates for it calls forward_kinematics and jacobian",
+        "symgen has no inverse kinematics; iterate with forward_kinematics and jacobian",
     ),
 }
-_METHODS: dict[str, str] = {
+_METHOD_SYNONYMS: dict[str, str] = {
     "aba": "riccati",
     "articulated_body": "riccati",
     "rnea": "newton_euler",
@@ -178,91 +180,97 @@ _METHODS: dict[str, str] = {
 }
 
 
-def closest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """Return the known name that `name` is nearly, letter case apart, or None."""
-    of_lower = {one.lower(): one for one in known}
-    close = difflib.get_close_matches(name[:_SHOWN].lower(), of_lower, n=1, cutoff=cutoff)
-    return of_lower[close[0]] if close else None
+def closest(name: str, names: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """Return the name in `names` that is most similar to `name`, ignoring case, or None."""
+    original = {candidate.lower(): candidate for candidate in names}
+    close = difflib.get_close_matches(name[:_SHOWN].lower(), original, n=1, cutoff=cutoff)
+    return original[close[0]] if close else None
 
 
-def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """`name` itself when it is known; else UnknownName that suggests the nearest."""
-    if not isinstance(name, str):  # Python gives anything
-        raise UnknownName(
-            f"{'an' if what[0] in 'aeiou' else 'a'} {what} is given by its name, and {name!r} is no text"
-        )
-    if isinstance(known, Mapping) and name in known:  # without a look at every other
+def nearest(name: str, choices: Iterable[str], what: str) -> str:
+    """Return `name` if it is in `names`; otherwise raise UnknownName, which suggests the nearest."""
+    if not isinstance(name, str):  # callers in Python are not checked
+        raise UnknownName(f"give the {what} by its name, a string, not {name!r}")
+    if isinstance(choices, Mapping) and name in choices:  # a look-up in constant time
         return name
-    names = list(known)
-    if name in names:
+    candidates = list(choices)
+    if name in candidates:
         return name
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    listed = ", ".join(printable(one, _SHOWN) for one in names[:12]) + (
-        " …" if len(names) > 12 else ""
+    close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
+    shown = ", ".join(printable(choice, _SHOWN) for choice in candidates[:12]) + (
+        " …" if len(candidates) > 12 else ""
     )
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {listed}"
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {shown}"
     raise UnknownName(f"no {what} is named '{printable(name, _SHOWN)}'; {hint}")
 
 
-def no_attribute(name: str, known: Iterable[str], what: str) -> AttributeError:
-    """What an object with an attribute for each of `known` raises of others: the sentence of `nearest`, but of private names."""
+def no_attribute(name: str, attributes: Iterable[str], what: str) -> AttributeError:
+    """Return the AttributeError of an object with these attributes: the text of `nearest`, except
+    for private names.
+    """
     if not name.startswith("_"):
         try:
-            nearest(name, known, what)
+            nearest(name, attributes, what)
         except UnknownName as error:
             return AttributeError(f"{error}")
     return AttributeError(name)
 
 
-def named(name: str) -> str:
-    """`name` itself when it is a function; else UnknownName that says which function is meant, or suggests the nearest."""
+def function_named(name: str) -> str:
+    """Return `name` if it is a function; otherwise raise UnknownName, which says which function it
+    is called here.
+    """
     if name in FUNCTIONS:
         return name
     if ":" in name:
-        return _derivative(name)
+        return _derivative_named(name)
     word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
-    if word in _MEANT:
-        function, more = _MEANT[word]
+    if word in _SYNONYMS:
+        function, more = _SYNONYMS[word]
         raise UnknownName(f"'{name}' is called {function} here ({more})")
-    if word in _ABSENT:
-        raise UnknownName(f"'{name}': {_ABSENT[word]}")
-    return nearest(name, [*FUNCTIONS, *OF_LOOPS], "function")
+    if word in _MISSING:
+        raise UnknownName(f"'{name}': {_MISSING[word]}")
+    return nearest(name, [*FUNCTIONS, *LOOP_FUNCTIONS], "function")
 
 
-def _derivative(name: str) -> str:
-    """The name of a derivative as it is written here; UnknownName says what is unknown of it, and what there is."""
-    wanted = derivatives.told(name)
-    if wanted is None:
+def _derivative_named(name: str) -> str:
+    """Return the canonical name of a derivative; UnknownName says which part is unknown and lists
+    the choices.
+    """
+    requested = derivatives.parse_derivative(name)
+    if requested is None:
         raise UnknownName(
             f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or FUNCTION:MODE(ARGUMENT,…), "
             f"where MODE is {', '.join(derivatives.MODES)}"
         )
-    function = FUNCTIONS[named(wanted.of)]
-    if (meant := derivatives.MEANT.get(wanted.mode.lower())) is not None:
+    function = FUNCTIONS[function_named(requested.of)]
+    if (mode_name := derivatives.SYNONYMS.get(requested.mode.lower())) is not None:
         raise UnknownName(
-            f"'{wanted.mode}' is called {meant} here ({derivatives.MODES[meant].format(function.name)})"
+            f"'{requested.mode}' is called {mode_name} here ({derivatives.MODES[mode_name].format(function.name)})"
         )
-    mode = nearest(wanted.mode, derivatives.MODES, f"derivative of {function.name}")
-    known = differentiable(function)
-    for argument in wanted.by:
+    mode = nearest(requested.mode, derivatives.MODES, f"derivative of {function.name}")
+    arguments = differentiable(function)
+    for argument in requested.by:
         if argument in (PARAMETERS.name, PREPARED.name):
             raise UnknownName(
                 f"{printable(name, _SHOWN)}: there is no derivative by numbers that change at run time; "
                 "regressor is the derivative of inverse_dynamics by inertial parameters"
             )
-        nearest(argument, known, f"argument of {function.name}")
-    found = derived(function, wanted._replace(of=function.name, mode=mode))
-    assert found is not None
-    if found.name not in FUNCTIONS:
+        nearest(argument, arguments, f"argument of {function.name}")
+    derivative = derived(function, requested._replace(of=function.name, mode=mode))
+    assert derivative is not None
+    if derivative.name not in FUNCTIONS:
         raise UnknownName(
-            f"'{found.name}' is called {derivatives.symbol(found.name)} here, a function in its own right"
+            f"'{derivative.name}' is called {derivatives.identifier_part(derivative.name)} here, a function in its own right"
         )
-    return found.name
+    return derivative.name
 
 
-def method_named(name: str, known: Collection[str]) -> str:
-    """`name` itself when it is one of the `known` methods; else UnknownName that suggests the nearest."""
-    meant = _METHODS.get(name.lower().replace("-", "_"))
-    if meant is not None and name not in known:
-        raise UnknownName(f"method '{name}' is called {meant} here; write FUNCTION={meant}")
-    return nearest(name, known, "method")
+def method_named(name: str, methods: Collection[str]) -> str:
+    """Return `name` if it is one of these methods; otherwise raise UnknownName, which suggests the
+    nearest.
+    """
+    canonical = _METHOD_SYNONYMS.get(name.lower().replace("-", "_"))
+    if canonical is not None and name not in methods:
+        raise UnknownName(f"method '{name}' is called {canonical} here; write FUNCTION={canonical}")
+    return nearest(name, methods, "method")

@@ -1,9 +1,11 @@
-"""Options of a user: what changes the reading of a description, a Program, and only the text of its C.
+"""Options of users: those for reading a description, those that change a Program, and those that
+change only its C text.
 
-Each option is declared once, as a field of a TypedDict: its name and type, and an `Option` with its default, its help and its
-spelling at the command line. Public functions take these TypedDicts as keyword arguments, and the command line builds its parser
-from them. `ProgramOptions` and `TextOptions` are the validated values, and the keys of whatever is kept: a Program knows nothing
-of `TextOptions`, and so is derived once for all of them.
+Each option is declared once, as a field of a TypedDict: its name and type, and an `Option` with its
+default, its help and its spelling on the command line. Public functions take these TypedDicts as
+keyword arguments, and the command line builds its parser from them. `ProgramOptions` and
+`TextOptions` are the validated values, and the keys of cached results. A Program does not depend on
+`TextOptions`, and so is derived once for all of them.
 """
 
 from __future__ import annotations
@@ -31,36 +33,43 @@ from symgen.vocabulary.poses import Angle
 from symgen.vocabulary.reals import REALS
 
 TRIG = ("libm", "macro", "inline", "auto")
-"""What computes sines and cosines: <math.h>, NAME_SIN and NAME_COS, the text's own, or angle by angle the text's own within the
-range that these are proved for and <math.h> beyond it."""
+"""Sources of sines and cosines: <math.h>; the macros NAME_SIN and NAME_COS; generated functions;
+or, per angle, generated functions within their proved range and <math.h> beyond.
+"""
 HOST = "auto"
-"""Where sines and cosines come from unless told, on a machine like this one. On a target it is "libm"."""
+"""Default source of sines and cosines on a machine like this one. The default on a target is
+"libm".
+"""
 
 
 GPU = "cuda"
-"""The wrapper that has functions of its own, for another processor."""
+"""Wrapper with functions of its own, for another processor."""
 NORMAL, HIGH = EFFORTS = ("normal", "high")
-"""How long fewer operations are sought: as long as deriving takes, or for minutes."""
+"""Duration of the search for fewer operations: as long as the derivation, or minutes."""
 UNROLLED, LOOPED, AUTO = FORMS = ("unrolled", "looped", "auto")
-"""A function as rows for every link, as loops over a table of links, or the first as long as it is not too long."""
+"""Forms of a function: rows for every link, loops over a table of links, or the first unless it is
+too long.
+"""
 Rows = str | Sequence[int | str] | None
-"""Rows of a task by name or number (`symgen.vocabulary.arrays.TASK_ROWS`), in one text with commas or one by one; None for all six."""
+"""Rows of a task by name or number (`symgen.vocabulary.arrays.TASK_ROWS`), as a comma-separated
+text or a sequence; None for all six.
+"""
 Names = str | Sequence[str]
-"""A name, or several."""
+"""One name, or several."""
 Links = str | Sequence[str] | None
-"""A link's name, or those of several in their order; None for the default frame, or for no wrench."""
+"""Name of one link, or names of several in order; None for the default frame, or for no wrench."""
 
 
 LockValue = int | float | str | Fraction | Angle | None
-"""A position at which a joint is locked; None for 0."""
+"""Position at which a joint is locked; None for 0."""
 
 
 @dataclass(frozen=True)
 class Option:
     """Default, help and command-line spelling of one option.
 
-    `flag` is made from the option's name unless it is given. An option without a `metavar` is a switch. A `repeat`ed one may be
-    given several times.
+    `flag` defaults to the name of the option. An option without a `metavar` is a switch. An option
+    with `repeat` can be given several times.
     """
 
     default: Any
@@ -71,9 +80,9 @@ class Option:
 
 
 class StrictChoice(TypedDict, total=False):
-    """Refusal of what is a warning otherwise."""
+    """Option to turn warnings into errors."""
 
-    strict: Annotated[bool, Option(False, "refuse what would be a warning")]
+    strict: Annotated[bool, Option(False, "turn warnings into errors")]
 
 
 class MechanismChoices(TypedDict, total=False):
@@ -83,7 +92,7 @@ class MechanismChoices(TypedDict, total=False):
         Mapping[str, LockValue] | Iterable[str] | None,
         Option(
             None,
-            "freeze a joint at VALUE (rad or m, or pi/2; default 0) and lump what hangs on it; repeatable",
+            "lock a joint at VALUE (rad or m, or pi/2; default 0) and merge the links that it joins; repeatable",
             metavar="JOINT[=VALUE]",
             repeat=True,
         ),
@@ -100,8 +109,8 @@ class MechanismChoices(TypedDict, total=False):
         str | float | Fraction | None,
         Option(
             None,
-            "read rotations within TOL rad of k·pi/2 as that (default: the description's, else 1e-8); a decimal that is k·pi/2 as "
-            "printed to four places or more, such as 1.5708, is read so with any TOL; off: neither",
+            "read rotations within TOL rad of k·pi/2 as k·pi/2 (default: the description's, else 1e-8); a decimal that equals k·pi/2 to "
+            "its four or more printed places, such as 1.5708, is read so with any TOL; off: change no rotation",
             metavar="off|TOL",
         ),
     ]
@@ -109,8 +118,8 @@ class MechanismChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "joints that mimic others: independent, following those, or refused (default: what the description "
-            "says, else independent)",
+            "mimic joints: read them as independent, couple them to their leaders, or refuse them (default: the "
+            "description's, else independent)",
             metavar="independent|couple|refuse",
         ),
     ]
@@ -118,8 +127,8 @@ class MechanismChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "what the root link stands on: fixed to the world, or floating by a free joint (default fixed, "
-            "with a warning where it looks like a trunk)",
+            "fix the root link to the world, or let it float with a free joint (default fixed, with a warning if "
+            "the root looks like the trunk of a mobile robot)",
             metavar="fixed|free",
         ),
     ]
@@ -127,8 +136,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "what is applied of the drives that the description declares: all, nothing, or some of armature, "
-            "damping, friction, stiffness, gravcomp, with commas (default: off for URDF and xacro, on for all else)",
+            "declared drives to apply: all, none, or a comma-separated list of armature, damping, friction, "
+            "stiffness, gravcomp (default: off for URDF and xacro, on for other formats)",
             metavar="on|off|LIST",
         ),
     ]
@@ -136,7 +145,7 @@ class MechanismChoices(TypedDict, total=False):
         str | float | Fraction | None,
         Option(
             None,
-            "friction is -friction*v/sqrt(v^2 + SPEED^2), in rad/s or m/s (default: the description's, else 0.001)",
+            "SPEED in the smoothed friction -friction*v/sqrt(v^2 + SPEED^2), rad/s or m/s (default: the description's, else 0.001)",
             metavar="SPEED",
         ),
     ]
@@ -144,9 +153,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "of a robot with loops, a joint on whose velocity all others hang, as reduced_mass_matrix counts "
-            "them; as many as the loops leave free (default: the description's, else the first of v that are independent); "
-            "repeatable, or with commas",
+            "independent joint of a closed chain, as in reduced_mass_matrix; give one per degree of freedom "
+            "(default: the description's, else the first entries of v that are independent); repeatable, or with commas",
             metavar="JOINT",
             repeat=True,
         ),
@@ -155,8 +163,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "likewise a joint that is driven, as constrained_inverse_dynamics takes it (default: the "
-            "description's, else the independent ones); repeatable, or with commas",
+            "actuated joint of a closed chain, as in constrained_inverse_dynamics (default: the description's, "
+            "else the independent joints); repeatable, or with commas",
             metavar="JOINT",
             repeat=True,
         ),
@@ -165,8 +173,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str],
         Option(
             "file",
-            "the order of the joints in q and v: the file's, that of Pinocchio's reader of the format, or that "
-            "in which you name all joints that have coordinates, parents first (default %(default)s)",
+            "order of the joints in q and v: that of the file, that of Pinocchio's reader of the format, or your "
+            "own list of all joints with coordinates, parents first (default %(default)s)",
             metavar="file|pinocchio|NAME,NAME,...",
         ),
     ]
@@ -185,13 +193,13 @@ class FileChoices(TypedDict, total=False):
         ),
     ]
     model: Annotated[
-        str | None, Option(None, "which model, of a file that holds several", metavar="NAME")
+        str | None, Option(None, "name of the model in a file with several models", metavar="NAME")
     ]
     xacro: Annotated[
         Mapping[str, str] | None,
         Option(
             None,
-            "an argument of the macros of a xacro file; repeatable",
+            "argument of a xacro file; repeatable",
             metavar="NAME:=VALUE",
             repeat=True,
         ),
@@ -200,7 +208,7 @@ class FileChoices(TypedDict, total=False):
         Mapping[str, str | os.PathLike[str]] | None,
         Option(
             None,
-            "the folder of a ROS package that a file names, looked at before those of ROS_PACKAGE_PATH and "
+            "folder of a ROS package that a file names, searched before those of ROS_PACKAGE_PATH and "
             "AMENT_PREFIX_PATH; repeatable",
             flag="--package",
             metavar="NAME=DIR",
@@ -210,7 +218,7 @@ class FileChoices(TypedDict, total=False):
 
 
 class RobotOptions(MechanismChoices, StrictChoice, total=False):
-    """Options of every robot, also of one in memory."""
+    """Options for every robot, also for one in memory."""
 
 
 class ReadingOptions(MechanismChoices, FileChoices, StrictChoice, total=False):
@@ -218,11 +226,11 @@ class ReadingOptions(MechanismChoices, FileChoices, StrictChoice, total=False):
 
 
 class RealChoice(TypedDict, total=False):
-    """The type of the numbers, which several public functions take by position."""
+    """The real type, which several public functions take as a positional argument."""
 
     real: Annotated[
         str,
-        Option("double", "the type of the numbers in C (default double)", metavar="double|float"),
+        Option("double", "real type of the C (default double)", metavar="double|float"),
     ]
 
 
@@ -230,8 +238,8 @@ TaskRows = Annotated[
     Rows,
     Option(
         None,
-        "the rows that operational_inertia and dynamically_consistent_inverse are about, of wx,wy,wz,x,y,z or 0 to 5, in "
-        "their order (default all six)",
+        "rows of the task in operational_inertia and dynamically_consistent_inverse, from wx,wy,wz,x,y,z or 0 to 5, in "
+        "order (default all six)",
         metavar="ROWS",
     ),
 ]
@@ -239,9 +247,9 @@ Contacts = Annotated[
     Links,
     Option(
         None,
-        "a point that may touch something, in the axes of its link's frame (m; default its origin), for "
-        "contact_forward_dynamics and contact_impulse, which -f asks for and which take active[] with 1 "
-        "where it holds and 0 where it does not; repeatable",
+        "contact point in the axes of its link's frame (m; default its origin), for contact_forward_dynamics and "
+        "contact_impulse (request them with -f); their argument active[] is 1 for an active contact and 0 otherwise; "
+        "repeatable",
         metavar="LINK[:x,y,z]",
         repeat=True,
     ),
@@ -250,9 +258,9 @@ Baumgarte = Annotated[
     bool,
     Option(
         False,
-        "pull open loops together: constrained_forward_dynamics and contact_forward_dynamics take one more "
-        "argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0, and what is "
-        "about loops holds beside them too",
+        "Baumgarte stabilisation of loop closures: constrained_forward_dynamics and contact_forward_dynamics take "
+        "one more argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0; functions of "
+        "closed loops then also hold where the loops are open",
     ),
 ]
 
@@ -264,9 +272,9 @@ class RowChoices(TypedDict, total=False):
         Links,
         Option(
             None,
-            "the frame of forward_kinematics, jacobian and their like; repeatable, for the results of several "
-            "frames in one call (default: a link that is named as a tool, else the last before the fingers; a "
-            "note says which)",
+            "frame of forward_kinematics, jacobian and similar functions; repeatable, for results of several frames in "
+            "one call (default: a link with the name of a tool, else the last link before the fingers; a note says "
+            "which)",
             metavar="LINK",
             repeat=True,
         ),
@@ -275,7 +283,7 @@ class RowChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "a run-time load on this link, as one more argument payload[10]",
+            "link with a run-time payload, as one more argument payload[10]",
             metavar="LINK",
         ),
     ]
@@ -283,9 +291,8 @@ class RowChoices(TypedDict, total=False):
         Links,
         Option(
             None,
-            "what pushes this link from outside at run time, in its frame's axes, as one more argument "
-            "wrench[6]: moment (N·m) about its frame's origin, then force (N); repeatable, for a wrench on each "
-            "of several links",
+            "link with an external wrench at run time, as one more argument wrench[6]: moment (N·m) about the origin of "
+            "the link's frame, then force (N), in the frame's axes; repeatable, for wrenches on several links",
             metavar="LINK",
             repeat=True,
         ),
@@ -294,8 +301,8 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             USUAL.frame,
-            "how jacobian and bias_acceleration are stated: in the axes of the base at the frame's origin, in the "
-            "frame's own axes there, or in those of the base at the base's origin (default %(default)s)",
+            "axes and reference point of jacobian and bias_acceleration: aligned: axes of the base at the frame's origin; "
+            "local: axes of the frame at its origin; world: axes of the base at the base's origin (default %(default)s)",
             metavar="aligned|local|world",
         ),
     ]
@@ -303,7 +310,7 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             USUAL.order,
-            "which part of them stands first (default %(default)s)",
+            "rows of jacobian and bias_acceleration that come first (default %(default)s)",
             metavar="angular|linear",
         ),
     ]
@@ -313,7 +320,7 @@ class RowChoices(TypedDict, total=False):
         Names,
         Option(
             (),
-            "a number that may change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
+            "number that can change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
             "payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest, JOINT for all five, or a "
             "pattern such as '*.mass'; repeatable",
             flag="--parameter",
@@ -326,7 +333,7 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             NORMAL,
-            "high: search for fewer operations for minutes; Ctrl-C ends the search with what it has found (default %(default)s)",
+            "high: search for fewer operations for minutes; Ctrl-C ends the search and keeps its best result (default %(default)s)",
             metavar="normal|high",
         ),
     ]
@@ -339,8 +346,8 @@ class FormChoice(TypedDict, total=False):
         str,
         Option(
             AUTO,
-            "unrolled: rows for every link; looped: loops over tables of links, a text that does not grow with "
-            "the robot; auto: unrolled as long as that is not too long (default %(default)s)",
+            "unrolled: operations written out for every link; looped: loops over tables of links, a text that does not "
+            "grow with the robot; auto: unrolled unless that is too long (default %(default)s)",
             metavar="unrolled|looped|auto",
         ),
     ]
@@ -351,14 +358,15 @@ class ProgramChoices(RowChoices, FormChoice, total=False):
 
 
 class TrigChoice(TypedDict, total=False):
-    """The source of sines and cosines in the C."""
+    """Source of sines and cosines in the C."""
 
     trig: Annotated[
         str | None,
         Option(
             HOST,
-            "call sin and cos, or NAME_SIN and NAME_COS; inline: bring an own sine and cosine without a branch; "
-            "auto: own ones of all angles in a loop, libm's beyond their range (default auto, with --target libm)",
+            "libm: call sin and cos; macro: call NAME_SIN and NAME_COS; inline: generate a sine and cosine without "
+            "branches; auto: generated ones for all angles in a loop, libm's beyond their range (default auto, with "
+            "--target libm)",
             metavar="libm|macro|inline|auto",
         ),
     ]
@@ -371,8 +379,8 @@ class TextChoices(TrigChoice, total=False):
         bool,
         Option(
             False,
-            "functions return a status, and leave their results alone when an argument or a divisor is bad or a "
-            "result would not be finite",
+            "functions return a status, and leave their results unchanged if an argument or a divisor is invalid or "
+            "a result would not be finite",
         ),
     ]
 
@@ -384,14 +392,14 @@ class FolderChoices(TextChoices, total=False):
         bool,
         Option(
             False,
-            "also NAME_<function>_batch.c: the functions for many states, in blocks that compilers vectorise",
+            "also generate NAME_<function>_batch.c: functions for many states, in blocks that compilers vectorise",
         ),
     ]
     wrap: Annotated[
         Iterable[str],
         Option(
             (),
-            "also NAME.hpp, the C in C++17's std::array; NAME_casadi.c, what casadi.external loads; or "
+            "also generate NAME.hpp, a C++17 wrapper with std::array; NAME_casadi.c for casadi.external; or "
             "NAME_<function>_cuda.cu, kernels for many states on a GPU",
             metavar="cpp17|casadi|cuda",
             repeat=True,
@@ -401,8 +409,8 @@ class FolderChoices(TextChoices, total=False):
         str | None,
         Option(
             None,
-            "add firmware/, which runs the self-test on the target, and to the README what is proved and, except for host, the "
-            "cost sheet",
+            "also generate firmware/, which runs the self-test on the target; the README then has the proved bounds and, "
+            "except for host, the cost sheet",
             metavar="TARGET",
         ),
     ]
@@ -410,7 +418,7 @@ class FolderChoices(TextChoices, total=False):
         bool,
         Option(
             True,
-            "with --target: neither measure nor prove, which saves time",
+            "with --target: skip measurements and proofs, which saves time",
             flag="--no-evidence",
         ),
     ]
@@ -418,7 +426,7 @@ class FolderChoices(TextChoices, total=False):
         bool,
         Option(
             False,
-            "the functions, their headers and what --batch and --wrap add, nothing else: files to drop into a project",
+            "generate only the functions, their headers and the files of --batch and --wrap, to copy into a project",
         ),
     ]
 
@@ -428,7 +436,7 @@ class RowRequest(RowChoices, TrigChoice, total=False):
 
 
 class TextRequest(ProgramChoices, TextChoices, total=False):
-    """Options of functions and their text."""
+    """Options of functions and of their text."""
 
 
 class VerifyRequest(RealChoice, TextRequest, total=False):
@@ -442,9 +450,9 @@ class FormulaRequest(TypedDict, total=False):
         str,
         Option(
             None,
-            "named equations down to the inputs, one formula, the sum over cosines and sines of multiple "
-            "angles that is unique for an entry of M, c, g or tau, or of a whole result the equations of one "
-            "link, as of loops over links (default by size, and says so)",
+            "recursive: named equations down to the inputs; closed: one formula; multiangle: the unique sum of cosines and "
+            "sines of multiple angles, for an entry of M, c, g or tau; looped: for a whole result, the equations of one "
+            "link (default: by size, with a note)",
             metavar="recursive|closed|multiangle|looped",
         ),
     ]
@@ -460,7 +468,7 @@ class FormulaRequest(TypedDict, total=False):
         Mapping[str, str | int | float | Fraction] | None,
         Option(
             None,
-            "at a pose: numbers for coordinates, by number or name",
+            "evaluate at a pose: values of coordinates, by index or name",
             metavar="q1=0,q2=pi/2",
         ),
     ]
@@ -468,8 +476,8 @@ class FormulaRequest(TypedDict, total=False):
         Links,
         Option(
             None,
-            "the frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of "
-            "R, p, J and Jdot_v is then the frame's (default: as of the C)",
+            "frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of R, p, J "
+            "and Jdot_v is then that of the frame (default: as in generate)",
             metavar="LINK",
             repeat=True,
         ),
@@ -478,7 +486,7 @@ class FormulaRequest(TypedDict, total=False):
         Rows,
         Option(
             None,
-            "the rows that Lambda and Jbar are about, of wx,wy,wz,x,y,z or 0 to 5, in their order (default all six)",
+            "rows of the task in Lambda and Jbar, from wx,wy,wz,x,y,z or 0 to 5, in order (default all six)",
             metavar="ROWS",
         ),
     ]
@@ -508,26 +516,31 @@ Values = TypeVar("Values")
 
 
 def values_of(kind: type[Values], options: Mapping[str, Any], **more: Any) -> Values:
-    """Build the dataclass `kind` (ProgramOptions, TextOptions) of those options that it has as fields, and `more`."""
+    """Build the dataclass `kind` (ProgramOptions, TextOptions) from the options that are its
+    fields, and `more`.
+    """
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: value for name, value in options.items() if name in names} | more)
 
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """What changes a Program: its real type, and the links that are meant.
+    """Validated options that change a Program.
 
-    `frame` is the one whose pose or Jacobian is asked for; `payload` and `wrench` carry a load and feel an external wrench at run
-    time, each one more argument. Frames and wrenches may be several in their order, a tuple then. `contact` names points that
-    may touch something, LINK or LINK:x,y,z (`symgen.vocabulary.contacts`), likewise. The real type changes no row,
-    but which method is taken unless told. `jacobian_frame` and `jacobian_order` say how J and J̇ v are stated
-    (`symgen.vocabulary.arrays.Convention`), `task_rows` which rows of J those functions are about that invert J M⁻¹ Jᵀ. `effort` is one
-    of EFFORTS; `rounds` are those after which a search is to end, None for all. `parameters` are the numbers that may change at
-    run time (`symgen.mechanism.adjustable`), and with `floors` what is made of them holds the least that divisors may be. What
-    is about loops holds where they are closed; with `anywhere` beside the loops too, as it must to be differentiated, and with
-    `baumgarte` as well, by which open loops are pulled together with gains at run time. With `series` a Program that moves
-    positions holds functions of a turn that are differentiated without cancellation (`symgen.pipeline.differentiation.series`). `form` is
-    one of FORMS: with "auto" what would have too many rows is made of loops over links.
+    - `real`: real type; it changes no row, only the method that is chosen by default.
+    - `frame`: link whose pose or Jacobian is requested; a tuple for several, in order.
+    - `payload`, `wrench`: links with a run-time load or an external wrench, each one more argument; `wrench` may be a tuple.
+    - `jacobian_frame`, `jacobian_order`: convention of J and J̇ v (`symgen.vocabulary.arrays.Convention`).
+    - `task_rows`: rows of J for the functions that invert J M⁻¹ Jᵀ.
+    - `contact`: contact points, LINK or LINK:x,y,z (`symgen.vocabulary.contacts`); a tuple for several.
+    - `effort`: one of EFFORTS; `rounds`: number of rounds after which the search ends, None for all.
+    - `parameters`: numbers that can change at run time (`symgen.mechanism.adjustable`); with `floors`, the values prepared from
+      them include lower bounds of the divisors.
+    - `anywhere`: functions of closed loops also hold where the loops are open, as derivatives require.
+    - `baumgarte`: functions of closed loops also hold where the loops are open, and run-time gains pull open loops together.
+    - `series`: Programs that move positions use functions of a rotation that are differentiated without cancellation
+      (`symgen.pipeline.differentiation.series`).
+    - `form`: one of FORMS; "auto" uses loops over links if there would be too many rows.
     """
 
     real: str = "double"
@@ -554,9 +567,9 @@ class ProgramOptions:
         nearest(self.effort, EFFORTS, "effort")
         nearest(self.jacobian_frame, JACOBIAN_FRAMES, "frame of a Jacobian")
         nearest(self.jacobian_order, JACOBIAN_ORDERS, "order of a Jacobian")
-        object.__setattr__(self, "task_rows", _rows(self.task_rows))
+        object.__setattr__(self, "task_rows", _row_numbers(self.task_rows))
         object.__setattr__(self, "parameters", tuple(dict.fromkeys(names_of(self.parameters))))
-        self._settle(
+        self._validate_names(
             "frame",
             self.frames,
             "no frame is named; name one or more links, or give None for the default one",
@@ -565,118 +578,127 @@ class ProgramOptions:
         object.__setattr__(
             self, "contact", validate_contacts(self.contacts) if self.contacts else self.contact
         )
-        self._settle(
+        self._validate_names(
             "contact",
             self.contacts,
             "no contact is named; name one or more, or give None for no contact",
             "the contact '{}' is named twice; name every point once",
         )
-        self._settle(
+        self._validate_names(
             "wrench",
             self.wrenches,
-            "no link of a wrench is named; name one or more, or give None for no wrench",
-            "two wrenches are asked for on '{}'; name every link once",
+            "no link is named for a wrench; name one or more, or give None for no wrench",
+            "the link '{}' is named twice for a wrench; name every link once",
         )
 
-    def _settle(self, option: str, names: tuple[str, ...], nothing: str, twice: str) -> None:
-        """One link that is named is what it was before there could be several; of several, a tuple. ArgumentError for others."""
+    def _validate_names(
+        self, option: str, names: tuple[str, ...], empty: str, repeated: str
+    ) -> None:
+        """Validate the names of one option; store one name as a str and several as a tuple.
+
+        Raises ArgumentError with the text `empty` for no name, or `repeated` for a repeated name.
+        """
         if getattr(self, option) is not None and not names:
-            raise ArgumentError(nothing)
-        again = next((name for name in names if names.count(name) > 1), None)
-        if again is not None:
-            raise ArgumentError(twice.format(again))
+            raise ArgumentError(empty)
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate is not None:
+            raise ArgumentError(repeated.format(duplicate))
         if names:
             object.__setattr__(self, option, names[0] if len(names) == 1 else names)
 
     def guarded(self, checked: bool) -> ProgramOptions:
-        """The same for functions that are `checked`, or are not."""
+        """Return the options for `checked` or unchecked functions."""
         return replace(self, floors=checked and bool(self.parameters))
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The rows of the task by number, in their order: all six unless told."""
+        """Rows of the task by number, in order; all six by default."""
         assert isinstance(self.task_rows, tuple)
         return tuple(int(row) for row in self.task_rows)
 
     @property
     def convention(self) -> Convention:
-        """How J and J̇ v are stated."""
+        """Convention of J and J̇ v."""
         return Convention(self.jacobian_frame, self.jacobian_order)
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of the frames in their order; none for the default one."""
+        """Names of the frames in order; empty for the default frame."""
         return names_of(self.frame)
 
     @property
     def wrenches(self) -> tuple[str, ...]:
-        """The names of the links that feel a wrench, in their order."""
+        """Names of the links with an external wrench, in order."""
         return names_of(self.wrench)
 
     @property
     def contacts(self) -> tuple[str, ...]:
-        """The points that may touch something, in their order."""
+        """Contact points in order."""
         return names_of(self.contact)
 
     @property
     def prepared(self) -> tuple[str, ...] | None:
-        """The numbers that may change at run time, from which the argument of that name is made; None where there are none."""
+        """Parameters from which the argument `prepared` is computed; None if there are none."""
         return self.parameters or None
 
     @property
     def gains(self) -> str | None:
-        """What the argument of that name belongs to; None where it is not asked for."""
+        """Reason for the argument `gains`, "baumgarte"; None without that argument."""
         return "baumgarte" if self.baumgarte else None
 
     @property
     def at_run_time(self) -> dict[str, tuple[str, ...]]:
-        """The links, the numbers or the term of every run-time argument that is asked for, by the argument's name."""
-        asked = {argument.name: names_of(getattr(self, argument.name)) for argument in AT_RUN_TIME}
-        return {name: links for name, links in asked.items() if links}
+        """Links, parameters or terms of every requested run-time argument, by the name of the
+        argument.
+        """
+        names_by_argument = {
+            argument.name: names_of(getattr(self, argument.name)) for argument in AT_RUN_TIME
+        }
+        return {name: links for name, links in names_by_argument.items() if links}
 
 
-def _rows(asked: Rows) -> tuple[int, ...]:
-    """The rows of a task by number. ArgumentError for what is none, or is there twice."""
-    if asked is None:
+def _row_numbers(requested: Rows) -> tuple[int, ...]:
+    """Return the rows of a task by number. Raises ArgumentError for an unknown or repeated row."""
+    if requested is None:
         return ALL_ROWS
-    words = asked.split(",") if isinstance(asked, str) else list(asked)
-    found = []
+    words = requested.split(",") if isinstance(requested, str) else list(requested)
+    numbers = []
     for word in (str(word).strip() for word in words):
-        found.append(
+        numbers.append(
             int(word)
             if word.isascii() and word.isdigit() and int(word) in ALL_ROWS
             else TASK_ROWS.index(nearest(word, TASK_ROWS, "row of a task"))
         )
-    if not found or len(set(found)) < len(found):
+    if not numbers or len(set(numbers)) < len(numbers):
         raise ArgumentError(
-            f"the rows of the task are {asked!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once"
+            f"the rows of the task are {requested!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once"
         )
-    return tuple(found)
+    return tuple(numbers)
 
 
 def names_of(links: Links) -> tuple[str, ...]:
-    """One name, or several, as a tuple. ArgumentError for what is neither."""
-    found = (
+    """Return one name, or several, as a tuple. Raises ArgumentError for other types."""
+    names = (
         ()
         if not links
         else (links,)
         if isinstance(links, str) or not isinstance(links, Iterable)
         else tuple(links)
     )
-    for one in found:
-        if not isinstance(one, str):
+    for name in names:
+        if not isinstance(name, str):
             raise ArgumentError(
-                f"a link is given by its name, several by a list of names, and {one!r} is no text"
+                f"give a link by its name, or several as a list of names; {name!r} is not a string"
             )
-    return found
+    return names
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What changes the C of a Program, and not the Program.
+    """Validated options that change the C of a Program but not the Program.
 
-    `trig` is one of TRIG. Functions that are `checked` return a status. `wrap` names the wrappers of the C that stand beside it,
-    `target` the machine that a firmware/ is made for. With `batch` every function stands there for many states as well.
+    - `trig`: one of TRIG. `checked`: functions return a status. `batch`: also functions for blocks of states.
+    - `wrap`: names of the additional wrappers of the C. `target`: the machine for which firmware/ is generated.
     """
 
     trig: str = "libm"
@@ -690,15 +712,15 @@ class TextOptions:
         nearest(self.trig, TRIG, "kind of trigonometry")
         if self.batch and self.target is not None:
             raise ArgumentError(
-                f"blocks of states are for processors with vectors, and {self.target} computes one state at a "
-                "time; leave out --batch, or --target"
+                f"--batch generates blocks of states for vector processors, but {self.target} computes one state "
+                "at a time; leave out --batch, or --target"
             )
         if GPU in self.wrap and self.target is not None:
             raise ArgumentError(
-                f"kernels are for a GPU, and firmware for {self.target} calls none; leave out --wrap {GPU}, or "
-                "--target"
+                f"--wrap {GPU} generates kernels for a GPU, which firmware for {self.target} cannot call; leave out --wrap "
+                f"{GPU}, or --target"
             )
 
 
 PLAIN = TextOptions()
-"""The C unless told."""
+"""Default options of the C text."""

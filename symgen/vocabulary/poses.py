@@ -1,4 +1,6 @@
-"""Rigid displacements as declared: products of shifts, of turns about declared directions or by quaternions and of slides."""
+"""Rigid displacements as declared: products of translations, rotations (about declared directions
+or by quaternions) and slides.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ class Angle:
 
     @property
     def quarter_turns(self) -> int | None:
-        """k when the angle is exactly kπ/2, else None."""
-        turns = 2 * self.pi
-        return int(turns) if self.radians == 0 and turns.denominator == 1 else None
+        """k if the angle is exactly kπ/2, else None."""
+        rotation_steps = 2 * self.pi
+        return (
+            int(rotation_steps) if self.radians == 0 and rotation_steps.denominator == 1 else None
+        )
 
     def __float__(self) -> float:
         return float(self.radians) + float(self.pi) * 3.141592653589793
@@ -39,14 +43,14 @@ class Angle:
 
 @dataclass(frozen=True)
 class Shift:
-    """A translation by `xyz`, in the axes reached so far."""
+    """A translation by `xyz`, in the current axes."""
 
     xyz: Vector3
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A right-handed turn by `angle` about the direction `axis` (any length but zero)."""
+    """A right-handed rotation by `angle` about the direction `axis` (any nonzero length)."""
 
     axis: Vector3
     angle: Angle
@@ -54,7 +58,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Slide:
-    """A translation by `distance` along the direction `axis` (any length but zero; normalised when evaluated)."""
+    """A translation by `distance` along the direction `axis` (any nonzero length; normalised at
+    evaluation).
+    """
 
     axis: Vector3
     distance: Fraction
@@ -62,7 +68,9 @@ class Slide:
 
 @dataclass(frozen=True)
 class Rotate:
-    """A turn by the `quaternion` w, x, y, z of any length but zero: what it does is a ratio of its entries, and so exact."""
+    """A rotation by the `quaternion` w, x, y, z of any nonzero length. The rotation depends on
+    ratios of its entries and so is exact.
+    """
 
     quaternion: Quaternion
 
@@ -77,7 +85,9 @@ Z_AXIS: Vector3 = (Fraction(0), Fraction(0), Fraction(1))
 
 
 def compose(*poses: Pose) -> Pose:
-    """The product of poses, identity steps dropped, neighbouring shifts and neighbouring turns about one axis merged."""
+    """Return the product of poses without identity steps. Adjacent translations, and adjacent
+    rotations about one axis, are merged.
+    """
     steps: list[Step] = []
     for step in (s for pose in poses for s in pose):
         last = steps[-1] if steps else None
@@ -93,8 +103,11 @@ def compose(*poses: Pose) -> Pose:
     return tuple(steps)
 
 
-def joined(pose: Pose, more: Pose) -> Pose:
-    """The product of two poses that are such products themselves: only where they meet is there anything to merge."""
+def compose_merged(pose: Pose, more: Pose) -> Pose:
+    """Return the product of two poses that `compose` has already merged.
+
+    Only steps where the two poses meet can be merged, so that this is faster than `compose`.
+    """
     end, start = len(pose), 0
     while start < len(more):
         seam = compose(pose[max(0, end - 1) : end], more[start : start + 1])
@@ -105,11 +118,11 @@ def joined(pose: Pose, more: Pose) -> Pose:
 
 
 def inverse(pose: Pose) -> Pose:
-    """The displacement back."""
-    return tuple(_back(step) for step in reversed(pose))
+    """Return the inverse displacement."""
+    return tuple(_inverse_step(step) for step in reversed(pose))
 
 
-def _back(step: Step) -> Step:
+def _inverse_step(step: Step) -> Step:
     if isinstance(step, Shift):
         x, y, z = step.xyz
         return Shift((-x, -y, -z))
@@ -121,8 +134,8 @@ def _back(step: Step) -> Step:
     )
 
 
-def turns(pose: Pose) -> Pose:
-    """What a pose turns, without its translations."""
+def rotation_steps(pose: Pose) -> Pose:
+    """Return the rotation of a pose, without its translations."""
     return compose(tuple(step for step in pose if isinstance(step, Turn | Rotate)))
 
 
@@ -137,6 +150,6 @@ def _is_identity(step: Step) -> bool:
 def pose(
     xyz: Vector3 = ZERO3, rpy: tuple[Angle, Angle, Angle] = (Angle(), Angle(), Angle())
 ) -> Pose:
-    """URDF's `origin`: translate by xyz, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Return URDF's `origin`: translation by xyz, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
     roll, pitch, yaw = rpy
     return compose((Shift(xyz), Turn(Z_AXIS, yaw), Turn(Y_AXIS, pitch), Turn(X_AXIS, roll)))

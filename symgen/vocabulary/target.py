@@ -1,4 +1,4 @@
-"""What the texts of one robot share, whichever backend prints them."""
+"""Context of the generated texts of one robot, independent of the backend."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from symgen.vocabulary.reals import SINE_RANGE, SINE_ULPS
 
 @dataclass(frozen=True)
 class Target:
-    """What the text of one robot shares: its C name, its sizes, and where it came from.
+    """Context of the texts of one robot: its C name, its sizes, and its source.
 
-    `name` becomes a C identifier (`identifier`). `text` says where sine and cosine come from, and whether the functions return a
-    status.
+    `name` becomes a C identifier (`identifier`). `text` selects the source of sine and cosine, and
+    whether functions return a status.
     """
 
     name: str
@@ -28,17 +28,27 @@ class Target:
     text: TextOptions = PLAIN
     source_sha256: str = ""
     frames: tuple[str, ...] = ()
-    """The links whose frames the functions speak of, in their order, where one of them does and they are known."""
+    """Links whose frames the functions use, in order; empty if no function uses one or they are not
+    known.
+    """
     wrenches: tuple[str, ...] = ()
-    """The links that feel wrenches, in their order, where they are several; what is said of one stands in brackets behind it."""
-    told: tuple[str, ...] = ()
-    """Lines of the header that say what the entries of q and v are, where joints have several. ASCII."""
+    """Links with an external wrench, in order, if there are several; comments name a single link in
+    brackets.
+    """
+    coordinate_lines: tuple[str, ...] = ()
+    """Lines of the header that explain the entries of q and v of joints with several entries.
+    ASCII.
+    """
     rates: bool = True
-    """Whether every velocity is the rate of a coordinate, so that a derivative along velocities is one by coordinates."""
+    """True if every velocity is the rate of a coordinate, so that derivatives along velocities are
+    derivatives by coordinates.
+    """
     contacts: tuple[str, ...] = ()
-    """The points that may touch something, in their order, where they are known."""
+    """Contact points in order, if they are known."""
     forces: str = ""
-    """Further terms of the bias force besides C v + g, of drives and gravity compensation, in ASCII."""
+    """Additional terms of the bias force besides C v + g, from drives and gravity compensation, in
+    ASCII.
+    """
     armature: bool = False
     """True if the mass matrix has an armature on its diagonal."""
 
@@ -47,80 +57,80 @@ class Target:
 
     @property
     def checked(self) -> bool:
-        """Whether the functions return a status."""
+        """True if the functions return a status."""
         return self.text.checked
 
     def frames_of(self, function: Function | None) -> tuple[str, ...]:
-        """The frames that one of them speaks of."""
+        """Return the frames that a function uses."""
         return (
             ()
             if function is None or not function.needs_frame
             else self.frames
-            if function.needs_frames
+            if function.uses_all_frames
             else self.frames[:1]
         )
 
     def wrenches_of(self, arguments: Iterable[Array]) -> tuple[str, ...]:
-        """The links whose wrenches a function with these arguments feels, where they are several."""
+        """Return the links whose wrenches are among these arguments, if there are several."""
         return self.wrenches if any("NW" in array.shape for array in arguments) else ()
 
     def contacts_of(self, function: Function | None) -> tuple[str, ...]:
-        """The points that one of them speaks of."""
+        """Return the contact points that a function uses."""
         return self.contacts if function is not None and function.counts("NT") else ()
 
     def symbol(self, function: str) -> str:
-        """The C name of a function."""
-        return f"{self.name}_{derivatives.symbol(function)}"
+        """Return the C name of a function."""
+        return f"{self.name}_{derivatives.identifier_part(function)}"
 
     def file(self, function: str) -> str:
-        """The name of the file that holds a function."""
+        """Return the name of the file of a function."""
         return f"{self.symbol(function)}.c"
 
-    def file_of_many(self, function: str) -> str:
-        """The name of the file that holds a function for many states."""
+    def batch_file(self, function: str) -> str:
+        """Return the name of the file of a function for blocks of states."""
         return f"{self.symbol(function)}_batch.c"
 
     def device(self, function: str) -> str:
-        """The name of the file that holds a function for a thread of a GPU."""
+        """Return the name of the file of a function for a GPU thread."""
         return f"{self.symbol(function)}.cuh"
 
     def kernel(self, function: str) -> str:
-        """The name of the file that holds the kernel of a function, and what launches it."""
+        """Return the name of the file with the kernel of a function and its launcher."""
         return f"{self.symbol(function)}_cuda.cu"
 
     @property
     def cuda(self) -> str:
-        """The name of the file that declares the functions for a GPU."""
+        """Name of the header that declares the functions for a GPU."""
         return f"{self.name}_cuda.h"
 
     @property
-    def turns_on_gpu(self) -> str:
-        """The name of the file with the sine and cosine of a GPU's functions."""
+    def cuda_sincos(self) -> str:
+        """Name of the file with the sine and cosine of a GPU's functions."""
         return f"{self.name}_sincos.cuh"
 
     @property
     def batch(self) -> str:
-        """The name of the file that declares the functions for many states."""
+        """Name of the header that declares the functions for blocks of states."""
         return f"{self.name}_batch.h"
 
     @property
     def lanes(self) -> str:
-        """The name of the file that reads states into lanes and writes them back."""
+        """Name of the file that loads states into lanes and stores them back."""
         return f"{self.name}_lanes.h"
 
     @property
     def header(self) -> str:
-        """The name of the file that declares the functions."""
+        """Name of the header that declares the functions."""
         return f"{self.name}.h"
 
     @property
     def sincos(self) -> str:
-        """The name of the file with a sine and cosine of one's own."""
+        """Name of the file with the generated sine and cosine."""
         return f"{self.name}_sincos.h"
 
     @property
     def context(self) -> dict[str, Any]:
-        """What every template may say about the robot."""
+        """Variables that every template can use."""
         return {
             "name": self.name,
             "nq": self.sizes.NQ,

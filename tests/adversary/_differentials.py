@@ -105,18 +105,18 @@ class _Differences:
             for name, argument in differentiable(of).items()
             if name in (wanted.by or [x.name for x in of.arguments])
         ]
-        self.drawn = {argument.name: of.drawn(argument.name) for argument in self.by}
+        self.drawn = {argument.name: of.sample_kind(argument.name) for argument in self.by}
         self.step = _newton_euler.ball(STEP)
 
     def answers(self) -> dict[str, Array]:
         whole = {
-            argument.name: self.states[derivatives.change(argument.name)]
+            argument.name: self.states[derivatives.change_name(argument.name)]
             for argument in self.by
             if self.wanted.mode in ("jvp", "hvp")
         }
         if self.wanted.mode == "jvp":
             return {
-                derivatives.change(name): _settled(x)
+                derivatives.change_name(name): _settled(x)
                 for name, x in self.slope(self.states, whole).items()
             }
         results: dict[str, Array] = {}
@@ -126,18 +126,18 @@ class _Differences:
                 each = [self.slope(self.states, {argument.name: unit}) for unit in units]
                 for name in each[0]:
                     rows = np.stack([slope[name] for slope in each], axis=-1)
-                    results[derivatives.slope(name, argument.name)] = _settled(
+                    results[derivatives.derivative_name(name, argument.name)] = _settled(
                         rows if argument.shape else rows[..., 0]
                     )
                 continue
             if self.wanted.mode == "vjp":
                 each, name = (
                     [self.weighed(self.states, argument.name, unit) for unit in units],
-                    derivatives.weight(argument.name),
+                    derivatives.weight_name(argument.name),
                 )
             else:
                 each = [self.bent(argument.name, unit, whole) for unit in units]
-                name = derivatives.change(derivatives.weight(argument.name))
+                name = derivatives.change_name(derivatives.weight_name(argument.name))
             results[name] = _settled(np.stack(each, axis=-1).reshape(units[0].shape))
         return results
 
@@ -172,7 +172,7 @@ class _Differences:
     def weighed(self, states: Mapping[str, Array], name: str, unit: Array) -> Array:
         """What the results weigh (count,) that a unit of an argument changes."""
         return sum(
-            (self.states[derivatives.weight(result)] * x).reshape(len(x), -1).sum(axis=-1)
+            (self.states[derivatives.weight_name(result)] * x).reshape(len(x), -1).sum(axis=-1)
             for result, x in self.slope(states, {name: unit}).items()
         )
 

@@ -32,7 +32,7 @@ def resisting(at: Any, q: Vector, v: Vector) -> Vector:
 
 def _borne(at: Any, q: Vector) -> Vector:
     """Nothing for a payload, which stands behind what is declared."""
-    if not at.mechanism.borne:
+    if not at.mechanism.compensated_parts:
         return list(at.nothing)
     alone, nothing = copy(at), [[at.number(0)] * 3] * 3
     alone.matter = [

@@ -63,7 +63,7 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
         _slope(*(at.forces(q, _along(v, k, sign * unit), a, True, True) for sign in (1, -1)), unit)
         for k in range(at.n)
     ]
-    if at.mechanism.undriven is not at.mechanism:  # friction is no square of rates
+    if at.mechanism.without_drives is not at.mechanism:  # friction is no square of rates
         of_q = [
             _slope(*(_drives.resisting(at, at.advanced(q, k, s * step), v) for s in (1, -1)), step)
             for k in range(at.n)

@@ -81,7 +81,7 @@ class Second(Truth):
 
     def _of_frames(self, function: str, states: Mapping[str, Array]) -> dict[str, Array]:
         frames = ProgramOptions(frame=self.links["frame"]).frames
-        if len(frames) < 2 or not FUNCTIONS[function].needs_frames:
+        if len(frames) < 2 or not FUNCTIONS[function].uses_all_frames:
             return self._in_stated_frame(function, frames[0], states)
         each = [self._in_stated_frame(function, frame, states) for frame in frames]
         return {name: np.stack([answers[name] for answers in each], axis=1) for name in each[0]}
@@ -115,7 +115,7 @@ class Second(Truth):
     ) -> dict[str, Array]:
         """The recursion's J and J̇ v are in the axes of the base at the frame's origin; turned, or at the base's origin."""
         answer = self._recursion(function, frame, states)
-        if not FUNCTIONS[function].follows:
+        if not FUNCTIONS[function].follows_convention:
             return answer
         ((name, value),) = answer.items()
         pose, J = (
@@ -196,7 +196,7 @@ def attacked(
         wanted = FUNCTIONS[function].derivative
         count = (
             TURNING
-            if FUNCTIONS[derivatives.of(function)].smooth
+            if FUNCTIONS[derivatives.base_function(function)].smooth
             else STATES
             if wanted is None
             else 1
@@ -271,7 +271,7 @@ def _judged(
         FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     )
     judged = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
-    if truth.mechanism.undriven is not truth.mechanism:
+    if truth.mechanism.without_drives is not truth.mechanism:
         return None  # Pinocchio knows rotors alone, and those at the joints of a robot that declares nothing else
     if (
         not judged
@@ -280,8 +280,8 @@ def _judged(
     ):
         return None
     spec = FUNCTIONS[program.function]
-    if (spec.follows and options.convention != USUAL) or (
-        spec.needs_frames and len(options.frames) > 1
+    if (spec.follows_convention and options.convention != USUAL) or (
+        spec.uses_all_frames and len(options.frames) > 1
     ):
         return None  # the recursion has said it, and Pinocchio of each frame by itself
     exact = over(truth.scalars, program)(truth.arguments(program.function))

@@ -360,7 +360,9 @@ def test_verify_takes_a_wrench(run: Run) -> None:
     for command in ("generate", "verify"):
         told = " ".join(run(command, "--help")[1].split())
         assert "--wrench LINK" in told
-        assert "wrench[6]: moment (N·m) about its frame's origin, then force (N)" in told
+        assert (
+            "wrench[6]: moment (N·m) about the origin of the link's frame, then force (N)" in told
+        )
 
 
 @pytest.mark.parametrize(
@@ -449,7 +451,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             ["show", "free_body", "--lock", "root_joint=1"],
-            "has 7 coordinates and is locked at its zero only",
+            "has 7 coordinates and can be locked only at zero",
         ),
         (["show", "no_such_file.urdf"], "no_such_file.urdf"),
         (["show", ""], "give a built-in name or a path"),
@@ -527,7 +529,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["verify", "planar_arm", "-f", "rnea"], "'rnea' is called inverse_dynamics here"),
         (
             ["generate", "planar_arm", "-f", "ik"],
-            "inverse kinematics is no function here; what iterates for it calls",
+            "symgen has no inverse kinematics; iterate with",
         ),
         (
             ["generate", "planar_arm", "-f", "forward_dynamics=aba"],
@@ -673,7 +675,7 @@ def test_every_command_that_answers_for_a_robot_says_its_warnings(
     code, _, err = run(words[0], str(path), *words[1:])
     assert (code, err.count("\n")) == (2, 2)
     assert err.startswith(
-        "symgen: warning: a (1 kg) stands still, since no joint leads to it; if it walks, rolls, "
+        "symgen: warning: a (1 kg) is fixed, since no joint moves it; use --base free "
     )
 
 
@@ -1003,7 +1005,7 @@ def test_help_of_generate_says_what_it_does(
     told = " ".join(run("generate", "--help")[1].split())
     assert "every function but those that are made on request only" in told
     assert (
-        "a decimal that is k·pi/2 as printed to four places or more, such as 1.5708, is read so with any TOL"
+        "a decimal that equals k·pi/2 to its four or more printed places, such as 1.5708, is read so with any TOL"
         in told
     )
     assert "symgen's own files in it are replaced, all others stay" in told

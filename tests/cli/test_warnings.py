@@ -14,7 +14,7 @@ import pytest
 import symgen
 from symgen import cli
 from symgen.description.loading import builtin_robots
-from symgen.mechanism.notes import KINDS, Note, gathered
+from symgen.mechanism.notes import KINDS, Note, combined_notes
 from symgen.pipeline.build import programs_and_refusals
 from symgen.pipeline.noticing import notices
 from symgen.pipeline.request import Request
@@ -181,7 +181,7 @@ def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reas
         any(name in line for line in err)
         for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces")
     )
-    assert err[-1].startswith("symgen: warning: no link that moves has mass")
+    assert err[-1].startswith("symgen: warning: no moving link has mass")
 
 
 def test_a_name_that_c_does_not_take_is_noted_and_warns_where_names_of_c_are_made(
@@ -194,7 +194,7 @@ def test_a_name_that_c_does_not_take_is_noted_and_warns_where_names_of_c_are_mad
     said = issued(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
     assert len(said) == 1
     assert said[0].startswith(named)
-    assert said[0].endswith("generate(name=...) takes another")
+    assert said[0].endswith("generate(name=...) sets another name")
     assert not issued(
         lambda: symgen.generate(read, tmp_path / "b", ["gravity_force"], name="my_arm")
     )
@@ -206,15 +206,16 @@ def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> 
         Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits")
         for i in range(15)
     ]
-    assert gathered(notes, "info") == [
+    assert combined_notes(notes, "info") == [
         "line 0, joint 'j0': declares no <limit>; read without limits; the same of "
         "j1, j2, j3, j4 and 10 more"
     ]
-    assert gathered([*notes, Note("info", "line 3, joint 'j3': has no name")], "info")[1:] == [
-        "line 3, joint 'j3': has no name"
-    ]
+    assert combined_notes([*notes, Note("info", "line 3, joint 'j3': has no name")], "info")[
+        1:
+    ] == ["line 3, joint 'j3': has no name"]
     assert all(
-        name in gathered(notes, "info", named=None)[0] for name in (f"j{i}" for i in range(15))
+        name in combined_notes(notes, "info", named=None)[0]
+        for name in (f"j{i}" for i in range(15))
     )
 
 
@@ -228,7 +229,7 @@ def test_of_rotations_alike_the_one_that_moved_most_is_written_out() -> None:
             for i, angle in ((1, "1.57079632679"), (2, "-1.5708"), (3, "1.570796"))
         ),
     )
-    lines = gathered(symgen.load(text).notes, "snap")
+    lines = combined_notes(symgen.load(text).notes, "snap")
     assert len(lines) == 1
     assert "-1.5708 read as -pi/2 (moved by 3.7e-06 rad); the same of j1, j3" in lines[0]
 

@@ -422,7 +422,7 @@ def test_a_turn_that_does_not_come_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(disk, "PATIENCE", 0.1)
     folder, was = prepare(disk_folder / "place", "old")
-    with disk.turn(folder.with_name(".arm.symgen.lock")):
+    with disk.locked_file(folder.with_name(".arm.symgen.lock")):
         with pytest.raises(
             RequestError,
             match=r"arm cannot be written: another symgen is writing there; nothing was changed",

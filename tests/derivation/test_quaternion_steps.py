@@ -11,7 +11,7 @@ import pytest
 import symgen
 from symgen.derivation.constants import displacement, precision
 from symgen.description.canonical import to_toml
-from symgen.description.quantities import Place
+from symgen.description.quantities import Location
 from symgen.description.snapping import Snapper
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import ArgumentError, DescriptionError
@@ -43,7 +43,7 @@ mass = 1
 inertia = [0.01, 0, 0, 0.02, 0, 0.03]
 steps = [{ shift = [0, 0.1, 0] }, { quaternion = [1, 2, 3, 4] }]
 """
-HERE = Place("f", 1, "x")
+HERE = Location("f", 1, "x")
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,7 @@ def test_no_direction_is_refused() -> None:
 def test_an_option_that_says_nothing_of_a_format_is_refused(
     option: dict[str, Any], flag: str
 ) -> None:
-    with pytest.raises(ArgumentError, match=f"{flag} says nothing of a file such as 'panda.toml'"):
+    with pytest.raises(
+        ArgumentError, match=f"{flag} has no meaning for a file such as 'panda.toml'"
+    ):
         symgen.load("panda", **option)

@@ -81,7 +81,7 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "two files in one": (
         robot(A, B, J) * 2,
-        "r.urdf:6: not well-formed XML: more stands behind the end of the root element; keep one",
+        "r.urdf:6: not well-formed XML: there is content after the end of the root element; keep only one",
     ),
     "a foreign prefix and a lost end": (
         robot("<sensor:ray x='1'/>" * 200, A, "<c>"),
@@ -115,7 +115,7 @@ URDF: dict[str, tuple[str, str]] = {
         robot(A, link("b", INERTIAL.replace('iyz="0"', "")), J),
         "the attribute 'iyz' is missing; write iyz=",
     ),
-    "two inertials": (robot(A, link("b", INERTIAL * 2), J), "<inertial> stands twice; keep one"),
+    "two inertials": (robot(A, link("b", INERTIAL * 2), J), "<inertial> appears twice; keep one"),
     "huge exponent": (robot(A, mass("1e999999999"), J), "is not a number"),
     "large exponent": (
         robot(A, mass("1e9999"), J),
@@ -148,7 +148,7 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "planar": (
         robot(A, B, joint("j", "a", "b", "planar")),
-        '; turn its origin and write <axis xyz="0 0 1"/>',
+        '; rotate its origin and write <axis xyz="0 0 1"/>',
     ),
     "a large letter": (
         robot(A, B, joint("j", "a", "b", "Revolute")),
@@ -169,11 +169,11 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "empty name": (
         robot(A, B, J.replace('name="j"', 'name=" "')),
-        "r.urdf:4: joint ' ': ' ' is no usable name",
+        "r.urdf:4: joint ' ': ' ' is not a valid name",
     ),
     "name with a line break": (
         robot(A, B, J.replace('name="j"', 'name="j&#10;k"')),
-        "is no usable name",
+        "is not a valid name",
     ),
     "no parent": (
         robot(A, B, J.replace('<parent link="a"/>', "")),
@@ -181,11 +181,11 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "two parents": (
         robot(A, B, J.replace('<parent link="a"/>', '<parent link="a"/><parent link="b"/>')),
-        "<parent> stands twice",
+        "<parent> appears twice",
     ),
     "two axes": (
         robot(A, B, joint("j", "a", "b", inside='<axis xyz="1 0 0"/><axis xyz="0 1 0"/>')),
-        "<axis> stands twice; keep one",
+        "<axis> appears twice; keep one",
     ),
     "unknown child": (
         robot(A, B, joint("j", "a", "bb")),
@@ -221,7 +221,7 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "xacro": (
         robot(A, B, mass("${m}"), J),
-        "it holds xacro macros, which must be expanded first; run: xacro ",
+        "it contains xacro macros, which must be expanded first; run: xacro ",
     ),
     "xacro element": (
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
@@ -229,16 +229,16 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "xacro in a link": (
         robot(A, link("b", '<xacro:if xmlns:xacro="http://ros.org/wiki/xacro"/>'), J),
-        "r.urdf:3: link 'b': xacro:if: it holds xacro macros",
+        "r.urdf:3: link 'b': xacro:if: it contains xacro macros",
     ),
     "xacro without its prefix": (
         robot(A, link("b", INERTIAL + "<xacro:insert_block name='m'/>"), J),
-        "r.urdf:3: link 'b': xacro:insert_block 'm': it holds xacro macros",
+        "r.urdf:3: link 'b': xacro:insert_block 'm': it contains xacro macros",
     ),
 }
 
 STRICT: dict[str, tuple[str, str]] = {
-    "degrees for radians": (robot(A, B, turned("90 0 180")), "are these degrees?"),
+    "degrees for radians": (robot(A, B, turned("90 0 180")), "radians, not degrees"),
     "impossible inertia": (
         robot(A, link("b", INERTIAL.replace('izz="1"', 'izz="3"')), J),
         "break the triangle inequality",
@@ -253,12 +253,12 @@ STRICT: dict[str, tuple[str, str]] = {
     ),
     "a body that moves": (
         robot(A, B, C, J, joint("k", "a", "c")),
-        "a (1 kg) stands still, since no joint leads to it; if it walks",
+        "a (1 kg) is fixed, since no joint moves it; use --base free",
     ),
     "moments without mass": (robot(A, mass("0"), J), "has moments of inertia but no mass"),
     "massless leaf": (
         robot(A, B, link("c", ""), J, joint("k", "a", "c")),
-        "joint k moves nothing that has mass",
+        "joint k moves no mass",
     ),
 }
 
@@ -343,7 +343,7 @@ TOML: dict[str, tuple[str, str]] = {
     "five moments": (BODY + "inertia = [1, 1, 1, 0, 0]\n", "is not an array of 6 numbers"),
     "two ways": (
         BODY + "[[body.part]]\nmass = 1\n",
-        "the key 'mass' stands beside a list of parts",
+        "the key 'mass' conflicts with the list of parts",
     ),
     "code": (
         BODY.replace("axis =", "rpy = [\"__import__('os')\", 0, 0], axis ="),
@@ -355,7 +355,7 @@ TOML: dict[str, tuple[str, str]] = {
     ),
     "steps and rpy": (
         BODY.replace("axis =", "steps = [], rpy = [0, 0, 0], axis ="),
-        "it stands beside steps",
+        "it conflicts with steps",
     ),
     "rows and bodies": (
         ROW + BODY.replace('name = "r"\n', ""),
@@ -366,8 +366,8 @@ TOML: dict[str, tuple[str, str]] = {
         ROW.replace("dh", "khalil"),
         "convention: 'khalil' is not known; write one of: dh, mdh",
     ),
-    "odd repeat": (ROW + "repeat = 1e6\n", "is no count; write a whole number"),
-    "row above": (ROW + 'parent = "link2"\n', "'link2' is no row above this one"),
+    "odd repeat": (ROW + "repeat = 1e6\n", "is not a count; write a whole number"),
+    "row above": (ROW + 'parent = "link2"\n', "'link2' is not an earlier row"),
     "frame on nothing": (
         BODY + '[[frame]]\nname = "f"\nbody = "c"\n',
         "r.toml:7: frame 'f': its body 'c' is not declared",
@@ -458,10 +458,10 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for suffix in ("sdf", "xacro", "toml", "xyz"):
         refused(tmp_path / f"absent.{suffix}", f"there is no file 'absent.{suffix}' in ")
     refused(
-        tmp_path / "no" / "r.urdf", f"since there is no folder '{tmp_path / 'no'}'; check the path"
+        tmp_path / "no" / "r.urdf", f"the folder '{tmp_path / 'no'}' does not exist; check the path"
     )
     (tmp_path / "lost.urdf").symlink_to(tmp_path / "nowhere")
-    refused(tmp_path / "lost.urdf", "this is a link that leads nowhere; mend it")
+    refused(tmp_path / "lost.urdf", "this is a broken link; repair it")
     (tmp_path / "empty.urdf").write_text(" \n")
     refused(tmp_path / "empty.urdf", "the file is empty; give a robot description")
     (tmp_path / "r.xyz").write_text("x")
@@ -472,7 +472,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "r").write_text("x")
     refused(
         tmp_path / "r",
-        "its name has no suffix to tell the format by; give it a name that ends in .csv, .mjcf, .sdf, ",
+        "its name has no suffix that shows the format; give it a name that ends in .csv, .mjcf, .sdf, ",
     )
     for suffix, what in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
@@ -482,7 +482,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     refused(tmp_path / "r.urdf.xacro", "run: xacro ")
     refused(tmp_path / "empty.urdf2", "did you mean ")
     os.mkfifo(tmp_path / "pipe.urdf")
-    refused(tmp_path / "pipe.urdf", "this is not an ordinary file")
+    refused(tmp_path / "pipe.urdf", "this is not a regular file")
 
     def forbidden(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
@@ -490,7 +490,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "mine.urdf").write_text(robot(A, B, J))
     monkeypatch.setattr(Path, "read_bytes", forbidden)
     refused(
-        tmp_path / "mine.urdf", "reading it is not permitted; change its permissions or copy it"
+        tmp_path / "mine.urdf", "permission to read it is denied; change its permissions or copy it"
     )
 
 
@@ -500,8 +500,8 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("{", "not one that symgen wrote"),
         ("[]", "not one that symgen wrote"),
         ("{}", "not one that symgen wrote"),
-        ('{"robot": "gone"}', "names 'gone.toml', which is not there"),
-        ('{"robot": "../r"}', "which is not there"),
+        ('{"robot": "gone"}', "names 'gone.toml', which does not exist"),
+        ('{"robot": "../r"}', "which does not exist"),
         ("[" * 10**5, "not one that symgen wrote"),
     ],
 )
@@ -515,8 +515,8 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
     [
         ("pandas", "did you mean 'panda'?"),
         ("nothing-like-it", "there are: bennett, four_bar, "),
-        ("", "is no robot"),
-        ("a\0b", "is no robot"),
+        ("", "is not a robot"),
+        ("a\0b", "is not a robot"),
         ("x" * 5000, ""),
         (
             "panda.urdf",
@@ -524,11 +524,11 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
         ),
         ("PANDA", "there is no file or built-in robot 'PANDA'; did you mean 'panda'?"),
         ("panda:x:3", "number of links; leave out"),
-        ("https://a.b/arm.urdf", "is an address, and symgen reads files; save it"),
-        ("~/r.urdf", "no folder '~'; write the home folder"),
+        ("https://a.b/arm.urdf", "is a web address, but symgen reads files; save it"),
+        ("~/r.urdf", "the folder '~' does not exist; write out the path of the home"),
         (
             "./none.urdf",
-            "there is no file 'none.urdf' in this folder; check the path, or take a robot of 'symgen robots'",
+            "there is no file 'none.urdf' in this folder; check the path, or use a robot that 'symgen robots' lists",
         ),
     ],
 )
@@ -594,7 +594,7 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
         ("planar_arm\n", "did you mean 'planar_arm'"),
         (
             "none/robot.urdf",
-            "there is no file 'none/robot.urdf', since there is no folder 'none'; check the path",
+            "there is no file 'none/robot.urdf': the folder 'none' does not exist; check the path",
         ),
     ],
 )
@@ -614,6 +614,6 @@ def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_th
 @pytest.mark.parametrize("value", [3, [3]])
 def test_what_is_no_name_is_one_sentence(option: str, value: Any, tmp_path: Path) -> None:
     """Of Python, which takes anything for an argument."""
-    with pytest.raises(SymgenError, match="no text"):
+    with pytest.raises(SymgenError, match=r"not a string|a string, not"):
         symgen.generate("scara", tmp_path / "out", ["gravity_force"], **{option: value})
     assert not (tmp_path / "out").exists()

@@ -17,7 +17,7 @@ import symgen
 from symgen.description import assembly, tree
 from symgen.description.canonical import to_toml
 from symgen.description.loading import builtin_robots
-from symgen.mechanism.adjustable import adjusted
+from symgen.mechanism.adjustable import adjust_mechanism
 from symgen.mechanism.closed_loops import End
 from symgen.mechanism.closures import Across, Along, Apart, Unspun, closure, closures
 from symgen.mechanism.mechanism import Frame, Mechanism
@@ -133,7 +133,7 @@ def test_a_loop_between_links_that_are_locked_to_each_other_is_left_out_aloud() 
         (
             '"revolute"',
             '"hinge"',
-            "'hinge' is no joint that closes a loop; write one of: cylindrical, distance,",
+            "'hinge' is not a type of loop closure; write one of: cylindrical, distance,",
         ),
         ('"tip"', '"tap"', "loop[0]: first: its link 'tap' is not declared; did you mean 'tip'?"),
         ('"c"', '"tip"', "loop[0]: it joins a link to itself; name two links"),
@@ -160,9 +160,9 @@ def test_a_loop_between_links_that_are_locked_to_each_other_is_left_out_aloud() 
         (
             '"revolute"',
             '"distance"\ndistance = 0',
-            "distance: it is not above zero; give how far apart",
+            "distance: it is not positive; give how far apart",
         ),
-        ("[[loop]]\n", '[[loop]]\nname = ""\n', "'' is no usable name"),
+        ("[[loop]]\n", '[[loop]]\nname = ""\n', "'' is not a valid name"),
         ("[[loop]]\n", "start = 1\n[[loop]]\n", "the key 'start' is not known here"),
     ],
 )
@@ -176,7 +176,7 @@ def test_what_makes_no_loop_is_refused(old: str, new: str, says: str) -> None:
     [
         (
             "{ d_joint = 1 }",
-            "the start of joint 'd_joint' is declared, and no joint of this name moves; name some of",
+            "the start of joint 'd_joint' is declared, but no moving joint has this name; use names of",
         ),
         ("{ a_joint = [1, 2] }", "the start of joint 'a_joint' has 2 numbers; give 1"),
         ('{ a_joint = "x" }', "'x' is not an angle"),
@@ -188,7 +188,7 @@ def test_what_is_no_start_is_refused(start: str, says: str) -> None:
     refused(f"start = {start}\n{FORK}{LOOP}", says)
     refused(
         f"start = {{ a_joint = 1 }}\n{FORK}",
-        "a start is declared, and there is no loop to close from it; leave it out",
+        "a start is declared, but the mechanism has no closed loop; remove the start",
     )
 
 
@@ -204,10 +204,10 @@ def test_there_is_a_most_of_loops_and_of_their_steps(monkeypatch: pytest.MonkeyP
         patch.setattr(tree, "MOST_LINKS", 6)
         refused(
             FORK + LOOP * 7,
-            "loop[6]: there are more than 6 loops, and symgen reads no more; give a smaller robot",
+            "loop[6]: there are more than 6 loops, the most that symgen reads; give a smaller robot",
         )
     monkeypatch.setattr(assembly, "MOST_STEPS", 30)
-    refused(FORK + LOOP * 40, "up to here the poses of links have more than 30 steps")
+    refused(FORK + LOOP * 40, "the poses of links have more than 30 steps up to here")
 
 
 def refused(text: str, says: str) -> None:
@@ -305,15 +305,15 @@ def test_what_a_cut_joint_of_an_sdf_declares_is_told_lost() -> None:
         ]
 
     assert said("revolute", X_Y) == [
-        "joint l closes a loop and has no coordinate, since link d hangs on joint k already; left out of it: damping, limits"
+        "joint l closes a loop and has no coordinate, since joint k already moves link d; left out: damping, limits"
     ]
     mimic = '<axis><xyz>0 0 1</xyz><mimic joint="{}"><multiplier>2</multiplier></mimic></axis>'
     assert said("revolute", mimic.format("i")) == [
-        "that joint l follows joint i is left out, since l closes a loop"
+        "the coupling of joint l to joint i is left out: joint l closes a loop"
     ]
     led = sdf.link("e"), sdf.joint("m", "d", "e", mimic.format("l"))
     assert said("revolute", "", *led) == [
-        "that joint m follows joint l is left out, since l closes a loop"
+        "the coupling of joint m to joint l is left out: joint l closes a loop"
     ]
 
 
@@ -368,7 +368,7 @@ def test_a_loop_declared_in_python_is_that_of_toml() -> None:
     [
         (
             {"type": "hinge", "first": "a", "second": "b"},
-            "robot 'scissors': loop 'x': type: 'hinge' is no joint that closes a loop",
+            "robot 'scissors': loop 'x': type: 'hinge' is not a type of loop closure",
         ),
         ({"type": "weld", "first": None, "second": "b"}, "loop 'x': the key 'first' is missing"),
         (
@@ -381,7 +381,7 @@ def test_a_loop_declared_in_python_is_that_of_toml() -> None:
                 "first": "a",
                 "second": {"link": "b", "rpy": (0, 0, 0), "quaternion": (1, 0, 0, 0)},
             },
-            "rpy stands beside",
+            "rpy and quaternion both give its pose",
         ),
         (
             {"type": "weld", "first": "a", "second": "b", "distance": 1},
@@ -452,13 +452,13 @@ def test_a_converted_robot_keeps_the_loops_that_its_format_has(tmp_path: Path) -
     m = closed()
     assert symgen.convert(m, tmp_path / "r.toml") == ()
     assert symgen.load(tmp_path / "r.toml").content == m.content
-    assert "loops left out, for which URDF has no word: rod, pin, w" in symgen.convert(
+    assert "loops are left out, which URDF cannot represent: rod, pin, w" in symgen.convert(
         m, tmp_path / "r.urdf"
     )
     said = symgen.convert(m, tmp_path / "r.xml")
     assert said[-2:] == (
-        "loops left out, since MuJoCo connects points and welds bodies alone: rod",
-        "loops that MuJoCo's solver holds softly there: pin, w",
+        "loops are left out, since MuJoCo can only connect points and weld bodies: rod",
+        "loops that MuJoCo's solver enforces softly: pin, w",
     )
     back = symgen.load(tmp_path / "r.xml")
     assert (back.start, [(loop.name, loop.kind) for loop in back.loops]) == (
@@ -473,7 +473,7 @@ def test_a_converted_robot_keeps_the_loops_that_its_format_has(tmp_path: Path) -
 
 def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
     m = closed()
-    assert adjusted(m, {"a.mass": [F(7)]}).loops == m.loops
+    assert adjust_mechanism(m, {"a.mass": [F(7)]}).loops == m.loops
     free = symgen.load(to_toml(m), base="free")
     assert [(loop.first.body, loop.second.body) for loop in free.loops] == [
         (1, 2),

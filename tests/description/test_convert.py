@@ -49,10 +49,12 @@ def test_the_urdf_is_the_same_robot(name: str) -> None:
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
     bare = replace(
-        robot.unborne, joints=held
+        robot.without_gravity_compensation, joints=held
     )  # springs and gravcomp are left out, and the sentences say so
     assert differ(bare, back) <= SAME
-    assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(robot.borne)
+    assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(
+        robot.compensated_parts
+    )
     assert back.name == robot.name
     assert {part.link for one in robot.bodies for part in one.parts} <= {
         part.link for one in back.bodies for part in one.parts
@@ -72,7 +74,7 @@ def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
     robot, text = written(name, "mjcf")
     (tmp_path / "robot.xml").write_text(text.text)
     back = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))
-    (lost,) = re.findall(r"without a mass, (.*) is no body there", "\n".join(text.left_out)) or [""]
+    (lost,) = re.findall(r"without a mass, (.*) is not a body", "\n".join(text.left_out)) or [""]
     assert differ(robot, back, lost) <= SAME
     assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
 
@@ -130,71 +132,71 @@ def test_an_error_in_the_file_is_seen(what: str) -> None:
 def test_a_joint_without_a_word_is_named(format_: str, name: str) -> None:
     with pytest.raises(
         RequestError,
-        match=rf"joint '\w+' is (spherical|helical), for which {format_.upper()} has no word; ",
+        match=rf"joint '\w+' is (spherical|helical), which {format_.upper()} cannot represent; ",
     ):
         writers()[format_].write(ROBOTS[name]())
 
 
 SENTENCES = {
-    ("quaternions", "urdf"): ["gravity is left out; read it with --gravity 0.5,-1,-9.81"],
+    ("quaternions", "urdf"): ["gravity is left out; read the file with --gravity 0.5,-1,-9.81"],
     ("coupled", "urdf"): [
-        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
-        "that joints follow those they mimic is left out; read it with --mimic couple",
+        "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
+        "the coupling of mimic joints is left out; read the file with --mimic couple",
     ],
     ("drives", "urdf"): [
-        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
-        "that drives are applied is left out; read it with --drives on",
-        "the friction speed is left out; read it with --friction-speed 0.02",
+        "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
+        "the choice of applied drives is left out; read the file with --drives on",
+        "the friction speed is left out; read the file with --friction-speed 0.02",
         "the stiffness of a_joint is left out",
         "the rest of a_joint is left out",
-        "the gear ratio of a_joint, read and not applied, is left out",
+        "the gear ratio of a_joint, which is not applied, is left out",
     ],
     ("drives", "mjcf"): [
         "the velocity limit of a_joint is left out",
-        "the friction of a_joint sticks there, and is smooth in symgen",
-        "the friction speed is left out; read it with --friction-speed 0.02",
-        "the gear ratio of a_joint, read and not applied, is left out",
+        "the friction of a_joint sticks in MuJoCo, and is smooth in symgen",
+        "the friction speed is left out; read the file with --friction-speed 0.02",
+        "the gear ratio of a_joint, which is not applied, is left out",
     ],
     ("coupled", "mjcf"): [
         "the velocity limit of a_joint, c_joint is left out",
-        "that b_joint mimics another is an equality there, which MuJoCo applies in its solver, and softly",
-        "that joints follow those they mimic is left out; read it with --mimic couple",
+        "the coupling of b_joint becomes an equality, which MuJoCo's solver enforces softly",
+        "the coupling of mimic joints is left out; read the file with --mimic couple",
     ],
     ("parts", "urdf"): [
-        "the several inertias of b are one there",
-        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
+        "the inertias of b are combined into one",
+        "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
     ],
     ("tree1", "mjcf"): [
-        "in place of joint2, joint4, joint5 stand several joints of one body, each named for its coordinate",
+        "several joints of one body, each with the name of its coordinate, replace joint2, joint4, joint5",
         "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
-        "the place and the quaternion of joint1 count from the world there, not from the frame of the joint",
-        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 there, each branch to its end",
+        "the position and the quaternion of joint1 are relative to the world, not to the frame of the joint",
+        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 in MuJoCo, branch by branch",
     ],
     ("massless", "mjcf"): [
-        "without a mass, a, b, d_joint_cross, e, lost is no body there, and its joint is one of the next body's",
+        "without a mass, a, b, d_joint_cross, e, lost is not a body, and its joint is one of the next body's",
         "the velocity limit of a_joint, c_joint, f_joint is left out",
     ],
     ("light", "mjcf"): [
-        "the inertia of floor is left out: it stands still, and MuJoCo does not compile it",
-        "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with a, c, d",
+        "the inertia of floor is left out: the link is fixed, and MuJoCo would refuse the inertia",
+        "MuJoCo does not compile this: no mass with three moments of inertia moves with a, c, d",
         "the velocity limit of a_joint, c_joint, d_joint, e_joint is left out",
     ],
     ("flying", "mjcf"): [
         "the velocity limit of b_joint is left out",
-        "the armature of a_joint is felt along axes that do not turn there, and along the body's in symgen",
+        "the armature of a_joint acts along fixed axes in MuJoCo, and along the body's axes in symgen",
     ],
     ("mixed", "urdf"): [
-        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
-        "that drives are applied is left out; read it with --drives damping",
-        "the damping of b_joint, read and not applied, is left out",
+        "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
+        "the choice of applied drives is left out; read the file with --drives damping",
+        "the damping of b_joint, which is not applied, is left out",
     ],
     ("scara", "urdf"): [
-        "the frame of link1, link2 is not that of its joint, so that a massless link NAME_motor moves it"
+        "a massless link NAME_motor is added for link1, link2, whose frame is not the frame of its joint"
     ],
     ("several", "urdf"): [
-        "gravity is left out; read it with --gravity 0.5,-1,-9.81",
-        "that drives are applied is left out; read it with --drives on",
-        "in place of b_joint stand two joints, NAME_angle and NAME_distance, with a massless link between",
+        "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
+        "the choice of applied drives is left out; read the file with --drives on",
+        "two joints, NAME_angle and NAME_distance, with a massless link between them replace b_joint",
     ],
     ("ur5", "toml"): [],
 }
@@ -290,5 +292,5 @@ def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> Non
 def test_a_joint_that_mimics_one_that_is_not_there_is_said_in_mjcf() -> None:
     robot = symgen.load(HEAD + body("a", "base", f'{HINGE}, mimic = {{ joint = "lost" }}'))
     text = writers()["mjcf"].write(robot)
-    assert "that a_joint mimics a joint that is not there is left out" in text.left_out
+    assert "the coupling of a_joint to a missing joint is left out" in text.left_out
     assert symgen.load(text.text).nv == 1

@@ -133,13 +133,13 @@ FAULTS = {
     ),
     "a column twice": (
         HEAD.replace("cx", "mass"),
-        "r.csv:2: the column 'mass' stands twice; keep one of the two",
+        "r.csv:2: the column 'mass' appears twice; keep one of the two",
     ),
     "a cell too many": (
         HEAD + "x,1,2,3,4,5,6\n",
-        "r.csv:3: it has 7 cells, and the header has 6; write as many",
+        "r.csv:3: it has 7 cells, but the header has 6; write one cell",
     ),
-    "a cell too few": (HEAD + "\nx,1,2,3,4\n", "r.csv:4: it has 5 cells, and the header has 6"),
+    "a cell too few": (HEAD + "\nx,1,2,3,4\n", "r.csv:4: it has 5 cells, but the header has 6"),
     "no number": (
         HEAD + "x,1,2,3,4,5\ny,1,2,heavy,4,5\n",
         "r.csv:4: column 'mass': 'heavy' is not a number; write",
@@ -157,7 +157,7 @@ FAULTS = {
     "no mass": (HEAD + "x,1,2,,4,5\n", "r.csv:3: row 'x': the key 'mass' is missing"),
     "no convention": (
         HEAD.partition("\n")[2] + "x,1,2,3,4,5\n",
-        "r.csv: it has rows and no convention; write '# conv",
+        "r.csv: it has rows but no convention; write '# conv",
     ),
     "another convention": (
         HEAD.replace("dh", "khalil") + "x,1,2,3,4,5\n",
@@ -167,7 +167,7 @@ FAULTS = {
         "# convetion: dh\n" + HEAD,
         "r.csv:1: 'convetion' is not known; did you mean '# conv",
     ),
-    "a word twice": ("# convention: dh\n" + HEAD, "r.csv:2: '# convention' stands twice"),
+    "a word twice": ("# convention: dh\n" + HEAD, "r.csv:2: '# convention' appears twice"),
     "gravity of two": (
         "# gravity: 0 1\n" + HEAD,
         "gravity: '['0', '1']' is not an array of 3 numbers",
@@ -203,7 +203,7 @@ FAULTS = {
     ),
     "an odd repeat": (
         "# convention: dh\na,repeat\n1,1e3\n",
-        "r.csv:3: row[0]: repeat: '1e3' is no count",
+        "r.csv:3: row[0]: repeat: '1e3' is not a count",
     ),
 }
 

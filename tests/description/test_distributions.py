@@ -62,29 +62,29 @@ def test_folders_tell_files_of_one_name_apart(package: Path) -> None:
     ("name", "distribution", "sentence"),
     [
         ("hnd", "some-arms", "package 'some-arms' holds no robot 'hnd'; did you mean 'hand'?"),
-        ("notes", "some-arms", "package 'some-arms' holds no robot 'notes'; there are arm, hand"),
+        ("notes", "some-arms", "package 'some-arms' holds no robot 'notes'; there are: arm, hand"),
         (
             "table.csv",
             "some-arms",
-            "package 'some-arms' holds no robot 'table.csv'; there are arm, hand",
+            "package 'some-arms' holds no robot 'table.csv'; there are: arm, hand",
         ),
         ("rm", "some-arms", "package 'some-arms' holds no robot 'rm'; did you mean 'arm'?"),
-        ("", "some-arms", "package 'some-arms' holds no robot ''; there are arm, hand"),
+        ("", "some-arms", "package 'some-arms' holds no robot ''; there are: arm, hand"),
         (
             "arm",
             "no-arms",
-            "there is no package 'no-arms' in this Python; install it, or give the path of the file",
+            "the package 'no-arms' is not installed in this Python; install it, or give the path of the file",
         ),
         (
             "arm",
             "",
-            "there is no package '' in this Python; install it, or give the path of the file",
+            "the package '' is not installed in this Python; install it, or give the path of the file",
         ),
         (
             "arm",
             "pytest",
-            "package 'pytest' holds no robots: where it downloads them when they are asked for, give the path that it "
-            "tells",
+            "package 'pytest' holds no robot files; if it downloads them on demand, give the path that it "
+            "reports",
         ),
     ],
 )

@@ -210,7 +210,7 @@ def test_numbers_that_differ_among_the_velocities_of_a_ball_stay_apart() -> None
 
 def test_faults() -> None:
     with pytest.raises(
-        ArgumentError, match="str has no 'body_parentid', as a MuJoCo model has; give a mujoco"
+        ArgumentError, match="str has no attribute 'body_parentid' of a MuJoCo model; give a mujoco"
     ):
         symgen.from_mujoco("humanoid.xml")
     model = small("", "type='free'")

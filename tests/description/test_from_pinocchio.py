@@ -11,7 +11,7 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.description.models import of_matrix
+from symgen.description.models import quaternion_of_matrix
 from symgen.mechanism.joints import Placing, Turning
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_form
@@ -189,13 +189,13 @@ def test_quaternions_of_matrices_lose_no_digits_at_any_turn() -> None:
         (0, 1, 1e-12, 1),
     ]:
         given = np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])
-        found = np.array(of_matrix(pin.Quaternion(*given).toRotationMatrix()))
+        found = np.array(quaternion_of_matrix(pin.Quaternion(*given).toRotationMatrix()))
         assert min(np.abs(found - given).max(), np.abs(found + given).max()) < 4e-16
 
 
 def test_faults() -> None:
     with pytest.raises(
-        ArgumentError, match="str has no 'joints', as a Pinocchio model has; give a pinocchio"
+        ArgumentError, match="str has no attribute 'joints' of a Pinocchio model; give a pinocchio"
     ):
         symgen.from_pinocchio("panda")
     model = pin.Model()

@@ -474,7 +474,7 @@ def test_a_joint_follows_another_as_its_equality_says() -> None:
         )
         assert mimic is not None
         assert float(mimic.multiplier) == coefficients[1]
-    with pytest.raises(SymgenError, match="by a polynomial of higher order"):
+    with pytest.raises(SymgenError, match="is a polynomial of higher order"):
         load(COUPLED.replace("2 0 0 0", "2 1 0 0"), mimic="couple")
     assert load(COUPLED.replace("joint1", "active='false' joint1"), mimic="couple").nv == 2
 
@@ -500,7 +500,7 @@ def test_included_files_stand_where_they_are_named(tmp_path: Path) -> None:
         '<mujocoinclude>\n<body name="b">\n<joint axis="0 0 0"/></body></mujocoinclude>'
     )
     with pytest.raises(
-        SymgenError, match=r"body\.xml:3: joint axis: the axis is zero; give it a direction"
+        SymgenError, match=r"body\.xml:3: joint axis: the axis is zero; give a nonzero axis"
     ):
         load(main)
 
@@ -533,7 +533,8 @@ def test_a_nested_include_is_found_where_mujoco_finds_it(
         read = load(tmp_path / "main.xml")
         assert float(read.mass) == mass
         assert any(
-            "lies beside the main file and beside the one" in note.text for note in read.notes
+            "exists in the folder of the main file and in that of" in note.text
+            for note in read.notes
         ) == (len(files) == 2 and "b.xml" in files)
 
 
@@ -541,17 +542,17 @@ def test_a_nested_include_is_found_where_mujoco_finds_it(
     ("said", "sentence"),
     [
         ("", "the attribute 'file' is missing"),
-        ('file=""', "this is no name of a file"),
+        ('file=""', "this is not a file name"),
         (
             'file="lost.xml"',
-            "files are looked for beside the main file, then beside the file that includes them",
+            "files are searched in the folder of the main file, then in that of the file that includes them",
         ),
-        ('file="folder"', "this is not an ordinary file"),
+        ('file="folder"', "this is not a regular file"),
         ('file="main.xml"', "this file is included already"),
         ('file="ring.xml"', "this file is included already; include each file once"),
         ('file="empty.xml"', "this file is empty"),
         ('file="text.xml"', "not well-formed XML"),
-        ('file="/dev/zero"', "this is not an ordinary file"),
+        ('file="/dev/zero"', "this is not a regular file"),
         ('file="bomb.xml"', "a DOCTYPE or entity declaration is not accepted"),
     ],
 )
@@ -572,7 +573,9 @@ def test_an_include_that_cannot_be_read_is_refused(
 
 
 def test_a_text_has_no_folder() -> None:
-    with pytest.raises(SymgenError, match=r"<text>:4: include 'x.xml': a text has no folder"):
+    with pytest.raises(
+        SymgenError, match=r"<text>:4: include 'x.xml': a description given as text has no folder"
+    ):
         load(mjcf('<include file="x.xml"/>'))
 
 

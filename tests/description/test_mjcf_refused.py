@@ -17,7 +17,7 @@ MESH = '<asset><mesh name="x" file="x.stl"/></asset>'
 REFUSED = {
     "a part of another": (
         "<mujocoinclude/>",
-        "r.xml:1: mujocoinclude: the root element is 'mujocoinclude': this is a part",
+        "r.xml:1: mujocoinclude: the root element is 'mujocoinclude': another MJCF",
     ),
     "a section that is none": (
         mjcf("", "<worldbdy/>"),
@@ -58,11 +58,11 @@ REFUSED = {
     ),
     "text in a joint": (
         mjcf("<body><joint>1 0 0</joint></body>"),
-        "the text '1 0 0' stands in <joint>, which has no text",
+        "<joint> contains the text '1 0 0', but it takes only attributes",
     ),
     "a joint of the world": (
         mjcf("<joint/>"),
-        "r.xml:4: joint: this stands in the worldbody, which never moves",
+        "r.xml:4: joint: it is in the worldbody, which never moves",
     ),
     "two masses": (
         mjcf(f"<body>{HINGE}{MASS}{MASS}</body>"),
@@ -78,7 +78,7 @@ REFUSED = {
     ),
     "two inertias": (
         mjcf(arm(MASS.replace("diag", 'fullinertia="1 1 1 0 0 0" diag'))),
-        "diaginertia stands beside fullinertia",
+        "diaginertia conflicts with fullinertia",
     ),
     "a mesh that weighs": (
         mjcf(f'<body>{HINGE}<geom name="g" type="mesh" mesh="x"/></body>', MESH),
@@ -91,7 +91,7 @@ REFUSED = {
     ),
     "a mass on a surface": (
         mjcf(arm('<geom size="0.1" shellinertia="true"/>')),
-        "a mass that lies on the surface alone",
+        "a mass on the surface",
     ),
     "a size that is none": (
         mjcf(arm('<geom type="box" size="0.1 0 0.2"/>')),
@@ -107,11 +107,11 @@ REFUSED = {
     ),
     "two ends in one": (
         mjcf(arm('<geom type="capsule" size="1" fromto="1 1 1 1 1 1"/>')),
-        "fromto: its two ends are one point",
+        "fromto: its two ends coincide",
     ),
     "two ends of a ball": (
         mjcf(arm('<geom size="1" fromto="1 1 1 2 1 1"/>')),
-        "fromto: a sphere has no two ends",
+        "fromto: a sphere cannot have fromto",
     ),
     "a mass below zero": (
         mjcf(arm('<geom size="1" mass="-1"/>')),
@@ -119,15 +119,15 @@ REFUSED = {
     ),
     "a type that is none": (
         mjcf(arm(ROD, '<joint type="fixed"/>')),
-        "'fixed' is none of hinge, slide, ball, free",
+        "'fixed' is not one of hinge, slide, ball, free",
     ),
     "no axis": (
         mjcf(arm(ROD, '<joint axis="0 0 0"/>')),
-        "joint axis: the axis is zero; give it a direction",
+        "joint axis: the axis is zero; give a nonzero axis",
     ),
     "two numbers": (
         mjcf('<body pos="1 2"/>'),
-        "r.xml:4: body pos: it has 2 numbers ('1 2'); write 3 numbers with",
+        "r.xml:4: body pos: it has 2 numbers ('1 2'); write 3 numbers separated",
     ),
     "no number": (
         mjcf('<body pos="1 2 nan"/>'),
@@ -135,62 +135,62 @@ REFUSED = {
     ),
     "turned twice": (
         mjcf('<body quat="1 0 0 0" euler="1 2 3"/>'),
-        "body: it is turned by quat and by euler; keep one",
+        "body: it has both quat and euler; keep one",
     ),
     "a quaternion of zero": (mjcf('<body quat="0 0 0 0"/>'), "body quat: the quaternion is zero"),
     "an axis of zero": (mjcf('<body axisangle="0 0 0 1"/>'), "body axisangle: the axis is zero"),
     "a direction of zero": (mjcf('<body zaxis="0 0 0"/>'), "body zaxis: the direction is zero"),
     "axes in one line": (
         mjcf('<body xyaxes="1 1 0 2 2 0"/>'),
-        "body xyaxes: the y axis lies along the x axis or is zero",
+        "body xyaxes: the y axis is parallel to the x axis or zero",
     ),
     "places in the world": (
         mjcf("", compiler(coordinate="global")),
-        "which no MuJoCo since 2.3.3 reads; load it in MuJoCo",
+        "which MuJoCo no longer reads since 2.3.3; load it in MuJoCo",
     ),
     "no sequence": (
         mjcf("", compiler(eulerseq="xyw")),
-        "compiler eulerseq: 'xyw' is no sequence of axes",
+        "compiler eulerseq: 'xyw' is not a sequence of axes",
     ),
     "no angle": (
         mjcf("", compiler(angle="grad")),
-        "compiler angle: 'grad' is none of degree, radian",
+        "compiler angle: 'grad' is not one of degree, radian",
     ),
     "a range of a doubt": (
         mjcf(arm(ROD, '<joint range="0 1"/>'), compiler(autolimits="false")),
-        "without 'limited'",
+        "a range but no 'limited'",
     ),
     "no such class": (
         mjcf(arm('<geom class="x" size="1"/>')),
-        "geom: there is no class 'x'; declare it in <default>",
+        "geom: the class 'x' is not declared; declare it in <default>",
     ),
     "no such class of a body": (
         mjcf('<body childclass="x"/>'),
-        "body: there is no class 'x'; declare it in <default>",
+        "body: the class 'x' is not declared; declare it in <default>",
     ),
     "a class twice": (
         mjcf("", '<default><default class="x"/><default class="x"/></default>'),
-        "there is a class 'x' already",
+        "the class 'x' is declared twice",
     ),
     "a class without a name": (
         mjcf("", "<default><default/></default>"),
-        "a class within another has no name",
+        "an inner class has no name",
     ),
     "an outermost class of a name": (
         mjcf("", '<default class="x"/>'),
-        "the outermost class is called 'x'",
+        "the outermost class is named 'x'",
     ),
     "a free joint within": (
         mjcf(f"<body><body><freejoint/>{ROD}</body></body>"),
-        "a free joint leads from the world",
+        "a free joint must be on the world",
     ),
     "a free joint beside another": (
         mjcf(f"<body><freejoint/>{HINGE}{ROD}</body>"),
-        "a free joint stands beside 1 more",
+        "its body has a free joint and 1 more",
     ),
     "a frame that resizes": (
         mjcf('<frame scale="2"/>'),
-        "frame scale: a frame that resizes what is in it is not read",
+        "frame scale: a frame that scales its content is not supported",
     ),
     "bodies of one name": (
         mjcf(f'<body name="a">{HINGE}</body><body name="a"/>'),
@@ -198,7 +198,7 @@ REFUSED = {
     ),
     "a follower of nobody": (
         mjcf(arm(ROD), "", '<equality><joint joint1="x"/></equality>'),
-        "its joint1 is 'x', and there is",
+        "its joint1 'x' is not a joint",
     ),
     **{
         name: (mjcf(f"<body><{name}/></body>"), f"r.xml:4: {name}: this ")
@@ -206,7 +206,7 @@ REFUSED = {
     },
     "flex": (
         mjcf("", "<deformable>\n<flex/></deformable>"),
-        "r.xml:3: flex: this bends, as no body here does",
+        "r.xml:3: flex: this element is a flexible body",
     ),
 }
 
@@ -254,11 +254,11 @@ SAID = {
     ),
     "a spring that yields": (
         rod('<joint name="j" stiffness="1" springyield="1"/>'),
-        "joint 'j': its spring yields",
+        "joint 'j': its springyield",
     ),
     "the armature of a free joint": (
         rod('<joint name="j" type="free" armature="1"/>'),
-        "joint 'j': its armature is felt along",
+        "joint 'j': its armature acts along",
     ),
     "tendons": (
         rod('<joint name="j"/>', after='<tendon><fixed name="t" stiffness="1"/></tendon>'),
@@ -274,7 +274,7 @@ SAID = {
     ),
     "a joint that is held": (
         rod('<joint name="j"/>', after='<equality><joint joint1="j" polycoef="0.2"/></equality>'),
-        "line 6, joint: it holds joint j at 0.2, which is left out; --lock does that",
+        "line 6, joint: it fixes joint j at 0.2 and is left out; use --lock",
     ),
 }
 
@@ -347,7 +347,7 @@ def test_a_spring_that_hangs_on_no_inertia_is_left_out() -> None:
         found = load(mjcf(text))
         assert not any(joint.drive for joint in found.joints)
         assert any(
-            "its springdamper is left out, since M is singular as the model stands, or very large"
+            "its springdamper is left out, since M is singular in the declared pose, or too large"
             in one
             for one in warnings(mjcf(text))
         )
@@ -361,4 +361,4 @@ def test_a_scene_of_many_bodies_says_little() -> None:
     )
     assert warnings(many) == []
     (found,) = [note.text for note in load(many, drives="off").notes if note.kind == "warning"]
-    assert found.endswith("n10, n11 and 48 more is not applied, so that the whole weight is felt")
+    assert found.endswith("n10, n11 and 48 more is not applied: these links have their full weight")

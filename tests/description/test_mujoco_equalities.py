@@ -139,7 +139,7 @@ def test_what_is_not_active_is_left_out_and_said(off: str) -> None:
     )
     for made in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
         assert (made.loops, made.start) == ((), ())
-        assert [note.text for note in made.notes if "not active" in note.text]
+        assert [note.text for note in made.notes if "inactive loops" in note.text]
 
 
 def test_that_mujoco_is_soft_is_said() -> None:
@@ -153,24 +153,24 @@ def test_that_mujoco_is_soft_is_said() -> None:
     [
         (
             '<connect body1="x" anchor="0 0 0"/>',
-            "connect: its body1 is 'x', and there is no such body; name two bodies of the model",
+            "connect: its body1 'x' is not a body of the model; name two bodies of the model",
         ),
         (
             '<connect body1="a" body2="x" anchor="0 0 0"/>',
-            "its body2 is 'x', and there is no such body",
+            "its body2 'x' is not a body of the model",
         ),
         ('<connect body1="a"/>', "the attribute 'anchor' is missing; write anchor="),
         ('<connect body1="a" anchor="0 0"/>', "it has 2 numbers ('0 0'); write 3 numbers"),
         ('<connect body1="a" anchr="0 0 0"/>', "the attribute 'anchr' is not known here"),
         (
             '<connect body1="a" anchor="0 0 0" site1="on_a"/>',
-            "site1 stands beside body1; name two sites, or bodies and a place",
+            "site1 conflicts with body1; give two sites, or bodies and a point",
         ),
         (
             '<connect site1="on_a"/>',
-            "its site2 is '', and there is no such site; name two sites of the model",
+            "its site2 '' is not a site of the model; name two sites of the model",
         ),
-        ('<connect site1="on_a" site2="x"/>', "its site2 is 'x', and there is no such site"),
+        ('<connect site1="on_a" site2="x"/>', "its site2 'x' is not a site of the model"),
         (
             '<connect body1="a" body2="a" anchor="0 0 0"/>',
             "it joins a link to itself; name two links",
@@ -183,7 +183,7 @@ def test_that_mujoco_is_soft_is_said() -> None:
             '<weld name="n" body1="a"/><weld name="n" body1="b"/>',
             "weld 'n': this name is already a loop",
         ),
-        ("<weld/>", "its body1 is '', and there is no such body"),
+        ("<weld/>", "its body1 '' is not a body of the model"),
     ],
 )
 def test_what_closes_nothing_is_refused(equality: str, says: str) -> None:

@@ -226,9 +226,12 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "no angle": (lambda: one(rpy=("x", 0, 0)), "body 'b': joint.rpy: 'x' is not an angle"),
     "two poses": (
         lambda: one(rpy=(0, 0, 0), quaternion=(1, 0, 0, 0)),
-        "'b': rpy stands beside quaternion; give its pose in one",
+        "'b': rpy and quaternion both give its pose; keep one",
     ),
-    "a shift and steps": (lambda: one(xyz=(0, 0, 0), steps=[]), "'b': xyz stands beside steps"),
+    "a shift and steps": (
+        lambda: one(xyz=(0, 0, 0), steps=[]),
+        "'b': xyz and steps both give its pose",
+    ),
     "no turn": (lambda: one(quaternion=(0, 0, 0, 0)), "the quaternion is zero"),
     "a word that is none": (
         lambda: one(armatur=1),
@@ -271,11 +274,11 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no name": (
         lambda: symgen.Robot("  ").body("b", parent="base", type="free", mass=1).build(),
-        "is no usable name",
+        "is not a valid name",
     ),
     "a model": (
         lambda: symgen.load(one(mass=1), model="x"),
-        "--model says nothing of a file such as 'robot 'r''",
+        "--model has no meaning for a file such as 'robot 'r''",
     ),
 }
 

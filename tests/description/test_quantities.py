@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symgen.description.quantities import Place, angle, angle_text, fraction_text, number, rational
-from symgen.description.snapping import HALF_PI, Snapper, snapped, tolerance
+from symgen.description.quantities import (
+    Location,
+    angle,
+    angle_text,
+    fraction_text,
+    number,
+    rational,
+)
+from symgen.description.snapping import HALF_PI, Snapper, snap_token, snap_tolerance
 from symgen.support.errors import DescriptionError, RequestError, SymgenError
 from symgen.vocabulary.poses import Angle
 
@@ -155,7 +162,7 @@ def test_an_angle_survives_its_text(billionths: int, pi: Fraction) -> None:
     ],
 )
 def test_right_angles_snap(token: str, turns: int) -> None:
-    assert snapped(token) == Angle(pi=Fraction(turns, 2))
+    assert snap_token(token) == Angle(pi=Fraction(turns, 2))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ def test_right_angles_snap(token: str, turns: int) -> None:
     ],
 )
 def test_other_angles_stay(token: str) -> None:
-    assert snapped(token) is None
+    assert snap_token(token) is None
 
 
 @given(st.integers(-8, 8).filter(bool), st.integers(4, 30))
@@ -191,32 +198,34 @@ def test_every_printed_right_angle_snaps(turns: int, decimals: int) -> None:
     for meant in {cut, rounded}:
         token = fraction_text(Fraction(meant, 10**decimals))
         token += "0" * (decimals - len(token.partition(".")[2]))
-        assert snapped(("-" if turns < 0 else "") + token) == Angle(pi=Fraction(turns, 2))
+        assert snap_token(("-" if turns < 0 else "") + token) == Angle(pi=Fraction(turns, 2))
     if decimals <= 7:
         assert (
-            snapped(f"{(rounded + 2) // 10**decimals}.{(rounded + 2) % 10**decimals:0{decimals}d}")
+            snap_token(
+                f"{(rounded + 2) // 10**decimals}.{(rounded + 2) % 10**decimals:0{decimals}d}"
+            )
             is None
         )
 
 
 def test_the_snap_option() -> None:
-    assert tolerance(None) == Fraction(1, 10**8)
-    assert tolerance("off") is None
-    assert tolerance("1e-6") == tolerance(1e-6) == Fraction(1, 10**6)
-    assert snapped("1.5708", None) is None
-    assert snapped("0.0000005", Fraction(1, 10**6)) == Angle()
-    assert snapped("1.5708", Fraction(0)) == Angle(
+    assert snap_tolerance(None) == Fraction(1, 10**8)
+    assert snap_tolerance("off") is None
+    assert snap_tolerance("1e-6") == snap_tolerance(1e-6) == Fraction(1, 10**6)
+    assert snap_token("1.5708", None) is None
+    assert snap_token("0.0000005", Fraction(1, 10**6)) == Angle()
+    assert snap_token("1.5708", Fraction(0)) == Angle(
         pi=Fraction(1, 2)
     )  # a tolerance leaves the rule of digits on
     for wrong in ("on", "-1", "nan", "1", 2):
         with pytest.raises(RequestError):
-            tolerance(wrong)
+            snap_tolerance(wrong)
 
 
 def test_every_snap_is_remembered() -> None:
     snapper = Snapper()
     for token in ("1.5708", "0", "1.57", "-1e-12"):
-        snapper.angle(token, Place("f", 3, "joint 'a'"))
+        snapper.angle(token, Location("f", 3, "joint 'a'"))
     assert [snap.token for snap in snapper.snaps] == ["1.5708", "-1e-12"]
     assert snapper.snaps[0].text == "line 3, joint 'a': 1.5708 read as pi/2 (moved by 3.7e-06 rad)"
 

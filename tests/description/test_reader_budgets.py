@@ -22,10 +22,10 @@ from symgen.description import assembly, tree
 from symgen.description.assembly import assemble
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
-from symgen.description.parsing.xml import alike
+from symgen.description.parsing.xml import are_equal
 from symgen.description.readers import reader
 from symgen.description.snapping import Snapper
-from symgen.description.tip import choose
+from symgen.description.tip import choose_tip
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.inspection import parameters
 from symgen.ir.loops import LoopProgram
@@ -34,7 +34,7 @@ from symgen.pages.report.show import show
 from symgen.pipeline.build import build_form, program
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.options import ProgramOptions
-from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, joined
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Shift, Turn, compose, compose_merged
 from tests.shared.call_counts import calls
 from tests.shared.descriptions import joint, link, robot
 from tests.shared.reader_growths import BODY, GROWTHS, chain
@@ -112,7 +112,9 @@ def test_lookups_grow_as_the_links(star: bool) -> None:
 @pytest.mark.parametrize("star", [False, True])
 def test_the_tip_is_chosen_in_time_that_grows_as_the_links(star: bool, name: str) -> None:
     robots = [load(chain(n, star=star).replace('"l', f'"{name}')) for n in (36, 12, 24, 36)]
-    _, one, two, three = (calls(lambda robot=robot: choose.__wrapped__(robot)) for robot in robots)
+    _, one, two, three = (
+        calls(lambda robot=robot: choose_tip.__wrapped__(robot)) for robot in robots
+    )
     assert three - two <= two - one + 20, (one, two, three)
 
 
@@ -152,8 +154,9 @@ def test_links_joints_and_inertias_are_counted(monkeypatch: pytest.MonkeyPatch) 
     assert len(load(chain(4)).joints) == 5
     monkeypatch.setattr(tree, "MOST_LINKS", 6)
     assert len(load(chain(4)).joints) == 5
-    assert "there are more than 6 links, and symgen reads no more; give a smaller robot" in refused(
-        chain(5)
+    assert (
+        "there are more than 6 links, the most that symgen reads; give a smaller robot"
+        in refused(chain(5))
     )
     parts = BODY.replace("mass = 1\n", "") + "[[body.part]]\nmass = 1\n" * 7
     assert "more than 6 inertias" in refused(parts)
@@ -168,7 +171,7 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembly, "MOST_STEPS", 200)
     fixed = '<origin xyz="0.1 0.2 0.3" rpy="0.3 0.1 0.2"/>'
     assert len(load(chain(4, "fixed", fixed)).joints) == 1
-    assert "joint 'j7': up to here the poses of links have more than 200 steps" in refused(
+    assert "joint 'j7': the poses of links have more than 200 steps up to here" in refused(
         chain(20, "fixed", fixed)
     )
 
@@ -201,7 +204,7 @@ def test_what_is_derived_to_be_read_is_counted(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_not_applied_is_counted() -> None:
     many = ", ".join(f"d{i} = 1" for i in range(65))
-    assert "it has 65 entries, and symgen reads at most 64" in refused(
+    assert "it has 65 entries, but symgen reads at most 64" in refused(
         BODY.replace("1] }", f"1], unapplied = {{ {many} }} }}")
     )
     ratios = "".join(f"<mechanicalReduction>{i}</mechanicalReduction>" for i in range(2, 22))
@@ -215,7 +218,7 @@ def test_what_is_not_applied_is_counted() -> None:
     )
     assert len(mechanism.joints[0].unapplied) == 16
     assert any(
-        "of its 20 ratios and inertias the first 16 are shown" in note.text
+        "only the first 16 of its 20 ratios and inertias are shown" in note.text
         for note in mechanism.notes
     )
 
@@ -223,7 +226,7 @@ def test_what_is_not_applied_is_counted() -> None:
 @pytest.mark.parametrize("name", ["n" * 201, "a\x1b[31m"])
 def test_a_robot_has_a_name_that_can_be_printed(name: str) -> None:
     escaped = name.replace("\x1b", "\\u001b")
-    assert "no usable name; give 1 to 200 printable characters" in refused(
+    assert "not a valid name; give 1 to 200 printable characters" in refused(
         BODY.replace('"r"', f'"{escaped}"')
     )
 
@@ -237,7 +240,7 @@ def test_so_has_the_link_that_an_inertia_was_declared_for(name: str) -> None:
         )
 
     assert load(declared("hand")).bodies[0].parts[0].link == "hand"
-    assert "no usable name; give 1 to 200 printable characters" in refused(declared(name))
+    assert "not a valid name; give 1 to 200 printable characters" in refused(declared(name))
 
 
 def test_elements_that_say_the_same_are_compared_at_any_depth() -> None:
@@ -247,8 +250,8 @@ def test_elements_that_say_the_same_are_compared_at_any_depth() -> None:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(200 + len(inspect.stack()))
     try:
-        assert alike(deep[0], deep[1])
-        assert not alike(deep[0], deep[2])
+        assert are_equal(deep[0], deep[1])
+        assert not are_equal(deep[0], deep[2])
     finally:
         sys.setrecursionlimit(limit)
 
@@ -279,7 +282,7 @@ def test_a_pose_joined_at_its_end_is_the_product() -> None:
     ]
     for one in steps:
         for two in steps:
-            assert joined(one, two) == compose(one, two)
+            assert compose_merged(one, two) == compose(one, two)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +292,7 @@ def test_moments_about_a_frame_are_read_back_or_refused(mass: str, centre: str) 
     text = BODY.replace("mass = 1", f"mass = {mass}\nabout = 'frame'\ncentre = [0, 0, {centre}]")
     if mass == "1e-200":
         assert (
-            "inertia: about the centre it takes numbers beyond a double, or of more than 1500 digits"
+            "inertia: about the centre it needs numbers beyond a double, or of more than 1500 digits"
             in refused(text)
         )
     else:
@@ -309,8 +312,9 @@ def test_a_quotient_or_product_beyond_a_double_is_refused(value: str) -> None:
 
 def test_a_sum_of_places_beyond_a_double_is_refused() -> None:
     far = '<origin xyz="1.7e308 0 0"/>'
-    assert "joint 'j2': its place on what carries it takes numbers beyond a double" in refused(
-        chain(2, "fixed", far)
+    assert (
+        "joint 'j2': its pose on the body that carries it needs numbers beyond a double"
+        in refused(chain(2, "fixed", far))
     )
 
 
@@ -339,14 +343,12 @@ def test_no_note_and_no_shown_line_obeys_a_terminal() -> None:
 @pytest.mark.parametrize("name", ["x" * 300, "\u00fc" * 200, "a\0b"])
 def test_a_manifest_with_a_name_that_no_file_has(name: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"robot": name}))
-    assert "which is not there" in refused(str(tmp_path))
+    assert "which does not exist" in refused(str(tmp_path))
 
 
 def test_a_manifest_that_is_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest.json")
-    assert "its manifest.json cannot be read: this is not an ordinary file" in refused(
-        str(tmp_path)
-    )
+    assert "its manifest.json cannot be read: this is not a regular file" in refused(str(tmp_path))
 
 
 # -- memory ---------------------------------------------------------------------------------------------------------------

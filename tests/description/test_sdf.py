@@ -98,11 +98,11 @@ LIMITS = (
 def test_what_is_taken_and_left_out_is_said() -> None:
     silent = notes(model(A, link("b", POSED, ""), J))
     assert (
-        "warning: line 3, link 'b': declares no <inertial>, so that it has what SDF then takes: 1 kg and moments of"
+        "warning: line 3, link 'b': declares no <inertial>; SDF's defaults are used: 1 kg and moments of"
         in silent
     )
     assert (
-        "info: no joint leads to 'world': in Gazebo the model moves freely, which --base free is for"
+        "info: no joint leads to 'world': in Gazebo the model moves freely; use --base free for that"
         in silent
     )
     assert "no joint leads" not in notes(model(A, B, J, joint("w", "world", "a", "", "fixed")))
@@ -121,9 +121,9 @@ def test_what_is_taken_and_left_out_is_said() -> None:
             J,
         )
     )
-    assert "inertial: declares no <mass>, so that it has what SDF then takes: 1 kg" in some
-    assert "inertia: says nothing of izz, so that SDF takes 1 kg m²" in some
-    assert "says nothing of gravity, so that it has what SDF then takes: 0 0 -9.8" in notes(
+    assert "inertial: declares no <mass>; SDF's default is used: 1 kg" in some
+    assert "inertia: declares no izz; SDF's default is used: 1 kg m²" in some
+    assert "declares no gravity; SDF's default is used: 0 0 -9.8" in notes(
         world(model_text(model(A, B, J)), gravity="")
     )
     assert float(load(world(model_text(model(A, B, J)), gravity="")).gravity[2]) == -9.8
@@ -145,7 +145,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
         "warning: line 5, model 'r': drake:joint 'x': <drake:joint> in <model> is not known in an SDF, and is"
         in notes(model(A, B, J, '<drake:joint name="x"/>'))
     )
-    assert "are these degrees?" in notes(model(A, link("b", "<pose>0 0 0 90 0 0</pose>"), J))
+    assert "radians, not degrees" in notes(model(A, link("b", "<pose>0 0 0 90 0 0</pose>"), J))
     assert "unapplied: read and not applied: damping of j" in notes(
         model(
             A,
@@ -271,7 +271,7 @@ def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
     )
     with pytest.raises(
         SymgenError,
-        match="none of the models that it includes is there: 'sun', 'cassie'; put their folders beside",
+        match="none of the included models exists: 'sun', 'cassie'; put their folders into",
     ):
         load(one)
     one.write_text(world("<include><uri>model://sun</uri></include>", model_text(model(A, B, J))))
@@ -320,7 +320,7 @@ def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
     floating = model(A, B, J).replace('name="a">', 'name="a"><gravity>false</gravity>')
     with pytest.raises(
         SymgenError,
-        match="link 'a': it feels no gravity and 'b' does, and symgen has one gravity for all",
+        match="link 'a': gravity is off for this link but on for 'b'; symgen has one gravity for all",
     ):
         load(floating, base="free")
 
@@ -371,7 +371,7 @@ def test_a_gearbox_and_a_mimic_are_one_too_many() -> None:
         *THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j"/></axis>'), GEAR
     ).replace(POSED, "<pose>1 2 3 0 0 0</pose>")
     with pytest.raises(
-        SymgenError, match="joint 'k' follows another joint already; keep one of the two"
+        SymgenError, match="joint 'k' already follows another joint; keep one of the two"
     ):
         load(both)
 

@@ -36,17 +36,17 @@ SCREW = "<axis><xyz>0 0 1</xyz></axis>"
 REFUSED: dict[str, tuple[str, str]] = {
     "no version": (
         model(A, B, J).replace(' version="1.7"', ""),
-        "r.sdf:1: sdf: the attribute 'version' is missing, and what an axis",
+        "r.sdf:1: sdf: the attribute 'version' is missing, and the meaning of an axis",
     ),
     "an old version": (
         model(A, B, J, version="1.3"),
-        "r.sdf:1: sdf: SDF 1.3 is older than 1.4, and symgen does not read that; convert",
+        "r.sdf:1: sdf: SDF 1.3 is older than 1.4, the oldest that symgen reads; convert",
     ),
     "no version number": (
         model(A, B, J, version="new"),
-        "the version 'new' is none; write one such as 1.7",
+        "'new' is not a version; write one such as 1.7",
     ),
-    "no model": ('<sdf version="1.7"/>', "r.sdf: the file holds no model; give one that does"),
+    "no model": ('<sdf version="1.7"/>', "r.sdf: the file has no model; give a file with a model"),
     "a model alone": (
         model_text(model(A, B, J)),
         "r.sdf:1: the root element is 'model', not 'sdf'; write <sdf version=\"1.7\"> around it",
@@ -55,11 +55,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     "no end": (model(A, B, J)[:-20], "not well-formed XML: "),
     "two models": (
         world(model_text(model(A, B, J)), model_text(model(A, B, J, name="s"))),
-        "it holds 2 models with joints: 'r', 's'; give --model r, say",
+        "it has 2 models with joints: 'r', 's'; choose one, such as --model r",
     ),
     "a model that stands": (
         model("<static>true</static>", A, B, J),
-        "r.sdf:1: model 'r': it is static, so that nothing in it moves; take",
+        "r.sdf:1: model 'r': it is static, so that nothing in it moves; remove",
     ),
     "an unknown type": (
         model(A, B, joint("j", "a", "b", kind="piston")),
@@ -72,16 +72,16 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "an unknown child": (
         model(A, B, joint("j", "a", "bb")),
-        "joint 'j': child: 'bb' is no link, joint, frame or model here; ",
+        "joint 'j': child: 'bb' is not a link, joint, frame or model here; ",
     ),
     "the world as a child": (
         model(A, B, joint("j", "a", "f"), '<frame name="f" attached_to="world"/>'),
-        "'world' is no link, joint, frame",
+        "'world' is not a link, joint, frame",
     ),
     "a loop of a screw": (
         model(A, B, THIRD, J, joint("k", "a", "c"), joint("l", "b", "c", kind="screw")),
-        "r.sdf:7: joint 'l': it closes a loop, since link 'c' has a parent through joint 'k' already, and no loop is closed by a "
-        "helical joint; put it before that one, which then closes the loop",
+        "r.sdf:7: joint 'l': it closes a loop, since link 'c' already has a parent through joint 'k', but a "
+        "helical joint cannot close a loop; declare it before that joint, which then closes the loop",
     ),
     "a loop without a root": (
         model(A, B, J, joint("l", "b", "a")),
@@ -102,16 +102,16 @@ REFUSED: dict[str, tuple[str, str]] = {
                 "universal",
             ),
         ),
-        "joint 'l': it closes a loop, and its two axes are not at right angles; put it before joint 'k', which then closes",
+        "joint 'l': it closes a loop, but its two axes are not perpendicular; declare it before joint 'k', which then closes",
     ),
     "links of one name": (model(A, B, B, J), "this name is already a link at line 3; give each"),
     "a pose in a circle": (
         model(A, link("b", '<pose relative_to="j"/>'), J),
-        "its pose is relative to itself, through others; place it",
+        "its pose depends on itself through other frames; make it",
     ),
     "frames in a circle": (
         model(A, B, J, '<frame name="f" attached_to="g"/>', '<frame name="g" attached_to="f"/>'),
-        "it is attached to itself, through others; attach it to a link",
+        "it is attached to itself through other frames; attach it to a link",
     ),
     "a short pose": (
         model(A, link("b", "<pose>1 2 3</pose>"), J),
@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         model(
             A, link("b", '<pose rotation_format="quat_xyzw" degrees="1">0 0 0 0 0 0 1</pose>'), J
         ),
-        "degrees stand beside a quaternion; leave out degrees",
+        "degrees conflicts with a quaternion; remove degrees",
     ),
     "two poses": (
         model(A, link("b", "<pose>1 0 0 0 0 0</pose><pose>2 0 0 0 0 0</pose>"), J),
@@ -149,19 +149,19 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a zero axis": (
         model(A, B, joint("j", "a", "b", "<axis><xyz>0 0 0</xyz></axis>")),
-        "r.sdf:4: joint 'j': axis: xyz: the axis is zero; give it a direction, for example 0 0 1",
+        "r.sdf:4: joint 'j': axis: xyz: the axis is zero; give a nonzero axis, for example 0 0 1",
     ),
     "an axis in an unknown frame": (
         model(A, B, joint("j", "a", "b", IN_MODEL.replace("__model__", "b1"))),
-        "'b1' is no link, joint, frame",
+        "'b1' is not a link, joint, frame",
     ),
     "an axis of another version": (
         model(A, B, joint("j", "a", "b", OLD)),
-        "use_parent_model_frame is of SDF up to 1.6; write <xyz expr",
+        "use_parent_model_frame exists only up to SDF 1.6; write <xyz expr",
     ),
     "a screw without pitch": (
         model(A, B, joint("j", "a", "b", SCREW, "screw")),
-        "a screw says neither screw_thread_pitch nor thread_p",
+        "a screw needs screw_thread_pitch or thread_p",
     ),
     "a screw of pitch zero": (
         model(A, B, joint("j", "a", "b", "<thread_pitch>0</thread_pitch>" + SCREW, "screw")),
@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no reference body": (
         model(*THREE, GEAR.replace("body>a<", "body>q<")),
-        "joint 'g': 'q' is no link, joint, frame or model here",
+        "joint 'g': 'q' is not a link, joint, frame or model here",
     ),
     "a gearbox on nothing": (
         model(*THREE, GEAR.replace("body>a<", "body>b<")),
@@ -181,26 +181,26 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a gearbox across": (
         model(*THREE, GEAR),
-        "joint 'g': its axis is not that of joint 'j'; give both one direction",
+        "joint 'g': its axis differs from that of joint 'j'; give both the same direction",
     ),
     "a leader that is none": (
         model(*THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="a"/></axis>')),
-        "'a' is no joint with that axis; name a joint that is declared",
+        "'a' is not a joint with that axis; name a declared joint",
     ),
     "an unknown axis": (
         model(
             *THREE[:-1],
             joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j" axis="z"/></axis>'),
         ),
-        "'z' is no axis; write axis or axis2",
+        "'z' is not an axis; write axis or axis2",
     ),
     "an inertia to compute": (
         model(A, link("b", POSED, '<inertial auto="true"/>'), J),
-        "is to be computed from its collisions (auto), wh",
+        "is computed from its collisions (auto), wh",
     ),
     "an inertia elsewhere": (
         model(A, link("b", POSED, INERTIAL.replace("<pose>", '<pose relative_to="a">')), J),
-        "leave out relative_to",
+        "remove relative_to",
     ),
     "a mass in words": (
         model(A, link("b", POSED, "<inertial><mass>heavy</mass></inertial>"), J),
@@ -220,7 +220,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "some without gravity": (
         model(A, link("b", POSED + WEIGHTLESS), THIRD, J, joint("k", "b", "c")),
-        "r.sdf:3: link 'b': it feels no gravity and 'c' does, and symgen has one gravity for all links; take",
+        "r.sdf:3: link 'b': gravity is off for this link but on for 'c'; symgen has one gravity for all links; remove",
     ),
     "two roots": (
         model(A, B, THIRD, J),
@@ -230,7 +230,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a root beside the world": (
         model(A, B, THIRD, J, joint("w", "world", "a", "", "fixed")),
         "r.sdf:4: link 'c': no joint carries the link 'c', while "
-        "others are joined to the world; in Gazebo each moves freely; read it with --base free, or join each to",
+        "others are joined to the world; in Gazebo each moves freely; use --base free, or join each to",
     ),
     "an element in another letter case": (
         model(A, B, J.replace("axis>", "Axis>")),
@@ -258,7 +258,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a word of URDF": (
         model(A, link("b", '<origin xyz="1 0 0"/>'), J),
-        "it is a word of URDF and of SDF before 1.4; write",
+        "it is an element of URDF and of SDF before 1.4; write",
     ),
     "a drive outside an axis": (
         model(A, B, J.replace("<axis>", "<dynamics/><axis>")),
@@ -270,7 +270,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "text in an axis": (
         model(A, B, J.replace("<axis>", "<axis>0 0 1")),
-        "the text '0 0 1' stands in <axis>, which has no text",
+        "<axis> contains the text '0 0 1', but it takes only attributes",
     ),
     "a misspelt gravity": (
         world(model_text(model(A, B, J)), gravity="<gravty>0 0 0</gravty>"),
@@ -280,11 +280,11 @@ REFUSED: dict[str, tuple[str, str]] = {
         world(
             model_text(model(A, B, J)), model_text(model(A, name="s")), joint("w", "s::a", "r::a")
         ),
-        "r.sdf:10: joint 'w': it joins the model to 's', another model; put both into one model",
+        "r.sdf:10: joint 'w': it connects the model to another model, 's'; put both into one model",
     ),
     "xacro": (
         model(A, B, "<xacro:arm/>", J),
-        "it holds xacro macros, which must be expanded first; run: xacro ",
+        "it contains xacro macros, which must be expanded first; run: xacro ",
     ),
     "macros in a number": (
         model(A, link("b", "<pose>${x} 0 0 0 0 0</pose>"), J),
@@ -292,11 +292,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a file on the network": (
         model(A, B, J, "<include><uri>https://x.example/y</uri></include>"),
-        "is no file here, and symgen fetches not",
+        "is a web address, and symgen downloads not",
     ),
     "a file that is not there": (
         model(A, B, J, "<include><uri>model://hand</uri></include>"),
-        "r.sdf:5: include 'model://hand': the file that it includes is not there; put its folder beside this file, or "
+        "r.sdf:5: include 'model://hand': the included file does not exist; put its folder beside this file, or "
         "give --package hand=FOLDER",
     ),
     "a changed include": (
@@ -331,7 +331,7 @@ def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) 
     text = model(A, '<frame name="f0"/>', *row, *(link(f"b{i}") for i in range(20)), *far)
     with pytest.raises(
         SymgenError,
-        match="the ways between frames have more than 2000 steps; place each frame relative to one",
+        match="the poses between frames have more than 2000 steps up to here; make each frame relative to a",
     ):
         load(text)
 
@@ -339,11 +339,11 @@ def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) 
 def test_models_and_files_have_their_depth(tmp_path: Path) -> None:
     deep = "".join(f'<model name="m{i}">' for i in range(60)) + "</model>" * 60
     with pytest.raises(
-        SymgenError, match="models stand in models more than 50 deep; write the model flat"
+        SymgenError, match="models are nested more than 50 deep; reduce the nesting"
     ):
         load(model(A, B, J, deep))
     many = world(*["<include><uri>hand.sdf</uri></include>"] * 210)
     (tmp_path / "hand.sdf").write_text(model(A, B, J), encoding="utf-8")
     (tmp_path / "r.sdf").write_text(many, encoding="utf-8")
-    with pytest.raises(SymgenError, match="it holds 200 models with joints"):
+    with pytest.raises(SymgenError, match="it has 200 models with joints"):
         load(tmp_path / "r.sdf")

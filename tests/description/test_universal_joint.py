@@ -170,7 +170,7 @@ def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
         ("axes = [[1, 0, 0], [0, 0, 0]]", "joint.axes: the axis is zero; give it a direction"),
         (
             "axes = [[1, 2, 0], [-0.5, -1, 0]]",
-            "its two axes are parallel, so that both of them turn about one line; give two",
+            "its two axes are parallel; give two",
         ),
         (
             f"{AXES}limits = {{ lower = 0 }}",

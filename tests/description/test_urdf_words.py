@@ -128,15 +128,15 @@ CHANGES_THE_ROBOT = {
         described(in_joint="<origin>0 0 1</origin>"),
         'write <origin xyz="…" rpy="…"',
     ),
-    "a second inertial": (described(INERTIAL * 2), "<inertial> stands twice"),
-    "a second origin": (described(in_joint=ORIGIN + "<origin/>" + AXIS), "<origin> stands twice"),
+    "a second inertial": (described(INERTIAL * 2), "<inertial> appears twice"),
+    "a second origin": (described(in_joint=ORIGIN + "<origin/>" + AXIS), "<origin> appears twice"),
     "an unknown version": (
         described(root="<robot name='r' version='2.0'>"),
-        "'2.0' is no version of URDF (versions: 1.0, 1.1",
+        "'2.0' is not a version of URDF (versions: 1.0, 1.1",
     ),
     "a version that is none": (
         described(root="<robot name='r' version='1.1.0'>"),
-        "'1.1.0' is no version of URDF",
+        "'1.1.0' is not a version of URDF",
     ),
     "a loop of URDF+": (
         described(beside="<loop name='l' type='revolute'/>"),
@@ -150,9 +150,9 @@ CHANGES_THE_ROBOT = {
         described(beside="<constraint name='k'/>"),
         "a <constraint> of URDF+ closes a kinematic loop",
     ),
-    "a joint of Drake's": (
+    "a joint type of Drake": (
         described(beside="<drake:joint name='k' xmlns:drake='http://drake.mit.edu'/>"),
-        "a joint of Drake's",
+        "a joint type of Drake",
     ),
 }
 
@@ -242,7 +242,7 @@ def test_quaternions_are_read_as_pinocchio_reads_them(turn: str, version: str) -
     assert np.allclose(
         np.array(Reference(read).inverse_dynamics(*STATE), dtype=float), force, rtol=1e-14
     )
-    assert any("quat_xyzw counts from version 1.1" in one for one in warnings(read)) == (
+    assert any("quat_xyzw needs URDF version 1.1" in one for one in warnings(read)) == (
         version == "1.0"
     )
     assert any("quat_xyzw is zero" in one for one in warnings(read)) == (
@@ -262,7 +262,7 @@ def test_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
     [
         (
             'rpy="0 0 0" quat_xyzw="0 0 0 1"',
-            "it is turned by rpy and by quat_xyzw; keep one of the two",
+            "it has both rpy and quat_xyzw; keep one of the two",
         ),
         ('quat_xyzw="0 0 1"', "quat_xyzw has 3 numbers"),
         ('quat_xyzw="0,0,0,1"', "has commas; write four numbers"),

@@ -157,13 +157,13 @@ def test_the_hash_is_of_what_the_macros_make(arm: Path, tmp_path: Path) -> None:
 def test_what_is_asked_and_not_heard_is_refused(arm: Path) -> None:
     refused(
         arm,
-        "its macros ask for no argument 'mas'; did you mean 'mass'?",
+        "its macros use no argument 'mas'; did you mean 'mass'?",
         xacro={"mas": "1"},
         packages=package(arm),
     )
-    with pytest.raises(ArgumentError, match="says nothing of a file such as"):
+    with pytest.raises(ArgumentError, match="has no meaning for a file such as"):
         symgen.load(plain("1"), xacro={"mass": "1"})
-    with pytest.raises(ArgumentError, match="says nothing of a file such as"):
+    with pytest.raises(ArgumentError, match="has no meaning for a file such as"):
         symgen.load(plain("1"), packages={"parts": "."})
 
 
@@ -255,7 +255,7 @@ def test_without_the_package_the_sentence_says_what_to_do(
     monkeypatch.setattr(macros, "available", lambda: False)
     refused(
         arm,
-        f"it holds xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
+        f"it contains xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
         "'symgen[xacro]'",
     )
     assert not hasattr(xacro_program, "xacro")  # nothing imports it here

@@ -74,7 +74,7 @@ def target_of(robot: str, text: TextOptions) -> Target:
 
 
 def read_back(program: Program, files: Mapping[str, str], target: Target) -> list[str]:
-    text = files[target.file_of_many(program.function)]
+    text = files[target.batch_file(program.function)]
     read = BatchText(text, files[target.lanes], files[target.batch])
     return compare(program, read, target.name, target.checked, {})
 
@@ -142,7 +142,7 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         target = target_of("scara", WAYS[way])
         files = printer().batches(programs, target)
         assert (
-            files[target.file_of_many("forward_dynamics")].count(
+            files[target.batch_file("forward_dynamics")].count(
                 "static void scara_forward_dynamics_lanes_"
             )
             > 1
@@ -162,7 +162,7 @@ def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.Monk
         Target("ur5", symgen.load("ur5").sizes, WAYS["auto"]),
     )
     files = printer().batches({made.function: made}, target)
-    file = target.file_of_many(made.function)
+    file = target.batch_file(made.function)
     text = files[file]
     loops = text.split("for (lane = 0;")
     readers = [loop for loop in loops if "turn.cosine[" in loop]
@@ -240,7 +240,7 @@ def test_a_slip_in_the_text_is_seen(slip: str) -> None:
     program, text = programs_of("scara", "double")["forward_dynamics"], WAYS["auto"]
     target = target_of("scara", text)
     files = printer().batches({"forward_dynamics": program}, target)
-    name = target.file_of_many("forward_dynamics")
+    name = target.batch_file("forward_dynamics")
     at = files[name].index(old, files[name].index(where) if where else 0)
     given = files | {name: files[name][:at] + new + files[name][at + len(old) :]}
     assert checked_blocks("scara", {"forward_dynamics": program}, text, given)
@@ -280,7 +280,7 @@ def test_a_text_without_a_block_is_refused_in_a_sentence() -> None:
         target_of("scara", WAYS["auto"]),
     )
     files = printer().batches({"forward_dynamics": program}, target)
-    file = target.file_of_many("forward_dynamics")
+    file = target.batch_file("forward_dynamics")
     slipped = files | {file: files[file].replace("_block(", "_blocks(")}
     assert read_back(program, slipped, target) == [
         "there is no function scara_forward_dynamics_block"

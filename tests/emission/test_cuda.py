@@ -239,7 +239,8 @@ def test_without_it_nothing_of_it_is_there(tmp_path: Path) -> None:
 
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
-        ArgumentError, match="firmware for cortex-m7 calls none; leave out --wrap cuda, or --target"
+        ArgumentError,
+        match="firmware for cortex-m7 cannot call; leave out --wrap cuda, or --target",
     ):
         symgen.generate(
             "scara", tmp_path / "arm", ["mass_matrix"], wrap=["cuda"], target="cortex-m7"

@@ -90,7 +90,7 @@ def wrong(
     )
     given = dict(own)
     if slip:
-        name = target.file_of_many(functions[0])
+        name = target.batch_file(functions[0])
         assert slip[0] in own[name]
         given[name] = own[name].replace(*slip, 1)
 
@@ -335,7 +335,7 @@ def test_each_step_is_read_back(robot: str) -> None:
         Target("arm", symgen.load(robot).sizes, WAYS["auto"]),
     )
     files = printer().batches({"inverse_dynamics": form}, target)
-    text = files[target.file_of_many("inverse_dynamics")]
+    text = files[target.batch_file("inverse_dynamics")]
     headers = files[target.lanes], files[target.batch]
     assert compare(form, BatchText(text, *headers), "arm", False, {}) == []
     steps = [

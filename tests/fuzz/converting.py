@@ -15,7 +15,7 @@ from tests.fuzz.words import LONGEST_SENTENCE, Broken, refused
 NEAR = Fraction(1, 10**50)
 """Of numbers that are written with 60 digits."""
 SUFFIXES = {"toml": ".toml", "urdf": ".urdf", "mjcf": ".xml"}
-_TOLD = re.compile(r"read it with --([a-z-]+) (\S+)$")
+_TOLD = re.compile(r"read the file with --([a-z-]+) (\S+)$")
 
 
 def converted(mechanism: Mechanism, folder: Path) -> None:

@@ -16,7 +16,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import is_text, load
 from symgen.description.quantities import (
     CANONICAL_DIGITS,
-    Place,
+    Location,
     angle,
     angle_text,
     fraction_text,
@@ -184,7 +184,7 @@ def _snapped(text: str) -> None:
         raise Broken(f"the angle {text!r} moved from {exact} to {value}")
 
 
-PLACE = Place("r.urdf", 1, "origin")
+PLACE = Location("r.urdf", 1, "origin")
 
 Judge = Callable[[bytes, Path, str], str]
 JUDGES: dict[str, tuple[Judge, str]] = {

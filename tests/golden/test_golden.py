@@ -13,7 +13,7 @@ import pytest
 from symgen import emission, methods
 from symgen.machine import targets
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, LOOP_FUNCTIONS
 from symgen.vocabulary.options import FORMS, TRIG
 from tests.golden import FOLDER, texts
 from tests.golden.rows import Row, rows
@@ -82,7 +82,7 @@ def test_every_choice_has_a_row_that_symgen_writes() -> None:
     there = recorded_hashes()
     made = [row for row in ROWS if there[row.name].tokens != NOTHING]
     folders = [row for row in made if not row.command]
-    every = {*FUNCTIONS, *OF_LOOPS} - {"assembly_step"} | {"assemble"}
+    every = {*FUNCTIONS, *LOOP_FUNCTIONS} - {"assembly_step"} | {"assemble"}
     assert every - {name for row in folders for name in _functions(row)} == set()
     assert not {name for row in folders for name in _functions(row)} & {*EQUATIONS}
     asked = [name for row in folders for name in row.said.get("functions") or ()]

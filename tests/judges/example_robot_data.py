@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 import symgen
-from symgen.description.snapping import snapped
+from symgen.description.snapping import snap_token
 from symgen.description.tip import tip
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
@@ -286,7 +286,7 @@ def snapped_text(text: str) -> str:
     def rewrite(match: re.Match[str]) -> str:
         tokens = []
         for token in match.group(3).split():
-            angle = snapped(token)
+            angle = snap_token(token)
             tokens.append(token if angle is None else repr(float(angle)))
         return f"{match.group(1)}{match.group(2)}{' '.join(tokens)}{match.group(2)}"
 

@@ -255,10 +255,10 @@ def test_what_is_declared_is_kept_wherever_a_robot_goes(tmp_path: Path) -> None:
     stewart = symgen.load("stewart", independent="plate")
     assert symgen.load("stewart").actuated == SLIDES
     said = symgen.convert(stewart, tmp_path / "stewart.xml")
-    assert "which joints are independent is left out: plate" in said
+    assert "the choice of independent joints is left out: plate" in said
     assert symgen.load(tmp_path / "stewart.xml").actuated == SLIDES
     assert any(
-        "which are actuated is left out" in one
+        "and actuated joints is left out" in one
         for one in symgen.convert(stewart, tmp_path / "stewart.urdf")
     )
 
@@ -319,7 +319,7 @@ inertia = [1, 0, 0, 1, 0, 1]
         (
             {"robot": "panda", "actuated": "panda_joint1"},
             ArgumentError,
-            "and there is no loop to be closed by the others; leave",
+            "but the mechanism has no closed loop; remove",
         ),
         (
             {
@@ -328,7 +328,7 @@ inertia = [1, 0, 0, 1, 0, 1]
                 )
             },
             DescriptionError,
-            r"'crank_joint' is no array of texts; write actuated = \[",
+            r"'crank_joint' is not an array of strings; write actuated = \[",
         ),
         (
             {
@@ -337,7 +337,7 @@ inertia = [1, 0, 0, 1, 0, 1]
                 )
             },
             DescriptionError,
-            "'crank' is declared to be independent, and no joint of this name moves; name some of crank_joint",
+            "'crank' is declared to be independent, but no moving joint has this name; use names of crank_joint",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from symgen.cli import main
 from symgen.description.canonical import to_toml
 from symgen.description.loading import load
-from symgen.description.tip import choose
+from symgen.description.tip import choose_tip
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimic, Part
 
 
@@ -89,11 +89,11 @@ TIPS = {
 @pytest.mark.parametrize("what", TIPS)
 def test_the_tip_is_what_a_user_means(what: str, tmp_path: Path) -> None:
     mechanism, tip = TIPS[what]
-    assert choose(mechanism).name == tip
+    assert choose_tip(mechanism).name == tip
     again = tmp_path / "again.toml"
     again.write_text(to_toml(mechanism), encoding="utf-8")
-    assert choose(load(again)) == choose(mechanism)
-    assert choose(replace(mechanism, name="another")).name == tip
+    assert choose_tip(load(again)) == choose_tip(mechanism)
+    assert choose_tip(replace(mechanism, name="another")).name == tip
 
 
 def test_where_arms_or_legs_are_alike_the_first_is_taken_and_the_others_are_said() -> None:
@@ -110,9 +110,9 @@ def test_where_arms_or_legs_are_alike_the_first_is_taken_and_the_others_are_said
             replace(j, parent=-1) if i in (0, 2) else j for i, j in enumerate(legs.joints)
         ),
     )
-    assert choose(legs)[0::2] == ("a1", ("b1",))
+    assert choose_tip(legs)[0::2] == ("a1", ("b1",))
     hands = tree("a", "l a", "r a", "l1 l", "r1 r", frames="left_hand l1, right_hand r1")
-    assert choose(hands) == ("left_hand", "its name says 'hand'", ("right_hand",))
+    assert choose_tip(hands) == ("left_hand", "its name says 'hand'", ("right_hand",))
 
 
 @pytest.mark.parametrize("command", ["verify", "inspect", "generate"])

@@ -133,7 +133,7 @@ def forces(made: Mechanism) -> Array:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_armature_is_on_the_diagonal_and_forces_are_in_the_bias(name: str) -> None:
     made = ROBOTS[name]()
-    bare = made.undriven
+    bare = made.without_drives
     a = arguments_of(made, "inverse_dynamics")["a"]
 
     def added(function: str, result: str, method: str) -> Array:
@@ -156,7 +156,7 @@ def test_armature_is_on_the_diagonal_and_forces_are_in_the_bias(name: str) -> No
 @pytest.mark.parametrize("function", UNFELT)
 def test_what_is_of_the_bodies_alone_has_no_drive_in_it(function: str) -> None:
     made = small()
-    assert symgen.program(made, function).rows == symgen.program(made.undriven, function).rows
+    assert symgen.program(made, function).rows == symgen.program(made.without_drives, function).rows
 
 
 def test_the_armature_doubled_is_there_twice() -> None:
@@ -169,7 +169,7 @@ def test_the_armature_doubled_is_there_twice() -> None:
     )
     with BALLS.working():
         first, second, third = (
-            answers(made, "mass_matrix")["M"] for made in (once.undriven, once, twice)
+            answers(made, "mass_matrix")["M"] for made in (once.without_drives, once, twice)
         )
         assert largest((third - second) - (second - first)) < EXACT
 
@@ -260,7 +260,7 @@ def test_a_robot_without_drives_is_called_what_it_was() -> None:
     made = symgen.load("scara")
     assert made.content == "9794cb4eb3ca097942199c9d8fa52daac9a148a69a6f95d4be8c3a604832ea22"
     assert replace(made, friction_speed=Fraction(1)).content != made.content
-    assert driven(made).undriven.content == made.content
+    assert driven(made).without_drives.content == made.content
 
 
 def test_an_armature_makes_a_massless_joint_move() -> None:
@@ -284,7 +284,7 @@ def test_an_armature_makes_a_massless_joint_move() -> None:
 
 def test_the_certificate_counts_the_armature() -> None:
     made = mixed()
-    with_rotors, without = own_inertias(made), own_inertias(made.undriven)
+    with_rotors, without = own_inertias(made), own_inertias(made.without_drives)
     for k, (i, _) in enumerate(made.dofs):
         own, bare = with_rotors[k].value, without[k].value
         assert own is not None
@@ -410,11 +410,11 @@ def test_the_canonical_description_carries_them(words: str) -> None:
     [
         ("damping = -1", r"body 'b': joint: its damping is negative; give zero or more"),
         ("rotor_inertia = -1", r"its armature is negative; give zero or more"),
-        ("rest = 1", r"a rest position stands without a stiffness; add stiffness"),
-        ("gear_ratio = 2", r"a gear ratio stands without a rotor inertia; add rotor_inertia"),
+        ("rest = 1", r"a rest position needs a stiffness; add stiffness"),
+        ("gear_ratio = 2", r"a gear ratio needs a rotor inertia; add rotor_inertia"),
         (
             "armature = 1, rotor_inertia = 1",
-            r"an armature stands beside a rotor inertia; give one of the two",
+            r"armature conflicts with rotor_inertia; give one of the two",
         ),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_drive_that_cannot_be_is_refused(joint: str, says: str) -> None:
 def test_other_refusals_are_one_sentence_each() -> None:
     with pytest.raises(
         SymgenError,
-        match=r"it has a spring and 4 coordinates, and a spring needs a joint of one coordinate; ",
+        match=r"it has a spring and 4 coordinates, but a spring needs a joint with one coordinate; ",
     ):
         toml("stiffness = 1", "spherical")
     for speed in ("0", "-1", "1e-10", "1e10"):  # whose square no float may have

@@ -43,9 +43,7 @@ def test_the_root_link_becomes_a_body() -> None:
     assert (made.nq, made.nv, fixed.nv) == (8, 7, 1)
     assert made.bodies[0].mass == 3
     assert not made.base_parts
-    assert any(
-        "read it with --base free" in note.text for note in fixed.notes if note.kind == "warning"
-    )
+    assert any("use --base free" in note.text for note in fixed.notes if note.kind == "warning")
     assert not any("stands still" in note.text for note in made.notes)
 
 
@@ -73,7 +71,7 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
     across = '<child link="trunk"/><axis xyz="0 0 1"/>'
     planar = load(HELD.replace("KIND", "planar").replace('<child link="trunk"/>', across))
     assert (planar.nq, planar.nv) == (4, 4)
-    with pytest.raises(DescriptionError, match="planar joints have their plane's normal along z"):
+    with pytest.raises(DescriptionError, match="the normal of a planar joint must be the z axis"):
         load(HELD.replace("KIND", "planar"))
 
 
@@ -82,8 +80,7 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
     [
         (
             HELD.replace("KIND", "fixed"),
-            "its root link is 'world', which stands for what never moves, and joint 'fixed' holds "
-            "'trunk' to it",
+            "its root link 'world' is the fixed world, to which joint 'fixed' connects 'trunk'",
         ),
         (
             HELD.replace("KIND", "floating"),
@@ -104,11 +101,11 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
         ),
         (
             LEG.replace('"leg"', '"world"'),
-            "--base free adds a link 'world', and there is one of that name; rename it",
+            "--base free adds a link 'world', but a link of that name exists; rename it",
         ),
         (
             LEG.replace('"hip"', '"root_joint"'),
-            "--base free adds a joint 'root_joint', and there is one of that name; rename it",
+            "--base free adds a joint 'root_joint', but a joint of that name exists; rename it",
         ),
     ],
 )
@@ -127,8 +124,8 @@ def test_two_free_joints_in_a_row_are_a_warning() -> None:
     third = '[[body]]\nname = "c"\nparent = "a"\nmass = 1\njoint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
     (note,) = [note.text for note in load(first + second).notes if note.kind == "warning"]
     assert note == (
-        "joints one and two are free one behind the other, and nothing between them has mass: only their product is "
-        "felt, so leave one of them out"
+        "the free joints one and two have only a massless link between them: only their combined motion has "
+        "an effect; remove one of them"
     )
     for felt in (first + "mass = 1\n" + second, first + second + third):
         assert not [note for note in load(felt).notes if note.kind == "warning"]
@@ -148,14 +145,14 @@ def test_every_command_says_so_in_one_sentence(
     """Of an arm that a joint holds to the world, fixed or not."""
     monkeypatch.chdir(tmp_path)
     for kind, why in (
-        ("fixed", "joint 'fixed' holds 'trunk' to it; leave out --base free"),
-        ("revolute", "joint 'revolute' holds 'trunk' to it; leave out --base free"),
+        ("fixed", "to which joint 'fixed' connects 'trunk'; leave out --base free"),
+        ("revolute", "to which joint 'revolute' connects 'trunk'; leave out --base free"),
     ):
         Path("arm.urdf").write_text(HELD.replace("KIND", kind))
         assert cli.main((command, "arm.urdf", "--base", "free")) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
-        assert err.startswith("symgen: arm.urdf: its root link is 'world'")
+        assert err.startswith("symgen: arm.urdf: its root link 'world' is")
         assert why in err
     assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
 
@@ -181,12 +178,12 @@ def test_toml_says_what_such_a_joint_takes(joint: str, why: str) -> None:
 
 def test_a_row_is_a_joint_of_one_coordinate() -> None:
     with pytest.raises(
-        DescriptionError, match="a row is a joint of one coordinate, and a spherical joint has 4"
+        DescriptionError, match="a row needs a joint of one coordinate, but a spherical joint has 4"
     ):
         load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "spherical"\nmass = 1\n')
 
 
 def test_it_is_locked_at_its_zero_alone() -> None:
     assert load(LEG, base="free", lock={"root_joint": None}).nv == 1
-    with pytest.raises(ArgumentError, match="has 7 coordinates and is locked at its zero only"):
+    with pytest.raises(ArgumentError, match="has 7 coordinates and can be locked only at zero"):
         load(LEG, base="free", lock={"root_joint": "0.3"})

@@ -154,7 +154,11 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
             "",
             "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad",
         ),
-        ("pitch = 0.02", "pitch = 0", "a helical joint with a pitch of zero is of another type"),
+        (
+            "pitch = 0.02",
+            "pitch = 0",
+            "a helical joint with a pitch of zero is a joint of another type",
+        ),
         ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
     ],
 )
@@ -170,7 +174,7 @@ def test_a_urdf_has_no_place_for_a_pitch(tmp_path: Path) -> None:
         '<child link="b"/></joint></robot>'
     )
     with pytest.raises(
-        DescriptionError, match="a helical joint declares pitch, for which this format has no place"
+        DescriptionError, match="a helical joint declares pitch, which this format cannot declare"
     ):
         symgen.load(path)
 

@@ -211,7 +211,7 @@ def test_a_named_order_is_kept_by_the_folder_and_by_slices(
     )
     assert kept.slices("jb") == (slice(2, 3), slice(2, 3))
     assert cli.main(["verify", str(tmp_path / "out")]) == 0
-    assert "joints stand in the chosen order: je, ja, jb, jd" in [note.text for note in kept.notes]
+    assert "joints are in the chosen order: je, ja, jb, jd" in [note.text for note in kept.notes]
     capsys.readouterr()
     assert cli.main(["verify", str(tmp_path / "out"), "--joint-order", "pinocchio"]) == 2
     assert "--joint-order does not apply" in capsys.readouterr().err
@@ -220,8 +220,8 @@ def test_a_named_order_is_kept_by_the_folder_and_by_slices(
 @pytest.mark.parametrize(
     ("order", "words"),
     [
-        (["jb", "ja", "jd", "je"], "joint_order has joint 'jb' before 'ja', which carries it"),
-        (["ja", "jd", "jb", "je"], "joint_order has joint 'jd' before 'jb', which carries it"),
+        (["jb", "ja", "jd", "je"], "joint_order has joint 'jb' before 'ja', its ancestor"),
+        (["ja", "jd", "jb", "je"], "joint_order has joint 'jd' before 'jb', its ancestor"),
         (["ja", "jb", "jd"], "joint_order leaves out joint 'je'; name every joint"),
         (["ja", "jb", "jd", "je", "ja"], "joint_order names joint 'ja' twice"),
         (["universe", "ja", "jb", "jd", "je"], "no joint is named 'universe'"),
@@ -255,7 +255,8 @@ def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
         (slice(1, 2), slice(1, 2)),
     )
     with pytest.raises(
-        ArgumentError, match="joint 'first' has no entries; take those of its leader 'lead'"
+        ArgumentError,
+        match="joint 'first' is a mimic joint without entries of its own; use those of its leader 'lead'",
     ):
         ours.slices("first")
     with pytest.raises(UnknownName, match="did you mean 'lead'"):

@@ -173,7 +173,7 @@ def test_a_heavy_base_that_no_joint_leads_to_is_said_once(
     path = tmp_path / "r.urdf"
     path.write_text(robot(*base, *limbs))
     m = load(path)
-    found = [note for note in m.notes if "stands still, since no joint leads to it" in note.text]
+    found = [note for note in m.notes if "is fixed, since no joint moves it" in note.text]
     assert [note.kind for note in found] == [kind] * bool(kind)
     again = tmp_path / "again.toml"
     again.write_text(to_toml(m))
@@ -204,7 +204,7 @@ def test_robots_that_walk_or_fly_are_told_from_arms(name: str, walks: bool) -> N
     path = public_urdf(name)
     if path is None:
         pytest.skip("example-robot-data is not installed")
-    said = [text for text in warnings(load(path)) if "read it with --base free" in text]
+    said = [text for text in warnings(load(path)) if "use --base free" in text]
     assert len(said) == walks
 
 

@@ -184,7 +184,7 @@ def _refused(
     ):
         return ""
     method = methods.get(function)
-    of = derivatives.of(function)
+    of = derivatives.base_function(function)
     anew = method or not isinstance(case, Change)
     if (
         anew

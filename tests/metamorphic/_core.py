@@ -78,7 +78,9 @@ class OfReference:
 
     def __call__(self, function: str, states: States) -> Results:
         what, told = FUNCTIONS[function], self.links.options.at_run_time
-        names = [a.name for a in what.arguments] + [a.name for a in what.feels if a.name in told]
+        names = [a.name for a in what.arguments] + [
+            a.name for a in what.depends_on if a.name in told
+        ]
         return self.reference.evaluate(
             function, {name: drawn(function, states)[name] for name in names}
         )
@@ -112,7 +114,8 @@ def drawn(function: str, states: States) -> States:
     return {
         **states,
         **{
-            a.name: states[FUNCTIONS[function].drawn(a.name)] for a in FUNCTIONS[function].arguments
+            a.name: states[FUNCTIONS[function].sample_kind(a.name)]
+            for a in FUNCTIONS[function].arguments
         },
     }
 

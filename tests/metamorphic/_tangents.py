@@ -53,7 +53,7 @@ def differentiated_by(function: str) -> list[Port]:
     assert wanted is not None
     of = FUNCTIONS[wanted.of]
     named = wanted.by or [one.name for one in of.arguments]
-    return [one for one in (*of.arguments, *of.feels) if one.name in named]
+    return [one for one in (*of.arguments, *of.depends_on) if one.name in named]
 
 
 @dataclass
@@ -75,7 +75,7 @@ class _Going:
     def images(self, x: Port) -> Array:
         """Of a unit of each number of an argument what it is there, a row each (n, n): positions change by velocities."""
         if x.name not in self._images:
-            self._images[x.name] = self._images_of(FUNCTIONS[self.of].drawn(x.name))
+            self._images[x.name] = self._images_of(FUNCTIONS[self.of].sample_kind(x.name))
         return self._images[x.name]
 
     def _images_of(self, name: str) -> Array:
@@ -96,7 +96,7 @@ class _Going:
                 self.states[name].shape
             )
             for x in self.by
-            for name in [derivatives.change(x.name)]
+            for name in [derivatives.change_name(x.name)]
         }
 
     def over(self, changes: Mapping[str, Array], load: Array | None) -> dict[str, Array]:
@@ -118,7 +118,7 @@ class _Going:
     def weights(self) -> dict[str, Array]:
         """The weights here that are those of `states` there: whatever the results change by, both weigh it alike."""
         shapes = {
-            one.name: self.states[derivatives.weight(one.name)].shape[1:]
+            one.name: self.states[derivatives.weight_name(one.name)].shape[1:]
             for one in FUNCTIONS[self.of].results
         }
         found = {}
@@ -132,7 +132,7 @@ class _Going:
                 )
                 for other, its in shapes.items()
             }
-            found[derivatives.weight(name)] = self.weighed(self.over(units, None)).reshape(
+            found[derivatives.weight_name(name)] = self.weighed(self.over(units, None)).reshape(
                 1, *shape
             )
         return found
@@ -140,7 +140,9 @@ class _Going:
     def weighed(self, changes: Mapping[str, Array]) -> Array:
         """What changes of the results there weigh (n,)."""
         return sum(
-            (values * self.states[derivatives.weight(name)]).reshape(len(values), -1).sum(axis=-1)
+            (values * self.states[derivatives.weight_name(name)])
+            .reshape(len(values), -1)
+            .sum(axis=-1)
             for name, values in changes.items()
         )
 
@@ -150,7 +152,7 @@ class _Going:
             return 0
         units = self.scalars.array(np.eye(10, dtype=int))
         still = {
-            one.name: 0 * np.repeat(self.states[derivatives.weight(one.name)], 10, axis=0)
+            one.name: 0 * np.repeat(self.states[derivatives.weight_name(one.name)], 10, axis=0)
             for one in FUNCTIONS[self.of].results
         }
         return self.weighed(self.over(still, units))
@@ -159,7 +161,7 @@ class _Going:
 def _along(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
     wanted = old(function, going.states)
     found = new(function, {**going.there, **going.changed()})
-    called = {one.name: derivatives.change(one.name) for one in FUNCTIONS[going.of].results}
+    called = {one.name: derivatives.change_name(one.name) for one in FUNCTIONS[going.of].results}
     load = going.states["dpayload"] if any(x.name == "payload" for x in going.by) else None
     carried = going.over({name: wanted[change] for name, change in called.items()}, load)
     return {change: (carried[name], found[change]) for name, change in called.items()}
@@ -170,7 +172,8 @@ def _slopes(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
     for x in going.by:
         images = going.images(x)
         called = {
-            one.name: derivatives.slope(one.name, x.name) for one in FUNCTIONS[going.of].results
+            one.name: derivatives.derivative_name(one.name, x.name)
+            for one in FUNCTIONS[going.of].results
         }
         own, other = (
             {name: in_front(side[slope], x) for name, slope in called.items()}
@@ -198,7 +201,7 @@ def _weighed(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
         function,
         old(function, {**going.states, **going.weights()}),
         new(function, {**going.there, **_given_weights(going)}),
-        derivatives.weight,
+        derivatives.weight_name,
         going.by_load,
     )
 
@@ -209,7 +212,7 @@ def _bent(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
         function,
         old(function, {**going.states, **going.weights()}),
         new(function, {**going.there, **_given_weights(going), **going.changed()}),
-        lambda name: derivatives.change(derivatives.weight(name)),
+        lambda name: derivatives.change_name(derivatives.weight_name(name)),
         lambda x: 0,
     )
 
@@ -218,7 +221,7 @@ def _given_weights(going: _Going) -> dict[str, Array]:
     return {
         name: going.states[name]
         for one in FUNCTIONS[going.of].results
-        for name in [derivatives.weight(one.name)]
+        for name in [derivatives.weight_name(one.name)]
     }
 
 

@@ -28,7 +28,7 @@ def derivatives_followed(setting: Setting) -> Case:
             h, own = here.scalars.constant(STEP), drawn(of, states)
             ends = []
             for t in (-h, h):
-                steps = {x.name: states[derivatives.change(x.name)] * t for x in by}
+                steps = {x.name: states[derivatives.change_name(x.name)] * t for x in by}
                 ends.append(
                     there(
                         of,
@@ -74,8 +74,8 @@ def derivatives_followed(setting: Setting) -> Case:
                     name: (
                         sum(
                             _times(
-                                found[derivatives.slope(name, x.name)],
-                                states[derivatives.change(x.name)],
+                                found[derivatives.derivative_name(name, x.name)],
+                                states[derivatives.change_name(x.name)],
                                 x,
                             )
                             for x in by
@@ -85,27 +85,27 @@ def derivatives_followed(setting: Setting) -> Case:
                     for name, values in along.items()
                 }
             spent = sum(
-                (found[derivatives.weight(x.name)] * states[derivatives.change(x.name)])
+                (found[derivatives.weight_name(x.name)] * states[derivatives.change_name(x.name)])
                 .reshape(1, -1)
                 .sum(axis=-1)
                 for x in by
             )
             gained = sum(
-                (values * states[derivatives.weight(name)]).reshape(1, -1).sum(axis=-1)
+                (values * states[derivatives.weight_name(name)]).reshape(1, -1).sum(axis=-1)
                 for name, values in along.items()
             )
-            return {derivatives.weight("all"): (gained, spent)}
+            return {derivatives.weight_name("all"): (gained, spent)}
 
     return Judged(old, setting.links, lambda *_: {}, derived=judge)
 
 
 def _instants(of: str, own: States, steps: Mapping[str, Array]) -> dict[str, Array]:
     """What is drawn by another name moves by it."""
-    function = FUNCTIONS[derivatives.of(of)]
+    function = FUNCTIONS[derivatives.base_function(of)]
     return {
-        function.drawn(name): own[name] + step
+        function.sample_kind(name): own[name] + step
         for name, step in steps.items()
-        if function.drawn(name) != name
+        if function.sample_kind(name) != name
     }
 
 

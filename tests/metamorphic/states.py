@@ -216,9 +216,9 @@ def superposed(setting: Setting) -> Case:
 
 def directions_superposed(function: str, states: States, here: Asked, there: Asked) -> Pairs:
     """The same of derivatives: linear in all changes of the arguments, or in all weights of the results where these are given."""
-    of = FUNCTIONS[derivatives.of(function)]
-    weights = [derivatives.weight(one.name) for one in of.results]
-    changes = [derivatives.change(one.name) for one in differentiated_by(function)]
+    of = FUNCTIONS[derivatives.base_function(function)]
+    weights = [derivatives.weight_name(one.name) for one in of.results]
+    changes = [derivatives.change_name(one.name) for one in differentiated_by(function)]
     linear = {"jvp": changes, "hvp": changes, "vjp": weights, "jacobian": []}[
         FUNCTIONS[function].derivative.mode
     ]

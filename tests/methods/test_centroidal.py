@@ -296,7 +296,7 @@ def test_a_load_at_run_time_is_a_part_of_the_whole() -> None:
     given = {**draw(made, 3), "payload": np.broadcast_to(numbers, (3, 10))}
     for f in ABOUT:
         plain = {a.name: given[a.name] for a in FUNCTIONS[f].arguments}
-        loaded = {**plain, "payload": given["payload"]} if FUNCTIONS[f].feels else plain
+        loaded = {**plain, "payload": given["payload"]} if FUNCTIONS[f].depends_on else plain
         wanted = declared.evaluate(f, plain)
         ways = [Reference(made, frame=link.name, payload=link.name).evaluate(f, loaded)]
         ways += [

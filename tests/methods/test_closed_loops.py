@@ -32,7 +32,7 @@ from symgen.verification.evaluating import in_machine_reals, over
 from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives, functions
-from symgen.vocabulary.functions import CLOSED, FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.functions import CLOSED, FUNCTIONS, LOOP_FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.shared.bent_loops import bent
@@ -41,7 +41,7 @@ from tests.shared.looped import arms, bennett, doubled
 
 KINDS = closures()
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
-ALL = tuple(OF_LOOPS)
+ALL = tuple(LOOP_FUNCTIONS)
 
 
 def errors(
@@ -162,7 +162,7 @@ def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
     robot = replace(symgen.load("four_bar"), name="again")
     by_equation = program(robot, "constrained_forward_dynamics:jacobian").cost
     name = "constrained_forward_dynamics"
-    unsolved = replace(functions.OF_LOOPS[name], solves=None)
+    unsolved = replace(functions.LOOP_FUNCTIONS[name], solves=None)
     monkeypatch.setitem(functions._BESIDES, name, unsolved)
     assert (
         by_equation
@@ -380,17 +380,17 @@ def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], s
 
 
 def test_without_loops_there_is_nothing_about_them() -> None:
-    for name in OF_LOOPS:
+    for name in LOOP_FUNCTIONS:
         with pytest.raises(
             RequestError, match=f"{name} is about loops, and 'scara' has none; declare"
         ):
             program("scara", name)
-    assert not set(OF_LOOPS) & set(symgen.compile("scara", ["mass_matrix"]).programs)
-    assert set(OF_LOOPS).isdisjoint(list(FUNCTIONS))
-    assert all(name in FUNCTIONS for name in OF_LOOPS)
+    assert not set(LOOP_FUNCTIONS) & set(symgen.compile("scara", ["mass_matrix"]).programs)
+    assert set(LOOP_FUNCTIONS).isdisjoint(list(FUNCTIONS))
+    assert all(name in FUNCTIONS for name in LOOP_FUNCTIONS)
     assert all(
         any(array.drawn in CLOSED for array in one.arguments)
-        for name, one in OF_LOOPS.items()
+        for name, one in LOOP_FUNCTIONS.items()
         if name not in ("constraint_residual", "assembly_step")
     )
 

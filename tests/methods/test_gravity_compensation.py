@@ -150,7 +150,10 @@ def test_it_spares_the_joints_the_weight_of_what_is_borne(name: str) -> None:
     )
     with BALLS.working():
         weights = [answers(one, "gravity_force")["g"] for one in (up, down)]
-        spared = answers(made.unborne, "bias_force")["c"] - answers(made, "bias_force")["c"]
+        spared = (
+            answers(made.without_gravity_compensation, "bias_force")["c"]
+            - answers(made, "bias_force")["c"]
+        )
         assert largest(spared - weights[0] + weights[1]) < EXACT
         assert largest(spared) > 1
 
@@ -158,7 +161,10 @@ def test_it_spares_the_joints_the_weight_of_what_is_borne(name: str) -> None:
 @pytest.mark.parametrize("function", UNFELT)
 def test_what_is_of_the_whole_weight_does_not_feel_it(function: str) -> None:
     made = small()
-    assert symgen.program(made, function).rows == symgen.program(made.unborne, function).rows
+    assert (
+        symgen.program(made, function).rows
+        == symgen.program(made.without_gravity_compensation, function).rows
+    )
 
 
 def test_forces_between_bodies_are_of_the_whole_weight() -> None:
@@ -166,7 +172,7 @@ def test_forces_between_bodies_are_of_the_whole_weight() -> None:
     made = small()
     (first, *_), a = (answers(made, "interbody_forces", "riccati")[name] for name in ("F", "a"))
     states = arguments_of(made, "interbody_forces")
-    wanted = Reference(made.undriven, BALLS)
+    wanted = Reference(made.without_drives, BALLS)
     tau = wanted.inverse_dynamics(states["q"], states["v"], a)
     whole = wanted.evaluate("interbody_forces", {**states, "tau": tau})["F"]
     with BALLS.working():
@@ -184,7 +190,8 @@ def test_the_same_fraction_of_all_costs_nothing(function: str, fraction: Fractio
     made = borne(random_mechanism(3, 2), [fraction])
     x, y, z = made.gravity
     less = replace(
-        made.unborne, gravity=((1 - fraction) * x, (1 - fraction) * y, (1 - fraction) * z)
+        made.without_gravity_compensation,
+        gravity=((1 - fraction) * x, (1 - fraction) * y, (1 - fraction) * z),
     )
     assert symgen.program(made, function).rows == symgen.program(less, function).rows
     assert (
@@ -232,20 +239,24 @@ TEXT = mjcf(arm(ROD, attributes='gravcomp="0.7"'))
 
 def test_the_canonical_description_keeps_it() -> None:
     made = symgen.load(TEXT.replace("0.7", "0.333", 1))
-    assert symgen.load(to_toml(made)).content == made.content != made.unborne.content
-    assert symgen.load(to_toml(made)).borne == made.borne
+    assert (
+        symgen.load(to_toml(made)).content
+        == made.content
+        != made.without_gravity_compensation.content
+    )
+    assert symgen.load(to_toml(made)).compensated_parts == made.compensated_parts
 
 
 def test_what_bears_weight_is_a_drive() -> None:
-    assert [part.gravcomp for part in symgen.load(TEXT).borne] == [Fraction(7, 10)] * 2
-    assert [part.gravcomp for part in symgen.load(TEXT, drives="gravcomp,damping").borne] == [
-        Fraction(7, 10)
-    ] * 2
+    assert [part.gravcomp for part in symgen.load(TEXT).compensated_parts] == [Fraction(7, 10)] * 2
+    assert [
+        part.gravcomp for part in symgen.load(TEXT, drives="gravcomp,damping").compensated_parts
+    ] == [Fraction(7, 10)] * 2
     for drives in ("off", "damping"):
         off = symgen.load(TEXT, drives=drives)
-        assert not off.borne
+        assert not off.compensated_parts
         assert [note.text for note in off.notes if "in C" not in note.text] == [
-            "gravcomp of a, b is not applied, so that the whole weight is felt"
+            "gravcomp of a, b is not applied: these links have their full weight"
         ]
         assert symgen.load(to_toml(off)).notes == off.notes
 
@@ -271,7 +282,7 @@ def test_masses_that_are_borne_are_constants() -> None:
     made = symgen.load(TEXT)
     with pytest.raises(
         SymgenError,
-        match=r"parameter 'a.mass': part of the weight of link 'a' is borne by gravcomp",
+        match=r"parameter 'a.mass': link 'a' has gravity compensation",
     ):
         symgen.program(made, "bias_force", parameters=["a.mass"])
     with pytest.raises(
@@ -338,7 +349,9 @@ def test_mujoco_spares_the_same() -> None:
     text = mjcf(arm(ROD, HINGE, 'gravcomp="0.7"'), '<option gravity="1 2 -3"/>')
     made = symgen.load(text)
     q, v = np.array([0.3, 0.4]), np.array([1.0, -2.0])
-    spared = Reference(made.unborne).bias_force(q, v) - Reference(made).bias_force(q, v)
+    spared = Reference(made.without_gravity_compensation).bias_force(q, v) - Reference(
+        made
+    ).bias_force(q, v)
     assert np.abs(spared - in_mujoco(text)[0]).max() < 1e-13
 
 
@@ -356,7 +369,7 @@ def test_from_mujoco_it_is_the_same() -> None:
     off = text.replace(
         "<worldbody>", '<option><flag spring="disable" damper="disable"/></option><worldbody>'
     )
-    assert not symgen.from_mujoco(mujoco.MjModel.from_xml_string(off)).borne
+    assert not symgen.from_mujoco(mujoco.MjModel.from_xml_string(off)).compensated_parts
 
 
 def test_what_actuators_bear_is_said() -> None:
@@ -366,11 +379,10 @@ def test_what_actuators_bear_is_said() -> None:
     )
     (said,) = [note for note in symgen.load(text).notes if "gravcomp" in note.text]
     assert (
-        said.text
-        == "at j MuJoCo has actuators bear the weight by gravcomp, which here is no part of tau"
+        said.text == "at j MuJoCo adds gravcomp to the actuator forces; here it is not part of tau"
     )
     made = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
-    assert any("actuators bear the weight" in note.text for note in made.notes)
+    assert any("adds gravcomp to the actuator forces" in note.text for note in made.notes)
     without = symgen.load(text.replace('gravcomp="1"', ""))
     assert not [note for note in without.notes if "gravcomp" in note.text]
 
@@ -383,7 +395,12 @@ def test_mujoco_built_of_it_says_the_same() -> None:
     for function in ("inverse_dynamics", "forward_dynamics"):
         assert error(made, function, states, answers_of("mujoco", made, function, states)) < 1e-11
         assert (
-            error(made, function, states, answers_of("mujoco", made.unborne, function, states))
+            error(
+                made,
+                function,
+                states,
+                answers_of("mujoco", made.without_gravity_compensation, function, states),
+            )
             > 1e-3
         )
     first, *others = made.bodies

@@ -89,7 +89,10 @@ def stated(
 
 
 def test_these_functions_follow() -> None:
-    assert tuple(name for name, function in FUNCTIONS.items() if function.follows) == FOLLOWING
+    assert (
+        tuple(name for name, function in FUNCTIONS.items() if function.follows_convention)
+        == FOLLOWING
+    )
     assert CONVENTIONS[0] == USUAL == ProgramOptions().convention
 
 

@@ -279,7 +279,7 @@ def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
 def test_a_joint_without_an_axis_refuses_one() -> None:
     made = tree(["spherical"], "ball")
     with pytest.raises(
-        symgen.SymgenError, match="'joint0' is spherical, which has no axis; leave it out"
+        symgen.SymgenError, match="'joint0' is spherical, which has no axis; remove the axis"
     ):
         replace(
             made, joints=(replace(made.joints[0], axis=(Fraction(1), Fraction(0), Fraction(0))),)

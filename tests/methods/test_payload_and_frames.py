@@ -36,7 +36,7 @@ TREE = random_tree(31, 4, branching=0.5)
 LOADED = [
     name
     for name, spec in FUNCTIONS.items()
-    if PAYLOAD in spec.feels and name in OF_ANY_ROBOT and not spec.counts("NK")
+    if PAYLOAD in spec.depends_on and name in OF_ANY_ROBOT and not spec.counts("NK")
 ]
 PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
@@ -149,7 +149,7 @@ def test_a_payload_that_no_one_feels_is_no_argument() -> None:
         assert "payload" in [
             port.name for port in symgen.program(TREE, function, payload="tool").inputs
         ]
-    for function in (name for name, spec in FUNCTIONS.items() if not spec.feels):
+    for function in (name for name, spec in FUNCTIONS.items() if not spec.depends_on):
         assert "payload" not in [
             port.name for port in symgen.program(TREE, function, payload="tool").inputs
         ]
@@ -219,7 +219,9 @@ def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, f
                     BALLS.working()
                 ):  # the 64 digits of the constants, less what the condition of M takes
                     bound = (
-                        1e-55 if not FUNCTIONS[function].feels else 1e-40 * (largest(value) or 1.0)
+                        1e-55
+                        if not FUNCTIONS[function].depends_on
+                        else 1e-40 * (largest(value) or 1.0)
                     )
                     assert largest(found[name] - value) < bound
 

@@ -26,11 +26,11 @@ from tests.shared.feet import FEET
 from tests.shared.oracles import random_tree
 from tests.shared.robots_for_tests import BALLS, draw, largest, robot, run
 
-FRAMED = tuple(name for name, function in FUNCTIONS.items() if function.needs_frames)
+FRAMED = tuple(name for name, function in FUNCTIONS.items() if function.uses_all_frames)
 SINGLE = tuple(
     name
     for name, function in FUNCTIONS.items()
-    if function.needs_frame and not function.needs_frames and not function.counts("NK")
+    if function.needs_frame and not function.uses_all_frames and not function.counts("NK")
 )
 TREE = random_tree(31, 4, branching=0.5)
 ROBOTS: dict[str, tuple[Mechanism, tuple[str, ...]]] = {

@@ -245,9 +245,9 @@ def test_all_on_the_base_are_felt_by_nothing_and_some_keep_their_rows() -> None:
 @pytest.mark.parametrize(
     ("wrench", "sentence"),
     [
-        (["link1", "link1"], "two wrenches are asked for on 'link1'; name every link once"),
+        (["link1", "link1"], "the link 'link1' is named twice for a wrench; name every link once"),
         (["link1", "lnk2"], "no link is named 'lnk2'; did you mean 'link2'?"),
-        ([], "no link of a wrench is named; name one or more, or give None for no wrench"),
+        ([], "no link is named for a wrench; name one or more, or give None for no wrench"),
     ],
 )
 @pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix"])
@@ -528,14 +528,14 @@ def test_the_command_line_takes_them(capsys: pytest.CaptureFixture[str]) -> None
         cli.main(["verify", "planar_arm", "-f", "inverse_dynamics", *named, "--wrench", "link1"])
         == 2
     )
-    assert "two wrenches are asked for on 'link1'" in capsys.readouterr().err
+    assert "the link 'link1' is named twice for a wrench" in capsys.readouterr().err
 
 
 def test_the_table_of_functions_says_what_is_stacked() -> None:
     stacked = {
         array.name: array.each
         for function in FUNCTIONS.values()
-        for array in (*function.feels, *function.results)
+        for array in (*function.depends_on, *function.results)
         if array.each
     }
     assert stacked == {"wrench": "NW", "R": "NF", "p": "NF", "J": "NF", "Jdot_v": "NF"}

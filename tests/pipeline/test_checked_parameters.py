@@ -14,7 +14,7 @@ import symgen
 from symgen.certificate import checked_floors
 from symgen.delivery.verifying import verify
 from symgen.ir.program import EXACT, Element, evaluate
-from symgen.mechanism.adjustable import adjustables, adjusted
+from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.adjusting import adjusting, named
@@ -65,10 +65,10 @@ def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str)
     mechanism = robot(name)
     options = guarded(mechanism, asked)
     known = adjusting(mechanism, options.parameters)
-    drawn = draw(mechanism, adjustables(mechanism, options.parameters), 3)
+    drawn = draw(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
     numbers = [x for one in known.asked for x in drawn[one.name]]
     prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
-    anew = adjusted(mechanism, drawn)
+    anew = adjust_mechanism(mechanism, drawn)
     assert known.prepared.least
     for entry, place in known.prepared.least.items():
         alone = _alone(anew, entry)
@@ -94,10 +94,10 @@ def test_no_pivot_is_below_it() -> None:
     options = guarded(mechanism, "*")
     known = adjusting(mechanism, options.parameters)
     for seed in range(3):
-        drawn = draw(mechanism, adjustables(mechanism, options.parameters), seed)
+        drawn = draw(mechanism, adjustable_parameters(mechanism, options.parameters), seed)
         numbers = [x for one in known.asked for x in drawn[one.name]]
         prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
-        mass = Reference(adjusted(mechanism, drawn)).mass_matrix(
+        mass = Reference(adjust_mechanism(mechanism, drawn)).mass_matrix(
             np.array(draw_states(mechanism, 4, seed)["q"], float)
         )
         for M in mass:

@@ -35,7 +35,7 @@ from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import MODES
 from symgen.vocabulary.functions import FUNCTIONS
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.target import Target
 from tests.judges import example_robot_data as judges
@@ -123,7 +123,7 @@ def test_derivatives_are_by_the_rows_of_a_task(function: str) -> None:
 def test_second_derivatives_and_jacobians_are_exact_and_agree_with_the_others(
     function: str,
 ) -> None:
-    name = named(function)
+    name = function_named(function)
     assert algebra("planar_spherical", name).passed
     found = identities("planar_spherical", name, program("planar_spherical", name))
     assert len(found) == 1 + name.endswith("hvp")
@@ -254,11 +254,11 @@ def test_a_planted_error_is_caught_twice(
     plant: Any, function: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the reference, and by the identity with the other derivatives, or with the function itself."""
-    base = program(name, derivatives.of(function))
+    base = program(name, derivatives.base_function(function))
     others = {other: program(name, other) for other in companions(function, robot(name))}
     equation = (
         program(name, "inverse_dynamics")
-        if derivatives.of(function) == "forward_dynamics"
+        if derivatives.base_function(function) == "forward_dynamics"
         else None
     )
     wanted = FUNCTIONS[function].derivative
@@ -371,8 +371,8 @@ def test_a_short_turn_keeps_its_digits() -> None:
 
 
 def test_a_name_is_written_in_one_way() -> None:
-    assert named("forward_dynamics:jacobian( v , q)") == "forward_dynamics:jacobian(q,v)"
-    assert named("forward_dynamics:jvp(tau,v,q)") == "forward_dynamics:jvp"
+    assert function_named("forward_dynamics:jacobian( v , q)") == "forward_dynamics:jacobian(q,v)"
+    assert function_named("forward_dynamics:jvp(tau,v,q)") == "forward_dynamics:jvp"
     assert all(mode not in name for name in FUNCTIONS for mode in (":", "("))
     assert FUNCTIONS.in_order(
         ["mass_matrix:vjp", "jacobian", "mass_matrix:jvp", "mass_matrix"]
@@ -381,7 +381,7 @@ def test_a_name_is_written_in_one_way() -> None:
         *FUNCTIONS,
         *(name for f in FUNCTIONS for mode in MODES if (name := f"{f}:{mode}") in FUNCTIONS),
     ]
-    symbols = [derivatives.symbol(name) for name in every]
+    symbols = [derivatives.identifier_part(name) for name in every]
     assert len(symbols) == len(set(symbols))
 
 

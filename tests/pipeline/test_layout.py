@@ -91,7 +91,7 @@ def check(seed: int, function: str) -> None:
         if methods.find(m).regroups and methods.find(m).refusal(mechanism) is None
     ]
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
-    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.feels) if a.name in at}
+    given = {a.name: at[a.name] for a in (*spec.arguments, *spec.depends_on) if a.name in at}
     truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, given)
     options = derive.relevant(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):

@@ -116,6 +116,6 @@ def test_a_built_in_chain_has_as_many_links_as_asked_for() -> None:
     assert len(symgen.load("planar_point_mass:3000").joints) == 3000
     for wrong in ("0", "100001", "x", "-1"):
         with pytest.raises(
-            ArgumentError, match=r"is no number of links .* give a whole number from 1 to 100000"
+            ArgumentError, match=r"is not a number of links .* give a whole number from 1 to 100000"
         ):
             symgen.load(f"planar_point_mass:{wrong}")

@@ -220,7 +220,7 @@ def batch() -> tuple[Program, BatchText, dict[int, Bound]]:
     floors = checked_floors(mechanism, programs, options, text)
     target = Target("scara", mechanism.sizes, text)
     files = printer().batches(programs, target, floors)
-    source = files[target.file_of_many("forward_dynamics")]
+    source = files[target.batch_file("forward_dynamics")]
     read = BatchText(source, files[target.lanes], files[target.batch])
     return programs["forward_dynamics"], read, floors["forward_dynamics"]
 

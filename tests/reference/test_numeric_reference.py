@@ -14,7 +14,7 @@ from symgen.reference.base import base_parameter_map
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
 from symgen.support.errors import MechanismError, RequestError, UnknownName
-from symgen.vocabulary.functions import FUNCTIONS, OF_LOOPS
+from symgen.vocabulary.functions import FUNCTIONS, LOOP_FUNCTIONS
 from symgen.vocabulary.poses import Angle, Shift
 from tests.shared.oracles import CLOSED_FORMS, christoffel_bias, random_tree
 
@@ -211,7 +211,7 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     tree = TREES[1]
     assert set(ORACLES) == {
         *FUNCTIONS,
-        *OF_LOOPS,
+        *LOOP_FUNCTIONS,
     }  # tests/methods/test_closed_loops.py asks of those of loops
     reference = Reference(tree, frame="tool", task_rows=(3, 5), contact="tool")
     sizes = tree.sizes._replace(NR=len(base_parameter_map(reference)[0]), NK=2, NT=1)
@@ -266,7 +266,7 @@ def test_an_unknown_joint_type_and_a_missing_number_are_named() -> None:
     joints = (replace(tree.joints[0], kind="helical"), *tree.joints[1:])
     with pytest.raises(
         MechanismError,
-        match=r"joint 'joint0' is helical and declares no numbers; its type takes pitch",
+        match=r"joint 'joint0' is helical and declares no parameters; its type takes pitch",
     ):
         replace(tree, joints=joints)
     with pytest.raises(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from symgen.mechanism.coupling import Mimic, row
+from symgen.mechanism.coupling import Mimic, mimic_chain
 from symgen.mechanism.mechanism import Mechanism
 from tests.shared.robots_for_tests import ONE_DEGREE, random_mechanism
 
@@ -91,7 +91,7 @@ def anyhow(seed: int) -> Mechanism:
                 random.choice(names), factor, Fraction(random.randint(-3, 3), 10)
             ),
         }
-        mimics = mimics if any(row(name, trial)[1] for name in names) else trial
+        mimics = mimics if any(mimic_chain(name, trial)[1] for name in names) else trial
     return replace(
         plain,
         joints=tuple(replace(joint, mimic=mimics[joint.name]) for joint in plain.joints),

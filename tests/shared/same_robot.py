@@ -21,7 +21,7 @@ SAME = 1e-40
 
 def remedies(left_out: tuple[str, ...]) -> dict[str, Any]:
     """The options of reading that sentences name."""
-    said = re.findall(r"read it with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
+    said = re.findall(r"read the file with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
     return {option.replace("-", "_"): value for option, value in said}
 
 

@@ -19,7 +19,7 @@ from tests.shared.robots_for_tests import (
 TREE = random_tree(31, 4, branching=0.5)
 """Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
 
-FELT = [name for name in OF_ANY_ROBOT if WRENCH in FUNCTIONS[name].feels]
+FELT = [name for name in OF_ANY_ROBOT if WRENCH in FUNCTIONS[name].depends_on]
 
 UNFELT = [name for name in OF_ANY_ROBOT if name not in FELT]
 
@@ -36,7 +36,7 @@ def check_against_reference(
     spec = FUNCTIONS[function]
     arguments = {
         a.name: at[a.name]
-        for a in (*spec.arguments, *spec.feels)
+        for a in (*spec.arguments, *spec.depends_on)
         if a in spec.arguments or a.name in links
     }
     for name, value in (

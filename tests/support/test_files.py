@@ -76,7 +76,7 @@ def test_a_turn_is_not_had_by_a_file_that_another_took_away(
         return original(handle)
 
     monkeypatch.setattr(files, "_lock", late)
-    with files.turn(path) as handle:
+    with files.locked_file(path) as handle:
         assert os.path.samestat(os.fstat(handle), path.stat())
     assert len(opened) == 2
     assert not path.exists()

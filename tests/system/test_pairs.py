@@ -14,7 +14,7 @@ from symgen.delivery import selftest
 from symgen.pipeline import build
 from symgen.verification.report import Report
 from symgen.vocabulary import derivatives
-from symgen.vocabulary.functions import ASSEMBLING, FUNCTIONS, OF_LOOPS, PREPARING
+from symgen.vocabulary.functions import ASSEMBLING, FUNCTIONS, LOOP_FUNCTIONS, PREPARING
 from tests import pairs
 
 SHORT = ("jvp", "vjp")
@@ -36,7 +36,7 @@ def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
     monkeypatch.setattr(selftest, "STATES", 1)
     chosen = frozenset(words.split("+"))
     # coriolis_matrix and constraint_residual both call their result C, and its shapes are two
-    names = [*OF_LOOPS, "coriolis_matrix"] if "gains" in chosen else pairs.functions(chosen)
+    names = [*LOOP_FUNCTIONS, "coriolis_matrix"] if "gains" in chosen else pairs.functions(chosen)
     made = pairs.make(chosen, pairs.requests(chosen, names, modes))
     cases = pairs.cases(chosen, made)
     assert not made.broken, next(iter(made.broken.values()))

@@ -22,7 +22,7 @@ import symgen.dask
 from symgen import cli, methods
 from symgen.delivery.verifying import verify
 from symgen.ir.program import EXACT, Program, evaluate
-from symgen.mechanism.adjustable import adjustables, adjusted
+from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
@@ -77,7 +77,7 @@ def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[st
     ],
 )
 def test_names_and_patterns(word: str, names: list[str]) -> None:
-    assert [one.name for one in adjustables(symgen.load("scara"), [word])] == names
+    assert [one.name for one in adjustable_parameters(symgen.load("scara"), [word])] == names
 
 
 @pytest.mark.parametrize(
@@ -573,12 +573,12 @@ def test_a_solver_with_other_numbers_is_that_of_the_robot_described_anew() -> No
         symgen.compile("scara", ["inverse_dynamics"]).inverse_dynamics(q, v, a),
         rtol=1e-13,
     )
-    drawn = draw(robot, adjustables(robot, ["link4", "link2.mass", "gravity"]), 5)
+    drawn = draw(robot, adjustable_parameters(robot, ["link4", "link2.mass", "gravity"]), 5)
     for name, numbers in drawn.items():
         own.parameters[name] = (
             [float(x) for x in numbers] if len(numbers) > 1 else float(numbers[0])
         )
-    anew = symgen.compile(adjusted(robot, drawn), ["inverse_dynamics"])
+    anew = symgen.compile(adjust_mechanism(robot, drawn), ["inverse_dynamics"])
     assert np.allclose(
         own.inverse_dynamics(q, v, a), anew.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12
     )
@@ -685,7 +685,7 @@ def test_every_function_that_has_inertia_in_it_feels_parameters() -> None:
     assert {
         name
         for name, one in FUNCTIONS.items()
-        if all(array.name != "prepared" for array in one.feels)
+        if all(array.name != "prepared" for array in one.depends_on)
     } == still
 
 

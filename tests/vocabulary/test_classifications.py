@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, OF_LOOPS, PREPARING
+from symgen.vocabulary.functions import EQUATIONS, FUNCTIONS, LOOP_FUNCTIONS, PREPARING
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = {*FUNCTIONS, *OF_LOOPS, *EQUATIONS, *PREPARING}
+NAMES = {*FUNCTIONS, *LOOP_FUNCTIONS, *EQUATIONS, *PREPARING}
 TABLE = "symgen/vocabulary/functions.py"
 EXPERIMENTS = "symgen/pages/reproduce/"
 """A page names the functions that it measures."""

@@ -238,11 +238,11 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
 
     On a terminal, lines are shortened between words, and two of a kind are printed.
     """
-    from symgen.mechanism.notes import LOUD, gathered
+    from symgen.mechanism.notes import LOUD, combined_notes
 
     terminal = sys.stderr.isatty()
     for kind in (kind for kind in LOUD if kind != "warning"):
-        texts = gathered(mechanism.notes, kind)
+        texts = combined_notes(mechanism.notes, kind)
         lines = LINES_OF_A_KIND if terminal else len(texts)
         for text in texts[:lines]:
             line = f"symgen: note: {' '.join(text.split())}"
@@ -258,11 +258,11 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
 
 def _held_drives(mechanism: Mechanism, robot: str) -> str:
     """The kinds of drives that a URDF declares and that are off; none of a description that says what it leaves out."""
-    from symgen.description.announcing import held_drives
+    from symgen.description.announcing import unapplied_drives
 
     if not mechanism.source.endswith(OFF) or robot.endswith(".toml") or Path(robot).is_dir():
         return ""
-    return held_drives(mechanism)
+    return unapplied_drives(mechanism)
 
 
 def shortened(line: str, width: int = LINE) -> str:
@@ -331,7 +331,7 @@ def _name_functions_of_one_frame(
     single = [
         f.name
         for f in FUNCTIONS.values()
-        if f.name in names and f.needs_frame and not f.needs_frames
+        if f.name in names and f.needs_frame and not f.uses_all_frames
     ]
     words, several = " and ".join(single), len(single) > 1
     if single and frame is not None and not isinstance(frame, str) and len(frame) > 1:
@@ -349,9 +349,9 @@ def _name_functions_of_one_frame(
 
 def _name_default_frame(robot: Mechanism) -> None:
     """A note on the default frame, why it was chosen, and which others are like it."""
-    from symgen.description.tip import choose
+    from symgen.description.tip import choose_tip
 
-    chosen = choose(robot)
+    chosen = choose_tip(robot)
     as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
     alike = f"; like it: {as_well}" if as_well else ""
     print(

@@ -124,9 +124,9 @@ def run(options: Namespace) -> int:
 def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
     """Yield how C calls the robot, and how its loops are assembled."""
     from symgen.pipeline import assembly_report
-    from symgen.vocabulary.identifiers import renaming
+    from symgen.vocabulary.identifiers import renaming_note
 
-    if options.name is None and (called := renaming(mechanism.name)):
+    if options.name is None and (called := renaming_note(mechanism.name)):
         yield f"note: {called}; --name NAME takes another"
     if mechanism.loops:
         for line in (*assembly_report.sentences(mechanism), assembly_report.AS_IF_OPEN):

@@ -1,1 +1,1 @@
-"""Parsing that several readers share: XML, TOML tables, words, units, macros."""
+"""Parsing that several readers share: XML, TOML tables, vocabularies, units, macros."""

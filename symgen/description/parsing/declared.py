@@ -1,4 +1,6 @@
-"""Tables of bodies or rows, as symgen's own format has them, to links and joints: what TOML, CSV and Python programs share."""
+"""Links and joints of tables of bodies or rows, in symgen's own format: shared by TOML, CSV and
+Python programs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from symgen.description.coupling import WAYS
-from symgen.description.parsing.loops import loops, start
+from symgen.description.coupling import MIMIC_CHOICES
+from symgen.description.parsing.loops import read_loops, read_start
 from symgen.description.parsing.tables import Table
-from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, shown
-from symgen.description.snapping import Snapper, tolerance
+from symgen.description.quantities import CANONICAL_DIGITS, Location, is_writable, quote
+from symgen.description.snapping import Snapper, snap_tolerance
 from symgen.description.tree import Connection, ExtraFrame, Inertial, Link, Tree, refuse_many
 from symgen.description.universal import KIND as UNIVERSAL
 from symgen.description.universal import two_hinges
@@ -24,7 +26,7 @@ from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Pose, Shift, Turn, Vector3, 
 
 LARGEST_REPEAT = 100_000
 MOST_UNAPPLIED = 64
-"""Numbers that a joint may declare without any being applied. They are copied with each row that is repeated."""
+"""Largest number of unapplied numbers of a joint. They are copied with each repeated row."""
 _INERTIA = ("mass", "centre", "inertia", "about", "gravcomp", "part")
 _POSE = ("xyz", "rpy", "steps")
 _ROW = (
@@ -46,8 +48,8 @@ _DRIVE = (*NUMBERS, *_ROTOR)
 ZERO = Fraction(0)
 
 
-def declared(top: Table) -> Tree:
-    """The robot that the whole table declares; DescriptionError names its place."""
+def read_declared(top: Table) -> Tree:
+    """Return the robot that the table declares. DescriptionError names its location."""
     top.allow(
         "name",
         "description",
@@ -71,14 +73,14 @@ def declared(top: Table) -> Tree:
         "note",
     )
     if "snap" in top:
-        _prefer(top, top.snapper)
+        _adopt_tolerance(top, top.snapper)
     base = top.table("base")
     base.allow("name", *_INERTIA)
-    base_link = Link(base.text("name", "base"), _inertials(base, ()), base.place)
+    base_link = Link(base.text("name", "base"), _inertials(base, ()), base.location)
     bodies, rows = top.tables("body"), top.tables("row")
     if bodies and rows:
-        raise rows[0].place.error(
-            "a description has either [[body]] or [[row]], not both", "write them all one way"
+        raise rows[0].location.error(
+            "a description has either [[body]] or [[row]], not both", "use one of them"
         )
     if rows:
         convention = top.choice("convention", ("dh", "mdh"), None)
@@ -103,44 +105,47 @@ def declared(top: Table) -> Tree:
         + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
         source_sha256=top.text("source_sha256") if "source_sha256" in top else None,
         notes=tuple(_note(note) for note in top.tables("note")),
-        place=top.place,
-        mimic=top.choice("mimic", WAYS, None) if "mimic" in top else None,
+        location=top.location,
+        mimic=top.choice("mimic", MIMIC_CHOICES, None) if "mimic" in top else None,
         read_before=bool(top.tables("note")),
         names_unapplied=True,
         friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
-        loops=loops(top.tables("loop"), ends),
-        start=start(top.table("start")),
+        loops=read_loops(top.tables("loop"), ends),
+        start=read_start(top.table("start")),
         independent=top.texts("independent"),
         actuated=top.texts("actuated"),
     )
 
 
 def refuse_wrong_body(body: Table) -> None:
-    """DescriptionError where a body, or the joint that moves it, is not declared as it should be."""
+    """Raise DescriptionError for a wrong declaration of a body or of its joint."""
     _body(body)
     _joints(body)
 
 
 def refuse_wrong_frame(frame: Table) -> None:
-    """The same of a named frame."""
+    """Raise DescriptionError for a wrong declaration of a named frame."""
     _frame(frame, {})
 
 
-def _prefer(top: Table, snapper: Snapper) -> None:
+def _adopt_tolerance(top: Table, snapper: Snapper) -> None:
+    """Adopt the snap tolerance of the description."""
     try:
-        snapper.prefer(tolerance(top.text("snap")))
+        snapper.prefer(snap_tolerance(top.text("snap")))
     except ArgumentError as error:
         what, _, hint = str(error).partition("; ")
-        raise top.place.error(what, hint) from None
+        raise top.location.error(what, hint) from None
 
 
 def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
-    """The inertias of a body, row or base; `within` leads from the joint's moving frame to the frame they are given in."""
+    """Return the inertias of a body, row or base; `within` leads from the joint's moving frame to
+    the frame in which they are given.
+    """
     inline = [key for key in _INERTIA if key in table and key != "part"]
     parts = table.tables("part")
     if inline and parts:
-        raise table.place.error(
-            f"the key '{inline[0]}' stands beside a list of parts",
+        raise table.location.error(
+            f"the key '{inline[0]}' conflicts with the list of parts",
             "give the inertia in one way only",
         )
     for part in parts:
@@ -149,8 +154,9 @@ def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
 
 
 def _inertial(table: Table, within: Pose) -> Inertial:
+    """Return the inertia of a table."""
     mass, moments = table.number("mass"), table.moments("inertia")
-    own_axes = "link" in table or "rpy" in table or "steps" in table
+    has_axes = "link" in table or "rpy" in table or "steps" in table
     centre = table.vector("centre")
     if table.choice("about", ("centre", "frame"), "centre") == "frame":
         if "rpy" in table or "steps" in table:
@@ -160,11 +166,11 @@ def _inertial(table: Table, within: Pose) -> Inertial:
         moments = about_centre(moments, mass, centre)
         if not all(map(is_writable, moments)):
             raise table.at("inertia").error(
-                "about the centre it takes numbers beyond a double, or of more than "
+                "about the centre it needs numbers beyond a double, or of more than "
                 f"{CANONICAL_DIGITS} digits",
                 "give it about the centre",
             )
-    pose = table.pose("centre") if own_axes else (Shift(centre),)
+    pose = table.pose("centre") if has_axes else (Shift(centre),)
     return Inertial(
         mass,
         moments,
@@ -177,13 +183,15 @@ def _inertial(table: Table, within: Pose) -> Inertial:
 
 def _body(table: Table) -> Link:
     table.allow("name", "parent", "joint", "frame", *_INERTIA)
-    return Link(table.text("name"), _inertials(table, ()), table.place, table.steps("frame"))
+    return Link(table.text("name"), _inertials(table, ()), table.location, table.steps("frame"))
 
 
 def _joints(table: Table) -> tuple[list[Link], list[Connection]]:
-    """The joint that moves a body; of a universal one the link between its two axes as well."""
+    """Return the joint that moves a body; for a universal joint, also the massless link between its
+    two axes.
+    """
     if "joint" not in table:
-        raise table.place.error(
+        raise table.location.error(
             "the key 'joint' is missing",
             'add joint = { name = "…", type = "revolute", axis = [0, 0, 1] }',
         )
@@ -192,24 +200,25 @@ def _joints(table: Table) -> tuple[list[Link], list[Connection]]:
         return [], [_joint(table, joint)]
     joint.allow("name", "type", "axes", "limits", *_DRIVE, *_POSE)
     if "axes" not in joint:
-        raise joint.place.error(
+        raise joint.location.error(
             "the key 'axes' of a universal joint is missing", "add axes = [[1, 0, 0], [0, 1, 0]]"
         )
-    axes = tuple(_axis(one, joint.at("axes")) for one in joint.vectors("axes", 2))
-    limits = tuple(_limits(one) for one in joint.inline("limits", 2)) or (Limits(), Limits())
+    axes = tuple(_axis(entry, joint.at("axes")) for entry in joint.vectors("axes", 2))
+    limits = tuple(_limits(entry) for entry in joint.inline("limits", 2)) or (Limits(), Limits())
     child = table.text("name")
     name, parent = joint.text("name", f"{child}_joint"), table.text("parent")
-    whole = Connection(
-        name, UNIVERSAL, parent, child, joint.pose(), place=joint.place, drive=_drive(joint)
+    universal = Connection(
+        name, UNIVERSAL, parent, child, joint.pose(), location=joint.location, drive=_drive(joint)
     )
-    cross, hinges = two_hinges(whole, (axes[0], axes[1]), (limits[0], limits[1]))
+    cross, hinges = two_hinges(universal, (axes[0], axes[1]), (limits[0], limits[1]))
     return [cross], hinges
 
 
 def _joint(table: Table, joint: Table) -> Connection:
+    """Return a joint other than a universal one."""
     kind = joint.text("type")
     of_type = joint_type(kind) if kind in kinds() else None
-    one = ("limits", "mimic") if of_type is None or of_type.nq == 1 else ()
+    of_one_coordinate = ("limits", "mimic") if of_type is None or of_type.nq == 1 else ()
     directed = of_type is None or of_type.directed
     along = ("axis",) if directed else ()
     driven = () if kind == "fixed" else _DRIVE
@@ -217,10 +226,10 @@ def _joint(table: Table, joint: Table) -> Connection:
         "name",
         "type",
         *along,
-        *one,
+        *of_one_coordinate,
         *driven,
         "unapplied",
-        *(name for name, _ in _asked(kind)),
+        *(name for name, _ in _required_parameters(kind)),
         *_POSE,
     )
     axis = (
@@ -239,37 +248,41 @@ def _joint(table: Table, joint: Table) -> Connection:
         _limits(joint.table("limits")),
         _mimic(joint),
         _unapplied(joint),
-        joint.place,
+        joint.location,
         _parameters(joint, kind),
         drive=_drive(joint),
     )
 
 
-def _axis(axis: Vector3, place: Place) -> Vector3:
+def _axis(axis: Vector3, location: Location) -> Vector3:
     if not any(axis):
-        raise place.error("the axis is zero", "give it a direction, such as [0, 0, 1]")
+        raise location.error("the axis is zero", "give it a direction, such as [0, 0, 1]")
     return axis
 
 
-def _asked(kind: str) -> tuple[Parameter, ...]:
-    """The numbers that a joint of this type declares; none of a type that there is not."""
+def _required_parameters(kind: str) -> tuple[Parameter, ...]:
+    """Return the parameters of a joint type; empty for an unknown type."""
     return joint_type(kind).parameters if kind in kinds() else ()
 
 
 def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
-    found = []
-    for name, what in _asked(kind):
+    """Return the parameters of a joint as (name, value). Raises DescriptionError for a missing or
+    zero parameter.
+    """
+    parameters = []
+    for name, what in _required_parameters(kind):
         if name not in table:
-            raise table.place.error(
+            raise table.location.error(
                 f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {what}"
             )
         value = table.number(name)
         if not value:
             raise table.at(name).error(
-                f"a {kind} joint with a {name} of zero is of another type", "declare that type"
+                f"a {kind} joint with a {name} of zero is a joint of another type",
+                "declare that type",
             )
-        found.append((name, value))
-    return tuple(found)
+        parameters.append((name, value))
+    return tuple(parameters)
 
 
 def _limits(table: Table) -> Limits:
@@ -283,17 +296,19 @@ def _limits(table: Table) -> Limits:
 
 
 def _unapplied(joint: Table) -> tuple[tuple[str, Fraction], ...]:
-    declared = tuple(joint.entries("unapplied"))
-    if len(declared) > MOST_UNAPPLIED:
+    read_declared = tuple(joint.entries("unapplied"))
+    if len(read_declared) > MOST_UNAPPLIED:
         raise joint.at("unapplied").error(
-            f"it has {len(declared)} entries, and symgen reads at most {MOST_UNAPPLIED}",
-            "leave some out",
+            f"it has {len(read_declared)} entries, but symgen reads at most {MOST_UNAPPLIED}",
+            "remove some",
         )
-    return declared
+    return read_declared
 
 
 def _drive(joint: Table) -> Drive:
-    """Read what drives a joint: numbers of the whole joint, or armature, damping and friction of each velocity."""
+    """Return the drive of a joint: numbers of the whole joint, or armature, damping and friction of
+    each velocity.
+    """
     several = {
         name: joint.numbers(name) for name in NUMBERS if isinstance(joint.content.get(name), list)
     }
@@ -301,7 +316,7 @@ def _drive(joint: Table) -> Drive:
     single |= _rotor_armature(joint)
     if "rest" in joint and not single.get("stiffness"):
         raise joint.at("rest").error(
-            "a rest position stands without a stiffness", "add stiffness = …, or leave it out"
+            "a rest position needs a stiffness", "add stiffness = …, or remove rest"
         )
     count = max(map(len, several.values()), default=0)
     _refuse_uneven(joint, several, count)
@@ -311,21 +326,23 @@ def _drive(joint: Table) -> Drive:
 
 
 def _rotor_armature(joint: Table) -> dict[str, Fraction]:
-    """Return the armature n²·J of a rotor of inertia J behind a gear of ratio n, where a rotor is declared."""
+    """Return the armature n²·J of a rotor of inertia J behind a gear of ratio n, if a rotor is
+    declared.
+    """
     if "rotor_inertia" not in joint:
         if "gear_ratio" in joint:
             raise joint.at("gear_ratio").error(
-                "a gear ratio stands without a rotor inertia", "add rotor_inertia = …, in kg m²"
+                "a gear ratio needs a rotor inertia", "add rotor_inertia = …, in kg m²"
             )
         return {}
     if "armature" in joint:
         raise joint.at("armature").error(
-            "an armature stands beside a rotor inertia", "give one of the two"
+            "armature conflicts with rotor_inertia", "give one of the two"
         )
     armature = joint.number("gear_ratio", Fraction(1)) ** 2 * joint.number("rotor_inertia")
     if not is_writable(armature):
         raise joint.at("gear_ratio").error(
-            "the armature that it makes is beyond a double, or has more than "
+            "the resulting armature is beyond a double, or has more than "
             f"{CANONICAL_DIGITS} digits",
             "give fewer digits",
         )
@@ -335,7 +352,9 @@ def _rotor_armature(joint: Table) -> dict[str, Fraction]:
 def _refuse_uneven(
     joint: Table, several: Mapping[str, Sequence[Fraction]], velocities: int
 ) -> None:
-    """Raise DescriptionError for a list of numbers where one is due, or one of another length than the longest."""
+    """Raise DescriptionError for a list where one number is required, or a list shorter than the
+    longest.
+    """
     for name, values in several.items():
         if name in ("stiffness", "rest") or len(values) != velocities:
             another = f", and another kind {velocities}" if len(values) != velocities else ""
@@ -361,8 +380,8 @@ def _mimic(joint: Table) -> Mimic | None:
 class _Rows:
     """Links and joints of Denavit-Hartenberg rows so far.
 
-    `ends` has the pose of each row's frame from the frame that its joint moves. The joint of a standard row turns about the z axis
-    of the row before, so that is where its body's frame stands.
+    `ends` has the pose of each row's frame from the frame that its joint moves. The joint of a
+    standard row rotates about the z axis of the previous row, so that its body's frame is there.
     """
 
     convention: str
@@ -373,11 +392,11 @@ class _Rows:
     copies: int = 0
 
     def read(self, row: Table) -> None:
-        """Add the link and joint of a row, as many times as it is repeated."""
+        """Add the link and joint of a row, as often as it is repeated."""
         kind = _type_of_row(row)
         for _ in range(row.count("repeat", LARGEST_REPEAT)):
             self.copies += 1 + len(row.tables("part"))
-            refuse_many(max(self.copies, len(self.links)), "rows and parts", row.place)
+            refuse_many(max(self.copies, len(self.links)), "rows and parts", row.location)
             self._add(row, kind)
 
     def _add(self, row: Table, kind: str) -> None:
@@ -385,7 +404,7 @@ class _Rows:
         parent = self.before if "repeat" in row else row.text("parent", self.before)
         if parent not in self.ends:
             raise row.at("parent").error(
-                f"{shown(parent)} is no row above this one", "name the base or an earlier row"
+                f"{quote(parent)} is not an earlier row", "name the base or an earlier row"
             )
         to_joint, to_row = _steps_of_row(row, kind, self.convention)
         end = compose(to_row)
@@ -400,37 +419,43 @@ class _Rows:
                 _limits(row.table("limits")),
                 _mimic(row),
                 _unapplied(row),
-                row.place,
+                row.location,
                 _parameters(row, kind),
                 drive=_drive(row),
             )
         )
-        self.links.append(Link(name, _inertials(row, end), row.place, end))
+        self.links.append(Link(name, _inertials(row, end), row.location, end))
         self.ends[name] = end
         self.before = name
 
     def _numbered(self, row: Table, key: str, stem: str) -> str:
-        """Return the declared name, with a number behind it where the row is repeated, or a numbered one."""
+        """Return the declared name, with a number appended if the row is repeated, or a numbered
+        default.
+        """
         if key in row and "repeat" not in row:
             return row.text(key)
         return f"{row.text(key, stem)}{len(self.links) + 1}"
 
 
 def _type_of_row(row: Table) -> str:
-    """Return the joint type of a row; DescriptionError for a type of several coordinates, or a key that rows have not."""
+    """Return the joint type of a row. Raises DescriptionError for a type with several coordinates,
+    or an unknown key.
+    """
     kind = row.text("type", "revolute")
     if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
         raise row.at("type").error(
-            f"a row is a joint of one coordinate, and a {kind} joint has {joint_type(kind).nq}",
+            f"a row needs a joint of one coordinate, but a {kind} joint has {joint_type(kind).nq}",
             "declare the robot by [[body]]",
         )
-    parameters = (name for name, _ in _asked(kind))
+    parameters = (name for name, _ in _required_parameters(kind))
     row.allow(*_ROW, *_DRIVE, *parameters, *_INERTIA)
     return kind
 
 
 def _steps_of_row(row: Table, kind: str, convention: str) -> tuple[Pose, Pose]:
-    """Return the steps from the parent's frame to the joint, and from the frame that the joint moves to the row's."""
+    """Return the steps from the parent's frame to the joint, and from the frame that the joint
+    moves to the row's frame.
+    """
     turn = Turn(Z_AXIS, row.angle("theta"))
     lift = Shift((ZERO, ZERO, row.number("d", ZERO)))
     twist = Turn(X_AXIS, row.angle("alpha"))
@@ -445,7 +470,7 @@ def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:
     table.allow("name", "body", *_POSE)
     body = table.text("body")
     return ExtraFrame(
-        table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.place
+        table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.location
     )
 
 

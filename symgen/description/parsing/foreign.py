@@ -1,4 +1,4 @@
-"""Files of the field that are no description for symgen: what each is, and what to use instead."""
+"""File formats that symgen does not read: what each is, and what to use instead."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _SUFFIXES = {
 
 
 def by_root(name: str) -> tuple[str, str] | None:
-    """(what is wrong, what to do) of a file whose root element has this name; None for a name that is not known."""
-    return _sentence(_ROOTS.get(name) or _ROOTS.get(name.lower()))
+    """Return (fault, remedy) of a file with this root element; None for an unknown name."""
+    return _refusal(_ROOTS.get(name) or _ROOTS.get(name.lower()))
 
 
 def by_suffix(suffix: str) -> tuple[str, str] | None:
-    """(what is wrong, what to do) of a file of this suffix; None for one that is not known."""
-    return _sentence(_SUFFIXES.get(suffix.lower()))
+    """Return (fault, remedy) of a file with this suffix; None for an unknown suffix."""
+    return _refusal(_SUFFIXES.get(suffix.lower()))
 
 
-def _sentence(what: str | None) -> tuple[str, str] | None:
+def _refusal(what: str | None) -> tuple[str, str] | None:
+    """Return (fault, remedy) of a format."""
     if what is None:
         return None
     if what == "a web page":
         return "this is a web page, not the file itself", "download the raw file"
     return (
-        f"this is {what}, and symgen does not read that",
+        f"this is {what}, which symgen does not read",
         "give the URDF of that robot, or write it in symgen's own TOML",
     )

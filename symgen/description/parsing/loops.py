@@ -1,63 +1,72 @@
-"""Tables of loops, and of where their closing starts: a part of what `_declared` reads."""
+"""Tables of loops, and of the coordinates from which they are closed."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from symgen.description.parsing.tables import Table
-from symgen.description.quantities import shown
-from symgen.description.tree import Closing, Grip, refuse_many
+from symgen.description.quantities import quote
+from symgen.description.tree import DeclaredLoop, LoopEnd, refuse_many
 from symgen.mechanism.closures import closure, closures
 from symgen.vocabulary.poses import Angle, Pose, compose
 
 _POSE = ("xyz", "rpy", "steps")
 
 
-def loops(tables: list[Table], ends: dict[str, Pose]) -> tuple[Closing, ...]:
-    """What the tables [[loop]] declare; `ends` leads from the joint frames of rows to the frames that are named for them."""
+def read_loops(tables: list[Table], ends: dict[str, Pose]) -> tuple[DeclaredLoop, ...]:
+    """Return the loops of the tables [[loop]]; `ends` leads from the joint frames of rows to the
+    frames with their names.
+    """
     if tables:
-        refuse_many(len(tables), "loops", tables[-1].place)
+        refuse_many(len(tables), "loops", tables[-1].location)
     return tuple(_loop(table, f"loop{k}", ends) for k, table in enumerate(tables, start=1))
 
 
 def refuse_wrong_loop(table: Table) -> None:
-    """DescriptionError where a loop is not declared as it should be."""
+    """Raise DescriptionError for a wrong declaration of a loop."""
     _loop(table, "loop1", {})
 
 
-def start(table: Table) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
-    """The coordinates that are named, of each joint one or several. They are a place to begin at, and so nothing is snapped."""
+def read_start(table: Table) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
+    """Return the declared coordinates of each joint, one or several. Nothing is snapped, since they
+    only start a search.
+    """
     return tuple((joint, table.coordinates(joint)) for joint in table.content)
 
 
-def _loop(table: Table, name: str, ends: dict[str, Pose]) -> Closing:
+def _loop(table: Table, name: str, ends: dict[str, Pose]) -> DeclaredLoop:
+    """Return the loop of a table."""
     kind = table.text("type")
     if kind not in closures():
         raise table.at("type").error(
-            f"{shown(kind)} is no joint that closes a loop",
+            f"{quote(kind)} is not a type of loop closure",
             f"write one of: {', '.join(closures())}",
         )
-    asked = closure(kind).parameters
-    table.allow("name", "type", "first", "second", *(one.name for one in asked))
+    required = closure(kind).parameters
+    table.allow("name", "type", "first", "second", *(parameter.name for parameter in required))
     parameters: list[tuple[str, Fraction]] = []
-    for one in asked:
-        if one.name not in table:
-            raise table.place.error(
-                f"the key '{one.name}' of a {kind} is missing", f"add {one.name} = …, {one.what}"
+    for parameter in required:
+        if parameter.name not in table:
+            raise table.location.error(
+                f"the key '{parameter.name}' of a {kind} is missing",
+                f"add {parameter.name} = …, {parameter.what}",
             )
-        parameters.append((one.name, table.number(one.name)))
+        parameters.append((parameter.name, table.number(parameter.name)))
         if parameters[-1][1] <= 0:
-            raise table.at(one.name).error("it is not above zero", f"give {one.what}")
-    first, second = (_grip(table, key, ends) for key in ("first", "second"))
-    return Closing(table.text("name", name), kind, first, second, tuple(parameters), table.place)
+            raise table.at(parameter.name).error("it is not positive", f"give {parameter.what}")
+    first, second = (_loop_end(table, key, ends) for key in ("first", "second"))
+    return DeclaredLoop(
+        table.text("name", name), kind, first, second, tuple(parameters), table.location
+    )
 
 
-def _grip(table: Table, key: str, ends: dict[str, Pose]) -> Grip:
+def _loop_end(table: Table, key: str, ends: dict[str, Pose]) -> LoopEnd:
+    """Return one end of a loop."""
     if key not in table:
-        raise table.place.error(
+        raise table.location.error(
             f"the key '{key}' is missing", f'add {key} = {{ link = "…", xyz = [0, 0, 0] }}'
         )
     end = table.table(key)
     end.allow("link", *_POSE)
     link = end.text("link")
-    return Grip(link, compose(ends.get(link, ()), end.pose()), end.place)
+    return LoopEnd(link, compose(ends.get(link, ()), end.pose()), end.location)

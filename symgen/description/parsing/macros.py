@@ -1,4 +1,6 @@
-"""xacro: macros of a URDF, expanded by the package `xacro` (the extra symgen[xacro]) in a process of its own."""
+"""xacro: macros of a URDF, expanded by the package `xacro` (the extra symgen[xacro]) in a separate
+process.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from symgen.description.asking import Asked
+from symgen.description.asking import FileOptions
 from symgen.description.parsing.xml import is_xacro, tag
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Location, quote
 from symgen.mechanism.mechanism import Note
 from symgen.support.errors import DescriptionError
 
 SECONDS = 60
-"""That the macros of one file may take. A humanoid's take two."""
+"""Time limit in s for the macros of one file. Those of a humanoid take two."""
 MEMORY = 2 << 30
 _PROGRAM = Path(__file__).with_name("xacro_program.py")
 
@@ -38,9 +40,10 @@ _WORDS = {
 
 
 def undefined_calls(root: Any) -> list[Any]:
-    """Return the elements that call macros which the text does not define; none where an included file may define them.
+    """Return the elements that call macros which the text does not define; none if an included file
+    may define them.
 
-    A finished URDF has such calls where an earlier expansion did not know their macros.
+    A finished URDF has such calls if an earlier expansion did not know their macros.
     """
     names = {
         element: tag(element).rpartition(":")[2] for element in root.iter("*") if is_xacro(element)
@@ -58,44 +61,45 @@ def undefined_calls(root: Any) -> list[Any]:
 
 
 class Macros(Exception):
-    """A reader has come upon macros that could be expanded."""
+    """A reader has found macros that can be expanded."""
 
 
 def available() -> bool:
-    """Whether the extra is installed."""
+    """True if the package xacro is installed."""
     try:
         return find_spec("xacro") is not None
-    except ValueError:  # what stands under that name says of itself that it is not to be found
+    except ValueError:  # a module of that name is loaded without a specification
         return False
 
 
-def unexpanded(place: Place) -> DescriptionError:
-    """What to say of macros where the extra is not there."""
-    out = place.file.rsplit("/", 1)[-1].split(".")[0] or "robot"
-    return place.error(
-        "it holds xacro macros, which must be expanded first",
-        f"run: xacro {place.file} -o {out}.expanded.urdf, or pip install 'symgen[xacro]'",
+def expansion_error(location: Location) -> DescriptionError:
+    """Return the error for macros if the package xacro is not installed."""
+    out = location.file.rsplit("/", 1)[-1].split(".")[0] or "robot"
+    return location.error(
+        "it contains xacro macros, which must be expanded first",
+        f"run: xacro {location.file} -o {out}.expanded.urdf, or pip install 'symgen[xacro]'",
     )
 
 
-def expanded(text: str, file: str, asked: Asked) -> tuple[str, list[Note]]:
-    """The URDF that `text` is the program of, and what the package warns of. `file` is its path; '<text>' is none.
+def expand(text: str, file: str, options: FileOptions) -> tuple[str, list[Note]]:
+    """Return the URDF that the macros of `text` produce, and the warnings of the package. `file` is
+    its path, or '<text>'.
 
-    DescriptionError names the file at fault, and the line where that can be told.
+    Raises DescriptionError, which names the file at fault, and the line if it is known.
     """
-    place = Place(file)
-    question = {
+    location = Location(file)
+    request = {
         "text": text,
         "file": file if Path(file).is_file() else "",
-        "arguments": dict(asked.xacro),
-        "packages": dict(asked.packages),
+        "arguments": dict(options.xacro),
+        "packages": dict(options.packages),
         "memory": MEMORY,
         "path": sys.path,
     }
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-P", str(_PROGRAM)],
-            input=json.dumps(question),
+            input=json.dumps(request),
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -103,34 +107,35 @@ def expanded(text: str, file: str, asked: Asked) -> tuple[str, list[Note]]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise place.error(
-            f"its macros take more than {SECONDS} s", "expand them yourself by xacro"
+        raise location.error(
+            f"its macros take more than {SECONDS} s", "expand them with xacro"
         ) from None
     except OSError as error:
-        raise place.error(
+        raise location.error(
             f"Python cannot be started to expand its macros ({error.strerror})",
-            "expand them by xacro",
+            "expand them with xacro",
         ) from None
     try:
-        answer = json.loads(done.stdout)
+        answer = json.loads(process.stdout)
     except ValueError:
-        raise place.error(
-            "the package xacro came to no end with its macros", "expand them yourself by xacro"
+        raise location.error(
+            "the package xacro ended without a result for its macros", "expand them with xacro"
         ) from None
     if "what" in answer:
-        at = Place(answer["file"] or file, answer["line"])
-        raise at.error(f"xacro: {shown(answer['what'], 200)[1:-1]}", answer["hint"])
-    _refuse_unused(asked, answer["used"], place)
+        location_of_fault = Location(answer["file"] or file, answer["line"])
+        raise location_of_fault.error(f"xacro: {quote(answer['what'], 200)[1:-1]}", answer["hint"])
+    _refuse_unused(options, answer["used"], location)
     return answer["text"], [Note("info", f"xacro: {line}") for line in answer["warnings"]]
 
 
-def _refuse_unused(asked: Asked, used: list[str], place: Place) -> None:
-    for name in asked.xacro:
+def _refuse_unused(options: FileOptions, used: list[str], location: Location) -> None:
+    """Raise DescriptionError for an argument that the macros do not use."""
+    for name in options.xacro:
         if name not in used:
             close = difflib.get_close_matches(name, used, n=1, cutoff=0.6)
             hint = (
-                f"did you mean {shown(close[0])}?"
+                f"did you mean {quote(close[0])}?"
                 if close
-                else f"it asks for: {', '.join(used) or 'none'}"
+                else f"its arguments are: {', '.join(used) or 'none'}"
             )
-            raise place.error(f"its macros ask for no argument {shown(name)}", hint)
+            raise location.error(f"its macros use no argument {quote(name)}", hint)

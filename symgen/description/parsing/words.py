@@ -1,13 +1,14 @@
-"""Vocabularies of description formats: the names that an element may hold, and the verdict on every other name.
+"""Vocabularies of description formats: the names that an element may contain, and the treatment of
+every other name.
 
-A reader declares for each structural element which names it reads and which it knowingly passes over. Any other name
+For each structural element, a reader declares the names that it reads and those that it ignores on
+purpose. Any other name
 
-    is refused  where it would change the robot: in an element whose content decides the dynamics (`closed`), or where the name is
-                nearly one that is read (`<orgin>`, `<Axis>`), or an attribute is called as an element that is read is, or
-                an element as an attribute;
-    is left out elsewhere, with one warning a name, which strict reading refuses.
+    is refused   if it could change the robot: in an element whose content affects the dynamics (`closed`); if it is similar to a name
+                 that is read (`<orgin>`, `<Axis>`); if an attribute has the name of an element that is read, or vice versa;
+    is left out  otherwise, with one warning per name, which strict reading refuses.
 
-Both sentences name the nearest known name.
+Both messages suggest the nearest known name.
 """
 
 from __future__ import annotations
@@ -15,59 +16,65 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Location, quote
 from symgen.mechanism.mechanism import Note
 from symgen.vocabulary.names import closest
 
 
 @dataclass(frozen=True)
 class Words:
-    """The names that one kind of element may hold: those that are read, and those that are passed over in silence."""
+    """Names that one kind of element may contain: names that are read, and names that are ignored
+    silently.
+    """
 
     reads: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
     closed: bool = False
-    """True where an unknown name could change the dynamics."""
+    """True if an unknown name could change the dynamics."""
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Names that are refused although they are known: (what each is, what to do)."""
+    """Known names that are refused: (what each is, what to do)."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.reads or name in self.passes
 
     def nearest(self, name: str, present: Collection[str] = ()) -> str | None:
-        """The known name that `name` is nearly, or None: none of those `present`, and none for a name with a prefix."""
-        known = (word for word in (*self.reads, *self.passes) if word not in present)
-        return None if ":" in name else closest(name, known)
+        """Return the known name most similar to `name`, or None. Names in `present`, and names with
+        a prefix, do not count.
+        """
+        candidates = (word for word in (*self.reads, *self.passes) if word not in present)
+        return None if ":" in name else closest(name, candidates)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The names and the text that one kind of element may hold."""
+    """Names and text that one kind of element may contain."""
 
     attributes: Words = Words()
     children: Words = Words()
     text: bool = False
-    """True where the element's text is read."""
+    """True if the element's text is read."""
 
 
 @dataclass
 class Unread:
-    """Checks the names of one description, and collects those that are left out."""
+    """Check of the names of one description, and collection of those that are left out."""
 
     form: str
-    """The format, for sentences: `URDF`."""
-    _places: dict[tuple[str, str], dict[Place, None]] = field(default_factory=dict)
+    """The format, for messages, such as `a URDF`."""
+    _places: dict[tuple[str, str], dict[Location, None]] = field(default_factory=dict)
 
-    def check(self, kind: Kind, name: str, attributes: Iterable[str], place: Place) -> None:
-        """Refuse the first attribute of an element that would change the robot; note those that are left out."""
+    def check(self, kind: Kind, name: str, attributes: Iterable[str], location: Location) -> None:
+        """Refuse the first attribute of an element that could change the robot; note the attributes
+        that are left out.
+        """
         present = list(attributes)
         for attribute in present:
             if (
                 attribute in kind.attributes or "}" in attribute or ":" in attribute
-            ):  # others' namespaces
+            ):  # other namespaces
                 continue
             if attribute in kind.attributes.refused:
-                raise place.error(*kind.attributes.refused[attribute])
+                raise location.error(*kind.attributes.refused[attribute])
             element = (
                 f"write it as an element: <{attribute} …/>"
                 if attribute in kind.children.reads
@@ -77,42 +84,47 @@ class Unread:
                 kind.attributes,
                 attribute,
                 present,
-                place,
-                (f"the attribute {shown(attribute)}", f"of <{name}>"),
+                location,
+                (f"the attribute {quote(attribute)}", f"of <{name}>"),
                 element,
             )
 
-    def child(self, kind: Kind, name: str, child: str, place: Place) -> None:
-        """Refuse a child at `place` that is not read and would change the robot; note another one that is left out."""
+    def child(self, kind: Kind, name: str, child: str, location: Location) -> None:
+        """Refuse a child that is not read and could change the robot; note any other child that is
+        left out.
+        """
         if child in kind.children.refused:
-            raise place.error(*kind.children.refused[child])
+            raise location.error(*kind.children.refused[child])
         if child not in kind.children:
             attribute = (
                 f'write it as an attribute: {child}="…"' if child in kind.attributes.reads else ""
             )
-            self._judge(kind.children, child, (), place, (f"<{child}>", f"in <{name}>"), attribute)
+            self._judge(
+                kind.children, child, (), location, (f"<{child}>", f"in <{name}>"), attribute
+            )
 
-    def words(self, kind: Kind, name: str, text: str, place: Place) -> None:
-        """Refuse text in an element whose attributes decide the dynamics; note other text that is left out.
+    def words(self, kind: Kind, name: str, text: str, location: Location) -> None:
+        """Refuse text in an element whose attributes affect the dynamics; note other text that is
+        left out.
 
-        Signs alone, such as a stray '>', change nothing.
+        Punctuation alone, such as a stray '>', changes nothing.
         """
         if kind.text or not text:
             return
         if kind.attributes.closed and any(map(str.isalnum, text)):
             attributes = " ".join(f'{attribute}="…"' for attribute in kind.attributes.reads)
-            raise place.error(
-                f"the text {shown(text)} stands in <{name}>, which has no text",
-                f"write <{name} {attributes}/>" if attributes else "leave it out",
+            raise location.error(
+                f"<{name}> contains the text {quote(text)}, but it takes only attributes",
+                f"write <{name} {attributes}/>" if attributes else "remove the text",
             )
-        self.leave_out(f"the text {shown(text)} in <{name}> is not read", place)
+        self.leave_out(f"the text {quote(text)} in <{name}> is not read", location)
 
-    def leave_out(self, what: str, place: Place, hint: str = "") -> None:
-        """Note what is left out at `place`. All places of one name share a note."""
-        self._places.setdefault((what, hint), {})[place] = None
+    def leave_out(self, what: str, location: Location, hint: str = "") -> None:
+        """Note what is left out at `location`. All locations of one name share a note."""
+        self._places.setdefault((what, hint), {})[location] = None
 
     def notes(self) -> list[Note]:
-        """One warning for each name that is left out."""
+        """Return one warning for each name that is left out."""
         return [
             Note(
                 "warning",
@@ -126,21 +138,23 @@ class Unread:
         words: Words,
         name: str,
         present: Collection[str],
-        place: Place,
+        location: Location,
         what: tuple[str, str],
         otherwise: str,
     ) -> None:
-        """Refuse an unknown name, or leave it out. `what`: the name, and what it is in; `otherwise`: its known form."""
+        """Refuse an unknown name, or leave it out. `what` has the name and its parent; `otherwise`
+        is its known form, if any.
+        """
         near = words.nearest(name, present)
         if near is not None:
-            hint = f"did you mean {shown(near)}?"
+            hint = f"did you mean {quote(near)}?"
         else:
-            hint = f"there are: {', '.join(words.reads)}" if words.reads else "leave it out"
+            hint = f"there are: {', '.join(words.reads)}" if words.reads else "remove it"
         if otherwise or words.closed or near in words.reads:
-            raise place.error(f"{what[0]} is not known here", otherwise or hint)
+            raise location.error(f"{what[0]} is not known here", otherwise or hint)
         self.leave_out(
             f"{' '.join(what)} is not known in {self.form}, and is left out",
-            place,
+            location,
             hint if near is not None else "",
         )
 

@@ -1,14 +1,16 @@
-"""A program that expands one xacro text by the package `xacro`: JSON in at stdin, JSON out at stdout.
+"""A program that expands one xacro text with the package `xacro`: JSON in at stdin, JSON out at
+stdout.
 
-A xacro file is a program. It runs in a process of its own, so that one that never ends can be ended, one that takes all memory
-takes its own, and what the package keeps in its module between calls is kept for nobody.
+A xacro file is a program. It runs in a separate process, so that one that never ends can be
+stopped, memory is limited, and the state that the package keeps in its module is discarded.
 
-    in:  text, file (its path, "" where it has none), arguments {name: value}, packages {name: folder}, memory (bytes), path
-    out: text, used [names of arguments that the macros asked for], warnings [text]
-         or what, hint, file, line (None where it is not known)
+    in:  text, file (its path, "" for a text), arguments {name: value}, packages {name: folder}, memory (bytes), path
+    out: text, used [names of arguments that the macros use], warnings [text]
+         or what, hint, file, line (None if it is not known)
 
-`$(find name)` gives `packages` first, then a package below ROS_PACKAGE_PATH, then AMENT_PREFIX_PATH, then a folder above the
-file. In the text it stands as package://name, so that the same robot reads the same wherever it lies.
+`$(find name)` searches `packages`, then ROS_PACKAGE_PATH, then AMENT_PREFIX_PATH, then the folders
+above the file. The expanded text has package://name instead of the folder, so that the result does
+not depend on the location of the robot.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 MOST_FOLDERS = 100_000
-"""Folders of ROS_PACKAGE_PATH that are looked into for one package."""
+"""Largest number of folders of ROS_PACKAGE_PATH that are searched for one package."""
 _NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 _DECLARE = 'declare xmlns:xacro="http://www.ros.org/wiki/xacro" at its root'
 _NAMED = re.compile(
@@ -33,14 +35,14 @@ _NAMED = re.compile(
 
 
 class NoPackage(Exception):
-    """A package that is nowhere, by its name."""
+    """A package that was not found, by its name."""
 
 
 class Arguments(dict[str, str]):
-    """Values of arguments by name, which remembers what it was asked for."""
+    """Values of arguments by name; records which names were used."""
 
-    def __init__(self, given: dict[str, str]) -> None:
-        super().__init__(given)
+    def __init__(self, values: dict[str, str]) -> None:
+        super().__init__(values)
         self.used: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
@@ -53,39 +55,41 @@ class Arguments(dict[str, str]):
 
 
 class Packages:
-    """Where packages lie. Each is looked for once."""
+    """Folders of packages. Each package is searched once."""
 
-    def __init__(self, given: dict[str, str], file: str) -> None:
-        self.found, self._file = (
-            {name: os.path.abspath(folder) for name, folder in given.items()},
+    def __init__(self, folders: dict[str, str], file: str) -> None:
+        self.folders, self._file = (
+            {name: os.path.abspath(folder) for name, folder in folders.items()},
             file,
         )
 
     def folder(self, name: str) -> str:
-        """The folder of a package. NoPackage where there is none."""
-        if name not in self.found:
-            self.found[name] = self._below(name) or self._installed(name) or self._above(name)
-        if not self.found[name]:
+        """Return the folder of a package. Raises NoPackage if there is none."""
+        if name not in self.folders:
+            self.folders[name] = self._below(name) or self._installed(name) or self._above(name)
+        if not self.folders[name]:
             raise NoPackage(name)
-        return self.found[name]
+        return self.folders[name]
 
     @staticmethod
     def _below(name: str) -> str:
-        left = MOST_FOLDERS
+        """Return the folder of a package below ROS_PACKAGE_PATH; "" if it is not there."""
+        remaining = MOST_FOLDERS
         for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
             for folder, inside, files in os.walk(root):
-                left -= 1
-                if left < 0:
+                remaining -= 1
+                if remaining < 0:
                     return ""
-                inside[:] = sorted(one for one in inside if not one.startswith("."))
+                inside[:] = sorted(child for child in inside if not child.startswith("."))
                 if "package.xml" in files or "manifest.xml" in files:
-                    inside.clear()  # no package lies in another
-                    if _name(Path(folder)) == name:
+                    inside.clear()  # packages are not nested
+                    if _package_name(Path(folder)) == name:
                         return os.path.abspath(folder)
         return ""
 
     @staticmethod
     def _installed(name: str) -> str:
+        """Return the folder of a package below AMENT_PREFIX_PATH; "" if it is not there."""
         for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
             folder = Path(prefix) / "share" / name
             if folder.is_dir():
@@ -93,102 +97,111 @@ class Packages:
         return ""
 
     def _above(self, name: str) -> str:
+        """Return the folder of a package above the file; "" if it is not there."""
         for folder in Path(self._file).absolute().parents if self._file else ():
-            if folder.name == name or _name(folder) == name:
+            if folder.name == name or _package_name(folder) == name:
                 return str(folder)
         return ""
 
 
-def _name(folder: Path) -> str:
-    """What a folder calls itself as a package; the name of the folder where its manifest does not say, "" where it has none."""
+def _package_name(folder: Path) -> str:
+    """Return the name that a package folder declares; the name of the folder if its manifest has
+    none, "" without a manifest.
+    """
     for manifest in ("package.xml", "manifest.xml"):
         if (folder / manifest).is_file():
             with contextlib.suppress(OSError):
-                found = _NAME.search(
+                match = _NAME.search(
                     (folder / manifest).read_text(encoding="utf-8", errors="replace")
                 )
-                return found[1] if found and manifest == "package.xml" else folder.name
+                return match[1] if match and manifest == "package.xml" else folder.name
     return ""
 
 
-def expanded(asked: dict[str, Any]) -> dict[str, Any]:
-    """See the module's docstring."""
+def expand(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a request, in the form that the module describes."""
     import xacro
     from xacro import substitution_args
 
-    packages, arguments = Packages(asked["packages"], asked["file"]), Arguments(asked["arguments"])
+    packages, arguments = (
+        Packages(request["packages"], request["file"]),
+        Arguments(request["arguments"]),
+    )
     substitution_args._eval_find = packages.folder
     substitution_args._eval_dict["find"] = packages.folder
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            xacro.init_stacks(asked["file"] or None)
-            document = xacro.parse(asked["text"])
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            xacro.init_stacks(request["file"] or None)
+            document = xacro.parse(request["text"])
             xacro.process_doc(document, mappings=arguments, verbosity=0)
             text = document.toprettyxml(indent="  ")
     except (Exception, MemoryError) as error:
         macros = [macro.history[-1][-1] for macro in xacro.macrostack or ()]
-        return _fault(error, [*macros[-1:], (xacro.filestack or [None])[-1]], asked["text"])
-    for name, folder in sorted(packages.found.items(), key=lambda one: -len(one[1])):
+        return _fault(error, [*macros[-1:], (xacro.filestack or [None])[-1]], request["text"])
+    for name, folder in sorted(packages.folders.items(), key=lambda item: -len(item[1])):
         if len(folder) > 1:
             text = re.sub(re.escape(folder) + r"(?=[/\"])", f"package://{name}", text)
     warnings = [
         line.removeprefix("warning: ")
-        for line in said.getvalue().splitlines()
+        for line in output.getvalue().splitlines()
         if line.startswith("warning: ")
     ]
     return {"text": text, "used": sorted(arguments.used), "warnings": warnings}
 
 
 def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str, Any]:
-    """What the package, or its XML parser, has to say. `files`: of the macro that was at work, and the one that was read; None is
-    `text` itself.
+    """Return the error of the package or of its XML parser.
+
+    `files` has the file of the active macro and the file that was read; None is `text` itself.
     """
-    inner, said = (
+    cause, message = (
         getattr(error, "exc", None),
         " ".join(str(error).replace(" (<expression>, line 1)", "").split()),
     )
-    found = {
-        "what": said or type(error).__name__,
+    fault = {
+        "what": message or type(error).__name__,
         "hint": "correct the macros",
         "file": files[0] or "",
         "line": None,
     }
-    if isinstance(inner, NoPackage):
+    if isinstance(cause, NoPackage):
         return {
-            **found,
-            "what": f"the ROS package '{inner}' is not found",
-            "hint": f"name its folder: --package {inner}=FOLDER",
+            **fault,
+            "what": f"the ROS package '{cause}' is not found",
+            "hint": f"name its folder: --package {cause}=FOLDER",
         }
-    if type(inner).__name__ == "ArgException":
+    if type(cause).__name__ == "ArgException":
         return {
-            **found,
-            "what": f"its argument '{inner}' has no value",
-            "hint": f"give one: --xacro {inner}:=VALUE",
+            **fault,
+            "what": f"its argument '{cause}' has no value",
+            "hint": f"give one: --xacro {cause}:=VALUE",
         }
     if isinstance(error, ExpatError):
-        what = re.sub(r": line \d+, column \d+$", "", said)
+        what = re.sub(r": line \d+, column \d+$", "", message)
         hint = _DECLARE if what == "unbound prefix" else "correct the XML"
         return {
-            **found,
+            **fault,
             "what": f"not well-formed XML: {what}",
             "hint": hint,
             "file": files[-1] or "",
             "line": error.lineno,
         }
     if isinstance(error, RecursionError):
-        return {**found, "what": "its macros call each other without end"}
-    named = _NAMED.search(said)
-    piece = next(filter(None, named.groups()), "") if named else ""
+        return {**fault, "what": "its macros call each other without end"}
+    match = _NAMED.search(message)
+    piece = next(filter(None, match.groups()), "") if match else ""
     for file in files:
         line = _line(piece, file, text)
         if line is not None:
-            return {**found, "file": file or "", "line": line}
-    return found
+            return {**fault, "file": file or "", "line": line}
+    return fault
 
 
 def _line(piece: str, file: str | None, text: str) -> int | None:
-    """Where in a file the expression or macro stands that a message names. The package itself knows no lines."""
+    """Return the line of an expression or macro that a message names. The package does not provide
+    lines.
+    """
     with contextlib.suppress(OSError, UnicodeDecodeError):
         source = Path(file).read_text(encoding="utf-8") if file else text
         if piece and source.count(piece) == 1:
@@ -197,14 +210,14 @@ def _line(piece: str, file: str | None, text: str) -> int | None:
 
 
 def main() -> None:
-    """The exchange with whoever started this."""
-    asked = json.load(sys.stdin)
-    sys.path[:] = asked["path"]
+    """Answer the request on stdin."""
+    request = json.load(sys.stdin)
+    sys.path[:] = request["path"]
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (asked["memory"],) * 2)
-    answer = json.dumps(expanded(asked))
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
+    answer = json.dumps(expand(request))
     sys.stdout.write(answer)
 
 

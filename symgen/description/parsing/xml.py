@@ -1,11 +1,13 @@
-"""The text of an XML file to its root element. Parts that no reader uses (comments, declaration, foreign prefixes) never stop it.
+"""The root element of an XML text. Parts that no reader uses (comments, declaration, foreign
+prefixes) cause no errors.
 
-Writers of descriptions are not strict. A comment or an empty line stands before the declaration, the version is `0.0`, a comment
-holds `--`, a NUL ends the file, a plugin uses a prefix that nobody declared, an author's name is Latin-1. The field's own readers
-(TinyXML in urdfdom and PyBullet) take all of that, and none of it changes a robot.
+Writers of descriptions are not strict: a comment or an empty line precedes the declaration. The
+version is `0.0`, a comment contains `--`, a NUL ends the file, a plugin uses an undeclared prefix,
+an author's name is Latin-1. Other readers (TinyXML in urdfdom and PyBullet) accept all of that, and
+none of it changes a robot.
 
-The file is data: a DOCTYPE is refused, so that no entity exists; the network and external files are never asked. The text that is
-searched for a DOCTYPE is the very text that is parsed.
+The file is data. A DOCTYPE is refused, so that there are no entities; the network and external
+files are never accessed. The text that is searched for a DOCTYPE is the text that is parsed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from lxml import etree
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Location, quote
 from symgen.mechanism.mechanism import Note
 
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
@@ -37,8 +39,8 @@ _OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
 _WORDS = {
     "Extra content at the end of the document": (
-        "not well-formed XML: more stands behind the end of the root element",
-        "keep one robot in the file and nothing behind it",
+        "not well-formed XML: there is content after the end of the root element",
+        "keep only one root element in the file",
     ),
     "Excessive depth in document: 256, use XML_PARSE_HUGE option": (
         "its elements are nested more than 256 deep",
@@ -52,18 +54,20 @@ _WORDS = {
 
 
 def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]]:
-    """(root element, remarks) of the XML `data`, to be `form`. DescriptionError names file and line of what is not XML."""
-    text, notes = _decoded(data)
-    place = Place(file)
+    """Return (root element, notes) of the XML `data`, a document of the format `form`.
+    DescriptionError names file and line of invalid XML.
+    """
+    text, notes = _decode(data)
+    location = Location(file)
     if text.startswith(_POINTER):
-        raise place.error(
+        raise location.error(
             "this is a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull"
         )
-    text = _declared(_without_comments(text.rstrip("\0 \t\r\n")))
+    text = _without_declaration(_without_comments(text.rstrip("\0 \t\r\n")))
     doctype = _DOCTYPE.search(text)
     if doctype is not None:
         line = text.count("\n", 0, doctype.start()) + 1
-        raise Place(file, line).error(*_NO_DOCTYPE)
+        raise Location(file, line).error(*_NO_DOCTYPE)
     try:
         root = _tree(text.encode())
     except etree.XMLSyntaxError as error:
@@ -73,54 +77,58 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
         what, hint = _WORDS.get(
             reason,
             (
-                f"not well-formed XML: {shown(reason, 100)[1:-1]}",
+                f"not well-formed XML: {quote(reason, 100)[1:-1]}",
                 "check that the file is complete and is a URDF",
             ),
         )
-        raise Place(file, error.lineno or None).error(what, hint.replace("a URDF", form)) from None
+        raise Location(file, error.lineno or None).error(
+            what, hint.replace("a URDF", form)
+        ) from None
     if root is None:
-        raise place.error("the file holds no XML element", f"give {form} file")
-    if root.getroottree().docinfo.doctype:  # the parser's own word for what was searched for above
-        raise place.error(*_NO_DOCTYPE)
+        raise location.error("the file holds no XML element", f"give {form} file")
+    if root.getroottree().docinfo.doctype:  # the parser confirms the search above
+        raise location.error(*_NO_DOCTYPE)
     return root, notes
 
 
 def text_of(data: bytes) -> str:
-    """The text of an XML file, as `parse` decodes it."""
-    return _decoded(data)[0]
+    """Return the text of an XML file, as `parse` decodes it."""
+    return _decode(data)[0]
 
 
 def root_name(data: bytes) -> str:
-    """The name of the first element, without a prefix; empty where there is none. The rest is not looked at."""
-    text, position = _decoded(data)[0], 0
-    while (found := _FIRST.search(text, position)) is not None and found[1] is None:
-        closes = _CLOSES.get(found[0], ">")
-        end = text.find(closes, found.end())
+    """Return the name of the first element, without a prefix; empty if there is none. The rest is
+    not examined.
+    """
+    text, position = _decode(data)[0], 0
+    while (match := _FIRST.search(text, position)) is not None and match[1] is None:
+        closes = _CLOSES.get(match[0], ">")
+        end = text.find(closes, match.end())
         if end < 0:
             return ""
         position = end + len(closes)
-    return found[1].rpartition(":")[2] if found is not None else ""
+    return match[1].rpartition(":")[2] if match is not None else ""
 
 
 def tag(element: Any) -> str:
-    """The name of an element without its namespace. A prefix that nobody declared stays in it."""
+    """Return the name of an element without its namespace. An undeclared prefix is kept."""
     return str(element.tag).rpartition("}")[2]
 
 
 def full_name(element: Any) -> str:
-    """The name of an element with its prefix, declared or not."""
+    """Return the name of an element with its prefix, declared or not."""
     return f"{element.prefix}:{tag(element)}" if element.prefix is not None else tag(element)
 
 
 def loose_text(element: Any) -> str:
-    """The text that stands directly in an element, before and between its children."""
+    """Return the text directly in an element, before and between its children."""
     return " ".join(
         " ".join(filter(None, (element.text, *(child.tail for child in element)))).split()
     )
 
 
 def text_without(root: Any, elements: Iterable[Any]) -> str:
-    """The text of a document without some of its elements. What stands behind each of them stays."""
+    """Return the text of a document without some of its elements. Text after each of them is kept."""
     for element in elements:
         parent, before = element.getparent(), element.getprevious()
         if before is not None:
@@ -132,29 +140,31 @@ def text_without(root: Any, elements: Iterable[Any]) -> str:
 
 
 def is_xacro(element: Any) -> bool:
-    """Whether an element is a macro, its prefix declared or not."""
+    """True if an element is a macro, with a declared prefix or not."""
     namespace, brace, name = str(element.tag).rpartition("}")
     return "xacro" in namespace if brace else name.startswith("xacro:")
 
 
-def alike(one: Any, other: Any) -> bool:
-    """Whether two elements say the same: name, attributes, text and everything inside."""
-    waiting = [(one, other)]
+def are_equal(first: Any, second: Any) -> bool:
+    """True if two elements are equal: name, attributes, text and content."""
+    waiting = [(first, second)]
     while waiting:
-        mine, theirs = waiting.pop()
+        left, right = waiting.pop()
         if (
-            mine.tag != theirs.tag
-            or dict(mine.attrib) != dict(theirs.attrib)
-            or len(mine) != len(theirs)
-            or (mine.text or "").strip() != (theirs.text or "").strip()
+            left.tag != right.tag
+            or dict(left.attrib) != dict(right.attrib)
+            or len(left) != len(right)
+            or (left.text or "").strip() != (right.text or "").strip()
         ):
             return False
-        waiting += zip(mine, theirs, strict=True)
+        waiting += zip(left, right, strict=True)
     return True
 
 
-def _decoded(data: bytes) -> tuple[str, list[Note]]:
-    """The text: UTF-16 by its first bytes, UTF-8 wherever it is valid UTF-8, else as declared, else byte for byte."""
+def _decode(data: bytes) -> tuple[str, list[Note]]:
+    """Return (text, notes): UTF-16 by its first bytes, else UTF-8 if valid, else the declared
+    encoding, else Latin-1.
+    """
     for start, name in (
         (b"\xff\xfe", "utf-16"),
         (b"\xfe\xff", "utf-16"),
@@ -167,10 +177,10 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
         return data.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
         first = error.start
-    found = _ENCODING.search(data[:1000])
-    if found is not None and _KNOWN.fullmatch(found[1].decode()):
+    declared = _ENCODING.search(data[:1000])
+    if declared is not None and _KNOWN.fullmatch(declared[1].decode()):
         try:
-            return data.decode(found[1].decode()), []
+            return data.decode(declared[1].decode()), []
         except (UnicodeDecodeError, LookupError):
             pass
     line = data.count(b"\n", 0, first) + 1
@@ -180,13 +190,15 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
 
 
 def _without_comments(text: str) -> str:
-    """`text` with each comment replaced by the line breaks in it. What looks like one inside a CDATA section or an instruction
-    is none. What never ends stays, so that the parser refuses it.
+    """Return `text` with each comment replaced by its line breaks.
+
+    Text that looks like a comment in a CDATA section or an instruction is kept. An unclosed comment
+    is kept too, so that the parser refuses it.
     """
     kept, position = [], 0
-    while (found := _OPENS.search(text, position)) is not None:
-        start, closes = found.start(), _CLOSES[found[0]]
-        end = text.find(closes, found.end())
+    while (match := _OPENS.search(text, position)) is not None:
+        start, closes = match.start(), _CLOSES[match[0]]
+        end = text.find(closes, match.end())
         if end < 0:
             break
         end += len(closes)
@@ -199,14 +211,16 @@ def _without_comments(text: str) -> str:
     return "".join([*kept, text[position:]])
 
 
-def _declared(text: str) -> str:
-    """`text` without its declaration, on the same lines. The version and encoding in it decide nothing here."""
+def _without_declaration(text: str) -> str:
+    """Return `text` without its declaration, on the same lines. The version and encoding in it have
+    no effect.
+    """
     match = _DECLARATION.match(text)
     return text if match is None else "\n" * match[0].count("\n") + text[match.end() :]
 
 
 def _tree(data: bytes) -> Any:
-    """The root. Text with no error but in its namespaces is read all the same."""
+    """Return the root. Text whose only errors concern namespaces is accepted."""
     strict = _parser(recover=False)
     try:
         return etree.fromstring(data, strict)
@@ -219,6 +233,7 @@ def _tree(data: bytes) -> Any:
 
 
 def _only_namespaces(parser: Any) -> bool:
+    """True if all errors of a parser concern namespaces."""
     return len(parser.error_log) > 0 and all(
         entry.domain == etree.ErrorDomains.NAMESPACE for entry in parser.error_log
     )
@@ -226,6 +241,7 @@ def _only_namespaces(parser: Any) -> bool:
 
 def _parser(recover: bool) -> Any:
     # The encoding is forced, so that no declaration can make the parser read another text than was searched.
+    """Return a parser that accesses no other files."""
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,

@@ -1,14 +1,15 @@
-"""Description formats, one a file, found by discovery.
+"""Description formats, one file each, found by discovery.
 
-A reader module (a name that starts with _ is none) declares
+A reader module (its name does not start with _) declares
 
     SUFFIXES: tuple[str, ...]                                   # (".urdf",)
-    ROOTS: tuple[str, ...]                                      # ("robot",): root elements, of XML; wins over the suffix
-    TAKES: tuple[str, ...]                                      # fields of Asked that mean something to it
-    def read(data: bytes, file: str, snapper: Snapper, asked: Asked) -> Tree
-                                                                # or a DescriptionError naming file, line and element
+    ROOTS: tuple[str, ...]                                      # ("robot",): root elements of XML; they take precedence over the suffix
+    TAKES: tuple[str, ...]                                      # fields of FileOptions that the format uses
+    def read(data: bytes, file: str, snapper: Snapper, options: FileOptions) -> Tree
+                                                                # or a DescriptionError that names file, line and element
 
-`file` is the path, as error sentences name it; rotation tokens pass through `snapper.angle` and `snapper.quaternion`.
+`file` is the path as messages name it. Rotation tokens are read by `snapper.angle` and
+`snapper.quaternion`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ def _modules() -> list[Any]:
 
 @cache
 def suffixes() -> dict[str, Any]:
-    """File suffix (lower case, with its dot) -> the reader module."""
+    """Return the reader module of each file suffix (lower case, with its dot)."""
     return {suffix: module for module in _modules() for suffix in module.SUFFIXES}
 
 
 def reader(suffix: str, data: bytes) -> Any:
-    """The reader module for a file: by its root element where it is XML that a reader knows, else by its suffix.
+    """Return the reader module of a file: by its root element if a reader knows it, else by its
+    suffix.
 
-    KeyError when no format has the suffix.
+    Raises KeyError for an unknown suffix.
     """
     by_suffix, root = suffixes()[suffix.lower()], root_name(data)
     if not by_suffix.ROOTS:

@@ -1,4 +1,4 @@
-"""CSV: Denavit-Hartenberg rows or bodies, one a line, in the words of symgen's own format.
+"""CSV: Denavit-Hartenberg rows or bodies, one per line, with the keys of symgen's own format.
 
     # name: arm
     # convention: mdh
@@ -7,9 +7,10 @@
     link1, 0,     0,      0.333, 0,     4.97, 0,  0,  -0.1, 0.7, 0.7, 0.1, -2.9,  2.9
     link2, 0,     -pi/2,  0,     90 deg, 0.65,  , ,   0.1,  ,    ,    ,    ,
 
-The header names the columns, in any order; an empty cell says nothing. A file with a column a, alpha, d or theta is one of rows,
-of which `# convention` says whether they are dh or mdh; any other is one of bodies. Numbers and angles are those of TOML. Lines
-that begin with # say what concerns the whole (name, convention, gravity, base, mimic, snap, friction_speed, source, licence), or
+The header names the columns, in any order; an empty cell declares nothing. A file with a column a,
+alpha, d or theta contains rows, in the convention (dh or mdh) of the line `# convention`. Any other
+file contains bodies. Numbers and angles are those of TOML. Lines that begin with # declare keys of
+the whole robot (name, convention, gravity, base, mimic, snap, friction_speed, source, licence), or
 are comments.
 """
 
@@ -21,10 +22,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from symgen.description.asking import NOTHING, Asked
-from symgen.description.parsing.declared import declared
+from symgen.description.asking import NO_OPTIONS, FileOptions
+from symgen.description.parsing.declared import read_declared
 from symgen.description.parsing.tables import Table
-from symgen.description.quantities import Place, rational, shown
+from symgen.description.quantities import Location, quote, rational
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 from symgen.mechanism.drives import NUMBERS
@@ -35,8 +36,10 @@ ROOTS = ()
 TAKES = ()
 LARGEST = 50_000_000
 LOOKED_AT = 100
-"""Lines in which a word before a colon that is nearly one of the known ones is taken for a slip, and not for a comment."""
-_WHOLE = (
+"""Number of first lines in which a word before a colon that is similar to a key counts as a typing
+error, not as a comment.
+"""
+_ROBOT_KEYS = (
     "name",
     "description",
     "source",
@@ -48,13 +51,13 @@ _WHOLE = (
     "base",
     "gravity",
 )
-_SAID = re.compile(r"#\s*(\w+)\s*:\s*(.*)")
+_KEY_LINE = re.compile(r"#\s*(\w+)\s*:\s*(.*)")
 _DECIMAL_COMMA = re.compile(r"[0-9],[0-9]", re.ASCII)
 _OF_ROWS = ("a", "alpha", "d", "theta")
 _XYZ = ("x", "y", "z")
 _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
-# column -> the keys that lead to its value; a number is its place in an array
+# column -> the keys that lead to its value; a number is an index of an array
 _BOTH: dict[str, tuple[str | int, ...]] = {
     "name": ("name",),
     "parent": ("parent",),
@@ -66,24 +69,24 @@ _BOTH: dict[str, tuple[str | int, ...]] = {
 }
 _OF_JOINTS: dict[str, tuple[str | int, ...]] = {
     "type": ("type",),
-    **{one: (one,) for one in (*NUMBERS, "rotor_inertia", "gear_ratio")},
+    **{key: (key,) for key in (*NUMBERS, "rotor_inertia", "gear_ratio")},
     "screw_pitch": ("pitch",),
-    **{one: ("limits", one) for one in ("lower", "upper", "velocity", "effort")},
+    **{key: ("limits", key) for key in ("lower", "upper", "velocity", "effort")},
     "mimic": ("mimic", "joint"),
     "multiplier": ("mimic", "multiplier"),
     "offset": ("mimic", "offset"),
 }
 _POSED: dict[str, tuple[str | int, ...]] = {
     **{axis: ("xyz", k) for k, axis in enumerate(_XYZ)},
-    **{one: ("rpy", k) for k, one in enumerate(("roll", "pitch", "yaw"))},
-    **{f"q{one}": ("quaternion", k) for k, one in enumerate("wxyz")},
+    **{key: ("rpy", k) for k, key in enumerate(("roll", "pitch", "yaw"))},
+    **{f"q{entry}": ("quaternion", k) for k, entry in enumerate("wxyz")},
     **{f"axis_{axis}": ("axis", k) for k, axis in enumerate(_XYZ)},
 }
 ROWS = {
     **_BOTH,
     **_OF_JOINTS,
     "joint": ("joint",),
-    **{one: (one,) for one in (*_OF_ROWS, "repeat")},
+    **{key: (key,) for key in (*_OF_ROWS, "repeat")},
 }
 BODIES = {
     **_BOTH,
@@ -95,40 +98,44 @@ _ANGLES = {"alpha", "theta", "roll", "pitch", "yaw"}
 _SIZES = {"centre": 3, "xyz": 3, "rpy": 3, "axis": 3, "quaternion": 4}
 
 
-def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
-    """The rows or bodies that the CSV text `data` declares; DescriptionError names file, line and column."""
-    place = Place(file)
+def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPTIONS) -> Tree:
+    """Return the rows or bodies that the CSV text `data` declares. DescriptionError names file,
+    line and column.
+    """
+    location = Location(file)
     content: dict[str, Any] = {}
-    header, lines, cells = _cells(data, place, content)
-    rows = any(column in _OF_ROWS for column in header)
-    ways = [(ROWS if rows else BODIES)[column] for column in header]
-    if rows and "convention" not in content:
-        raise place.error(
-            "it has rows and no convention",
+    header, lines, cells = _cells(data, location, content)
+    has_rows = any(column in _OF_ROWS for column in header)
+    ways = [(ROWS if has_rows else BODIES)[column] for column in header]
+    if has_rows and "convention" not in content:
+        raise location.error(
+            "it has rows but no convention",
             "write '# convention: dh' or '# convention: mdh' above the header",
         )
-    key = "row" if rows else "body"
-    content[key] = [_table(ways, one) for one in cells]
+    key = "row" if has_rows else "body"
+    content[key] = [_table(ways, line_cells) for line_cells in cells]
     try:
-        return declared(_Sheet(content, place, snapper, key, lines))
+        return read_declared(_Sheet(content, location, snapper, key, lines))
     except DescriptionError as error:
         if error.line in lines:
-            _blame(header, cells[lines.index(error.line)], place.at("", error.line))
+            _refuse_invalid_cell(
+                header, cells[lines.index(error.line)], location.at("", error.line)
+            )
         raise
 
 
 class _Sheet(Table):
-    """The whole file, which knows the lines of its tables."""
+    """The table of the whole file, with the lines of its inner tables."""
 
     def __init__(
         self,
         content: dict[str, Any],
-        place: Place,
+        location: Location,
         snapper: Snapper,
         key: str,
         lines: Sequence[int],
     ) -> None:
-        super().__init__(content, place, snapper)
+        super().__init__(content, location, snapper)
         self._of, self._numbers = key, lines
 
     def _lines(self, key: str) -> Iterator[int]:
@@ -136,72 +143,76 @@ class _Sheet(Table):
 
 
 def _cells(
-    data: bytes, place: Place, content: dict[str, Any]
+    data: bytes, location: Location, content: dict[str, Any]
 ) -> tuple[list[str], list[int], list[list[str]]]:
-    """Header, and of each line below it its number and its cells. What concerns the whole is added to `content`."""
-    text = _text(data, place)
+    """Return the header, and the number and cells of each line below it. Keys of the whole robot
+    are added to `content`.
+    """
+    text = _text(data, location)
     header: list[str] = []
     lines, cells = [], []
     for number, line in enumerate(text.split("\n"), start=1):
-        bare, here = line.strip(), place.at("", number)
+        bare, here = line.strip(), location.at("", number)
         if bare.startswith("#"):
-            _say(bare, content, here)
+            _read_key_line(bare, content, here)
             continue
         if not bare.strip(", \t"):
             continue
         try:
-            (found,) = csv.reader([bare], skipinitialspace=True, strict=True)
+            (row,) = csv.reader([bare], skipinitialspace=True, strict=True)
         except (csv.Error, ValueError):
             raise here.error("its quotation marks do not match", "close each on its line") from None
-        found = [cell.strip() for cell in found]
+        row = [cell.strip() for cell in row]
         if not header:
-            header = [cell.lower().replace(" ", "_") for cell in found]
+            header = [cell.lower().replace(" ", "_") for cell in row]
             _refuse_separators(header, text, here)
             _refuse_unknown(header, here)
-        elif len(found) != len(header):
+        elif len(row) != len(header):
             raise here.error(
-                f"it has {len(found)} cells, and the header has {len(header)}",
-                "write as many, with commas between",
+                f"it has {len(row)} cells, but the header has {len(header)}",
+                "write one cell per column, separated by commas",
             )
         else:
             lines.append(number)
-            cells.append(found)
+            cells.append(row)
     if not header:
-        raise place.error(
+        raise location.error(
             "it has no header",
             "write a line that names the columns, such as name,a,alpha,d,theta,mass",
         )
     return header, lines, cells
 
 
-def _text(data: bytes, place: Place) -> str:
+def _text(data: bytes, location: Location) -> str:
+    """Return the text of a file."""
     if len(data) > LARGEST:
-        raise place.error(
+        raise location.error(
             f"the file is larger than {LARGEST // 10**6} MB", "give a robot description"
         )
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise place.error(
+        raise location.error(
             f"byte {error.start} is not UTF-8 text", "save the file as UTF-8"
         ) from None
 
 
-def _say(line: str, content: dict[str, Any], place: Place) -> None:
-    """What a line that begins with # says of the whole; nothing where it is a comment. A word that is nearly one of the known
-    ones is refused.
+def _read_key_line(line: str, content: dict[str, Any], location: Location) -> None:
+    """Add the key that a line with # declares to `content`; ignore comments.
+
+    Raises DescriptionError for a word that is similar to a key.
     """
-    said = _SAID.fullmatch(line)
-    if said is None:
+    match = _KEY_LINE.fullmatch(line)
+    if match is None:
         return
-    name, value = said[1].lower(), said[2].rstrip(", \t")
-    if name not in _WHOLE:
-        near = place.line is not None and place.line <= LOOKED_AT
-        close = difflib.get_close_matches(name[:40], _WHOLE, n=1, cutoff=0.8) if near else []
+    name, value = match[1].lower(), match[2].rstrip(", \t")
+    if name not in _ROBOT_KEYS:
+        near = location.line is not None and location.line <= LOOKED_AT
+        close = difflib.get_close_matches(name[:40], _ROBOT_KEYS, n=1, cutoff=0.8) if near else []
         if close:
-            raise place.error(f"{shown(name)} is not known", f"did you mean '# {close[0]}: …'?")
+            raise location.error(f"{quote(name)} is not known", f"did you mean '# {close[0]}: …'?")
     elif name in content:
-        raise place.error(f"'# {name}' stands twice", "keep one of the two")
+        raise location.error(f"'# {name}' appears twice", "keep one of the two")
     else:
         content[name] = (
             {"name": value}
@@ -212,56 +223,61 @@ def _say(line: str, content: dict[str, Any], place: Place) -> None:
         )
 
 
-def _refuse_unknown(header: list[str], place: Place) -> None:
-    known = ROWS if any(column in _OF_ROWS for column in header) else BODIES
+def _refuse_unknown(header: list[str], location: Location) -> None:
+    """Raise DescriptionError for an unknown or repeated column."""
+    columns = ROWS if any(column in _OF_ROWS for column in header) else BODIES
     seen = set()
     for column in header:
-        if column not in known:
-            close = difflib.get_close_matches(column[:40], known, n=1, cutoff=0.6)
-            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known)}"
-            raise place.error(f"the column {shown(column)} is not known", hint)
+        if column not in columns:
+            close = difflib.get_close_matches(column[:40], columns, n=1, cutoff=0.6)
+            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(columns)}"
+            raise location.error(f"the column {quote(column)} is not known", hint)
         if column in seen:
-            raise place.error(f"the column {shown(column)} stands twice", "keep one of the two")
+            raise location.error(f"the column {quote(column)} appears twice", "keep one of the two")
         seen.add(column)
 
 
-def _refuse_separators(header: list[str], text: str, place: Place) -> None:
-    """DescriptionError where the columns are separated by something else than commas, as spreadsheets of many countries do."""
+def _refuse_separators(header: list[str], text: str, location: Location) -> None:
+    """Raise DescriptionError for columns that are not separated by commas, as in spreadsheets of
+    many countries.
+    """
     for sign, name in ((";", "';'"), ("\t", "tabs"), ("|", "'|'")):
         columns = [column.strip(" _").replace(" ", "_") for column in header[0].split(sign)]
         if len(columns) > 1 and any(column in ROWS or column in BODIES for column in columns):
             comma = " and its decimals by ','" if _DECIMAL_COMMA.search(text) else ""
-            raise place.error(
+            raise location.error(
                 f"its columns are separated by {name}{comma}",
                 "save the file with ',' between columns and '.' in decimals",
             )
 
 
 def _table(ways: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any]:
-    """One row or body as TOML's parser would give it."""
-    found: dict[str, Any] = {}
+    """Return one row or body as TOML's parser would."""
+    table: dict[str, Any] = {}
     for keys, cell in zip(ways, cells, strict=True):
         if not cell:
             continue
-        at: Any = found
+        inner: Any = table
         for key in keys[:-1]:
-            at = at.setdefault(key, ["0"] * _SIZES[key] if key in _SIZES else {})
-        at[keys[-1]] = cell
-    joint = found.get("joint")
+            inner = inner.setdefault(key, ["0"] * _SIZES[key] if key in _SIZES else {})
+        inner[keys[-1]] = cell
+    joint = table.get("joint")
     if isinstance(joint, dict) and "quaternion" in joint:
         joint["steps"] = [
             {"shift": joint.pop("xyz", ["0"] * 3)},
             {"quaternion": joint.pop("quaternion")},
         ]
-    if "repeat" in found and found["repeat"].isdecimal():
-        found["repeat"] = int(found["repeat"][:20])
-    return found
+    if "repeat" in table and table["repeat"].isdecimal():
+        table["repeat"] = int(table["repeat"][:20])
+    return table
 
 
-def _blame(header: list[str], cells: list[str], place: Place) -> None:
-    """DescriptionError of the first cell of a line that is not what its column wants, if there is one."""
+def _refuse_invalid_cell(header: list[str], cells: list[str], location: Location) -> None:
+    """Raise DescriptionError for the first cell of a line that is invalid in its column, if there
+    is one.
+    """
     for column, cell in zip(header, cells, strict=True):
-        here = place.at(f"column '{column}'")
+        here = location.at(f"column '{column}'")
         if cell and column in _ANGLES:
             Snapper(None).angle(cell, here)
         elif cell and column not in _TEXTS and column != "repeat":

@@ -1,15 +1,17 @@
-"""MJCF, the format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): bodies within bodies, their joints and
-masses, with default classes and included files.
+"""MJCF, the format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): nested
+bodies with joints and masses, default classes and included files.
 
-Read as MuJoCo 4 compiles it. The root is the link `world`, which stands still; a body that has no joint is welded to the one
-around it, and one that has several has massless links between them, in the order of the file. A free joint leads from the
-world's origin, so that its numbers are MuJoCo's. What moves no body (contacts, sensors, pictures) is passed over, and so
-are actuators, but for which hinges and slides they drive where there are loops.
+The reader follows MuJoCo 4. The root is the fixed link `world`. A body without joints is fixed to
+its parent; a body with several joints has massless links between them, in the order of the file. A
+free joint leads from the world's origin, so that its coordinates are MuJoCo's. Elements that move
+no body (contacts, sensors, cameras) are ignored. So are actuators, except for the hinges and slides
+that they drive in a robot with loops.
 
-`equality` makes a joint follow another and closes loops. A joint follows another by y − y₀ = a₀ + a₁ (x − x₀), where that is all
-there is to it. `connect` holds two points together, `weld` two frames. MuJoCo holds them softly, at their places of qpos0 where
-the file does not say the second one: there every body stands as it is declared, so that the displacement from one to the other
-is known in the steps of the file, and nothing is rounded. Equalities that bind tendons are named in a note and not applied.
+`equality` couples joints and closes loops. A follower obeys y − y₀ = a₀ + a₁ (x − x₀), if the
+polynomial has no higher terms. `connect` joins two points, `weld` two frames. MuJoCo enforces them
+softly. If the file does not give the second point or frame, it is the one at qpos0: there every
+body has its declared pose, so that the displacement is an exact product of steps of the file.
+Equalities of tendons are noted and not applied.
 
 Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.
 """
@@ -20,27 +22,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symgen.description.asking import NOTHING, Asked
-from symgen.description.models import SOFT, fresh, inactive
+from symgen.description.asking import NO_OPTIONS, FileOptions
+from symgen.description.models import SOFT_LOOPS, note_inactive_loops, unused_name
 from symgen.description.parsing.words import Kind, Unread, Words
-from symgen.description.quantities import Place, number, rounded, shown
+from symgen.description.quantities import Location, number, quote, round_to_digits
 from symgen.description.readers._mjcf import remarks
-from symgen.description.readers._mjcf.attributes import Attributes, own
-from symgen.description.readers._mjcf.bodies import Bodies, refused
+from symgen.description.readers._mjcf.attributes import Attributes, own_attributes
+from symgen.description.readers._mjcf.bodies import Bodies, unsupported
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Document, Element
 from symgen.description.readers._mjcf.joints import with_springs
 from symgen.description.readers._mjcf.names import WORLD, Names
-from symgen.description.readers._mjcf.orientations import along_z, placed, quaternion
-from symgen.description.readers._mjcf.remarks import listed
-from symgen.description.readers._mjcf.settings import settings, world
+from symgen.description.readers._mjcf.orientations import pose_of, quaternion_of_axes, rotation_of_z
+from symgen.description.readers._mjcf.remarks import list_names
+from symgen.description.readers._mjcf.settings import read_settings, read_world
 from symgen.description.readers._mjcf.whole import displacement
 from symgen.description.snapping import Snapper
 from symgen.description.tree import (
     AS_DECLARED,
-    Closing,
     Connection,
-    Grip,
+    DeclaredLoop,
+    LoopEnd,
     Tree,
     refuse_many,
     sha256_of,
@@ -54,48 +56,55 @@ ROOTS = ("mujoco", "mujocoinclude")
 TAKES = ()
 
 
-def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
-    """The bodies and joints that the MJCF `data` and the files that it includes declare.
+def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPTIONS) -> Tree:
+    """Return the bodies and joints that the MJCF `data` and its included files declare.
 
     DescriptionError names file, line and element.
     """
     document = Document(file)
     root = document.root(data)
     if root.name != "mujoco":
-        raise root.place.error(
-            f"the root element is {shown(root.name)}: this is a part that another MJCF includes",
+        raise root.location.error(
+            f"the root element is {quote(root.name)}: another MJCF includes this file",
             "give the file that includes it",
         )
     for section in root.children:
-        for soft in section.all("flex") if section.name == "deformable" else ():
-            raise refused(soft.place, "bends, as no body here does")
+        for flexible in section.all("flex") if section.name == "deformable" else ():
+            raise unsupported(flexible.location, "element is a flexible body")
     unread = Unread("an MJCF")
     check(root, unread)
-    how, classes = settings(root, snapper), Classes(root.all("default"))
-    gravity, notes = world(root, how)
-    bodies = Bodies(how, classes, Names(root))
+    compiler_settings, classes = read_settings(root, snapper), Classes(root.all("default"))
+    gravity, notes = read_world(root, compiler_settings)
+    bodies = Bodies(compiler_settings, classes, Names(root))
     for section in root.all("worldbody"):
         bodies.read_world(section)
-    said = remarks.on(root, classes)
-    links = bodies.weighed()
+    force_notes = remarks.note_unmodelled_forces(root, classes)
+    links = bodies.links_with_inertia()
     connections = with_springs(
-        bodies.connections, links, bodies.rests, bodies.sprung, how, bodies.notes
+        bodies.connections, links, bodies.rests, bodies.sprung, compiler_settings, bodies.notes
     )
-    connections = coupled(connections, bodies.rests, root.all("equality"), classes, said)
+    connections = with_mimics(connections, bodies.rests, root.all("equality"), classes, force_notes)
     loops = Loops(bodies)
-    said += loops.read(root.all("equality"))
+    force_notes += loops.read(root.all("equality"))
     return Tree(
         root.attributes.get("model", "").strip(),
         links,
         tuple(connections),
         gravity=gravity,
-        notes=(*document.notes, *notes, *bodies.notes, *bodies.remarks(), *said, *unread.notes()),
-        place=Place(file),
+        notes=(
+            *document.notes,
+            *notes,
+            *bodies.notes,
+            *bodies.remarks(),
+            *force_notes,
+            *unread.notes(),
+        ),
+        location=Location(file),
         pinocchio_order=AS_DECLARED,
         read_sha256=sha256_of(data, document.included),
-        loops=tuple(loops.found),
+        loops=tuple(loops.declared_loops),
         start=loops.start(root),
-        actuated=loops.driven(root),
+        actuated=loops.actuated_joints(root),
     )
 
 
@@ -104,122 +113,143 @@ def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tr
 LOOPS = ("connect", "weld")
 """Equalities that close loops."""
 IDENTITY = (Fraction(0), Fraction(1))
-"""a₀ and a₁ where `polycoef` does not give them."""
+"""Defaults of a₀ and a₁ in `polycoef`."""
 
 
-def coupled(
+def with_mimics(
     connections: list[Connection],
     rests: Mapping[str, Fraction],
     sections: Iterable[Element],
     classes: Classes,
     notes: list[Note],
 ) -> list[Connection]:
-    """The joints, those that follow others with what they follow. DescriptionError: a joint that there is not."""
-    found = {one.name: one for one in connections}
-    others: dict[str, list[str]] = {}
+    """Return the joints, followers with their mimic relation. Raises DescriptionError for an
+    unknown joint.
+    """
+    joints = {connection.name: connection for connection in connections}
+    unsupported: dict[str, list[str]] = {}
     for element in (child for section in sections for child in section.children):
-        said = classes.of(element, MAIN, "equality")
-        if not said.flag("active", True):
+        attributes = classes.of(element, MAIN, "equality")
+        if not attributes.flag("active", True):
             continue
         if element.name == "joint":
-            _follow(said, found, rests, notes)
+            _read_mimic(attributes, joints, rests, notes)
         elif element.name not in LOOPS:
-            others.setdefault(element.name, []).append(f"line {element.place.line}")
+            unsupported.setdefault(element.name, []).append(f"line {element.location.line}")
     notes += [
-        Note("warning", f"equality of {kind}s is left out: {listed(where)}")
-        for kind, where in others.items()
+        Note("warning", f"equality of {kind}s is left out: {list_names(where)}")
+        for kind, where in unsupported.items()
     ]
-    return [found[one.name] for one in connections]
+    return [joints[connection.name] for connection in connections]
 
 
-def _follow(
-    said: Attributes, found: dict[str, Connection], rests: Mapping[str, Fraction], notes: list[Note]
+def _read_mimic(
+    attributes: Attributes,
+    joints: dict[str, Connection],
+    rests: Mapping[str, Fraction],
+    notes: list[Note],
 ) -> None:
-    name, leader = said.text("joint1"), said.text("joint2")
+    """Record that a joint follows another; note what is left out."""
+    name, leader = attributes.text("joint1"), attributes.text("joint2")
     for which, joint in (("joint1", name), ("joint2", leader)):
-        if joint not in found and (joint or which == "joint1"):
-            raise said.place.error(
-                f"its {which} is {shown(joint)}, and there is no such joint",
+        if joint not in joints and (joint or which == "joint1"):
+            raise attributes.location.error(
+                f"its {which} {quote(joint)} is not a joint of the model",
                 "name a joint of the model",
             )
-    numbers = said.numbers("polycoef", 1, 5) if "polycoef" in said else []
+    numbers = attributes.numbers("polycoef", 1, 5) if "polycoef" in attributes else []
     start, slope, *curved = [*numbers, *IDENTITY[len(numbers) :]]
-    if found[name].mimic is not None:
+    if joints[name].mimic is not None:
         notes.append(
             Note(
                 "warning",
-                f"{said.place.short}: joint {name} follows another already; this is left out",
+                f"{attributes.location.short}: joint {name} already follows another joint; this equality is left out",
             )
         )
         return
     if not leader:
-        at = float(rests[name] + start)
+        position = float(rests[name] + start)
         notes.append(
             Note(
                 "warning",
-                f"{said.place.short}: it holds joint {name} at {at:g}, which is left out; --lock does that",
+                f"{attributes.location.short}: it fixes joint {name} at {position:g} and is left out; use --lock",
             )
         )
         return
     mimic = Mimic(leader, slope, rests[name] + start - slope * rests[leader])
-    unsure = "not in proportion to it, by a polynomial of higher order" if any(curved) else ""
-    found[name] = replace(found[name], mimic=mimic, unsure=unsure)
+    unsure = "the relation is a polynomial of higher order" if any(curved) else ""
+    joints[name] = replace(joints[name], mimic=mimic, unsure=unsure)
 
 
 # -- loops --
 
 
 MOST_STEPS = 200_000
-"""Steps of the ways between the bodies of all loops."""
+"""Largest number of steps of the displacements between the bodies of all loops."""
 HOME = "home"
-"""The keyframe from which closing them starts, where there is one."""
+"""Name of the keyframe from which loops are closed, if it exists."""
 _CLOSED_BY = {"connect": "point", "weld": "weld"}
 _REFERENCES = {
     "connect": ("body1", "body2", "anchor"),
     "weld": ("body1", "body2", "anchor", "relpose"),
 }
 _SITES = ("site1", "site2")
-_DRIVEN = ("joint", "jointinparent")
+_JOINT_ATTRIBUTES = ("joint", "jointinparent")
 """Attributes by which an actuator names the joint that it drives."""
 Start = tuple[tuple[str, tuple[Angle, ...]], ...]
 
 
 @dataclass
 class Loops:
-    """Read the loops between `bodies` from the equalities of a document."""
+    """Reader of the loops between `bodies` from the equalities of a document."""
 
     bodies: Bodies
-    found: list[Closing] = field(default_factory=list)
+    declared_loops: list[DeclaredLoop] = field(default_factory=list)
     _steps: int = 0
 
     def read(self, sections: Iterable[Element]) -> list[Note]:
-        """Collect them; what is to be said of them."""
-        every = [one for section in sections for one in section.children if one.name in LOOPS]
-        taken = {one.attributes.get("name", "") for one in every}
-        off: list[str] = []
-        if every:
-            refuse_many(len(every), "loops", every[0].place)
-        for element in every:
-            own(element)
-            said = self.bodies.classes.of(element, MAIN, "equality")
-            if "equality" in self.bodies.settings.switched_off or not said.flag("active", True):
-                off.append(said.text("name") or f"{element.name} at line {element.place.line}")
+        """Collect the loops; return notes on them."""
+        elements = [
+            element for section in sections for element in section.children if element.name in LOOPS
+        ]
+        used_names = {element.attributes.get("name", "") for element in elements}
+        inactive: list[str] = []
+        if elements:
+            refuse_many(len(elements), "loops", elements[0].location)
+        for element in elements:
+            own_attributes(element)
+            attributes = self.bodies.classes.of(element, MAIN, "equality")
+            if "equality" in self.bodies.settings.disabled or not attributes.flag("active", True):
+                inactive.append(
+                    attributes.text("name") or f"{element.name} at line {element.location.line}"
+                )
                 continue
-            name = said.text("name") or fresh(f"loop{len(self.found) + 1}", taken)
-            first, second = self._ends(said, element.name)
-            self.found.append(
-                Closing(name, _CLOSED_BY[element.name], first, second, place=said.place)
+            name = attributes.text("name") or unused_name(
+                f"loop{len(self.declared_loops) + 1}", used_names
             )
-        return [*inactive(off), *([Note("info", SOFT)] if self.found else [])]
+            first, second = self._ends(attributes, element.name)
+            self.declared_loops.append(
+                DeclaredLoop(
+                    name, _CLOSED_BY[element.name], first, second, location=attributes.location
+                )
+            )
+        return [
+            *note_inactive_loops(inactive),
+            *([Note("info", SOFT_LOOPS)] if self.declared_loops else []),
+        ]
 
     def start(self, root: Element) -> Start:
-        """Return where closing starts: at the keyframe `home`, else at qpos0. Joints at their zero are not named."""
-        if not self.found:
+        """Return the coordinates from which loops are closed: the keyframe `home`, else qpos0.
+        Joints at zero are omitted.
+        """
+        if not self.declared_loops:
             return ()
         joints = [joint for joint in self.bodies.connections if joint.kind != "fixed"]
-        home = _home(root)
+        home = _home_keyframe(root)
         if home is None:
-            coordinates = [self._drawn(joint.name, joint.kind, joint.child) for joint in joints]
+            coordinates = [
+                self._reference_coordinates(joint.name, joint.kind, joint.child) for joint in joints
+            ]
         else:
             coordinates = _keyframe(home, [joint_type(joint.kind) for joint in joints])
         return tuple(
@@ -228,130 +258,145 @@ class Loops:
             if tuple(values) != joint_type(joint.kind).neutral
         )
 
-    def driven(self, root: Element) -> tuple[str, ...]:
-        """The hinges and slides that actuators drive, where there are loops."""
+    def actuated_joints(self, root: Element) -> tuple[str, ...]:
+        """Return the hinges and slides that actuators drive, if there are loops."""
         joints = (
-            [one for one in self.bodies.connections if one.kind != "fixed"] if self.found else []
+            [joint for joint in self.bodies.connections if joint.kind != "fixed"]
+            if self.declared_loops
+            else []
         )
-        known = {one.name for one in joints if joint_type(one.kind).nv == 1}
-        named = (
-            one.attributes.get(key)
+        names = {joint.name for joint in joints if joint_type(joint.kind).nv == 1}
+        driven = (
+            actuator.attributes.get(key)
             for section in root.all("actuator")
-            for one in section.children
-            for key in _DRIVEN
+            for actuator in section.children
+            for key in _JOINT_ATTRIBUTES
         )
-        return tuple(dict.fromkeys(name for name in named if name in known))
+        return tuple(dict.fromkeys(name for name in driven if name in names))
 
-    def _drawn(self, joint: str, kind: str, body: str) -> list[Fraction]:
-        """The coordinates of a joint at qpos0. A free joint leads from the world."""
+    def _reference_coordinates(self, joint: str, kind: str, body: str) -> list[Fraction]:
+        """Return the coordinates of a joint at qpos0. A free joint leads from the world."""
         if kind == "free":
-            turn, place = displacement(self.bodies.stands[body].pose)
-            w, x, y, z = quaternion(*([row[k] for row in turn] for k in range(3)))
-            return [*map(rounded, place), x, y, z, w]
-        of = joint_type(kind)
-        return [self.bodies.rests[joint]] if of.nq == 1 else list(of.neutral)
+            rotation, location = displacement(self.bodies.stands[body].pose)
+            w, x, y, z = quaternion_of_axes(*([row[k] for row in rotation] for k in range(3)))
+            return [*map(round_to_digits, location), x, y, z, w]
+        of_type = joint_type(kind)
+        return [self.bodies.rests[joint]] if of_type.nq == 1 else list(of_type.neutral)
 
-    def _ends(self, said: Attributes, kind: str) -> tuple[Grip, Grip]:
-        sites, others = (
-            [name for name in names if name in said] for names in (_SITES, _REFERENCES[kind])
+    def _ends(self, attributes: Attributes, kind: str) -> tuple[LoopEnd, LoopEnd]:
+        """Return both ends of a loop."""
+        sites, body_attributes = (
+            [name for name in names if name in attributes] for names in (_SITES, _REFERENCES[kind])
         )
-        if sites and others:
-            raise said.place.error(
-                f"{sites[0]} stands beside {others[0]}", "name two sites, or bodies and a place"
+        if sites and body_attributes:
+            raise attributes.location.error(
+                f"{sites[0]} conflicts with {body_attributes[0]}",
+                "give two sites, or bodies and a point",
             )
         if sites:
-            first, second = (self._site(said, name) for name in _SITES)
+            first, second = (self._site(attributes, name) for name in _SITES)
             return first, second
-        one, other = said.text("body1"), said.text("body2", WORLD)
-        for which, body in (("body1", one), ("body2", other)):
+        first_body, second_body = attributes.text("body1"), attributes.text("body2", WORLD)
+        for which, body in (("body1", first_body), ("body2", second_body)):
             if body not in self.bodies.stands:
-                raise said.place.error(
-                    f"its {which} is {shown(body)}, and there is no such body",
+                raise attributes.location.error(
+                    f"its {which} {quote(body)} is not a body of the model",
                     "name two bodies of the model",
                 )
-        anchor = (Shift(said.vector("anchor", ZERO3)),)
+        anchor = (Shift(attributes.vector("anchor", ZERO3)),)
         if kind == "connect":
-            if "anchor" not in said:
-                raise said.place.error(
+            if "anchor" not in attributes:
+                raise attributes.location.error(
                     "the attribute 'anchor' is missing", 'write anchor="…", three numbers in body1'
                 )
-            back = self._between(other, one, said.place)
-            return self._grip(one, anchor, said.place), self._grip(
-                other, (*back, *anchor), said.place
+            back = self._pose_between(second_body, first_body, attributes.location)
+            return self._loop_end(first_body, anchor, attributes.location), self._loop_end(
+                second_body, (*back, *anchor), attributes.location
             )
-        relative = self._relative(said) or (*self._between(one, other, said.place), *anchor)
-        return self._grip(one, relative, said.place), self._grip(other, anchor, said.place)
+        relative = self._declared_relative_pose(attributes) or (
+            *self._pose_between(first_body, second_body, attributes.location),
+            *anchor,
+        )
+        return self._loop_end(first_body, relative, attributes.location), self._loop_end(
+            second_body, anchor, attributes.location
+        )
 
-    def _relative(self, said: Attributes) -> Pose | None:
-        """Where `relpose` has the second frame in the first body; None where it leaves that to qpos0."""
-        if "relpose" not in said:
+    def _declared_relative_pose(self, attributes: Attributes) -> Pose | None:
+        """Return the pose of the second frame in the first body by `relpose`; None if the file
+        leaves it to qpos0.
+        """
+        if "relpose" not in attributes:
             return None
-        x, y, z, *_ = said.numbers("relpose", 7)
-        turn = said.tokens("relpose", 7)[3:]
+        x, y, z, *_ = attributes.numbers("relpose", 7)
+        turn = attributes.tokens("relpose", 7)[3:]
         if not any(number(token) for token in turn):
             return None
         return Shift((x, y, z)), Rotate(
-            self.bodies.settings.snapper.quaternion(turn, said.at("relpose"))
+            self.bodies.settings.snapper.quaternion(turn, attributes.at("relpose"))
         )
 
-    def _site(self, said: Attributes, which: str) -> Grip:
-        name = said.text(which)
+    def _site(self, attributes: Attributes, which: str) -> LoopEnd:
+        """Return the loop end at a site."""
+        name = attributes.text(which)
         site = self.bodies.sites.get(name)
         if site is None:
-            raise said.place.error(
-                f"its {which} is {shown(name)}, and there is no such site",
+            raise attributes.location.error(
+                f"its {which} {quote(name)} is not a site of the model",
                 "name two sites of the model",
             )
-        there = self.bodies.classes.of(site.element, site.childclass)
-        if "fromto" in there:
-            ends = there.numbers("fromto", 6)
+        site_attributes = self.bodies.classes.of(site.element, site.childclass)
+        if "fromto" in site_attributes:
+            ends = site_attributes.numbers("fromto", 6)
             x, y, z = (a - b for a, b in zip(ends[:3], ends[3:], strict=True))
             middle = [(a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True)]
             own_pose: Pose = (
                 Shift((middle[0], middle[1], middle[2])),
-                *along_z((x, y, z), there.at("fromto")),
+                *rotation_of_z((x, y, z), site_attributes.at("fromto")),
             )
         else:
-            own_pose = placed(there, self.bodies.settings)
-        return self._grip(site.body, (*site.frame, *own_pose), said.place)
+            own_pose = pose_of(site_attributes, self.bodies.settings)
+        return self._loop_end(site.body, (*site.frame, *own_pose), attributes.location)
 
-    def _grip(self, body: str, pose: Pose, place: Place) -> Grip:
-        return Grip(body, compose(self.bodies.stands[body].back, pose), place)
+    def _loop_end(self, body: str, pose: Pose, location: Location) -> LoopEnd:
+        """Return a loop end from a pose in the frame of a body."""
+        return LoopEnd(body, compose(self.bodies.stands[body].back, pose), location)
 
-    def _between(self, one: str, other: str, place: Place) -> Pose:
-        """The way from a body's frame to another's at qpos0."""
-        down, up = list(self._above(other)), list(self._above(one))
+    def _pose_between(self, start: str, end: str, location: Location) -> Pose:
+        """Return the pose of a body's frame in that of another body, at qpos0."""
+        down, up = list(self._ancestors(end)), list(self._ancestors(start))
         while down and up and down[-1] == up[-1]:
             del down[-1], up[-1]
         back, there = (
             [self.bodies.stands[body].pose for body in reversed(way)] for way in (up, down)
         )
-        found = compose(inverse(compose(*back)), compose(*there))
-        self._steps += len(found) + len(up) + len(down)
+        pose = compose(inverse(compose(*back)), compose(*there))
+        self._steps += len(pose) + len(up) + len(down)
         if self._steps > MOST_STEPS:
-            raise place.error(
-                f"up to here the ways between the bodies of loops have more than {MOST_STEPS} steps",
+            raise location.error(
+                f"the displacements between the bodies of loops have more than {MOST_STEPS} steps up to here",
                 "write the loops between sites",
             )
-        return found
+        return pose
 
-    def _above(self, body: str) -> Iterator[str]:
-        """A body and those around it, up to the world."""
+    def _ancestors(self, body: str) -> Iterator[str]:
+        """Yield a body and the bodies around it, up to the world."""
         while body:
             yield body
             body = self.bodies.stands[body].around
 
 
-def _home(root: Element) -> Element | None:
-    """Return the keyframe `home`, where it has coordinates."""
+def _home_keyframe(root: Element) -> Element | None:
+    """Return the keyframe `home` if it has coordinates."""
     keys = (key for section in root.all("keyframe") for key in section.all("key"))
     named = (key for key in keys if key.attributes.get("name") == HOME)
     return next((key for key in named if "qpos" in key.attributes), None)
 
 
 def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
-    """Return the coordinates of each joint at a keyframe; quaternions, w x y z there, as x y z w."""
-    numbers = iter(own(key).numbers("qpos", sum(of_type.nq for of_type in types)))
+    """Return the coordinates of each joint at a keyframe; quaternions, w x y z in MuJoCo, as x y z
+    w.
+    """
+    numbers = iter(own_attributes(key).numbers("qpos", sum(of_type.nq for of_type in types)))
     coordinates = []
     for of_type in types:
         values = [next(numbers) for _ in range(of_type.nq)]
@@ -381,7 +426,7 @@ _GEOM = (
 _BODY = "body frame joint freejoint geom inertial"
 _PASSED = "camera light site"
 _COMPILED = "composite flexcomp replicate attach plugin"
-"""Elements that the reader of bodies refuses with a sentence of its own."""
+"""Elements that the reader of bodies refuses with specific messages."""
 _ACTUATORS = "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor"
 
 
@@ -470,20 +515,22 @@ KINDS = {
     "keyframe": Kind(_NONE, _words("key")),
     "key": Kind(_words("name qpos", "act ctrl mpos mquat plastic qvel time", closed=False), _NONE),
 }
-"""Element -> what it may hold. An element that is called the same elsewhere has its parent's name before its own."""
+"""Vocabulary of each element. If the same name is used elsewhere, the parent's name precedes it."""
 
 
 def check(root: Element, unread: Unread) -> None:
-    """Refuse the first name that would change the robot, in the sections that describe it; note those that are left out."""
+    """Refuse the first name that could change the robot, in the sections that describe it; note
+    names that are left out.
+    """
     waiting = [("mujoco", root)]
     while waiting:
         name, element = waiting.pop()
         kind = KINDS[name]
-        unread.check(kind, element.name, element.attributes, element.place)
-        unread.words(kind, element.name, element.text, element.place)
+        unread.check(kind, element.name, element.attributes, element.location)
+        unread.words(kind, element.name, element.text, element.location)
         for child in element.children:
             if child.name not in kind.children:
-                unread.child(kind, element.name, child.name, child.place)
+                unread.child(kind, element.name, child.name, child.location)
         inside = [(f"{name} {child.name}", child) for child in element.children]
         inside = [(of if of in KINDS else child.name, child) for of, child in inside]
         waiting += reversed([(of, child) for of, child in inside if of in KINDS])

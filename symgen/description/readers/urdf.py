@@ -1,15 +1,18 @@
-"""URDF (https://wiki.ros.org/urdf/XML): links, joints and inertias. Geometry, materials and plugins are ignored.
+"""URDF (https://wiki.ros.org/urdf/XML): links, joints and inertias. Geometry, materials and plugins
+are ignored.
 
-Read as the specification and Pinocchio read it: an absent `origin` is the identity, an absent `axis` is (1, 0, 0), an absent
-`inertial` means massless, the inertia tensor is about the centre of mass in the axes of the inertial's own `origin` (its rpy
-included), `continuous` has one coordinate, a root link is fixed to the world. Where the specification demands something and it is
-absent (mass, one of the six moments, a parent), the file is refused. It is never taken as zero.
+The reader follows the specification and Pinocchio. An absent `origin` is the identity, an absent
+`axis` is (1, 0, 0), and an absent `inertial` means massless. The inertia tensor is about the centre
+of mass, in the axes of the inertial's own `origin` (with its rpy). A `continuous` joint has one
+coordinate, and a root link is fixed to the world. A file that lacks a required value (mass, one of
+the six moments, a parent) is refused; the value is never assumed to be zero.
 
-An error in a number that no answer depends on (limits, couplings, the inertia of a link that stands still, damping and gear
-ratios that are not applied) is a note and refuses nothing.
+An error in a number that affects no result is only a note: limits, couplings, the inertia of a
+fixed link, damping and gear ratios that are not applied.
 
-The vocabulary is that of the specification, of urdfdom 6 (versions 1.0 to 1.2), and of what public files have besides: tags of
-Gazebo, PyBullet, ros_control and of single makers, none of which describes the rigid bodies.
+The vocabulary is that of the specification, of urdfdom 6 (versions 1.0 to 1.2), and of public
+files: tags of Gazebo, PyBullet, ros_control and single vendors, none of which describes rigid
+bodies.
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
-from symgen.description.asking import NOTHING, Asked, refuse_unheard
+from symgen.description.asking import NO_OPTIONS, FileOptions, refuse_unused_options
 from symgen.description.parsing import macros
 from symgen.description.parsing.foreign import by_root
 from symgen.description.parsing.words import Kind, Unread, Words
 from symgen.description.parsing.xml import (
-    alike,
+    are_equal,
     full_name,
     is_xacro,
     loose_text,
@@ -37,7 +40,7 @@ from symgen.description.parsing.xml import (
     text_of,
     text_without,
 )
-from symgen.description.quantities import Place, is_writable, number, shown
+from symgen.description.quantities import Location, is_writable, number, quote
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link, Tree
 from symgen.mechanism.drives import Drive
@@ -62,37 +65,45 @@ ROOTS = ("robot",)
 TAKES = ("xacro", "packages")
 
 MOST_ROTORS = 16
-"""Ratios and rotor inertias of one transmission that are shown, at each of its joints. No answer depends on them."""
+"""Largest number of ratios and rotor inertias of one transmission that are shown, at each of its
+joints. They affect no result.
+"""
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _NO_LIMIT = 10**300
-"""What is printed for no limit at all, since URDF demands a number and knows no infinity: the largest double, or 1e308."""
+"""Printed instead of no limit, since URDF requires a number and has no infinity: the largest
+double, or 1e308.
+"""
 _ALONG_AN_AXIS = ("revolute", "continuous", "prismatic", "planar")
-_IN_OTHER_WORDS = {"floating": "free"}
-"""Names of joint types that URDF has other words for."""
+_JOINT_TYPES = {"floating": "free"}
+"""URDF's names of joint types that symgen names differently."""
 
 
-def read(data: bytes, file: str, snapper: Snapper, asked: Asked = NOTHING) -> Tree:
-    """The links and joints that the URDF text `data` declares; DescriptionError names file, line and element.
+def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPTIONS) -> Tree:
+    """Return the links and joints that the URDF text `data` declares. DescriptionError names file,
+    line and element.
 
-    A file of macros is a program (https://github.com/ros/xacro/wiki), read as the URDF that the package xacro makes of it, and
-    so is a URDF that holds some where the package is there. Lines are then those of the expanded text.
+    A xacro file (https://github.com/ros/xacro/wiki) is expanded by the package xacro, and so is a
+    URDF with macros if the package is installed. Lines are then those of the expanded text.
     """
     if file.lower().endswith(".xacro"):
         if not macros.available():
-            raise macros.unexpanded(Place(file))
-        return _expanded(data, file, snapper, asked, finished=False)
+            raise macros.expansion_error(Location(file))
+        return _read_expanded(data, file, snapper, options, finished=False)
     snaps = len(snapper.snaps)
     try:
-        tree = _plain(data, file, snapper, macros.available())
+        tree = _read_plain(data, file, snapper, macros.available())
     except macros.Macros:
         del snapper.snaps[snaps:]
-        return _expanded(data, file, snapper, asked, finished=True)
-    refuse_unheard(asked, (), file)
+        return _read_expanded(data, file, snapper, options, finished=True)
+    refuse_unused_options(options, (), file)
     return tree
 
 
-def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: bool) -> Tree:
-    """The tree of what the macros in `data` make. The text that they make is what a hash of the description is of.
+def _read_expanded(
+    data: bytes, file: str, snapper: Snapper, options: FileOptions, finished: bool
+) -> Tree:
+    """Return the tree of the expanded macros in `data`. The hash of the description is that of the
+    expanded text.
 
     In a `finished` URDF, calls of macros that it does not define are left out.
     """
@@ -106,8 +117,8 @@ def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: 
         for call in calls:
             elements.leave_out_call(call)
         notes, source = elements.notes, text_without(root, calls)
-    text, remarks = macros.expanded(source, file, asked)
-    tree = _plain(text.encode(), f"{file} (expanded)", snapper, False)
+    text, remarks = macros.expand(source, file, options)
+    tree = _read_plain(text.encode(), f"{file} (expanded)", snapper, False)
     return replace(
         tree,
         notes=(*notes, *remarks, *tree.notes),
@@ -115,26 +126,32 @@ def _expanded(data: bytes, file: str, snapper: Snapper, asked: Asked, finished: 
     )
 
 
-def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
-    """What stands there. `expandable`: whether Macros is raised where macros stand, or else the sentence that refuses them."""
+def _read_plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
+    """Return the tree of a URDF. Macros raise `Macros` if they are `expandable`, else the error
+    that refuses them.
+    """
     root, notes = parse(data, file)
     if is_xacro(root):
-        raise macros.Macros() if expandable else macros.unexpanded(Place(file, root.sourceline))
+        raise (
+            macros.Macros()
+            if expandable
+            else macros.expansion_error(Location(file, root.sourceline))
+        )
     if full_name(root) != "robot":
-        raise Place(file, root.sourceline).error(
+        raise Location(file, root.sourceline).error(
             *by_root(tag(root))
-            or (f"the root element is {shown(full_name(root))}, not 'robot'", "give a URDF file")
+            or (f"the root element is {quote(full_name(root))}, not 'robot'", "give a URDF file")
         )
     elements = Elements(file, root, snapper, notes, expandable)
-    place = elements.place(root)
-    children = list(elements.children(root, place))
-    elements.check(root, place)
+    location = elements.location(root)
+    children = list(elements.children(root, location))
+    elements.check(root, location)
     joints = [element for element in children if full_name(element) == "joint"]
-    still = _standing(joints)
+    is_fixed = _fixed_links(joints)
     links = [
-        _link(element, elements, still) for element in children if full_name(element) == "link"
+        _link(element, elements, is_fixed) for element in children if full_name(element) == "link"
     ]
-    transmissions: dict[str, Said] = {}
+    transmissions: dict[str, DriveData] = {}
     for element in children:
         if full_name(element) == "transmission":
             transmissions.update(_transmission(element, elements))
@@ -144,117 +161,128 @@ def _plain(data: bytes, file: str, snapper: Snapper, expandable: bool) -> Tree:
         tuple(links),
         connections,
         notes=tuple(elements.notes),
-        place=Place(file),
+        location=Location(file),
         drives_apply=False,
     )
 
 
-def _standing(joints: Iterable[Any]) -> Callable[[str | None], bool]:
-    """Whether a link stands still: only fixed joints lead from the root to it."""
-    above: dict[str, tuple[str, bool]] = {}
+def _fixed_links(joints: Iterable[Any]) -> Callable[[str | None], bool]:
+    """Return a predicate: True for a link that is fixed, because only fixed joints lead from the
+    root to it.
+    """
+    joint_above: dict[str, tuple[str, bool]] = {}
     for joint in joints:
         ends = {
             full_name(child): child.get("link")
             for child in joint
             if isinstance(child.tag, str) and full_name(child) in ("parent", "child")
         }
-        above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
+        joint_above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
 
-    known: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
 
     def still(link: str | None) -> bool:
-        at, way, verdict = str(link), list[str](), False
-        while at in above and at not in known:
-            known[at] = False  # who comes by again goes in a ring, where no root is
-            way.append(at)
-            at, fixed = above[at]
+        link_name, path, verdict = str(link), list[str](), False
+        while link_name in joint_above and link_name not in verdicts:
+            verdicts[link_name] = False  # a cycle of joints contains no root
+            path.append(link_name)
+            link_name, fixed = joint_above[link_name]
             if not fixed:
                 break
         else:
-            verdict = known.get(at, True)
-        known.update(dict.fromkeys(way, verdict))
-        return known.get(str(link), verdict)
+            verdict = verdicts.get(link_name, True)
+        verdicts.update(dict.fromkeys(path, verdict))
+        return verdicts.get(str(link), verdict)
 
     return still
 
 
-def _link(element: Any, elements: Elements, still: Callable[[str | None], bool]) -> Link:
-    place = elements.place(element)
-    name = elements.text(element, "name", place)
+def _link(element: Any, elements: Elements, is_fixed: Callable[[str | None], bool]) -> Link:
+    """Return a link with its inertias."""
+    location = elements.location(element)
+    name = elements.text(element, "name", location)
 
     def inertials() -> tuple[Inertial, ...]:
-        elements.check(element, place)
-        return _inertials(element, place, elements)
+        elements.check(element, location)
+        return _inertials(element, location, elements)
 
-    if still(name):  # nothing moves it, so its inertia is in no answer
+    if is_fixed(name):  # its inertia affects no result
         return Link(
             name,
-            elements.spare(inertials, (), "warning", "its inertia is left out: it stands still"),
-            place,
+            elements.read_or_note(
+                inertials, (), "warning", "its inertia is left out: the link is fixed"
+            ),
+            location,
         )
-    return Link(name, inertials(), place)
+    return Link(name, inertials(), location)
 
 
-def _inertials(element: Any, place: Place, elements: Elements) -> tuple[Inertial, ...]:
-    inertial = elements.one(element, "inertial", place)
+def _inertials(element: Any, location: Location, elements: Elements) -> tuple[Inertial, ...]:
+    """Return the inertia of a link; empty without one."""
+    inertial = elements.only_child(element, "inertial", location)
     if inertial is None:
         return ()
-    here = place.at(f"{place.element}: inertial", inertial.sourceline)
+    here = location.at(f"{location.element}: inertial", inertial.sourceline)
     elements.check(inertial, here)
-    mass, tensor = elements.one(inertial, "mass", here), elements.one(inertial, "inertia", here)
-    for name, found in (("mass", mass), ("inertia", tensor)):
-        if found is None:
+    mass, tensor = (
+        elements.only_child(inertial, "mass", here),
+        elements.only_child(inertial, "inertia", here),
+    )
+    for name, child in (("mass", mass), ("inertia", tensor)):
+        if child is None:
             raise here.error(
                 f"<{name}> is missing",
                 f"add <{name} …/>, or remove <inertial> if the link is massless",
             )
-    at_mass = here.at(f"{here.element}: mass", mass.sourceline)
-    at_tensor = here.at(f"{here.element}: inertia", tensor.sourceline)
-    elements.check(mass, at_mass)
-    elements.check(tensor, at_tensor)
-    moments = tuple(elements.number(tensor, name, at_tensor) for name in _MOMENTS)
-    value = elements.number(mass, "value", at_mass)
-    if not value and not any(moments):  # the place of a massless inertial is in no answer
-        return (Inertial(value, moments, (), at_mass),)
-    return (Inertial(value, moments, elements.origin(inertial, here), at_mass),)
+    mass_location = here.at(f"{here.element}: mass", mass.sourceline)
+    tensor_location = here.at(f"{here.element}: inertia", tensor.sourceline)
+    elements.check(mass, mass_location)
+    elements.check(tensor, tensor_location)
+    moments = tuple(elements.number(tensor, name, tensor_location) for name in _MOMENTS)
+    value = elements.number(mass, "value", mass_location)
+    if not value and not any(moments):  # the pose of a massless inertial affects no result
+        return (Inertial(value, moments, (), mass_location),)
+    return (Inertial(value, moments, elements.origin(inertial, here), mass_location),)
 
 
-def _connection(element: Any, elements: Elements, transmissions: dict[str, Said]) -> Connection:
-    place = elements.place(element)
-    elements.check(element, place)
-    name, kind = elements.text(element, "name", place), elements.text(element, "type", place)
-    kind = _IN_OTHER_WORDS.get(kind, kind)
+def _connection(
+    element: Any, elements: Elements, transmissions: dict[str, DriveData]
+) -> Connection:
+    """Return a joint."""
+    location = elements.location(element)
+    elements.check(element, location)
+    name, kind = elements.text(element, "name", location), elements.text(element, "type", location)
+    kind = _JOINT_TYPES.get(kind, kind)
     ends = []
     for role in ("parent", "child"):
-        end = elements.one(element, role, place)
+        end = elements.only_child(element, role, location)
         if end is None:
-            raise place.error(f"<{role}> is missing", f'add <{role} link="…"/>')
-        here = place.at(f"{place.element}: {role}", end.sourceline)
+            raise location.error(f"<{role}> is missing", f'add <{role} link="…"/>')
+        here = location.at(f"{location.element}: {role}", end.sourceline)
         elements.check(end, here)
         ends.append(elements.text(end, "link", here))
     axis = X_AXIS
-    declared = elements.one(element, "axis", place) if kind in _ALONG_AN_AXIS else None
+    declared = elements.only_child(element, "axis", location) if kind in _ALONG_AN_AXIS else None
     if declared is not None:
-        here = place.at(f"{place.element}: axis", declared.sourceline)
+        here = location.at(f"{location.element}: axis", declared.sourceline)
         elements.check(declared, here)
         axis = elements.vector(declared, "xyz", here)
         if not any(axis):
-            raise here.error("the axis is zero", 'give it a direction, for example xyz="0 0 1"')
+            raise here.error("the axis is zero", 'give a nonzero axis, such as xyz="0 0 1"')
     if kind == "planar" and axis != Z_AXIS:
-        raise place.error(
-            f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, and symgen's planar joints have their plane's "
-            "normal along z",
-            'turn its origin and write <axis xyz="0 0 1"/>',
+        raise location.error(
+            f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, but the normal of a planar joint must be the z axis",
+            'rotate its origin and write <axis xyz="0 0 1"/>',
         )
     axis = Z_AXIS if kind in kinds() and not joint_type(kind).directed else axis
-    origin = elements.origin(element, place)
+    origin = elements.origin(element, location)
     if kind == "fixed":
-        return Connection(name, kind, ends[0], ends[1], origin, axis, place=place)
+        return Connection(name, kind, ends[0], ends[1], origin, axis, location=location)
     limits, (mimic, unsure) = (
-        _limits(element, kind, place, elements),
-        _mimic(element, place, elements),
+        _limits(element, kind, location, elements),
+        _mimic(element, location, elements),
     )
-    said = _dynamics(element, place, elements) + transmissions.get(name, Said())
+    data = _dynamics(element, location, elements) + transmissions.get(name, DriveData())
     return Connection(
         name,
         kind,
@@ -264,25 +292,25 @@ def _connection(element: Any, elements: Elements, transmissions: dict[str, Said]
         axis,
         limits,
         mimic,
-        said.numbers,
-        place,
+        data.numbers,
+        location,
         unsure=unsure,
-        drive=said.drive,
-        read_from=said.read_from,
-        faults=said.faulty,
+        drive=data.drive,
+        read_from=data.read_from,
+        faults=data.faults_by_kind,
     )
 
 
-def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits:
-    """Read the limits of a joint; of a joint of several coordinates none."""
-    declared = elements.first(element, "limit", place)
+def _limits(element: Any, kind: str, location: Location, elements: Elements) -> Limits:
+    """Return the limits of a joint; none for a joint of several coordinates."""
+    declared = elements.first_child(element, "limit", location)
     of_type = joint_type(kind) if kind in kinds() else None
     ranged = of_type is None or (of_type.limited and of_type.nq == 1)
     if declared is None:
         if of_type is not None and ranged:
-            elements.note("info", place, "declares no <limit>; read without limits")
+            elements.note("info", location, "declares no <limit>; read without limits")
         return Limits()
-    here = place.at(f"{place.element}: limit", declared.sourceline)
+    here = location.at(f"{location.element}: limit", declared.sourceline)
     elements.check(declared, here)
     if of_type is not None and of_type.nq > 1:
         elements.note(
@@ -303,14 +331,14 @@ def _limits(element: Any, kind: str, place: Place, elements: Elements) -> Limits
 
 
 def _limit(
-    declared: Any, attribute: str, note_kind: str, place: Place, elements: Elements
+    declared: Any, attribute: str, note_kind: str, location: Location, elements: Elements
 ) -> Fraction | None:
-    """Read one limit; None where it is absent, infinite or malformed."""
+    """Return one limit; None if it is absent, infinite or malformed."""
     token = declared.get(attribute)
     if token is None or token.strip().lower().lstrip("+-") in ("inf", "infinity"):
         return None
-    value = elements.spare(
-        lambda: elements.number(declared, attribute, place), None, note_kind, "read as no limit"
+    value = elements.read_or_note(
+        lambda: elements.number(declared, attribute, location), None, note_kind, "read as no limit"
     )
     return None if value is not None and abs(value) >= _NO_LIMIT else value
 
@@ -319,29 +347,29 @@ def _remark_on_range(
     declared: Any,
     ends: tuple[Fraction | None, Fraction | None],
     turns: bool,
-    place: Place,
+    location: Location,
     elements: Elements,
 ) -> None:
     """Warn of a range whose ends are swapped, or seem to be in degrees."""
     lower, upper = ends
-    span = shown(f"{declared.get('lower')} … {declared.get('upper')}")
+    span = quote(f"{declared.get('lower')} … {declared.get('upper')}")
     if lower is not None and upper is not None and lower > upper:
-        elements.note("warning", place, f"in {span} the lower limit is above the upper one")
+        elements.note("warning", location, f"the lower limit is above the upper limit in {span}")
     far = any(end is not None and 2 * FULL_TURN < abs(end) <= 720 for end in ends)
     if turns and far:
         elements.note(
             "warning",
-            place,
-            f"{span} exceeds two full turns: are these degrees? URDF means radians",
+            location,
+            f"{span} exceeds two full turns: URDF uses radians, not degrees",
         )
 
 
-def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None, str]:
-    """What is declared, and what of it cannot be read."""
-    declared = elements.first(element, "mimic", place)
+def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic | None, str]:
+    """Return the declared mimic relation, and a description of its unreadable numbers."""
+    declared = elements.first_child(element, "mimic", location)
     if declared is None:
         return None, ""
-    here = place.at(f"{place.element}: mimic", declared.sourceline)
+    here = location.at(f"{location.element}: mimic", declared.sourceline)
     elements.check(declared, here)
     unsure: list[str] = []
 
@@ -356,15 +384,15 @@ def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None
                 unsure.append(f"in its {attribute} {error.what}")
                 raise
 
-        return elements.spare(
-            read, Fraction(absent), "warning", f"shown as {absent}; no coupling is applied"
+        return elements.read_or_note(
+            read, Fraction(absent), "warning", f"read as {absent}; no coupling is applied"
         )
 
-    joint = elements.spare(
+    joint = elements.read_or_note(
         lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out"
     )
-    found = Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
-    return found, "; ".join(unsure)
+    mimic = Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
+    return mimic, "; ".join(unsure)
 
 
 # -- drives --
@@ -379,37 +407,37 @@ def _mimic(element: Any, place: Place, elements: Elements) -> tuple[Mimic | None
 # differential, whose joints share motors, make no diagonal.
 
 
-def _dynamics(element: Any, place: Place, elements: Elements) -> Said:
-    """Damping, friction and rotor data that the joint declares and that are not zero."""
-    declared = elements.first(element, "dynamics", place)
+def _dynamics(element: Any, location: Location, elements: Elements) -> DriveData:
+    """Return nonzero damping, friction and rotor data that the joint declares."""
+    declared = elements.first_child(element, "dynamics", location)
     if declared is None:
-        return Said()
-    here = place.at(f"{place.element}: dynamics", declared.sourceline)
+        return DriveData()
+    here = location.at(f"{location.element}: dynamics", declared.sourceline)
     elements.check(declared, here)
-    found, faults = [], []
+    numbers, faults = [], []
     for name in ATTRIBUTES:
         if declared.get(name) is not None:
-            value, fault = elements.of_drive(
+            value, fault = elements.drive_number(
                 partial(elements.number, declared, name, here), Fraction(0)
             )
-            found += [(name, value)] if value else []
+            numbers += [(name, value)] if value else []
             faults += [(name, fault)] if fault else []
-    return Said(tuple(found), tuple(faults))
+    return DriveData(tuple(numbers), tuple(faults))
 
 
-def _transmission(element: Any, elements: Elements) -> dict[str, Said]:
-    """Read the rotor data of a transmission, under the name of each joint that it drives."""
-    place = elements.place(element)
-    numbers, faults = _rotor_data(element, place, elements)
+def _transmission(element: Any, elements: Elements) -> dict[str, DriveData]:
+    """Return the rotor data of a transmission, by the name of each joint that it drives."""
+    location = elements.location(element)
+    numbers, faults = _rotor_data(element, location, elements)
     # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
     different = list(dict.fromkeys(numbers))
     if len(different) > MOST_ROTORS:
         elements.note(
             "info",
-            place,
-            f"of its {len(different)} ratios and inertias the first {MOST_ROTORS} are shown",
+            location,
+            f"only the first {MOST_ROTORS} of its {len(different)} ratios and inertias are shown",
         )
-    data = Said(_counted(different[:MOST_ROTORS]), tuple(faults))
+    data = DriveData(_with_counts(different[:MOST_ROTORS]), tuple(faults))
     if not data.numbers and not data.faults:
         return {}
     joints = {joint.get("name") for joint in element.iter("{*}joint")}
@@ -417,25 +445,27 @@ def _transmission(element: Any, elements: Elements) -> dict[str, Said]:
 
 
 def _rotor_data(
-    element: Any, place: Place, elements: Elements
+    element: Any, location: Location, elements: Elements
 ) -> tuple[list[tuple[str, Fraction]], list[tuple[str, DescriptionError]]]:
-    """Read all gear ratios and rotor inertias inside a transmission, and what is wrong with those that are malformed."""
+    """Return all gear ratios and rotor inertias in a transmission, and the errors of malformed
+    ones.
+    """
     numbers, faults = [], []
     inside = [item for item in element.iter() if isinstance(item.tag, str)]
-    for kind, name, neutral in OF_TRANSMISSIONS:
+    for kind, name, neutral in TRANSMISSION_NUMBERS:
         for item in inside:
             if tag(item).rpartition(":")[2] != kind:
                 continue
-            here = place.at(f"{place.element}: {kind}", item.sourceline)
+            here = location.at(f"{location.element}: {kind}", item.sourceline)
             text = item.text or "" if item.get("value") is None else item.get("value")
-            value, fault = elements.of_drive(partial(number, text, here), Fraction(neutral))
+            value, fault = elements.drive_number(partial(number, text, here), Fraction(neutral))
             numbers += [(name, value)] if value != neutral else []
             faults += [(name, fault)] if fault else []
     return numbers, faults
 
 
-def _counted(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fraction], ...]:
-    """Put a count behind each name from its second use on: "gear ratio", "gear ratio 2"."""
+def _with_counts(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fraction], ...]:
+    """Append a count to each name from its second use on: "gear ratio", "gear ratio 2"."""
     count: Counter[str] = Counter()
     counted = []
     for name, value in numbers:
@@ -446,41 +476,43 @@ def _counted(numbers: Iterable[tuple[str, Fraction]]) -> tuple[tuple[str, Fracti
 
 ATTRIBUTES = ("damping", "friction", "armature", "rotor_inertia")
 """Attributes of <dynamics>."""
-OF_TRANSMISSIONS = (
+TRANSMISSION_NUMBERS = (
     ("mechanicalReduction", "gear ratio", 1),
     ("gear_ratio", "gear ratio", 1),
     ("motorInertia", "rotor inertia", 0),
     ("rotor_inertia", "rotor inertia", 0),
 )
-"""(element, what it is called, the number that says nothing)."""
+"""Tuples (element, name of the number, neutral value)."""
 _KINDS = {"damping": "damping", "friction": "friction"}
 
 
 @dataclass(frozen=True)
-class Said:
-    """Numbers by name, as they are reported where they are not applied; `faults` of those that are malformed, by name."""
+class DriveData:
+    """Numbers of a drive by name, as they are reported if they are not applied; `faults` has the
+    errors of malformed ones.
+    """
 
     numbers: tuple[tuple[str, Fraction], ...] = ()
     faults: tuple[tuple[str, DescriptionError], ...] = ()
 
-    def __add__(self, other: Said) -> Said:
-        return Said((*self.numbers, *other.numbers), (*self.faults, *other.faults))
+    def __add__(self, other: DriveData) -> DriveData:
+        return DriveData((*self.numbers, *other.numbers), (*self.faults, *other.faults))
 
     @property
     def drive(self) -> Drive:
-        """Return the drive of these numbers."""
+        """The drive of these numbers."""
         plain: dict[str, Any] = {name: value for name, value in self.numbers if name in _KINDS}
         return Drive(**plain, armature=self._armature)
 
     @property
     def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """For each kind of drive, the names of the numbers that it was made of."""
+        """For each kind of drive, the names of the numbers from which it is computed."""
         made = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
         declared = any(name == "armature" for name, _ in self.numbers)
         rotor = tuple(
             name
             for name, _ in self.numbers
-            if _is(name, "rotor inertia") or _is(name, "gear ratio")
+            if _is_name(name, "rotor inertia") or _is_name(name, "gear ratio")
         )
         return (
             *made,
@@ -488,13 +520,13 @@ class Said:
         )
 
     @property
-    def faulty(self) -> tuple[tuple[str, DescriptionError], ...]:
-        """By kind of drive; of a gear only where there is a rotor behind it."""
-        rotor = any(_is(name, "rotor inertia") for name, _ in (*self.numbers, *self.faults))
+    def faults_by_kind(self) -> tuple[tuple[str, DescriptionError], ...]:
+        """Errors by kind of drive; errors of a gear ratio only if there is a rotor inertia."""
+        rotor = any(_is_name(name, "rotor inertia") for name, _ in (*self.numbers, *self.faults))
         return tuple(
             (_KINDS.get(name, "armature"), fault)
             for name, fault in self.faults
-            if rotor or not _is(name, "gear ratio")
+            if rotor or not _is_name(name, "gear ratio")
         )
 
     @property
@@ -503,17 +535,17 @@ class Said:
         if declared:
             return declared[0]
         rotors, ratios = (
-            [value for name, value in self.numbers if _is(name, what)]
+            [value for name, value in self.numbers if _is_name(name, what)]
             for what in ("rotor inertia", "gear ratio")
         )
         if len(rotors) != 1 or len(ratios) > 1:
             return Fraction(0)
-        found = rotors[0] * ratios[0] ** 2 if ratios else rotors[0]
-        return found if is_writable(found) else Fraction(0)
+        armature = rotors[0] * ratios[0] ** 2 if ratios else rotors[0]
+        return armature if is_writable(armature) else Fraction(0)
 
 
-def _is(name: str, what: str) -> bool:
-    """True if a name is that one, or that one with a number from the second on."""
+def _is_name(name: str, what: str) -> bool:
+    """True if a name is `what`, or `what` with a count."""
     stem, _, count = name.rpartition(" ")
     return name.replace("_", " ") == what or (stem == what and count.isdigit())
 
@@ -521,18 +553,21 @@ def _is(name: str, what: str) -> bool:
 # -- vocabulary --
 
 
-_LOOP = "symgen does not read it from a URDF", "write the robot in TOML, where a [[loop]] closes it"
+_LOOP = (
+    "which symgen does not read from a URDF",
+    "write the robot in TOML, where a [[loop]] closes it",
+)
 _DRAKE = (
-    "it is a joint of Drake's own, which URDF has not",
+    "it is a joint type of Drake that URDF does not have",
     "write it as a <joint> of URDF, or the robot in TOML",
 )
-_MISPLACED = "it stands at a <link>, where nothing reads it", "move it into the link's <inertial>"
+_MISPLACED = "it is not read directly in a <link>", "move it into the link's <inertial>"
 _PLACE = (
-    "the place of a link or joint is not given so in a URDF",
+    "URDF gives the pose of a link or joint only by <origin>",
     'write <origin xyz="x y z" rpy="roll pitch yaw"/>',
 )
 _OF_DYNAMICS = (
-    "it stands at a <joint>, where nothing reads it",
+    "it is not read directly in a <joint>",
     'write <dynamics damping="…" friction="…"/>',
 )
 _PLACES = dict.fromkeys(
@@ -544,7 +579,7 @@ _DRIVES = dict.fromkeys(("damping", "friction"), _OF_DYNAMICS)
 
 
 def _closed(*names: str, passes: tuple[str, ...] = ()) -> Kind:
-    """An element without children whose attributes decide the dynamics."""
+    """Return the vocabulary of an element without children whose attributes affect the dynamics."""
     return Kind(Words(names, passes, closed=True), Words(closed=True))
 
 
@@ -555,14 +590,14 @@ KINDS = {
             ("link", "joint", "transmission"),
             ("material", "gazebo", "sensor", "ros2_control"),
             refused={
-                "loop": (f"a <loop> of URDF+ closes a kinematic loop, and {_LOOP[0]}", _LOOP[1]),
-                "loop_joint": (f"a <loop_joint> closes a kinematic loop, and {_LOOP[0]}", _LOOP[1]),
+                "loop": (f"a <loop> of URDF+ closes a kinematic loop, {_LOOP[0]}", _LOOP[1]),
+                "loop_joint": (f"a <loop_joint> closes a kinematic loop, {_LOOP[0]}", _LOOP[1]),
                 "constraint": (
-                    f"a <constraint> of URDF+ closes a kinematic loop, and {_LOOP[0]}",
+                    f"a <constraint> of URDF+ closes a kinematic loop, {_LOOP[0]}",
                     _LOOP[1],
                 ),
                 "coupling": (
-                    f"a <coupling> of URDF+ ties joints together, and {_LOOP[0]}",
+                    f"a <coupling> of URDF+ ties joints together, {_LOOP[0]}",
                     "write <mimic> at the joint that follows, or a [[loop]] in TOML",
                 ),
                 "drake:joint": _DRAKE,
@@ -610,21 +645,24 @@ KINDS = {
     ),
     "dynamics": Kind(Words(ATTRIBUTES, ("D", "K", "mu_coulomb", "mu_viscous"))),
 }
-"""Element -> what it may hold. `K` to `mu_viscous` are the controller's numbers in the files of one maker."""
+"""Vocabulary of each element. `K` to `mu_viscous` are controller parameters in the files of one
+vendor.
+"""
 
 
 FULL_TURN = 6.2831854
 QUATERNIONS_SINCE = (1, 1)
-"""The version from which `quat_xyzw` counts."""
+"""First version with `quat_xyzw`."""
 _VERSIONS = ((1, 0), (1, 1), (1, 2))
 _VERSION = re.compile(r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", re.ASCII)
 Read = TypeVar("Read")
 
 
 class Elements:
-    """Reads attributes with their place; collects notes and snaps of one file.
+    """Reader of attributes with their locations; collects the notes of one file.
 
-    `expandable`: True if the package xacro is there to expand macros. Calls of macros that the text does not define are left out.
+    `expandable`: True if the package xacro is installed to expand macros. Calls of macros that the
+    text does not define are left out.
     """
 
     def __init__(
@@ -638,63 +676,76 @@ class Elements:
 
     @property
     def notes(self) -> list[Note]:
-        """All notes, those on what is left out last."""
+        """All notes, those on omitted names last."""
         return [*self._notes, *self.unread.notes()]
 
-    def macros(self, place: Place) -> Exception:
-        """Return the exception to raise where macros stand."""
-        return macros.Macros() if self.expandable else macros.unexpanded(place)
+    def macros(self, location: Location) -> Exception:
+        """Return the exception to raise for macros."""
+        return macros.Macros() if self.expandable else macros.expansion_error(location)
 
-    def note(self, kind: str, place: Place, text: str) -> None:
-        """One more note about a place."""
-        self._notes.append(Note(kind, f"{place.short}: {text}"))
+    def note(self, kind: str, location: Location, text: str) -> None:
+        """Add a note about a location."""
+        self._notes.append(Note(kind, f"{location.short}: {text}"))
 
-    def spare(self, read: Callable[[], Read], instead: Read, kind: str, consequence: str) -> Read:
-        """Return what `read` gives, or `instead` and a note where the text is malformed. No answer depends on such numbers."""
+    def read_or_note(
+        self, read: Callable[[], Read], instead: Read, kind: str, consequence: str
+    ) -> Read:
+        """Return the result of `read`; if the text is malformed, `instead` and a note. No result
+        depends on such numbers.
+        """
         try:
             return read()
         except DescriptionError as error:
             self.note(
-                kind, Place(error.file, error.line, error.element), f"{error.what}; {consequence}"
+                kind,
+                Location(error.file, error.line, error.element),
+                f"{error.what}; {consequence}",
             )
             return instead
 
-    def of_drive(
-        self, read: Callable[[], Fraction], nothing: Fraction
+    def drive_number(
+        self, read: Callable[[], Fraction], neutral: Fraction
     ) -> tuple[Fraction, DescriptionError | None]:
-        """A number of a drive, or `nothing` and what is wrong with it: a refusal where it is to be applied, else a note."""
+        """Return (number, None), or (`neutral`, error) with a note if the text is malformed; the
+        error is raised if the number is applied.
+        """
         try:
             return read(), None
         except DescriptionError as error:
             self.note(
                 "info",
-                Place(error.file, error.line, error.element),
+                Location(error.file, error.line, error.element),
                 f"{error.what}; it would not be applied",
             )
-            return nothing, error
+            return neutral, error
 
-    def place(self, element: Any, inside: str = "") -> Place:
+    def location(self, element: Any, inside: str = "") -> Location:
+        """Return the location of an element."""
         name = element.get("name")
-        label = full_name(element) + (f" {shown(name)}" if name is not None else "")
-        return Place(self.file, element.sourceline, f"{inside}: {label}" if inside else label)
+        label = full_name(element) + (f" {quote(name)}" if name is not None else "")
+        return Location(self.file, element.sourceline, f"{inside}: {label}" if inside else label)
 
-    def check(self, element: Any, place: Place) -> None:
-        """Refuse what an element holds that is not read and would change the robot; note what else is left out."""
+    def check(self, element: Any, location: Location) -> None:
+        """Refuse content of an element that is not read and could change the robot; note other
+        content that is left out.
+        """
         name = full_name(element)
         kind = KINDS[name]
-        self.unread.check(kind, name, element.attrib, place)
-        for child in self.children(element, place):
+        self.unread.check(kind, name, element.attrib, location)
+        for child in self.children(element, location):
             if full_name(child) not in kind.children:
                 self.unread.child(
                     kind,
                     name,
                     full_name(child),
-                    self.place(child, place.element if name != "robot" else ""),
+                    self.location(child, location.element if name != "robot" else ""),
                 )
-        self.unread.words(kind, name, loose_text(element), place)
+        self.unread.words(kind, name, loose_text(element), location)
 
-    def children(self, element: Any, place: Place) -> Iterator[Any]:
-        """Yield the elements inside, without undefined calls of macros. Raises Macros, or a refusal, at any other macro."""
+    def children(self, element: Any, location: Location) -> Iterator[Any]:
+        """Yield the elements inside, without undefined calls of macros. Raises Macros, or a
+        refusal, for any other macro.
+        """
         for child in element:
             if not isinstance(child.tag, str):
                 continue
@@ -703,93 +754,107 @@ class Elements:
             elif child in self._left_out:
                 self.leave_out_call(child)
             else:
-                raise self.macros(self.place(child, place.element))
+                raise self.macros(self.location(child, location.element))
 
     def leave_out_call(self, element: Any) -> None:
         """Note that a call of a macro is left out."""
         name = tag(element).rpartition(":")[2]
         self.unread.leave_out(
             f"<xacro:{name}> calls a macro that the file does not define, and is left out",
-            self.place(element),
+            self.location(element),
         )
 
-    def text(self, element: Any, attribute: str, place: Place) -> str:
+    def text(self, element: Any, attribute: str, location: Location) -> str:
+        """Return an attribute; raise DescriptionError if it is missing."""
         value = element.get(attribute)
         if value is None:
-            raise place.error(f"the attribute '{attribute}' is missing", f'write {attribute}="…"')
+            raise location.error(
+                f"the attribute '{attribute}' is missing", f'write {attribute}="…"'
+            )
         if "${" in value or "$(" in value:
-            raise self.macros(place)
+            raise self.macros(location)
         return str(value)
 
-    def number(self, element: Any, attribute: str, place: Place) -> Fraction:
+    def number(self, element: Any, attribute: str, location: Location) -> Fraction:
+        """Return the number of an attribute."""
         return number(
-            self.text(element, attribute, place), place.at(f"{place.element} {attribute}")
+            self.text(element, attribute, location), location.at(f"{location.element} {attribute}")
         )
 
-    def tokens(self, element: Any, attribute: str, place: Place, size: str = "three") -> list[str]:
-        """The three or four numbers of an attribute as they are written, each a plain decimal: URDF knows no `pi/2`."""
-        text = self.text(element, attribute, place)
+    def tokens(
+        self, element: Any, attribute: str, location: Location, size: str = "three"
+    ) -> list[str]:
+        """Return the three or four numbers of an attribute as written, each a plain decimal: URDF
+        has no `pi/2`.
+        """
+        text = self.text(element, attribute, location)
         tokens = text.split()
         if "," in text:
-            raise place.error(
-                f"{attribute} {shown(text)} has commas", f"write {size} numbers separated by spaces"
+            raise location.error(
+                f"{attribute} {quote(text)} has commas", f"write {size} numbers separated by spaces"
             )
         if len(tokens) != {"three": 3, "four": 4}[size]:
-            raise place.error(
-                f"{attribute} has {len(tokens)} numbers ({shown(' '.join(tokens))})",
+            raise location.error(
+                f"{attribute} has {len(tokens)} numbers ({quote(' '.join(tokens))})",
                 f"write {size} numbers separated by spaces",
             )
         for token in tokens:
-            number(token, place.at(f"{place.element} {attribute}"))
+            number(token, location.at(f"{location.element} {attribute}"))
         return tokens
 
-    def vector(self, element: Any, attribute: str, place: Place) -> Vector3:
-        x, y, z = map(number, self.tokens(element, attribute, place))
+    def vector(self, element: Any, attribute: str, location: Location) -> Vector3:
+        """Return the three numbers of an attribute."""
+        x, y, z = map(number, self.tokens(element, attribute, location))
         return x, y, z
 
-    def one(self, parent: Any, name: str, place: Place) -> Any:
-        """The one child of that name, or None. A second one with the same content is a remark.
+    def only_child(self, parent: Any, name: str, location: Location) -> Any:
+        """Return the only child of that name, or None. A second child with the same content is only
+        noted.
 
-        A second inertial, mass or inertia is refused, since they may be meant to add.
+        A second inertial, mass or inertia is refused, since it may be meant as an addition.
         """
-        named = [child for child in self.children(parent, place) if full_name(child) == name]
-        for again in named[1:]:
-            here = place.at(place.element, again.sourceline)
-            if name in ("inertial", "mass", "inertia") or not alike(named[0], again):
-                raise here.error(f"<{name}> stands twice", "keep one of the two")
-            self.note("info", here, f"<{name}> stands twice and says the same; read once")
+        named = [child for child in self.children(parent, location) if full_name(child) == name]
+        for duplicate in named[1:]:
+            here = location.at(location.element, duplicate.sourceline)
+            if name in ("inertial", "mass", "inertia") or not are_equal(named[0], duplicate):
+                raise here.error(f"<{name}> appears twice", "keep one of the two")
+            self.note("info", here, f"<{name}> appears twice with the same content; read once")
         return named[0] if named else None
 
-    def first(self, parent: Any, name: str, place: Place) -> Any:
-        """The first child of that name, as the field's readers take it. This is for elements that no answer depends on."""
-        named = [child for child in self.children(parent, place) if full_name(child) == name]
-        if any(not alike(named[0], again) for again in named[1:]):
+    def first_child(self, parent: Any, name: str, location: Location) -> Any:
+        """Return the first child of that name, as other readers do. For elements on which no result
+        depends.
+        """
+        named = [child for child in self.children(parent, location) if full_name(child) == name]
+        if any(not are_equal(named[0], duplicate) for duplicate in named[1:]):
             self.note(
                 "warning",
-                place.at(place.element, named[1].sourceline),
-                f"<{name}> stands twice; the first one is read",
+                location.at(location.element, named[1].sourceline),
+                f"<{name}> appears twice; the first one is read",
             )
         return named[0] if named else None
 
-    def origin(self, parent: Any, place: Place) -> Pose:
-        """The pose that `origin` says: a shift, and a turn by `rpy` or, from version 1.1, by `quat_xyzw`."""
-        element = self.one(parent, "origin", place)
+    def origin(self, parent: Any, location: Location) -> Pose:
+        """Return the pose of `origin`: a translation, and a rotation by `rpy` or, from version 1.1,
+        by `quat_xyzw`.
+        """
+        element = self.only_child(parent, "origin", location)
         if element is None:
             return ()
-        here = place.at(f"{place.element}: origin", element.sourceline)
+        here = location.at(f"{location.element}: origin", element.sourceline)
         self.check(element, here)
         xyz = self.vector(element, "xyz", here) if element.get("xyz") is not None else ZERO3
         if element.get("quat_xyzw") is not None:
             if self.version < QUATERNIONS_SINCE:
                 self.unread.leave_out(
-                    "quat_xyzw counts from version 1.1 of URDF and is left out",
+                    "quat_xyzw needs URDF version 1.1 and is left out",
                     here,
-                    'write <robot version="1.1" …> if it is meant',
+                    'write <robot version="1.1" …> to use it',
                 )
             elif element.get("rpy") is not None:
-                raise here.error("it is turned by rpy and by quat_xyzw", "keep one of the two")
+                raise here.error("it has both rpy and quat_xyzw", "keep one of the two")
             else:
-                return self._turned(xyz, element, here)
+                return self._quaternion_pose(xyz, element, here)
         rpy = (Angle(), Angle(), Angle())
         if element.get("rpy") is not None:
             roll, pitch, yaw = (
@@ -801,37 +866,42 @@ class Elements:
                 self.note(
                     "warning",
                     here,
-                    f"rpy {shown(element.get('rpy'))} exceeds a full turn: are these degrees? "
-                    "URDF means radians",
+                    f"rpy {quote(element.get('rpy'))} exceeds a full turn: URDF uses radians, not degrees",
                 )
         return pose(xyz, rpy)
 
-    def _turned(self, xyz: Vector3, element: Any, place: Place) -> Pose:
-        """A shift, and the turn of a quaternion of any length. One of length zero is no turn, as in urdfdom."""
-        x, y, z, w = self.tokens(element, "quat_xyzw", place, "four")
+    def _quaternion_pose(self, xyz: Vector3, element: Any, location: Location) -> Pose:
+        """Return a translation and the rotation of a quaternion of any length. A zero quaternion is
+        no rotation, as in urdfdom.
+        """
+        x, y, z, w = self.tokens(element, "quat_xyzw", location, "four")
         if not any(map(number, (x, y, z, w))):
-            self.note("warning", place, "its quat_xyzw is zero, and is read as no turn")
+            self.note("warning", location, "its quat_xyzw is zero and is read as no rotation")
             return compose((Shift(xyz),))
         return compose(
             (
                 Shift(xyz),
                 Rotate(
-                    self.snapper.quaternion((w, x, y, z), place.at(f"{place.element} quat_xyzw"))
+                    self.snapper.quaternion(
+                        (w, x, y, z), location.at(f"{location.element} quat_xyzw")
+                    )
                 ),
             )
         )
 
     def _version(self, root: Any) -> tuple[int, int]:
-        """The version that the root says; 1.0 without one. DescriptionError: there is no such version."""
-        said = root.get("version")
-        if said is None:
+        """Return the declared version; 1.0 without one. Raises DescriptionError for an unknown
+        version.
+        """
+        declared = root.get("version")
+        if declared is None:
             return _VERSIONS[0]
-        match = _VERSION.fullmatch(said)
+        match = _VERSION.fullmatch(declared)
         version = (int(match[1]), int(match[2])) if match is not None else None
         if version not in _VERSIONS:
-            known = ", ".join(f"{major}.{minor}" for major, minor in _VERSIONS)
-            raise self.place(root).error(
-                f"{shown(said)} is no version of URDF (versions: {known})",
-                "write one of them, or leave it out, which means 1.0",
+            versions = ", ".join(f"{major}.{minor}" for major, minor in _VERSIONS)
+            raise self.location(root).error(
+                f"{quote(declared)} is not a version of URDF (versions: {versions})",
+                "write one of them, or omit the version for 1.0",
             )
         return version

@@ -1,12 +1,12 @@
-"""Formats that a Mechanism is written in, one a file, found by discovery.
+"""Formats in which a Mechanism is written, one file each, found by discovery.
 
-A writer module (a name that starts with _ is none) declares
+A writer module (its name does not start with _) declares
 
-    NAME: str                                    # what it is called: "urdf"
+    NAME: str                                    # name of the format: "urdf"
     SUFFIXES: tuple[str, ...]                    # (".urdf",)
-    def write(mechanism: Mechanism) -> Written   # RequestError where a joint has no word in the format
+    def write(mechanism: Mechanism) -> Written   # RequestError for a joint that the format cannot represent
 
-What the format has no words for stands in `Written.left_out`, a sentence each.
+`Written.left_out` has a sentence for each property that the format cannot represent.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from symgen.support.leaves import leaf_names
 
 @cache
 def writers() -> dict[str, Any]:
-    """Name -> the writer module, sorted by name."""
+    """Return the writer modules by name, sorted."""
     modules = [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
     return {module.NAME: module for module in modules}
 
 
 @cache
 def suffixes() -> dict[str, Any]:
-    """File suffix (lower case, with its dot) -> the writer module."""
+    """Return the writer module of each file suffix (lower case, with its dot)."""
     return {suffix: module for module in writers().values() for suffix in module.SUFFIXES}

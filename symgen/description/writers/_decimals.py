@@ -1,4 +1,4 @@
-"""Numbers as XML holds them: exact where a decimal of 60 digits is, else rounded to 60 digits."""
+"""Numbers in XML: exact if a decimal of 60 digits is, else rounded to 60 digits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from symgen.description.quantities import DIGITS, EXPONENT, fraction_text
 _ROUNDING = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=-9999, Emax=9999)
 
 _LEAST = Fraction(1, 10**EXPONENT)
-"""What is smaller has no text that is read, and is nothing beside the least double."""
+"""Smaller magnitudes are written as 0: no reader accepts their text, and they are negligible beside
+the smallest double.
+"""
 
 
 def decimal(value: Any) -> str:
-    """The text of a Fraction, an fmpq or a ball (arb)."""
+    """Return the text of a Fraction, an fmpq or a ball (arb)."""
     if isinstance(value, Fraction | int):
         exact = Fraction(value)
     elif isinstance(value, fmpq):
@@ -31,13 +33,12 @@ def decimal(value: Any) -> str:
         return text
     rounded = _ROUNDING.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     text = fraction_text(Fraction(rounded))
-    return (
-        text if _is_short(text) else f"{rounded:e}".replace("e+", "e")
-    )  # zeros behind the last digit count as digits
+    # zeros after the last digit count as digits
+    return text if _is_short(text) else f"{rounded:e}".replace("e+", "e")
 
 
 def _is_short(text: str) -> bool:
-    """Whether it is a decimal of so many digits as a reader takes."""
+    """True for a decimal with no more digits than readers accept."""
     return (
         "/" not in text
         and len(text.partition("e")[0].replace(".", "").strip("-").lstrip("0")) <= DIGITS
@@ -45,5 +46,5 @@ def _is_short(text: str) -> bool:
 
 
 def decimals(values: Iterable[Any]) -> str:
-    """Several, with blanks between them."""
+    """Return several numbers, separated by spaces."""
     return " ".join(map(decimal, values))

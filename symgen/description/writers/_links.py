@@ -1,6 +1,8 @@
-"""A Mechanism as links again: what was lumped stands on a link of its own, by a fixed joint, with its frame, name and mass.
+"""Links of a Mechanism: each lumped link becomes a link of its own again, on a fixed joint, with
+its frame, name and mass.
 
-The moving links come first and in order, then the welded ones as they were declared, so that reading them gives the same order.
+Moving links come first in order, then fixed links as declared, so that a reader gets the same
+order.
 """
 
 from __future__ import annotations
@@ -14,23 +16,30 @@ from flint import fmpq
 
 from symgen.description.quantities import DIGITS
 from symgen.description.tree import LONGEST_NAME
-from symgen.description.writers._places import placed, precise, rational, turned_moments
-from symgen.description.writers._written import listed
+from symgen.description.writers._places import (
+    precise,
+    quaternion_and_shift,
+    rational,
+    rotate_moments,
+)
+from symgen.description.writers._written import list_all
 from symgen.mechanism.mechanism import BASE, Frame, Joint, Mechanism, Part
 from symgen.support.errors import RequestError
 from symgen.vocabulary.poses import Pose, Shift, compose, inverse
 
 _NUMBER = 8
-"""Signs that are left for a number behind a name."""
+"""Characters reserved for a number after a name."""
 MOVED = "_motor"
-"""Behind a link's name: the massless link that moves where the link's own frame is not that of its joint."""
+"""Suffix of a massless moving link, which carries a link whose frame is not its joint's frame."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """One link: `pose` leads from the frame of `parent` (None: it is the root) to its own at rest; `joint` None welds it there.
+    """One link: `pose` leads from the frame of `parent` (None for the root) to its own at zero
+    coordinates.
 
-    `part` is its inertia, whose pose starts at the link's own frame.
+    A link with `joint` None is fixed there. `part` is its inertia, with a pose from the link's own
+    frame.
     """
 
     name: str
@@ -39,28 +48,30 @@ class Link:
     joint: Joint | None = None
     part: Part | None = None
     fixed_joint: str = ""
-    """The name of the joint that welds it."""
+    """Name of the fixed joint to its parent."""
     moves: str = ""
-    """The link that is welded to it, for whose frame it was made."""
+    """The link that is fixed to this massless link, for whose frame it exists."""
 
 
 @dataclass
 class _Work:
+    """State while links are added."""
+
     mechanism: Mechanism
     frames: dict[str, Frame]
-    taken: dict[str, int]
+    used_names: dict[str, int]
     joints: dict[str, int]
     links: dict[str, Link] = field(default_factory=dict)
     bodies: dict[int, str] = field(default_factory=dict)
-    """Of each body, the link that moves."""
-    joined: list[str] = field(default_factory=list)
+    """Moving link of each body."""
+    combined_links: list[str] = field(default_factory=list)
 
 
 def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link], list[str]]:
-    """(every link, sentences about their inertias). `reserved` are names that no link may have
-    but the root.
+    """Return all links, and sentences about their inertias. No link except the root may have a name
+    in `reserved`.
 
-    RequestError for a name that no XML can hold.
+    Raises RequestError for a name that XML cannot represent.
     """
     frames = {frame.name: frame for frame in mechanism.frames}
     names = {*frames, mechanism.base, *(body.name for body in mechanism.bodies)}
@@ -68,63 +79,72 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
     for name in (mechanism.name, *names, *joints):
         if not name.isprintable():
             raise RequestError(
-                f"{mechanism.name}: the name {name!r} has characters that XML does not hold; give it another"
+                f"{mechanism.name}: the name {name!r} has characters that XML cannot represent; choose another name"
             )
     work = _Work(mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1))
-    work.bodies[BASE] = _moving(work, BASE, mechanism.base, Link(""))
+    work.bodies[BASE] = _add_moving_link(work, BASE, mechanism.base, Link(""))
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        on = work.bodies[joint.parent]
-        work.bodies[index] = _moving(work, index, body.name, Link("", on, joint.pose, joint))
+        parent = work.bodies[joint.parent]
+        work.bodies[index] = _add_moving_link(
+            work, index, body.name, Link("", parent, joint.pose, joint)
+        )
     for frame in mechanism.frames:
         if frame.name not in work.links:
-            _weld(work, frame.name, frame.body, frame.pose)
+            _add_fixed_link(work, frame.name, frame.body, frame.pose)
     for index, parts in enumerate(
         (mechanism.base_parts, *(body.parts for body in mechanism.bodies)), start=BASE
     ):
-        for part in _by_link(work, parts):
-            _carry(work, index, part)
-    said = [f"the several inertias of {listed(work.joined)} are one there"] if work.joined else []
-    return list(work.links.values()), said
+        for part in _parts_by_link(work, parts):
+            _assign_part(work, index, part)
+    sentences = (
+        [f"the inertias of {list_all(work.combined_links)} are combined into one"]
+        if work.combined_links
+        else []
+    )
+    return list(work.links.values()), sentences
 
 
-def on_motors(every: Iterable[Link]) -> list[str]:
-    """Of links that were made to move others."""
-    moved = listed(link.moves for link in every if link.moves)
+def note_motor_links(links: Iterable[Link]) -> list[str]:
+    """Return a sentence on the massless links that were added."""
+    names = list_all(link.moves for link in links if link.moves)
     return (
         [
-            f"the frame of {moved} is not that of its joint, so that a massless link NAME{MOVED} moves it"
+            f"a massless link NAME{MOVED} is added for {names}, whose frame is not the frame of its joint"
         ]
-        if moved
+        if names
         else []
     )
 
 
-def _moving(work: _Work, body: int, name: str, link: Link) -> str:
-    """Add the link of a body's own frame, by another name where the frame of that name stands elsewhere."""
-    own = work.frames.get(name)
-    if own is not None and (own.body != body or own.pose):
+def _add_moving_link(work: _Work, body: int, name: str, link: Link) -> str:
+    """Add the moving link of a body; with another name if the frame of that name has another pose."""
+    frame = work.frames.get(name)
+    if frame is not None and (frame.body != body or frame.pose):
         link = replace(link, moves=name)
-        name = fresh(name + MOVED, work.taken)
+        name = unused_name(name + MOVED, work.used_names)
     work.links[name] = replace(link, name=name)
     return name
 
 
-def _weld(work: _Work, name: str, body: int, pose: Pose) -> None:
-    joint = fresh(f"{name}_fixed", work.joints)
+def _add_fixed_link(work: _Work, name: str, body: int, pose: Pose) -> None:
+    """Add a fixed link."""
+    joint = unused_name(f"{name}_fixed", work.joints)
     work.links[name] = Link(name, work.bodies[body], pose, fixed_joint=joint)
 
 
-def _by_link(work: _Work, parts: Iterable[Part]) -> list[Part]:
-    """The inertia of each link that a body carries; several where not the same fraction of their weights is borne."""
-    found: dict[tuple[str, Fraction], list[Part]] = {}
+def _parts_by_link(work: _Work, parts: Iterable[Part]) -> list[Part]:
+    """Return the inertia of each link of a body; several if their gravity compensation differs."""
+    groups: dict[tuple[str, Fraction], list[Part]] = {}
     for part in parts:
-        found.setdefault((part.link, part.gravcomp), []).append(part)
-    work.joined += dict.fromkeys(name for (name, _), own in found.items() if len(own) > 1)
-    return [combined(own) for own in found.values()]
+        groups.setdefault((part.link, part.gravcomp), []).append(part)
+    work.combined_links += dict.fromkeys(
+        name for (name, _), group in groups.items() if len(group) > 1
+    )
+    return [sum_of_parts(group) for group in groups.values()]
 
 
-def _carry(work: _Work, body: int, part: Part) -> None:
-    """Give a part to the link it was declared for, or to a new one."""
+def _assign_part(work: _Work, body: int, part: Part) -> None:
+    """Assign a part to its declared link, or to a new one."""
     moving, link = work.bodies[body], work.links.get(part.link)
     if link is not None and link.part is None and link.name == moving:
         work.links[link.name] = replace(link, part=part)
@@ -135,25 +155,26 @@ def _carry(work: _Work, body: int, part: Part) -> None:
     else:
         name = (
             part.link
-            if link is None and part.link not in work.taken
-            else fresh(part.link, work.taken)
+            if link is None and part.link not in work.used_names
+            else unused_name(part.link, work.used_names)
         )
-        work.taken[name] = 1
-        _weld(work, name, body, ())
+        work.used_names[name] = 1
+        _add_fixed_link(work, name, body, ())
         work.links[name] = replace(work.links[name], part=part)
 
 
-def fresh(stem: str, taken: dict[str, int]) -> str:
-    """`stem`, or with a number behind it, whichever is free; it is taken then. A long one is cut, so that it can be read.
+def unused_name(stem: str, used_names: dict[str, int]) -> str:
+    """Return an unused name and record it: `stem`, or `stem` with a number. A long stem is
+    shortened so that readers accept it.
 
-    `taken` are the names, and of each the number that was last put behind it.
+    `used_names` has each used name with the last number that was appended to it.
     """
     stem = stem[: LONGEST_NAME - _NUMBER]
     name = stem
-    while name in taken:
-        taken[stem] = taken.get(stem, 1) + 1
-        name = f"{stem}_{taken[stem]}"
-    taken[name] = 1
+    while name in used_names:
+        used_names[stem] = used_names.get(stem, 1) + 1
+        name = f"{stem}_{used_names[stem]}"
+    used_names[name] = 1
     return name
 
 
@@ -161,28 +182,33 @@ def fresh(stem: str, taken: dict[str, int]) -> str:
 
 
 @precise
-def combined(parts: Sequence[Part]) -> Part:
-    """Mass, centre of mass and moments about it of all together, in the axes of the frame that their poses start at.
+def sum_of_parts(parts: Sequence[Part]) -> Part:
+    """Return the sum of several inertias: mass, centre of mass and moments about it, in the frame
+    where their poses start.
 
-    Exact where the poses are rational, else to 60 digits. The same fraction of all their weights is borne.
+    Exact if the poses are rational, else to 60 digits. All parts have the same fraction of gravity
+    compensation.
     """
     if len(parts) == 1:
         return parts[0]
     mass = sum((part.mass for part in parts), Fraction(0))
-    places = [placed(part.pose) for part in parts]
+    placements = [quaternion_and_shift(part.pose) for part in parts]
     weights = [rational(part.mass) / rational(mass) if mass else fmpq(0) for part in parts]
     centre = [
-        sum((share * shift[k] for share, (_, shift) in zip(weights, places, strict=True)), fmpq(0))
+        sum(
+            (fraction * shift[k] for fraction, (_, shift) in zip(weights, placements, strict=True)),
+            fmpq(0),
+        )
         for k in range(3)
     ]
     moments = [fmpq(0)] * 6
-    for part, (turned, shift) in zip(parts, places, strict=True):
+    for part, (rotation, shift) in zip(parts, placements, strict=True):
         x, y, z = (shift[k] - centre[k] for k in range(3))
         about = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-        own = turned_moments(turned, part.moments)
+        rotated = rotate_moments(rotation, part.moments)
         moments = [
-            total + one + rational(part.mass) * aside
-            for total, one, aside in zip(moments, own, about, strict=True)
+            total + moment + rational(part.mass) * aside
+            for total, moment, aside in zip(moments, rotated, about, strict=True)
         ]
     a, b, c = map(_fraction, centre)
     xx, xy, xz, yy, yz, zz = map(_fraction, moments)
@@ -196,7 +222,7 @@ def combined(parts: Sequence[Part]) -> Part:
 
 
 def _fraction(value: Any) -> Fraction:
-    """Of a ball, to 60 digits; nothing where it may be zero."""
+    """Return a number as a Fraction; a ball to 60 digits, or zero if it contains zero."""
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
     return Fraction(0) if value.contains(0) else Fraction(value.str(DIGITS, radius=False))

@@ -1,7 +1,9 @@
-"""Declared poses as quaternion and shift, and as roll, pitch and yaw: exact while they stay rational, else balls of 500 digits.
+"""Declared poses as quaternion and translation, and as roll, pitch and yaw: exact while rational,
+else balls of 500 digits.
 
-A quaternion w, x, y, z may have any length, so that a quarter turn about an axis is 1, 1, 0, 0 and stays exact. So many digits
-leave more than a hundred behind sums of numbers of any size that a description can hold.
+A quaternion w, x, y, z may have any length, so that a quarter turn about an axis is 1, 1, 0, 0 and
+stays exact. The digits suffice for sums of numbers of any size in a description, with more than a
+hundred to spare.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import flint
 from flint import arb, fmpq
 
-from symgen.description.snapping import HALF_PI, snapped
+from symgen.description.snapping import HALF_PI, snap_token
 from symgen.description.writers._decimals import decimal
 from symgen.vocabulary.poses import (
     X_AXIS,
@@ -31,13 +33,13 @@ from symgen.vocabulary.poses import (
 
 WORKING_DIGITS = 500
 _LONGEST_RATIONAL = 4000
-"""Bits; beyond, a rational is carried on as a ball."""
+"""Bits from which a rational number is replaced by a ball."""
 _AS_PRINTED = Fraction(1, 10**50)
-"""An angle of any size that is met, printed with 60 digits, is off by less (rad)."""
+"""Bound of the error of an angle that is printed with 60 digits (rad)."""
 _MOST_TURNED = 100
-"""rad; of a larger angle 60 digits are not those of what it turns."""
+"""Angle in rad above which 60 digits do not determine the rotation to 60 digits."""
 Constant = Any
-"""fmpq or arb."""
+"""An fmpq or an arb."""
 Vec3 = tuple[Constant, Constant, Constant]
 Vec4 = tuple[Constant, Constant, Constant, Constant]
 Mat3 = tuple[Vec3, Vec3, Vec3]
@@ -46,7 +48,7 @@ T = TypeVar("T")
 
 
 def precise(compute: Callable[P, T]) -> Callable[P, T]:
-    """`compute` at the working digits."""
+    """Return `compute` with the working precision."""
 
     @wraps(compute)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -57,66 +59,70 @@ def precise(compute: Callable[P, T]) -> Callable[P, T]:
 
 
 @precise
-def placed(pose: Pose) -> tuple[Vec4, Vec3]:
-    """(the quaternion w, x, y, z of any length, the shift in m) of a pose."""
-    turned: Vec4 = (fmpq(1), fmpq(0), fmpq(0), fmpq(0))
+def quaternion_and_shift(pose: Pose) -> tuple[Vec4, Vec3]:
+    """Return (quaternion w, x, y, z of any length, translation in m) of a pose."""
+    rotation: Vec4 = (fmpq(1), fmpq(0), fmpq(0), fmpq(0))
     shift: Vec3 = (fmpq(0), fmpq(0), fmpq(0))
     for step in pose:
         if isinstance(step, Shift | Slide):
-            moved = rotated(turned, _offset(step))
+            offset = rotate(rotation, _offset(step))
             shift = (
-                _short(shift[0] + moved[0]),
-                _short(shift[1] + moved[1]),
-                _short(shift[2] + moved[2]),
+                _short(shift[0] + offset[0]),
+                _short(shift[1] + offset[1]),
+                _short(shift[2] + offset[2]),
             )
         else:
-            turned = _product(turned, _quaternion(step))
-    return turned, shift
+            rotation = _product(rotation, _quaternion(step))
+    return rotation, shift
 
 
 @precise
 def roll_pitch_yaw(pose: Pose) -> tuple[str, str, str]:
-    """Of R = Rz(yaw) Ry(pitch) Rx(roll), as texts in rad; as declared where the pose turns by such angles."""
-    declared = _declared(pose)
+    """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll) in rad as texts; as declared if the pose
+    is such a product.
+    """
+    declared = _declared_angles(pose)
     if declared is not None:
         roll, pitch, yaw = declared
         return _angle_text(roll), _angle_text(pitch), _angle_text(yaw)
-    x, y, z = matrix(placed(pose)[0])
+    x, y, z = matrix(quaternion_and_shift(pose)[0])
     across = _short(x[0] * x[0] + y[0] * y[0])
-    if (
-        not across
-    ):  # pitch is a quarter turn: roll and yaw turn about one axis, and all of it is put into yaw
-        return "0", decimal(_turned_by(-z[0], fmpq(0))), decimal(_turned_by(-x[1], y[1]))
-    pitch = _turned_by(-z[0], arb(across).sqrt())
-    return decimal(_turned_by(z[1], z[2])), decimal(pitch), decimal(_turned_by(y[0], x[0]))
+    if not across:  # pitch is a quarter turn, so that roll and yaw share an axis: roll is set to 0
+        return "0", decimal(_angle_of(-z[0], fmpq(0))), decimal(_angle_of(-x[1], y[1]))
+    pitch = _angle_of(-z[0], arb(across).sqrt())
+    return decimal(_angle_of(z[1], z[2])), decimal(pitch), decimal(_angle_of(y[0], x[0]))
 
 
-def almost_right(token: str) -> bool:
-    """Whether a reader would snap an angle that is not meant as k·pi/2: one that is, is printed with all its digits."""
-    meant = snapped(token)
+def is_almost_right_angle(token: str) -> bool:
+    """True if a reader would snap an angle that is not k·pi/2. A multiple of pi/2 is printed with
+    all its digits.
+    """
+    meant = snap_token(token)
     return meant is not None and abs(Fraction(token) - 2 * meant.pi * HALF_PI) > _AS_PRINTED
 
 
-def is_turned(turned: Vec4) -> bool:
-    """Whether a quaternion turns anything."""
-    return any(turned[1:])
+def is_rotated(quaternion: Vec4) -> bool:
+    """True if the rotation of a quaternion is not the identity."""
+    return any(quaternion[1:])
 
 
 @precise
-def at_length_one(turned: Vec4) -> Vec4:
-    """The same turn: as it is where all entries are rational, so that a right angle stays 1 1 0 0, else of length one."""
-    if all(isinstance(entry, fmpq) for entry in turned):
-        return turned
-    length = arb(sum((entry * entry for entry in turned), fmpq(0))).sqrt()
-    w, x, y, z = (_short(entry / length) for entry in turned)
+def normalised(quaternion: Vec4) -> Vec4:
+    """Return the same rotation: unchanged if all entries are rational, so that a right angle stays
+    1 1 0 0, else normalised.
+    """
+    if all(isinstance(entry, fmpq) for entry in quaternion):
+        return quaternion
+    length = arb(sum((entry * entry for entry in quaternion), fmpq(0))).sqrt()
+    w, x, y, z = (_short(entry / length) for entry in quaternion)
     return w, x, y, z
 
 
 @precise
-def matrix(turned: Vec4) -> Mat3:
-    """R (3, 3) = 1 + 2 (w u× + u× u×) / |q|²."""
+def matrix(quaternion: Vec4) -> Mat3:
+    """Return R (3, 3) = 1 + 2 (w u× + u× u×) / |q|²."""
     columns = [
-        rotated(turned, axis)
+        rotate(quaternion, axis)
         for axis in (
             (fmpq(1), fmpq(0), fmpq(0)),
             (fmpq(0), fmpq(1), fmpq(0)),
@@ -128,28 +134,28 @@ def matrix(turned: Vec4) -> Mat3:
 
 
 @precise
-def rotated(turned: Vec4, v: Vec3) -> Vec3:
-    """v + 2 (w u × v + u × (u × v)) / |q|²."""
-    w, u = turned[0], (turned[1], turned[2], turned[3])
+def rotate(quaternion: Vec4, v: Vec3) -> Vec3:
+    """Return v + 2 (w u × v + u × (u × v)) / |q|²."""
+    w, u = quaternion[0], (quaternion[1], quaternion[2], quaternion[3])
     if not any(u):
         return v
-    double = 2 / sum((entry * entry for entry in turned), fmpq(0))
+    double = 2 / sum((entry * entry for entry in quaternion), fmpq(0))
     once = _cross(u, v)
     twice = _cross(u, once)
     x, y, z = (_short(v[k] + double * (w * once[k] + twice[k])) for k in range(3))
     return x, y, z
 
 
-def directed(turned: Vec4, axis: Vector3) -> Vec3:
-    """A direction in the axes outside."""
-    return rotated(turned, _vector(axis))
+def rotate_direction(quaternion: Vec4, axis: Vector3) -> Vec3:
+    """Return a direction after the rotation."""
+    return rotate(quaternion, _vector(axis))
 
 
 @precise
-def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constant, ...]:
-    """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) in the axes outside of a tensor that is turned: R I Rᵀ."""
+def rotate_moments(quaternion: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constant, ...]:
+    """Return (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of the rotated tensor R I Rᵀ."""
     xx, xy, xz, yy, yz, zz = map(rational, moments)
-    rows = matrix(turned)
+    rows = matrix(quaternion)
     half = [
         [_dot(row, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))] for row in rows
     ]
@@ -159,20 +165,22 @@ def turned_moments(turned: Vec4, moments: tuple[Fraction, ...]) -> tuple[Constan
     )
 
 
-def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
-    """Roll, pitch and yaw where all turns are about z, then y, then x, as URDF has them; else None."""
+def _declared_angles(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
+    """Return roll, pitch and yaw if all rotations are about z, then y, then x, as in URDF; else
+    None.
+    """
     angles = {Z_AXIS: Angle(), Y_AXIS: Angle(), X_AXIS: Angle()}
-    waiting = list(angles)
+    allowed = list(angles)
     for step in pose:
         if isinstance(step, Shift | Slide):
             continue
         if (
             not isinstance(step, Turn)
-            or step.axis not in waiting
+            or step.axis not in allowed
             or abs(step.angle.radians) > _MOST_TURNED
         ):
             return None
-        waiting = waiting[waiting.index(step.axis) + 1 :]
+        allowed = allowed[allowed.index(step.axis) + 1 :]
         angles[step.axis] = step.angle
     return angles[X_AXIS], angles[Y_AXIS], angles[Z_AXIS]
 
@@ -180,12 +188,12 @@ def _declared(pose: Pose) -> tuple[Angle, Angle, Angle] | None:
 def _angle_text(angle: Angle) -> str:
     if not angle.pi:
         return decimal(angle.radians)
-    turns = angle.pi + 2 * ((1 - angle.pi) // 2)  # in (-1, 1]: whole turns do nothing
-    return decimal(arb(rational(angle.radians)) + rational(turns) * arb.pi())
+    half_turns = angle.pi + 2 * ((1 - angle.pi) // 2)  # in (-1, 1]: whole turns have no effect
+    return decimal(arb(rational(angle.radians)) + rational(half_turns) * arb.pi())
 
 
-def _turned_by(sine: Constant, cosine: Constant) -> Constant:
-    """The angle in (−π, π] of which these are sine and cosine, or in the same ratio."""
+def _angle_of(sine: Constant, cosine: Constant) -> Constant:
+    """Return the angle in (−π, π] from its sine and cosine, or multiples of them."""
     if not sine and cosine > 0:
         return fmpq(0)
     return arb.atan2(arb(sine), arb(cosine))
@@ -235,7 +243,7 @@ def _product(a: Vec4, b: Vec4) -> Vec4:
 
 
 def _length(axis: Vector3) -> Constant:
-    """Exact where it is rational."""
+    """Return the length of a vector, exact if it is rational."""
     square = rational(sum((x * x for x in axis), Fraction(0)))
     above, below = square.p.isqrt(), square.q.isqrt()
     return (
@@ -246,14 +254,16 @@ def _length(axis: Vector3) -> Constant:
 
 
 def _short(value: Constant) -> Constant:
-    """The same; a ball that may be zero is, since so many digits tell all that a description can hold."""
+    """Return the number; zero for a ball that contains zero, since the precision resolves all
+    numbers of a description.
+    """
     if isinstance(value, fmpq):
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value
     return fmpq(0) if value.contains(0) else value
 
 
 def rational(value: Fraction) -> Constant:
-    """Exactly."""
+    """Return the number as an exact fmpq."""
     return fmpq(value.numerator, value.denominator)
 
 

@@ -1,4 +1,4 @@
-"""What a writer hands over, and how its sentences name joints and links."""
+"""Result of a writer, and the form of its sentences."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from symgen.mechanism.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Written:
-    """The `text` of a file; in `left_out` a sentence for each thing of the robot that it does not say, or says otherwise."""
+    """The `text` of a file; `left_out` has a sentence for each property of the robot that the file
+    omits or changes.
+    """
 
     text: str
     left_out: tuple[str, ...] = ()
 
 
-def listed(names: Iterable[str]) -> str:
-    """`a, b, c`, each once and all of them: what is left out is not left out of its sentence."""
+def list_all(names: Iterable[str]) -> str:
+    """Return `a, b, c`: all names, each once, since an omission must be reported completely."""
     return ", ".join(dict.fromkeys(names))
 
 
 def title(mechanism: Mechanism) -> str:
-    """The first line of a converted file, by which a later conversion knows that it may replace it."""
+    """Return the first line of a converted file. A later conversion recognises by it that it may
+    replace the file.
+    """
     read_from = f" from {mechanism.source}" if mechanism.source else ""
     return f"Converted by symgen{read_from}. Lengths in m, masses in kg, angles in rad."

@@ -1,4 +1,4 @@
-"""XML as text: an element a line, attributes in the order given, nothing that differs from run to run."""
+"""XML as text: one element per line, attributes in the given order; the same output in every run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 def element(
     tag: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Sequence[str]] = ()
 ) -> list[str]:
-    """Its lines; `inside` are the lines of its children."""
-    said = "".join(f' {name}="{escaped(value)}"' for name, value in (attributes or {}).items())
+    """Return the lines of an element; `inside` has the lines of its children."""
+    attribute_text = "".join(
+        f' {name}="{escape(value)}"' for name, value in (attributes or {}).items()
+    )
     children = [f"  {line}" for child in inside for line in child]
-    return [f"<{tag}{said}>", *children, f"</{tag}>"] if children else [f"<{tag}{said}/>"]
+    return (
+        [f"<{tag}{attribute_text}>", *children, f"</{tag}>"]
+        if children
+        else [f"<{tag}{attribute_text}/>"]
+    )
 
 
 def document(title: str, sentences: Iterable[str], root: Sequence[str]) -> str:
-    """A file: its title and what it does not say as comments, then the root element."""
+    """Return a file: its title and the omissions as comments, then the root element."""
     return (
         "\n".join(
             [
@@ -31,13 +37,15 @@ def document(title: str, sentences: Iterable[str], root: Sequence[str]) -> str:
     )
 
 
-def escaped(value: str) -> str:
-    """Text as an attribute holds it."""
+def escape(value: str) -> str:
+    """Return text as the value of an attribute."""
     return "".join(_ESCAPES.get(c, c) for c in value)
 
 
 def _comment(text: str) -> str:
-    """Two hyphens would end it: an option stands without, and whatever else has a blank between them."""
+    """Return a comment. Two hyphens would end it: they are removed from options, and separated by a
+    space elsewhere.
+    """
     text = re.sub(r"(?<= )--(?=[a-z])", "", text)
     while "--" in text:
         text = text.replace("--", "- -")

@@ -1,12 +1,15 @@
 """MJCF (https://mujoco.readthedocs.io/en/stable/XMLreference.html), a file that MuJoCo compiles.
 
-Joints are hinges, slides, balls and free joints; what is several of these stands as several in one body. A screw has no word and
-is refused. Velocity limits, the speed of friction and numbers that were read and not applied have no place in it either.
+Joints become hinges, slides, balls and free joints, several in one body if necessary. A screw
+cannot be represented and is refused. Neither can velocity limits, the friction speed and unapplied
+numbers, which are left out.
 
-A body that moves has a mass and three moments of inertia, or is welded to one that has. So the joints of massless links in a row
-stand together on the next body, as MuJoCo's own models have them, and inertia of no body that stands still is left out.
+MuJoCo requires that a moving body has a mass and three moments of inertia, or is fixed to one that
+has. So the joints of massless links in a row are joints of the next body, as in MuJoCo's own
+models. Inertia of a fixed body is left out if MuJoCo would refuse it.
 
-Closed loops are `connect` and `weld` between sites at their two ends, and a keyframe where closing them starts.
+Closed loops become `connect` and `weld` between sites at their two ends, and a keyframe from which
+they are closed.
 """
 
 from __future__ import annotations
@@ -18,16 +21,20 @@ from fractions import Fraction
 from symgen.description.quantities import NOWHERE
 from symgen.description.snapping import Snapper
 from symgen.description.writers._decimals import decimal, decimals
-from symgen.description.writers._drives import on_friction_speed, on_numbers, uniform
-from symgen.description.writers._links import Link, fresh, links, on_motors
-from symgen.description.writers._places import (
-    at_length_one,
-    directed,
-    is_turned,
-    placed,
-    turned_moments,
+from symgen.description.writers._drives import (
+    omitted_drive_values,
+    omitted_friction_speed,
+    uniform_values,
 )
-from symgen.description.writers._written import Written, listed, title
+from symgen.description.writers._links import Link, links, note_motor_links, unused_name
+from symgen.description.writers._places import (
+    is_rotated,
+    normalised,
+    quaternion_and_shift,
+    rotate_direction,
+    rotate_moments,
+)
+from symgen.description.writers._written import Written, list_all, title
 from symgen.description.writers._xml import document, element
 from symgen.mechanism.inertias import is_positive_semidefinite, second_moments
 from symgen.mechanism.joints import Elementary, Orienting, Placing, Sliding, Turning
@@ -38,9 +45,9 @@ from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Vector3, compo
 NAME = "mjcf"
 SUFFIXES = (".xml", ".mjcf")
 WORLD = "world"
-"""MuJoCo's own body, that nothing else may be called by."""
+"""MuJoCo's own body; no other body may have this name."""
 DEEPEST = 240
-"""Bodies within each other: lxml reads 256 elements, MuJoCo 500."""
+"""Largest depth of nested bodies: lxml reads 256 elements, MuJoCo 500."""
 _SEEN = 1e-45
 _DRIVE = {
     "armature": "armature",
@@ -51,35 +58,38 @@ _DRIVE = {
 }
 _CLOSURES = {"point": "connect", "spherical": "connect", "weld": "weld"}
 HOME = "home"
-"""The keyframe from which closing the loops starts."""
+"""Name of the keyframe from which loops are closed."""
 LEAST = Fraction(1, 10**15)
-"""mjMINVAL: what MuJoCo takes for a mass, and for each moment of inertia."""
+"""Smallest mass and moment of inertia that MuJoCo accepts (mjMINVAL)."""
 _LEAST_OF_SIX = Fraction(1, 10**14)
-"""mjEPS: what MuJoCo takes for a moment about a principal axis, where it finds that axis itself."""
-Seated = list[tuple[Joint, Pose]]
-"""The joints of one body, from its parent on, each with the pose that leads from the body's frame to the joint's."""
-Words = list[tuple[str, str, Vector3 | None]]
-"""(name, type, axis) of MuJoCo's joints for one."""
+"""Smallest principal moment that MuJoCo accepts if it computes the principal axes itself (mjEPS).
+"""
+SeatedJoints = list[tuple[Joint, Pose]]
+"""Joints of one body, starting at its parent, each with the pose from the body's frame to the
+joint's frame.
+"""
+MujocoJoints = list[tuple[str, str, Vector3 | None]]
+"""MuJoCo's joints for one joint: (name, type, axis)."""
 
 
 def write(mechanism: Mechanism) -> Written:
-    """Write the robot as MJCF; RequestError names a joint that MuJoCo has no word for."""
-    sites = _sited(mechanism)
+    """Return the robot as MJCF. RequestError names a joint that MJCF cannot represent."""
+    sites = _with_sites(mechanism)
     mechanism = sites.mechanism
-    every, remarks = links(mechanism, reserved=(WORLD,))
-    words = _all_words(mechanism)
-    bodies = _bodies(every, _along_axes(words))
-    near: list[str] = []
-    world = _world(mechanism, bodies, words, near, sites.names)
-    order = _order(mechanism, bodies.links[0])
+    all_links, remarks = links(mechanism, reserved=(WORLD,))
+    words = _all_mujoco_joints(mechanism)
+    bodies = _bodies(all_links, _joints_along_axes(words))
+    almost_right: list[str] = []
+    world = _world_content(mechanism, bodies, words, almost_right, sites.names)
+    order = _mujoco_order(mechanism, bodies.links[0])
     written, plain = {link.name for link in bodies.links}, _plain_joints(mechanism, words)
     remarks += [
         *bodies.remarks,
-        *_on_joints(mechanism, words),
-        *_on_order(mechanism, order),
-        *_on_drives(mechanism),
+        *_joint_remarks(mechanism, words),
+        *_order_remarks(mechanism, order),
+        *_drive_remarks(mechanism),
         *sites.remarks(written, plain),
-        *_on_near_right_angles(near),
+        *_right_angle_remarks(almost_right),
     ]
     root = element(
         "mujoco",
@@ -97,34 +107,34 @@ def write(mechanism: Mechanism) -> Written:
 
 
 def _section(name: str, inside: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the section as the only element of a list; an empty list where it holds nothing."""
+    """Return the section as the only element of a list; an empty list if it has no content."""
     return [element(name, {}, inside)] if inside else []
 
 
-def _all_words(mechanism: Mechanism) -> dict[str, Words]:
+def _all_mujoco_joints(mechanism: Mechanism) -> dict[str, MujocoJoints]:
     """Return MuJoCo's joints for each joint of the robot, by its name."""
-    taken = dict.fromkeys((joint.name for joint in mechanism.joints), 1)
-    return {joint.name: _words(mechanism, joint, taken) for joint in mechanism.joints}
+    used_names = dict.fromkeys((joint.name for joint in mechanism.joints), 1)
+    return {joint.name: _mujoco_joints(mechanism, joint, used_names) for joint in mechanism.joints}
 
 
-def _along_axes(words: Mapping[str, Words]) -> set[str]:
-    """Return the names of joints that are hinges and slides alone."""
+def _joints_along_axes(words: Mapping[str, MujocoJoints]) -> set[str]:
+    """Return the names of joints that consist only of hinges and slides."""
     return {
-        name for name, several in words.items() if all(axis is not None for _, _, axis in several)
+        name for name, joints in words.items() if all(axis is not None for _, _, axis in joints)
     }
 
 
-def _plain_joints(mechanism: Mechanism, words: Mapping[str, Words]) -> set[str]:
-    """Return the names of joints whose coordinates count in MuJoCo as in the robot."""
+def _plain_joints(mechanism: Mechanism, words: Mapping[str, MujocoJoints]) -> set[str]:
+    """Return the names of joints with the same coordinates in MuJoCo."""
     return {
         joint.name
         for joint in mechanism.joints
-        if len(words[joint.name]) == 1 and not (_flies(joint) and joint.pose)
+        if len(words[joint.name]) == 1 and not (_is_free_on_world(joint) and joint.pose)
     }
 
 
 def _mimics(mechanism: Mechanism) -> list[list[str]]:
-    """Write an equality for each joint that mimics another."""
+    """Return an equality for each mimic joint."""
     names = {joint.name for joint in mechanism.joints}
     return [
         _equality(joint)
@@ -133,135 +143,150 @@ def _mimics(mechanism: Mechanism) -> list[list[str]]:
     ]
 
 
-def _on_near_right_angles(near: Sequence[str]) -> list[str]:
-    if not near:
+def _right_angle_remarks(almost_right: Sequence[str]) -> list[str]:
+    if not almost_right:
         return []
     return [
-        f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off"
+        f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the file with --snap off"
     ]
 
 
-def _world(
+def _world_content(
     mechanism: Mechanism,
-    found: _Bodies,
-    words: dict[str, Words],
-    near: list[str],
-    sites: Container[str],
+    bodies: _Bodies,
+    words: dict[str, MujocoJoints],
+    almost_right: list[str],
+    site_names: Container[str],
 ) -> list[list[str]]:
-    """What stands in the world: the base and all on it; a free joint must stand there itself."""
+    """Return the content of the world: the base with all bodies on it, or next to free joints,
+    which must be on the world.
+    """
     depth: dict[str | None, int] = {None: 0}
-    for link in found.links:
+    for link in bodies.links:
         depth[link.name] = depth[link.parent] + 1
     if max(depth.values()) > DEEPEST:
         raise RequestError(
-            f"{mechanism.name}: more than {DEEPEST} bodies would stand within each other, which readers of XML do "
-            "not take; write URDF or TOML"
+            f"{mechanism.name}: bodies would be nested more than {DEEPEST} deep, which readers of XML refuse; "
+            "write URDF or TOML"
         )
-    root, done = found.links[0], dict[str, list[str]]()
+    root, elements = bodies.links[0], dict[str, list[str]]()
     outside = [
         link.name
-        for link in found.below.get(root.name, [])
-        if link.joint is not None and _flies(link.joint)
+        for link in bodies.children.get(root.name, [])
+        if link.joint is not None and _is_free_on_world(link.joint)
     ]
-    for link in reversed(found.links):  # children before parents
-        own = [
-            one.name
-            for one in found.below.get(link.name, [])
-            if link is not root or one.name not in outside
+    for link in reversed(bodies.links):  # children before parents
+        inner = [
+            child.name
+            for child in bodies.children.get(link.name, [])
+            if link is not root or child.name not in outside
         ]
-        if link.name in sites:
-            done[link.name] = element(
-                "site", {"name": link.name, **_place(link.pose, link.name, near)}
+        if link.name in site_names:
+            elements[link.name] = element(
+                "site", {"name": link.name, **_pose_attributes(link.pose, link.name, almost_right)}
             )
             continue
-        done[link.name] = _body(
-            link, found.joints.get(link.name, []), [done[name] for name in own], words, near
+        elements[link.name] = _body(
+            link,
+            bodies.joints.get(link.name, []),
+            [elements[name] for name in inner],
+            words,
+            almost_right,
         )
     if _is_world(root):
-        return [done[link.name] for link in found.below.get(root.name, [])]
-    return [done[root.name], *(done[name] for name in outside)]
+        return [elements[link.name] for link in bodies.children.get(root.name, [])]
+    return [elements[root.name], *(elements[name] for name in outside)]
 
 
 def _is_world(root: Link) -> bool:
-    """Whether the base is MuJoCo's world, which carries no inertia."""
+    """True if the base is MuJoCo's world, which has no inertia."""
     return root.name == WORLD and root.part is None
 
 
 def _body(
     link: Link,
-    joints: Seated,
+    joints: SeatedJoints,
     inside: Iterable[Sequence[str]],
-    words: dict[str, Words],
-    near: list[str],
+    words: dict[str, MujocoJoints],
+    almost_right: list[str],
 ) -> list[str]:
-    given = {"name": link.name, **_place(link.pose, link.name, near)}
-    given |= (
+    """Return a <body>."""
+    attributes = {"name": link.name, **_pose_attributes(link.pose, link.name, almost_right)}
+    attributes |= (
         {"gravcomp": decimal(link.part.gravcomp)}
         if link.part is not None and link.part.gravcomp
         else {}
     )
-    moved = [_joint(joint, back, *one) for joint, back in joints for one in words[joint.name]]
+    joint_elements = [
+        _joint(joint, back, *word) for joint, back in joints for word in words[joint.name]
+    ]
     inertial = (
         []
         if link.part is None or not (link.part.mass or any(link.part.moments))
-        else [_inertial(link.part, near)]
+        else [_inertial(link.part, almost_right)]
     )
-    return element("body", given, [*moved, *inertial, *inside])
+    return element("body", attributes, [*joint_elements, *inertial, *inside])
 
 
-def _place(pose: Pose, where: str, near: list[str]) -> dict[str, str]:
-    turned, shift = placed(pose)
-    given = {"pos": decimals(shift)} if any(shift) else {}
-    if is_turned(turned):
-        tokens = list(map(decimal, at_length_one(turned)))
+def _pose_attributes(pose: Pose, name: str, almost_right: list[str]) -> dict[str, str]:
+    """Return the attributes of a pose."""
+    rotation, shift = quaternion_and_shift(pose)
+    attributes = {"pos": decimals(shift)} if any(shift) else {}
+    if is_rotated(rotation):
+        tokens = list(map(decimal, normalised(rotation)))
         snapper = Snapper()
         snapper.quaternion(tokens, NOWHERE)
-        near += [where for snap in snapper.snaps if snap.moved > _SEEN]
-        given["quat"] = " ".join(tokens)
-    return given
+        almost_right += [name for snap in snapper.snaps if snap.angle_change > _SEEN]
+        attributes["quat"] = " ".join(tokens)
+    return attributes
 
 
-def _inertial(part: Part, near: list[str]) -> list[str]:
-    """MuJoCo takes a quaternion beside three moments, and none beside six."""
+def _inertial(part: Part, almost_right: list[str]) -> list[str]:
+    """Return an <inertial>. MuJoCo accepts a quaternion with three moments, but not with six."""
     xx, xy, xz, yy, yz, zz = part.moments
     if not (xy or xz or yz):
-        given = {
-            **_place(part.pose, part.link, near),
+        attributes = {
+            **_pose_attributes(part.pose, part.link, almost_right),
             "mass": decimal(part.mass),
             "diaginertia": decimals((xx, yy, zz)),
         }
     else:
-        turned, shift = placed(part.pose)
-        xx, xy, xz, yy, yz, zz = turned_moments(turned, part.moments)
-        given = {
+        rotation, shift = quaternion_and_shift(part.pose)
+        xx, xy, xz, yy, yz, zz = rotate_moments(rotation, part.moments)
+        attributes = {
             "pos": decimals(shift),
             "mass": decimal(part.mass),
             "fullinertia": decimals((xx, yy, zz, xy, xz, yz)),
         }
-    return element("inertial", {"pos": "0 0 0", **given})
+    return element("inertial", {"pos": "0 0 0", **attributes})
 
 
-def _words(mechanism: Mechanism, joint: Joint, taken: dict[str, int]) -> Words:
-    """The joints that MuJoCo has for one, from the parent on, by names that are not `taken`."""
-    if _flies(joint):
+def _mujoco_joints(mechanism: Mechanism, joint: Joint, used_names: dict[str, int]) -> MujocoJoints:
+    """Return MuJoCo's joints for one joint, starting at the parent, with unused names."""
+    if _is_free_on_world(joint):
         return [(joint.name, "free", None)]
-    found = [one for step in joint.motions for one in _elementary(step, joint)]
-    if any(not kind for _, kind, _ in found) or len({step.of for step in joint.motions}) < len(
+    joints = [
+        mujoco_joint for step in joint.motions for mujoco_joint in _elementary_joint(step, joint)
+    ]
+    if any(not kind for _, kind, _ in joints) or len({step.of for step in joint.motions}) < len(
         joint.motions
     ):
         raise RequestError(
-            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, for which MJCF has no word; write TOML, or "
+            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which MJCF cannot represent; write TOML, or "
             f"lock it with --lock {joint.name}"
         )
-    if len(found) == 1:
-        return [(joint.name, kind, axis) for _, kind, axis in found]
+    if len(joints) == 1:
+        return [(joint.name, kind, axis) for _, kind, axis in joints]
     return [
-        (fresh(f"{joint.name}_{coordinate}", taken), kind, axis) for coordinate, kind, axis in found
+        (unused_name(f"{joint.name}_{coordinate}", used_names), kind, axis)
+        for coordinate, kind, axis in joints
     ]
 
 
-def _elementary(step: Elementary, joint: Joint) -> Words:
-    """Its coordinate in the place of a name; no type where MuJoCo has none."""
+def _elementary_joint(step: Elementary, joint: Joint) -> MujocoJoints:
+    """Return MuJoCo's joint for an elementary motion, with the name of its coordinate; without a
+    type if there is none.
+    """
     names = [position.name for position in joint.type.positions]
     match step:
         case Turning(of, 1):
@@ -275,34 +300,38 @@ def _elementary(step: Elementary, joint: Joint) -> Words:
     return [("", "", None)]
 
 
-def _flies(joint: Joint) -> bool:
-    """Whether it is MuJoCo's free joint, which stands in the world alone; elsewhere three slides and a ball do the same."""
+def _is_free_on_world(joint: Joint) -> bool:
+    """True if the joint is MuJoCo's free joint, which must be on the world. Elsewhere three slides
+    and a ball replace it.
+    """
     return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
 
 
-def _joint(joint: Joint, back: Pose, name: str, kind: str, axis: Vector3 | None) -> list[str]:
-    turned, shift = placed(back)
-    given = {"name": name, "type": kind, **({"pos": decimals(shift)} if any(shift) else {})}
-    given |= (
+def _joint(joint: Joint, pose: Pose, name: str, kind: str, axis: Vector3 | None) -> list[str]:
+    """Return a <joint>."""
+    rotation, shift = quaternion_and_shift(pose)
+    attributes = {"name": name, "type": kind, **({"pos": decimals(shift)} if any(shift) else {})}
+    attributes |= (
         {}
         if axis is None
-        else {"axis": decimals(directed(turned, axis) if is_turned(turned) else axis)}
+        else {"axis": decimals(rotate_direction(rotation, axis) if is_rotated(rotation) else axis)}
     )
     if joint.type.nq == 1:
-        given |= {"range": decimals(_range(joint))} if _range(joint) else {}
+        attributes |= {"range": decimals(_range(joint))} if _range(joint) else {}
         effort = joint.limits.effort
-        given |= (
+        attributes |= (
             {"actuatorfrcrange": decimals((-effort, effort))}
             if effort is not None and effort > 0
             else {}
         )
     return element(
-        "joint", given | {_DRIVE[name]: decimal(value) for name, value in uniform(joint.drive)}
+        "joint",
+        attributes | {_DRIVE[name]: decimal(value) for name, value in uniform_values(joint.drive)},
     )
 
 
 def _range(joint: Joint) -> tuple[Fraction, ...]:
-    """Both ends of a range that MuJoCo takes, else nothing."""
+    """Return both ends of a range that MuJoCo accepts, else ()."""
     lower, upper = joint.limits.lower, joint.limits.upper
     return (
         (lower, upper)
@@ -312,6 +341,7 @@ def _range(joint: Joint) -> tuple[Fraction, ...]:
 
 
 def _equality(joint: Joint) -> list[str]:
+    """Return the equality of a mimic joint."""
     assert joint.mimic is not None
     coefficients = (joint.mimic.offset, joint.mimic.multiplier, *[Fraction(0)] * 3)
     return element(
@@ -320,20 +350,22 @@ def _equality(joint: Joint) -> list[str]:
     )
 
 
-Holds = Callable[[Joint, Mapping[str, Words]], bool]
-"""True if a remark holds for a joint, by MuJoCo's joints for each joint of the robot."""
+Holds = Callable[[Joint, Mapping[str, MujocoJoints]], bool]
+"""A predicate: True if a remark applies to a joint, given MuJoCo's joints for each joint of the
+robot.
+"""
 _ON_JOINTS: tuple[tuple[Holds, str], ...] = (
     (
         lambda joint, words: len(words[joint.name]) > 1,
-        "in place of {} stand several joints of one body, each named for its coordinate",
+        "several joints of one body, each with the name of its coordinate, replace {}",
     ),
     (
         lambda joint, words: len(words[joint.name]) > 1 and not joint.type.directed,
         "the velocities of {} are along the axes of its frame, not along those of the body",
     ),
     (
-        lambda joint, words: _flies(joint) and bool(joint.pose),
-        "the place and the quaternion of {} count from the world there, not from the frame of the joint",
+        lambda joint, words: _is_free_on_world(joint) and bool(joint.pose),
+        "the position and the quaternion of {} are relative to the world, not to the frame of the joint",
     ),
     (
         lambda joint, words: joint.limits.velocity is not None,
@@ -341,70 +373,78 @@ _ON_JOINTS: tuple[tuple[Holds, str], ...] = (
     ),
     (
         lambda joint, words: bool(joint.limits.text) and not _range(joint),
-        "the range of {} is left out, since it means nothing there or does not have two ends in order",
+        "the range of {} is left out, since MuJoCo has no such range or it lacks two ends in order",
     ),
     (
         lambda joint, words: joint.limits.effort is not None and joint.limits.effort <= 0,
-        "the effort limit of {} is left out, since MuJoCo takes none that is not above zero",
+        "the effort limit of {} is left out, since MuJoCo requires a positive one",
     ),
     (
         lambda joint, words: joint.mimic is not None and joint.mimic.joint not in words,
-        "that {} mimics a joint that is not there is left out",
+        "the coupling of {} to a missing joint is left out",
     ),
     (
         lambda joint, words: joint.mimic is not None and joint.mimic.joint in words,
-        "that {} mimics another is an equality there, which MuJoCo applies in its solver, and softly",
+        "the coupling of {} becomes an equality, which MuJoCo's solver enforces softly",
     ),
 )
 
 
-def _on_joints(mechanism: Mechanism, words: Mapping[str, Words]) -> list[str]:
-    """Remark on joints that are written otherwise, or not at all."""
+def _joint_remarks(mechanism: Mechanism, words: Mapping[str, MujocoJoints]) -> list[str]:
+    """Return remarks on joints that are changed or left out."""
     remarks = []
     for holds, text in _ON_JOINTS:
         names = [joint.name for joint in mechanism.joints if holds(joint, words)]
-        remarks += [text.format(listed(names))] if names else []
+        remarks += [text.format(list_all(names))] if names else []
     if mechanism.coupled:
         remarks.append(
-            "that joints follow those they mimic is left out; read it with --mimic couple"
+            "the coupling of mimic joints is left out; read the file with --mimic couple"
         )
     return remarks
 
 
-def _order(mechanism: Mechanism, root: Link) -> list[int]:
-    """MuJoCo counts each branch to its end before the next; free joints stand behind a base that is a body."""
+def _mujoco_order(mechanism: Mechanism, root: Link) -> list[int]:
+    """Return the order of joints in MuJoCo: branch by branch, with free joints after a base that is
+    a body.
+    """
     order: list[int] = []
     waiting = list(reversed(mechanism.children(BASE)))
-    waiting.sort(key=lambda i: not _is_world(root) and not _flies(mechanism.joints[i]))
+    waiting.sort(key=lambda i: not _is_world(root) and not _is_free_on_world(mechanism.joints[i]))
     while waiting:
         order.append(waiting.pop())
         waiting += reversed(mechanism.children(order[-1]))
     return order
 
 
-def _on_order(mechanism: Mechanism, order: list[int]) -> list[str]:
+def _order_remarks(mechanism: Mechanism, order: list[int]) -> list[str]:
+    """Return a remark on the order of joints if it changes."""
     if order == sorted(order):
         return []
     return [
-        f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} there, each branch to its end"
+        f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} in MuJoCo, branch by branch"
     ]
 
 
-def _on_drives(mechanism: Mechanism) -> list[str]:
-    drifting = [
-        one.name
-        for one in mechanism.joints
-        if one.drive.armature and not one.type.directed and one.type.slides
+def _drive_remarks(mechanism: Mechanism) -> list[str]:
+    """Return remarks on drives."""
+    with_armature = [
+        joint.name
+        for joint in mechanism.joints
+        if joint.drive.armature and not joint.type.directed and joint.type.slides
     ]
-    along = f"the armature of {listed(drifting)} is felt along axes that do not turn there, and along the body's in symgen"
-    smooth = [joint.name for joint in mechanism.joints if joint.drive.friction]
-    said = (
-        [f"the friction of {listed(smooth)} sticks there, and is smooth in symgen"]
-        if smooth
+    world_axes_remark = f"the armature of {list_all(with_armature)} acts along fixed axes in MuJoCo, and along the body's axes in symgen"
+    with_friction = [joint.name for joint in mechanism.joints if joint.drive.friction]
+    remarks = (
+        [f"the friction of {list_all(with_friction)} sticks in MuJoCo, and is smooth in symgen"]
+        if with_friction
         else []
     )
-    said += [along] if drifting else []
-    return said + on_friction_speed(mechanism) + on_numbers(mechanism, (*_DRIVE,), ())
+    remarks += [world_axes_remark] if with_armature else []
+    return (
+        remarks
+        + omitted_friction_speed(mechanism)
+        + omitted_drive_values(mechanism, (*_DRIVE,), ())
+    )
 
 
 # -- bodies that MuJoCo compiles --
@@ -412,163 +452,200 @@ def _on_drives(mechanism: Mechanism) -> list[str]:
 
 @dataclass
 class _Bodies:
-    """Links as MuJoCo's bodies: their `joints` by the link's name; `below`, the links on each; and remarks on the rest."""
+    """Links as MuJoCo's bodies: `joints` by the name of the link; `below`, the children of each
+    link; remarks on omissions.
+    """
 
     links: list[Link]
-    joints: dict[str, Seated]
-    below: dict[str | None, list[Link]]
+    joints: dict[str, SeatedJoints]
+    children: dict[str | None, list[Link]]
     remarks: list[str] = field(default_factory=list)
 
 
-def _bodies(every: Sequence[Link], along_axes: Container[str]) -> _Bodies:
-    """The links of a robot, parents first. `along_axes` are the joints that are hinges and slides alone."""
-    seated, joints = _with_own_frames(every, along_axes)
-    solid = {link.name for link in seated if link.part is not None and _is_solid(link.part)}
-    felt = solid | {
+def _bodies(all_links: Sequence[Link], along_axes: Container[str]) -> _Bodies:
+    """Return the links of a robot, parents first. `along_axes` are the joints that consist only of
+    hinges and slides.
+    """
+    own_links, joints = _with_own_frames(all_links, along_axes)
+    solid = {link.name for link in own_links if link.part is not None and _is_solid(link.part)}
+    with_mass = solid | {
         link.parent
-        for link in seated
+        for link in own_links
         if link.joint is None and link.name in solid and link.parent is not None
     }
-    found = _Bodies([], joints, {}, on_motors(seated))
-    kept, gone = _in_one_body(seated, found.joints, felt, along_axes)
-    found.links, still = _without_what_stands_still(kept)
-    found.below = _below(found.links)
-    if gone:
-        found.remarks.append(
-            f"without a mass, {listed(gone)} is no body there, and its joint is one of the next body's"
+    bodies = _Bodies([], joints, {}, note_motor_links(own_links))
+    remaining, removed = _merge_massless_links(own_links, bodies.joints, with_mass, along_axes)
+    bodies.links, fixed = _without_fixed_inertia(remaining)
+    bodies.children = _children_by_link(bodies.links)
+    if removed:
+        bodies.remarks.append(
+            f"without a mass, {list_all(removed)} is not a body, and its joint belongs to the next body"
         )
-    if still:
-        found.remarks.append(
-            f"the inertia of {listed(still)} is left out: it stands still, and MuJoCo does not compile it"
+    if fixed:
+        bodies.remarks.append(
+            f"the inertia of {list_all(fixed)} is left out: the link is fixed, and MuJoCo would refuse the inertia"
         )
-    found.remarks += _on_refused(found, felt)
-    return found
+    bodies.remarks += _refusal_remarks(bodies, with_mass)
+    return bodies
 
 
 def _with_own_frames(
-    every: Sequence[Link], along_axes: Container[str]
-) -> tuple[list[Link], dict[str, Seated]]:
-    """The links, but for those that were made to move a link whose frame is not its joint's: a body's joint may stand anywhere in
-    its frame. And where each does.
+    all_links: Sequence[Link], along_axes: Container[str]
+) -> tuple[list[Link], dict[str, SeatedJoints]]:
+    """Return the links, and the joints of each with their poses in its frame.
+
+    Massless links that were added only for a link's frame are removed, since a joint of MuJoCo may
+    have any pose in its body.
     """
-    by_name = {link.name: link for link in every}
-    takes = {
+    by_name = {link.name: link for link in all_links}
+    replaced_by = {
         link.name: by_name[link.moves]
-        for link in every
+        for link in all_links
         if link.moves in by_name
         and link.joint is not None
         and link.joint.name in along_axes
         and by_name[link.moves].parent == link.name
     }
-    found: dict[str, Link] = {}
-    joints: dict[str, Seated] = {}
-    for link in every:
-        own = takes.get(link.name, link)
-        if own is not link:
-            pose = compose(link.pose, own.pose)
-            joint, back = link.joint, inverse(own.pose)
-            own = replace(own, joint=joint, parent=link.parent, pose=pose)
+    kept: dict[str, Link] = {}
+    joints: dict[str, SeatedJoints] = {}
+    for link in all_links:
+        new_link = replaced_by.get(link.name, link)
+        if new_link is not link:
+            pose = compose(link.pose, new_link.pose)
+            joint, back = link.joint, inverse(new_link.pose)
+            new_link = replace(new_link, joint=joint, parent=link.parent, pose=pose)
         else:
             joint, back = link.joint, ()
-        if own.name in found:
+        if new_link.name in kept:
             continue
-        if (above := takes.get(own.parent or "")) is not None:
-            own = replace(own, parent=above.name, pose=compose(inverse(above.pose), own.pose))
-        found[own.name] = own
+        if (new_parent := replaced_by.get(new_link.parent or "")) is not None:
+            new_link = replace(
+                new_link,
+                parent=new_parent.name,
+                pose=compose(inverse(new_parent.pose), new_link.pose),
+            )
+        kept[new_link.name] = new_link
         if joint is not None:
-            joints[own.name] = [(joint, back)]
-    return list(found.values()), joints
+            joints[new_link.name] = [(joint, back)]
+    return list(kept.values()), joints
 
 
-def _in_one_body(
-    every: Sequence[Link],
-    joints: dict[str, Seated],
-    felt: Container[str],
+def _merge_massless_links(
+    all_links: Sequence[Link],
+    joints: dict[str, SeatedJoints],
+    with_mass: Container[str],
     along_axes: Container[str],
 ) -> tuple[list[Link], list[str]]:
-    """Return the links without those that move and have no mass, whose `joints` go to the next link; and the names of those."""
-    below, by_name, merged = _below(every), {link.name: link for link in every}, set[str]()
-    for name in [link.name for link in every if link.joint is not None and link.name in felt]:
-        above = by_name.get(by_name[name].parent or "")
-        while above is not None and _is_spare(above, below, along_axes):
-            by_name[name] = _merged(by_name[name], above, joints)
-            merged |= {above.name, *_welded(above, below)}
-            above = by_name.get(above.parent or "")
-    kept = [by_name[link.name] for link in every if link.name not in merged]
-    return kept, [link.name for link in every if link.name in merged]
+    """Return the links without moving massless ones, whose `joints` go to the next link; and the
+    names of the removed links.
+    """
+    below, by_name, merged = (
+        _children_by_link(all_links),
+        {link.name: link for link in all_links},
+        set[str](),
+    )
+    for name in [
+        link.name for link in all_links if link.joint is not None and link.name in with_mass
+    ]:
+        parent = by_name.get(by_name[name].parent or "")
+        while parent is not None and _is_removable(parent, below, along_axes):
+            by_name[name] = _merge(by_name[name], parent, joints)
+            merged |= {parent.name, *_fixed_children(parent, below)}
+            parent = by_name.get(parent.parent or "")
+    remaining = [by_name[link.name] for link in all_links if link.name not in merged]
+    return remaining, [link.name for link in all_links if link.name in merged]
 
 
-def _welded(link: Link, below: Mapping[str | None, list[Link]]) -> list[str]:
-    """List the links that are welded to a link."""
-    return [child.name for child in below.get(link.name, []) if child.joint is None]
+def _fixed_children(link: Link, children: Mapping[str | None, list[Link]]) -> list[str]:
+    """Return the links that are fixed to a link."""
+    return [child.name for child in children.get(link.name, []) if child.joint is None]
 
 
-def _merged(link: Link, above: Link, joints: dict[str, Seated]) -> Link:
-    """Return the link on the parent of the link above, whose joints become its own."""
-    moved = [(joint, compose(inverse(link.pose), back)) for joint, back in joints.pop(above.name)]
-    joints[link.name] = moved + joints[link.name]
-    return replace(link, parent=above.parent, pose=compose(above.pose, link.pose))
+def _merge(link: Link, parent: Link, joints: dict[str, SeatedJoints]) -> Link:
+    """Return the link on the parent of the link above, with the joints of both."""
+    moved_joints = [
+        (joint, compose(inverse(link.pose), back)) for joint, back in joints.pop(parent.name)
+    ]
+    joints[link.name] = moved_joints + joints[link.name]
+    return replace(link, parent=parent.parent, pose=compose(parent.pose, link.pose))
 
 
-def _below(every: Sequence[Link]) -> dict[str | None, list[Link]]:
-    found: dict[str | None, list[Link]] = {}
-    for link in every:
-        found.setdefault(link.parent, []).append(link)
-    return found
+def _children_by_link(all_links: Sequence[Link]) -> dict[str | None, list[Link]]:
+    """Return the children of each link."""
+    children: dict[str | None, list[Link]] = {}
+    for link in all_links:
+        children.setdefault(link.parent, []).append(link)
+    return children
 
 
-def _is_spare(
+def _is_removable(
     link: Link, below: Mapping[str | None, list[Link]], along_axes: Container[str]
 ) -> bool:
-    """Whether a link moves, carries nothing but one more joint, and is moved along or about axes."""
-    own = below.get(link.name, [])
-    carried = [one.part for one in (link, *own) if one is link or one.joint is None]
-    heavy = any(part is not None and (part.mass or any(part.moments)) for part in carried)
+    """True for a moving massless link with one child joint, whose own joint consists of hinges and
+    slides.
+    """
+    children_of_link = below.get(link.name, [])
+    parts = [item.part for item in (link, *children_of_link) if item is link or item.joint is None]
+    has_mass = any(part is not None and (part.mass or any(part.moments)) for part in parts)
     return (
         link.joint is not None
         and link.joint.name in along_axes
-        and not heavy
-        and sum(one.joint is not None for one in own) == 1
+        and not has_mass
+        and sum(item.joint is not None for item in children_of_link) == 1
     )
 
 
-def _without_what_stands_still(every: list[Link]) -> tuple[list[Link], list[str]]:
-    """The same without inertia that nothing feels and MuJoCo does not take; and whose it was."""
-    root = every[0].name
-    odd = {
+def _without_fixed_inertia(all_links: list[Link]) -> tuple[list[Link], list[str]]:
+    """Return the links without inertia of fixed links that MuJoCo would refuse; and the names of
+    those links.
+    """
+    root = all_links[0].name
+    refused = {
         link.name
-        for link in every
-        if link.joint is None and root in (link.name, link.parent) and _is_odd(link.part)
+        for link in all_links
+        if link.joint is None
+        and root in (link.name, link.parent)
+        and _is_refused_inertia(link.part)
     }
-    return [replace(link, part=None) if link.name in odd else link for link in every], sorted(odd)
+    return [
+        replace(link, part=None) if link.name in refused else link for link in all_links
+    ], sorted(refused)
 
 
-def _on_refused(found: _Bodies, felt: Container[str]) -> list[str]:
-    """What MuJoCo refuses to compile, which is written all the same: other readers take it, and so does symgen."""
-    light = [link.name for link in found.links if link.joint is not None and link.name not in felt]
-    odd = [link.name for link in found.links if _is_odd(link.part)]
-    said = [
-        (
-            light,
-            "MuJoCo does not compile this: nothing with a mass and three moments of inertia of its own moves with {}",
-        ),
-        (odd, "MuJoCo does not compile this: the moments of inertia of {} are those of no body"),
+def _refusal_remarks(bodies: _Bodies, with_mass: Container[str]) -> list[str]:
+    """Return remarks on what MuJoCo refuses to compile. It is written anyway, since other readers
+    accept it.
+    """
+    massless = [
+        link.name for link in bodies.links if link.joint is not None and link.name not in with_mass
     ]
-    return [text.format(listed(names)) for names, text in said if names]
+    implausible = [link.name for link in bodies.links if _is_refused_inertia(link.part)]
+    texts = [
+        (
+            massless,
+            "MuJoCo does not compile this: no mass with three moments of inertia moves with {}",
+        ),
+        (
+            implausible,
+            "MuJoCo does not compile this: no body can have the moments of inertia of {}",
+        ),
+    ]
+    return [text.format(list_all(names)) for names, text in texts if names]
 
 
 def _is_solid(part: Part) -> bool:
+    """True if MuJoCo accepts the mass and moments of a moving body."""
     return part.mass >= LEAST and is_positive_semidefinite(part.moments, -LEAST)
 
 
-def _is_odd(part: Part | None) -> bool:
-    """Whether six moments are not positive definite, or any break the triangle inequality."""
+def _is_refused_inertia(part: Part | None) -> bool:
+    """True if six moments are not positive definite, or any break the triangle inequality."""
     if part is None:
         return False
-    skew = any(
+    not_definite = any(
         (part.moments[1], part.moments[2], part.moments[4])
     ) and not is_positive_semidefinite(part.moments, -_LEAST_OF_SIX)
-    return skew or not is_positive_semidefinite(second_moments(part.moments), LEAST)
+    return not_definite or not is_positive_semidefinite(second_moments(part.moments), LEAST)
 
 
 # -- closed loops --
@@ -576,7 +653,9 @@ def _is_odd(part: Part | None) -> bool:
 
 @dataclass(frozen=True)
 class _Sites:
-    """A robot with a frame at each end of those loops that MuJoCo has a word for; `ends` of each loop, by name."""
+    """A robot with a frame at each end of the loops that MuJoCo can represent; `ends` has their
+    names by loop.
+    """
 
     mechanism: Mechanism
     ends: dict[str, tuple[str, str]]
@@ -586,7 +665,7 @@ class _Sites:
         return {name for pair in self.ends.values() for name in pair}
 
     def equalities(self, written: set[str]) -> list[list[str]]:
-        """Elements of those loops both of whose ends are among the links that are `written`."""
+        """Return an element for each loop whose two ends are among the `written` links."""
         return [
             element(
                 _CLOSURES[loop.kind],
@@ -597,13 +676,15 @@ class _Sites:
                 },
             )
             for loop in self.mechanism.loops
-            if self._is_said(loop.name, written)
+            if self._is_written(loop.name, written)
         ]
 
     def keys(self, order: Sequence[int], written: set[str], plain: set[str]) -> list[list[str]]:
-        """Write where closing starts, joints in MuJoCo's `order`; nothing where one is not `plain`, and counts otherwise there."""
+        """Return the keyframe from which loops are closed, joints in MuJoCo's `order`; empty if a
+        joint is not `plain`.
+        """
         mechanism = self.mechanism
-        if not self._starts(written, plain):
+        if not self._has_start(written, plain):
             return []
         declared, qpos = dict(mechanism.start), list[Fraction]()
         for joint in (mechanism.joints[k] for k in order):
@@ -614,61 +695,75 @@ class _Sites:
         return [element("key", {"name": HOME, "qpos": decimals(qpos)})]
 
     def motors(self, written: set[str], plain: set[str]) -> list[list[str]]:
-        """Elements of the joints that are driven."""
+        """Return an element for each actuated joint."""
         return [
             element("motor", {"name": name, "joint": name})
             for name in self.mechanism.actuated
-            if self._drives(name, written, plain)
+            if self._is_driven(name, written, plain)
         ]
 
-    def _drives(self, name: str, written: set[str], plain: set[str]) -> bool:
-        """Whether MuJoCo has it that this is driven: a hinge or a slide, where a loop is said there."""
+    def _is_driven(self, name: str, written: set[str], plain: set[str]) -> bool:
+        """True if MuJoCo can represent that the joint is actuated: a hinge or a slide, in a robot
+        with written loops.
+        """
         return (
             name in plain
             and len(self.mechanism.velocities_of[name]) == 1
-            and any(self._is_said(loop.name, written) for loop in self.mechanism.loops)
+            and any(self._is_written(loop.name, written) for loop in self.mechanism.loops)
         )
 
-    def _is_said(self, loop: str, written: set[str]) -> bool:
+    def _is_written(self, loop: str, written: set[str]) -> bool:
+        """True if both ends of a loop are written."""
         return loop in self.ends and {*self.ends[loop]} <= written
 
-    def _starts(self, written: set[str], plain: set[str]) -> bool:
+    def _has_start(self, written: set[str], plain: set[str]) -> bool:
         mechanism = self.mechanism
         return (
             bool(mechanism.start)
             and all(joint.name in plain for joint in mechanism.joints)
-            and any(self._is_said(loop.name, written) for loop in mechanism.loops)
+            and any(self._is_written(loop.name, written) for loop in mechanism.loops)
         )
 
     def remarks(self, written: set[str], plain: set[str]) -> list[str]:
-        """What of the loops is not said there, or otherwise."""
+        """Return remarks on loops that are changed or left out."""
         mechanism = self.mechanism
-        lost = [loop.name for loop in mechanism.loops if not self._is_said(loop.name, written)]
-        soft = [loop.name for loop in mechanism.loops if self._is_said(loop.name, written)]
-        found = (
-            [f"loops left out, since MuJoCo connects points and welds bodies alone: {listed(lost)}"]
-            if lost
+        omitted = [
+            loop.name for loop in mechanism.loops if not self._is_written(loop.name, written)
+        ]
+        soft = [loop.name for loop in mechanism.loops if self._is_written(loop.name, written)]
+        remarks = (
+            [
+                f"loops are left out, since MuJoCo can only connect points and weld bodies: {list_all(omitted)}"
+            ]
+            if omitted
             else []
         )
-        found += [f"loops that MuJoCo's solver holds softly there: {listed(soft)}"] if soft else []
-        unsaid = bool(mechanism.start) and not self._starts(written, plain)
-        found += ["where closing the loops starts is left out"] if unsaid else []
-        idle = [name for name in mechanism.actuated if not self._drives(name, written, plain)]
-        found += [f"that {listed(idle)} are actuated is left out"] if idle else []
-        return found + (
-            [f"which joints are independent is left out: {listed(mechanism.independent)}"]
+        remarks += [f"loops that MuJoCo's solver enforces softly: {list_all(soft)}"] if soft else []
+        start_omitted = bool(mechanism.start) and not self._has_start(written, plain)
+        remarks += (
+            ["the coordinates from which loops are closed are left out"] if start_omitted else []
+        )
+        not_driven = [
+            name for name in mechanism.actuated if not self._is_driven(name, written, plain)
+        ]
+        remarks += [f"the actuation of {list_all(not_driven)} is left out"] if not_driven else []
+        return remarks + (
+            [f"the choice of independent joints is left out: {list_all(mechanism.independent)}"]
             if mechanism.independent
             else []
         )
 
 
-def _sited(mechanism: Mechanism) -> _Sites:
-    """The robot with its sites."""
-    taken = dict.fromkeys((frame.name for frame in mechanism.frames), 1)
+def _with_sites(mechanism: Mechanism) -> _Sites:
+    """Return the robot with the sites of its loops."""
+    used_names = dict.fromkeys((frame.name for frame in mechanism.frames), 1)
     frames: list[Frame] = []
     ends: dict[str, tuple[str, str]] = {}
     for loop in (loop for loop in mechanism.loops if loop.kind in _CLOSURES):
-        names = fresh(f"{loop.name}_first", taken), fresh(f"{loop.name}_second", taken)
+        names = (
+            unused_name(f"{loop.name}_first", used_names),
+            unused_name(f"{loop.name}_second", used_names),
+        )
         frames += [
             Frame(name, end.body, end.pose)
             for name, end in zip(names, (loop.first, loop.second), strict=True)

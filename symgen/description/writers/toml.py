@@ -1,4 +1,4 @@
-"""symgen's own TOML: all of a mechanism, in the words of the canonical description."""
+"""symgen's own TOML: the whole mechanism, in the form of the canonical description."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from symgen.mechanism.mechanism import Mechanism
 NAME = "toml"
 SUFFIXES = (".toml",)
 _OF_A_FOLDER = ("source_sha256 = ", "text_sha256 = ")
-"""They let a generated folder tell whether its description was changed. This one is there to be changed."""
+"""Keys by which a generated folder detects an edited description. A converted file is meant to be
+edited.
+"""
 
 
 def write(mechanism: Mechanism) -> Written:
-    """The canonical description without its hashes. Nothing is left out."""
+    """Return the canonical description without its hashes. Nothing is left out."""
     _, *lines = to_toml(mechanism).splitlines()
     head = [
         f"# {title(mechanism)}",

@@ -1,7 +1,9 @@
-"""URDF (https://wiki.ros.org/urdf/XML), as its specification asks: each joint with the limits that urdfdom demands.
+"""URDF (https://wiki.ros.org/urdf/XML) according to its specification, with the limits that urdfdom
+requires of each joint.
 
-Where the robot declares none, 1e308 stands, which symgen reads as none. Gravity, couplings that are applied, springs and the
-speed of friction have no words there; a screw and a spherical joint neither, and such a robot is refused.
+For a missing limit it writes 1e308, which symgen reads as no limit. URDF cannot represent gravity,
+applied couplings, springs and the friction speed. It has no screws and no spherical joints; a robot
+with such joints is refused.
 """
 
 from __future__ import annotations
@@ -13,10 +15,19 @@ from fractions import Fraction
 from symgen.description.assembly import EARTH
 from symgen.description.quantities import fraction_text
 from symgen.description.writers._decimals import decimal, decimals
-from symgen.description.writers._drives import applied, on_friction_speed, on_numbers, uniform
-from symgen.description.writers._links import Link, fresh, links, on_motors
-from symgen.description.writers._places import almost_right, placed, roll_pitch_yaw
-from symgen.description.writers._written import Written, listed, title
+from symgen.description.writers._drives import (
+    drives_option,
+    omitted_drive_values,
+    omitted_friction_speed,
+    uniform_values,
+)
+from symgen.description.writers._links import Link, links, note_motor_links, unused_name
+from symgen.description.writers._places import (
+    is_almost_right_angle,
+    quaternion_and_shift,
+    roll_pitch_yaw,
+)
+from symgen.description.writers._written import Written, list_all, title
 from symgen.description.writers._xml import document, element
 from symgen.mechanism.joints import Turning
 from symgen.mechanism.mechanism import Joint, Limits, Mechanism
@@ -26,7 +37,7 @@ from symgen.vocabulary.poses import Pose
 NAME = "urdf"
 SUFFIXES = (".urdf",)
 UNLIMITED = Fraction(10) ** 308
-_WORDS = {
+_TYPES = {
     "revolute": "revolute",
     "continuous": "continuous",
     "prismatic": "prismatic",
@@ -34,7 +45,7 @@ _WORDS = {
     "planar": "planar",
 }
 _LIMITED = ("revolute", "prismatic")
-"""Words that demand a <limit>."""
+"""Joint types that require a <limit>."""
 _WITHOUT_AXIS = ("floating",)
 _ARMATURE, _ROTOR = "armature", "rotor_inertia"
 _DYNAMICS = ("damping", "friction", _ARMATURE, _ROTOR)
@@ -42,65 +53,78 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def write(mechanism: Mechanism) -> Written:
-    """The robot as URDF; RequestError names a joint that URDF has no word for."""
+    """Return the robot as URDF. RequestError names a joint that URDF cannot represent."""
     for name in (joint.name for joint in mechanism.joints):
         _refuse_macro(mechanism, name)
-    every, said = links(mechanism)
-    said += on_motors(every)
-    joints = [*(joint.name for joint in mechanism.joints), *(link.fixed_joint for link in every)]
-    taken = dict.fromkeys((link.name for link in every), 1), dict.fromkeys(joints, 1)
-    every = [one for link in every for one in _in_words(mechanism, link, *taken)]
-    near: list[str] = []
+    all_links, sentences = links(mechanism)
+    sentences += note_motor_links(all_links)
+    joints = [
+        *(joint.name for joint in mechanism.joints),
+        *(link.fixed_joint for link in all_links),
+    ]
+    used_names = dict.fromkeys((link.name for link in all_links), 1), dict.fromkeys(joints, 1)
+    all_links = [
+        part for link in all_links for part in _representable_links(mechanism, link, *used_names)
+    ]
+    almost_right: list[str] = []
     lines = []
-    for link in every:
+    for link in all_links:
         _refuse_macro(mechanism, link.name)
-        lines.append(_link(link, near))
-    spare = _spare(mechanism)
-    lines += [_joint(link, near, spare) for link in every if link.parent is not None]
-    said += _unsaid(mechanism)
-    if near:
-        said.append(
-            f"at {listed(near)} something is turned by almost a right angle and not by one; read it with --snap off"
+        lines.append(_link(link, almost_right))
+    unapplied = _unapplied_names(mechanism)
+    lines += [
+        _joint(link, almost_right, unapplied) for link in all_links if link.parent is not None
+    ]
+    sentences += _omissions(mechanism)
+    if almost_right:
+        sentences.append(
+            f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the file with --snap off"
         )
     root = element("robot", {"name": mechanism.name}, lines)
-    return Written(document(title(mechanism), said, root), tuple(said))
+    return Written(document(title(mechanism), sentences, root), tuple(sentences))
 
 
 def _refuse_macro(mechanism: Mechanism, name: str) -> None:
+    """Raise RequestError for a name that xacro would expand."""
     if "${" in name or "$(" in name:
         raise RequestError(
-            f"{mechanism.name}: the name '{name}' reads as a macro of xacro; give it another, or write TOML"
+            f"{mechanism.name}: the name '{name}' would be a macro of xacro; choose another name, or write TOML"
         )
 
 
-def _in_words(
+def _representable_links(
     mechanism: Mechanism, link: Link, links: dict[str, int], joints: dict[str, int]
 ) -> list[Link]:
-    """The link; of a cylindrical joint two, the first of which turns and carries nothing. Names are taken as in `fresh`."""
+    """Return the link; for a cylindrical joint two links, the first massless. New names are
+    recorded in `links` and `joints`.
+    """
     joint = link.joint
-    if joint is None or joint.kind in _WORDS:
+    if joint is None or joint.kind in _TYPES:
         return [link]
     kinds = [
-        _WORDS["continuous"] if isinstance(step, Turning) else _WORDS["prismatic"]
+        _TYPES["continuous"] if isinstance(step, Turning) else _TYPES["prismatic"]
         for step in joint.about_axis
     ]
     if len(kinds) != joint.type.nq or any(step.rate != 1 for step in joint.about_axis):
         raise RequestError(
-            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, for which URDF has no word; write TOML, or "
+            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which URDF cannot represent; write TOML, or "
             f"lock it with --lock {joint.name}"
         )
-    found: list[Link] = []
-    on, pose = link.parent, link.pose
+    result: list[Link] = []
+    parent, pose = link.parent, link.pose
     for kind, position in zip(kinds, joint.type.positions, strict=True):
-        last = len(found) == len(kinds) - 1
-        own = replace(joint, name=fresh(f"{joint.name}_{position.name}", joints), kind=kind)
-        name = link.name if last else fresh(f"{joint.name}_{position.name}", links)
-        found.append(Link(name, on, pose, own, link.part if last else None))
-        on, pose = name, ()
-    return found
+        last = len(result) == len(kinds) - 1
+        step_joint = replace(
+            joint, name=unused_name(f"{joint.name}_{position.name}", joints), kind=kind
+        )
+        name = link.name if last else unused_name(f"{joint.name}_{position.name}", links)
+        result.append(Link(name, parent, pose, step_joint, link.part if last else None))
+        parent, pose = name, ()
+    return result
 
 
-def _link(link: Link, near: list[str]) -> list[str]:
+def _link(link: Link, almost_right: list[str]) -> list[str]:
+    """Return a <link>."""
     part = link.part
     if part is None:
         return element("link", {"name": link.name})
@@ -109,7 +133,7 @@ def _link(link: Link, near: list[str]) -> list[str]:
         "inertial",
         {},
         [
-            *_origin(part.pose, link.name, near),
+            *_origin(part.pose, link.name, almost_right),
             element("mass", {"value": decimal(part.mass)}),
             element("inertia", moments),
         ],
@@ -117,14 +141,15 @@ def _link(link: Link, near: list[str]) -> list[str]:
     return element("link", {"name": link.name}, [inertial])
 
 
-def _joint(link: Link, near: list[str], spare: Sequence[str]) -> list[str]:
+def _joint(link: Link, almost_right: list[str], unapplied: Sequence[str]) -> list[str]:
+    """Return a <joint>."""
     joint, parent = link.joint, link.parent or ""
     ends = [element("parent", {"link": parent}), element("child", {"link": link.name})]
     if joint is None:
-        inside = [*_origin(link.pose, link.fixed_joint, near), *ends]
+        inside = [*_origin(link.pose, link.fixed_joint, almost_right), *ends]
         return element("joint", {"name": link.fixed_joint, "type": "fixed"}, inside)
-    word = _word(joint)
-    inside = [*_origin(link.pose, joint.name, near), *ends]
+    word = _urdf_type(joint)
+    inside = [*_origin(link.pose, joint.name, almost_right), *ends]
     if word not in _WITHOUT_AXIS:
         inside.append(element("axis", {"xyz": decimals(joint.axis)}))
     inside += _limit(joint.limits, word in _LIMITED) if joint.type.nq == 1 else []
@@ -139,114 +164,137 @@ def _joint(link: Link, near: list[str], spare: Sequence[str]) -> list[str]:
                 },
             )
         )
-    return element("joint", {"name": joint.name, "type": word}, inside + _dynamics(joint, spare))
-
-
-def _word(joint: Joint) -> str:
-    """A joint that turns without a range is continuous there, where a revolute one must have both ends."""
-    boundless = joint.limits.lower is None and joint.limits.upper is None
-    return (
-        _WORDS["continuous"]
-        if joint.type.nq == 1 and joint.type.turns and boundless
-        else _WORDS[joint.kind]
+    return element(
+        "joint", {"name": joint.name, "type": word}, inside + _dynamics(joint, unapplied)
     )
 
 
-def _origin(pose: Pose, where: str, near: list[str]) -> list[list[str]]:
-    shift, turns = placed(pose)[1], roll_pitch_yaw(pose)
-    given = {"xyz": decimals(shift)} if any(shift) else {}
+def _urdf_type(joint: Joint) -> str:
+    """Return the URDF type of a joint. A rotating joint without a range is continuous, since a
+    revolute joint needs both limits.
+    """
+    boundless = joint.limits.lower is None and joint.limits.upper is None
+    return (
+        _TYPES["continuous"]
+        if joint.type.nq == 1 and joint.type.turns and boundless
+        else _TYPES[joint.kind]
+    )
+
+
+def _origin(pose: Pose, name: str, almost_right: list[str]) -> list[list[str]]:
+    """Return the <origin> of a pose; empty for the identity."""
+    shift, turns = quaternion_and_shift(pose)[1], roll_pitch_yaw(pose)
+    attributes = {"xyz": decimals(shift)} if any(shift) else {}
     if any(turn != "0" for turn in turns):
-        given["rpy"] = " ".join(turns)
-        if any(map(almost_right, turns)):
-            near.append(where)
-    return [element("origin", given)] if given else []
+        attributes["rpy"] = " ".join(turns)
+        if any(map(is_almost_right_angle, turns)):
+            almost_right.append(name)
+    return [element("origin", attributes)] if attributes else []
 
 
-def _limit(limits: Limits, demanded: bool) -> list[list[str]]:
-    given = {name: getattr(limits, name) for name in ("lower", "upper", "effort", "velocity")}
-    if not demanded and not any(value is not None for value in given.values()):
+def _limit(limits: Limits, required: bool) -> list[list[str]]:
+    """Return the <limit> of a joint; empty if it is neither declared nor required."""
+    limits_by_name = {
+        name: getattr(limits, name) for name in ("lower", "upper", "effort", "velocity")
+    }
+    if not required and not any(value is not None for value in limits_by_name.values()):
         return []
-    instead = {
-        "lower": -UNLIMITED if demanded else None,
-        "upper": UNLIMITED if demanded else None,
+    defaults = {
+        "lower": -UNLIMITED if required else None,
+        "upper": UNLIMITED if required else None,
         "effort": UNLIMITED,
         "velocity": UNLIMITED,
     }
-    found = {name: value if value is not None else instead[name] for name, value in given.items()}
+    values = {
+        name: value if value is not None else defaults[name]
+        for name, value in limits_by_name.items()
+    }
     return [
         element(
-            "limit", {name: decimal(value) for name, value in found.items() if value is not None}
+            "limit", {name: decimal(value) for name, value in values.items() if value is not None}
         )
     ]
 
 
-def _spare(mechanism: Mechanism) -> tuple[str, ...]:
-    """What may stand in <dynamics> without being applied: --drives applies a kind at all joints, or at none."""
-    applied = {name for joint in mechanism.joints for name, _ in joint.drive.declared}
+def _unapplied_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the names that <dynamics> can contain without being applied: --drives applies a kind
+    at all joints, or at none.
+    """
+    drives_option = {name for joint in mechanism.joints for name, _ in joint.drive.declared}
     return tuple(
         name
         for name in _DYNAMICS
-        if name not in applied and not (name == _ROTOR and _ARMATURE in applied)
+        if name not in drives_option and not (name == _ROTOR and _ARMATURE in drives_option)
     )
 
 
-def _dynamics(joint: Joint, spare: Sequence[str]) -> list[list[str]]:
-    """urdfdom demands damping or friction in it."""
-    numbers = {name: value for name, value in joint.unapplied if name in spare} | dict(
-        uniform(joint.drive)
+def _dynamics(joint: Joint, unapplied: Sequence[str]) -> list[list[str]]:
+    """Return <dynamics>, in which urdfdom requires damping or friction; empty without numbers."""
+    numbers = {name: value for name, value in joint.unapplied if name in unapplied} | dict(
+        uniform_values(joint.drive)
     )
-    found = {name: numbers[name] for name in _DYNAMICS if name in numbers}
-    if not found:
+    values = {name: numbers[name] for name in _DYNAMICS if name in numbers}
+    if not values:
         return []
-    found = {"damping": Fraction(0), "friction": Fraction(0), **found}
-    return [element("dynamics", {name: decimal(value) for name, value in found.items()})]
+    values = {"damping": Fraction(0), "friction": Fraction(0), **values}
+    return [element("dynamics", {name: decimal(value) for name, value in values.items()})]
 
 
-def _unsaid(mechanism: Mechanism) -> list[str]:
-    said = []
+def _omissions(mechanism: Mechanism) -> list[str]:
+    """Return sentences on what URDF cannot represent."""
+    sentences = []
     if mechanism.gravity != EARTH:
-        said.append(
-            f"gravity is left out; read it with --gravity {','.join(map(fraction_text, mechanism.gravity))}"
+        sentences.append(
+            f"gravity is left out; read the file with --gravity {','.join(map(fraction_text, mechanism.gravity))}"
         )
     if mechanism.coupled:
-        said.append("that joints follow those they mimic is left out; read it with --mimic couple")
+        sentences.append(
+            "the coupling of mimic joints is left out; read the file with --mimic couple"
+        )
     driven = tuple(joint for joint in mechanism.joints if joint.drive)
     if any(name in _DYNAMICS for joint in driven for name, _ in joint.drive.declared):
-        said.append(
-            f"that drives are applied is left out; read it with --drives {applied(mechanism.joints)}"
+        sentences.append(
+            f"the choice of applied drives is left out; read the file with --drives {drives_option(mechanism.joints)}"
         )
-    said += on_friction_speed(mechanism) + on_numbers(mechanism, _DYNAMICS, _spare(mechanism))
+    sentences += omitted_friction_speed(mechanism) + omitted_drive_values(
+        mechanism, _DYNAMICS, _unapplied_names(mechanism)
+    )
     if mechanism.loops:
-        said.append(
-            f"loops left out, for which URDF has no word: {listed(loop.name for loop in mechanism.loops)}"
+        sentences.append(
+            f"loops are left out, which URDF cannot represent: {list_all(loop.name for loop in mechanism.loops)}"
         )
     if mechanism.independent or mechanism.actuated:
-        said.append(
-            "which joints are independent and which are actuated is left out, as the loops are"
+        sentences.append(
+            "the choice of independent and actuated joints is left out, like the loops"
         )
-    if mechanism.borne:
-        said.append(
-            f"the gravcomp of {listed(dict.fromkeys(part.link for part in mechanism.borne))} is left out"
+    if mechanism.compensated_parts:
+        sentences.append(
+            f"the gravcomp of {list_all(dict.fromkeys(part.link for part in mechanism.compensated_parts))} is left out"
         )
-    said += _on_types(mechanism.joints)
-    return said
+    sentences += _changed_types(mechanism.joints)
+    return sentences
 
 
-def _on_types(joints: Iterable[Joint]) -> list[str]:
-    split = [joint.name for joint in joints if joint.kind not in _WORDS]
+def _changed_types(joints: Iterable[Joint]) -> list[str]:
+    """Return sentences on joints with another type in URDF."""
+    split = [joint.name for joint in joints if joint.kind not in _TYPES]
     several = [joint.name for joint in joints if joint.type.nq > 1 and joint.limits != Limits()]
     endless = [
         joint.name
         for joint in joints
-        if joint.kind in _WORDS and _word(joint) != _WORDS[joint.kind]
+        if joint.kind in _TYPES and _urdf_type(joint) != _TYPES[joint.kind]
     ]
-    said = []
+    sentences = []
     if split:
-        said.append(
-            f"in place of {listed(split)} stand two joints, NAME_angle and NAME_distance, with a massless link between"
+        sentences.append(
+            f"two joints, NAME_angle and NAME_distance, with a massless link between them replace {list_all(split)}"
         )
     if several:
-        said.append(f"the limits of {listed(several)}, of several coordinates, are left out")
+        sentences.append(
+            f"the limits of {list_all(several)} are left out, since these joints have several coordinates"
+        )
     if endless:
-        said.append(f"the type of {listed(endless)}, without a range, is continuous there")
-    return said
+        sentences.append(
+            f"the type of {list_all(endless)} becomes continuous, since there is no range"
+        )
+    return sentences

@@ -146,7 +146,7 @@ def batches(
     }
     for function, one in functions.items():
         layout = "looped_batch.c.j2" if programs[function].looped else "batch.c.j2"
-        found[target.file_of_many(function)] = render(NAME, layout, **common, **one)
+        found[target.batch_file(function)] = render(NAME, layout, **common, **one)
     return found
 
 
@@ -209,7 +209,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         NAME,
         "header.h.j2",
         **target.context,
-        told=target.told,
+        told=target.coordinate_lines,
         real=real,
         bytes=REALS[real].size,
         sin=trig["sin"],

@@ -18,7 +18,7 @@ from symgen.emission.backend import Wrapper
 from symgen.emission.ports import handed
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Port, Program
-from symgen.vocabulary.derivatives import ELSEWHERE, slope, told
+from symgen.vocabulary.derivatives import ELSEWHERE, derivative_name, parse_derivative
 from symgen.vocabulary.target import Target
 
 NAME = "casadi"
@@ -208,9 +208,9 @@ def _slope(
     """The Program and the result of it in which the derivative of a result by an argument stands."""
     other, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
     candidates = [
-        (one, slope(result.name, argument.name))
+        (one, derivative_name(result.name, argument.name))
         for function, one in programs.items()
-        if (derivative := told(function)) is not None
+        if (derivative := parse_derivative(function)) is not None
         and derivative[:2] == (program.function, "jacobian")
     ]
     if other in programs:

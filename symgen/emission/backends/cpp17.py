@@ -76,7 +76,7 @@ def _function(
     found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
     return (
         {
-            "name": derivatives.symbol(program.function),
+            "name": derivatives.identifier_part(program.function),
             "symbol": target.symbol(program.function),
             "what": comment(
                 stated(declared.what if declared else program.function, target, program.inputs)
@@ -113,7 +113,7 @@ def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
     first, status = results[0], {"status": ""}
     if len(results) > 1:
         kind, pointers = (
-            f"{derivatives.symbol(program.function)}_results",
+            f"{derivatives.identifier_part(program.function)}_results",
             [f"results.{r['name']}.data()" for r in results],
         )
         held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}

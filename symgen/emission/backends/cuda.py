@@ -109,7 +109,7 @@ def files(
     texts = {target.cuda: header}
     if any(facts["turns"] for facts in functions.values()):
         sines = sincos.context(real) | _sines(real, target)
-        texts[target.turns_on_gpu] = render(NAME, "sincos.cuh.j2", **common | sines)
+        texts[target.cuda_sincos] = render(NAME, "sincos.cuh.j2", **common | sines)
     for function, facts in functions.items():
         device = "looped.cuh.j2" if facts["looped"] else "function.cuh.j2"
         texts[target.device(function)] = render(NAME, device, **common | facts)

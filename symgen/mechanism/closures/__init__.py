@@ -1,4 +1,6 @@
-"""Joints that close loops, one file each, found by discovery. See `symgen.mechanism.closures._closure` for what a file answers."""
+"""Types of joints that close loops, one file each, found by discovery;
+`symgen.mechanism.closures._closure` defines the interface.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,19 @@ __all__ = [
 
 @cache
 def closures() -> tuple[str, ...]:
-    """All of them by name, sorted."""
+    """Return the names of all closure types, sorted."""
     return tuple(leaf_names(__path__))
 
 
 @cache
 def closure(kind: str) -> ClosureType:
-    """One by name; MechanismError lists what there is."""
+    """Return a closure type by name; MechanismError lists those that exist."""
     if kind not in closures():
         raise MechanismError(
-            f"there is no joint '{kind}' that closes a loop; there are {', '.join(closures())}"
+            f"no type of loop closure is named '{kind}'; there are: {', '.join(closures())}"
         )
-    found = vars(import_module(f"symgen.mechanism.closures.{kind}")).get("CLOSURE")
-    assert isinstance(found, ClosureType), (
+    closure_type = vars(import_module(f"symgen.mechanism.closures.{kind}")).get("CLOSURE")
+    assert isinstance(closure_type, ClosureType), (
         f"symgen/mechanism/closures/{kind}.py ends without a CLOSURE"
     )
-    return found
+    return closure_type

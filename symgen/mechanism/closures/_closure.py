@@ -1,14 +1,15 @@
-"""What is asked of a joint that closes a loop. A file of this folder answers all of it, in one `CLOSURE`.
+"""Interface of a joint that closes a loop. Each file of this folder defines one `CLOSURE`.
 
-A closure joins two frames, the first and the second, each fixed to a link of the tree. It forbids some of the second's motion
-against the first: each of its `rows` is one number that stays zero, written in elementary words that both the derivation and the
-reference read. With e_i the axes of the first frame, E_j those of the second, p the way from the first origin to the second and
-ω the angular velocity of the second against the first, they are
+A closure joins two frames, the first and the second, each fixed to a link of the tree. It forbids
+part of the second frame's motion relative to the first: each of its `rows` is one number that stays
+zero. The derivation and the reference both read these rows. Symbols: e_i are the axes of the first
+frame and E_j those of the second; p leads from the first origin to the second; ω is the angular
+velocity of the second frame relative to the first.
 
     Along(i)            e_i · p = 0                      its force acts along e_i at the second origin (N)
     Across(i, j, sign)  sign · e_i · E_j = 0             its force is a moment about sign · E_j × e_i (N m)
     Apart()             (p · p − distance²) / 2 = 0      its force, times p, is the force along p (N/m)
-    Unspun(i)           e_i · ω = 0                      a moment about e_i (N m); no position answers for it
+    Unspun(i)           e_i · ω = 0                      a moment about e_i (N m); a constraint on velocities only
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from symgen.mechanism.joints import Parameter
 
 
 class Along(NamedTuple):
-    """The second origin stays in the plane through the first that is normal to axis `axis` of the first frame."""
+    """The second origin stays in the plane through the first origin that is normal to axis `axis`
+    of the first frame.
+    """
 
     axis: int
 
 
 class Across(NamedTuple):
-    """Axis `first` of the first frame stays normal to axis `second` of the second one."""
+    """Axis `first` of the first frame stays normal to axis `second` of the second frame."""
 
     first: int
     second: int
@@ -34,11 +37,13 @@ class Across(NamedTuple):
 
 
 class Apart(NamedTuple):
-    """The origins stay as far apart as the parameter `distance` says."""
+    """The distance of the origins stays equal to the parameter `distance`."""
 
 
 class Unspun(NamedTuple):
-    """The second frame does not turn against the first about this axis of it. This is said of velocities alone."""
+    """The second frame does not rotate about axis `axis` of the first: a constraint on velocities
+    only.
+    """
 
     axis: int
 
@@ -49,15 +54,16 @@ EVERY = (0, 1, 2)
 
 @dataclass(frozen=True)
 class ClosureType:
-    """See the module docstring.
+    """A type of loop closure: its constraint rows and the relative motion that remains free.
 
-    Where the loop is closed, the second frame is turned against the first about its axes `turned` alone, and its origin lies off
-    the first along its axes `off` alone: all three, one, or none of them. It may turn with a velocity about the axes `spinning`,
-    and slide with one along `off`.
+    In a closed loop, the second frame is rotated relative to the first only about the axes `turned`
+    of the first frame. Its origin is displaced only along the axes `off`. Each of these lists has
+    all three axes, one, or none. The second frame may rotate with an angular velocity about the
+    axes `spinning`, and slide along `off`.
     """
 
     what: str
-    """For a person, in a few words."""
+    """A short description for users."""
     rows: tuple[Row, ...]
     turned: tuple[int, ...]
     off: tuple[int, ...]
@@ -66,17 +72,23 @@ class ClosureType:
 
     @property
     def aligned(self) -> tuple[int, ...]:
-        """The axes that both frames have alike. Rows are zero as well where one is turned half round, and it is not closed there."""
+        """Axes along which both frames point the same way.
+
+        The rows are zero as well if one of these axes is reversed by half a turn; the loop is not
+        closed in that pose.
+        """
         return tuple(k for k in EVERY if self.turned in ((), (k,)))
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of the force of each row."""
+        """Units of the constraint force of each row."""
         return tuple({Along: "N", Apart: "N/m"}.get(type(row), "N m") for row in self.rows)
 
     @property
     def forces(self) -> tuple[str, ...]:
-        """What the force of each row is, about and along the axes of the first frame."""
+        """Description of the constraint force of each row, about and along the axes of the first
+        frame.
+        """
         return tuple(self._force(row) for row in self.rows)
 
     def _force(self, row: Row) -> str:
@@ -91,6 +103,8 @@ class ClosureType:
 
 AT_ONE_POINT = (Along(0), Along(1), Along(2))
 TURNED_ALIKE = (Across(2, 1), Across(0, 2), Across(1, 0))
-"""Small turns of the second frame about the axes x, y and z of the first, in this order."""
+"""Rows for small rotations of the second frame about the axes x, y and z of the first, in this
+order.
+"""
 SAME_AXIS = (Across(1, 2, -1), Across(0, 2))
-"""Small turns about x and y, where any turn about z is allowed."""
+"""Rows for small rotations about x and y, where any rotation about z is allowed."""

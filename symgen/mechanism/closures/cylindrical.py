@@ -1,4 +1,6 @@
-"""A hinge that may slide along its axis: the z axes of both frames stay on one line."""
+"""Cylindrical closure: the z axes of both frames stay on one line; rotation about z and sliding
+along z are free.
+"""
 
 from symgen.mechanism.closures._closure import SAME_AXIS, Along, ClosureType
 

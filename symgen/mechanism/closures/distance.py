@@ -1,4 +1,6 @@
-"""A rod between two points, without mass: the origins of both frames stay as far apart as `distance` says."""
+"""Massless rod between two points: the distance of the origins of both frames stays equal to
+`distance`.
+"""
 
 from symgen.mechanism.closures._closure import EVERY, Apart, ClosureType
 from symgen.mechanism.joints import Parameter

@@ -1,4 +1,6 @@
-"""A hard finger without friction: the second origin stays in the plane through the first that is normal to its z axis."""
+"""Frictionless point contact of a hard finger: the second origin stays in the plane through the
+first that is normal to its z axis.
+"""
 
 from symgen.mechanism.closures._closure import EVERY, Along, ClosureType
 

@@ -1,4 +1,6 @@
-"""Two points that stay together, whatever is turned: what MuJoCo calls connect; a grasp by a hard finger with friction."""
+"""Coincident points: both origins coincide, with any orientation (connect in MuJoCo); a grasp by a
+hard finger with friction.
+"""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType
 

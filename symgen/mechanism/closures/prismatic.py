@@ -1,4 +1,4 @@
-"""A slider: the second frame slides along the z axis of the first, turned as it is."""
+"""Slider: the second frame slides along the z axis of the first, with the same orientation."""
 
 from symgen.mechanism.closures._closure import TURNED_ALIKE, Along, ClosureType
 

@@ -1,4 +1,4 @@
-"""A hinge: the z axes of both frames stay on one line, and the origins together."""
+"""Hinge: the z axes of both frames stay on one line, and the origins coincide."""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, SAME_AXIS, ClosureType
 

@@ -1,4 +1,6 @@
-"""A soft finger: the origins stay together, and the second frame does not turn about the z axis of the first, the normal."""
+"""Soft finger: the origins coincide, and the second frame does not rotate about the z axis of the
+first, the normal.
+"""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType, Unspun
 

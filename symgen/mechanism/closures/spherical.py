@@ -1,4 +1,4 @@
-"""A ball and socket: the origins of both frames stay together."""
+"""Ball and socket: the origins of both frames coincide."""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType
 

@@ -1,4 +1,6 @@
-"""A universal joint: the origins stay together, and the x axis of the first frame normal to the y axis of the second."""
+"""Universal joint: the origins coincide, and the x axis of the first frame stays normal to the y
+axis of the second.
+"""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, Across, ClosureType
 

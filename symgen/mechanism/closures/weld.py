@@ -1,4 +1,4 @@
-"""Nothing moves: both frames stay together. Of a grasp, a rigid one."""
+"""Weld: both frames coincide. For a grasp, a rigid grip."""
 
 from symgen.mechanism.closures._closure import AT_ONE_POINT, TURNED_ALIKE, ClosureType
 

@@ -1,4 +1,6 @@
-"""Joint types, one a file, found by discovery: `JOINT` in it answers everything that is asked of the type (`_joint`)."""
+"""Joint types, one file each, found by discovery: the constant `JOINT` of a file defines the type
+(see `_joint`).
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from symgen.support.leaves import leaf_names
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """Names of the joint types, sorted."""
+    """Return the names of the joint types, sorted."""
     return tuple(leaf_names(__path__))
 
 
 @cache
 def joint_type(kind: str) -> JointType:
-    """A joint type by name; UnknownName lists those that exist."""
+    """Return a joint type by name; UnknownName lists those that exist."""
     if kind not in kinds():
         raise UnknownName(f"joint type '{kind}' is not known; there are: {', '.join(kinds())}")
-    found: JointType = import_module(f"{__name__}.{kind}").JOINT
-    return found
+    joint: JointType = import_module(f"{__name__}.{kind}").JOINT
+    return joint

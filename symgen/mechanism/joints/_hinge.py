@@ -1,4 +1,4 @@
-"""What turns about the joint's axis and does nothing else: shared by the types that differ in their range only."""
+"""Rotation about the joint's axis: shared by the types that differ only in their range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from symgen.mechanism.joints._joint import Elementary, Numbers, Turning
 
 
 def turn(angle: Any) -> Any:
-    """R_z(angle) in SymPy."""
+    """Return R_z(angle) in SymPy."""
     import sympy as sp
 
     return sp.Matrix(
@@ -18,12 +18,12 @@ def turn(angle: Any) -> Any:
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """R_z(q), no shift."""
+    """Return R_z(q) and no translation."""
     import sympy as sp
 
     return turn(q[0]), sp.zeros(3, 1)
 
 
 def oracle(p: Numbers) -> tuple[Elementary, ...]:
-    """A turn by q."""
+    """Return the rotation by q."""
     return (Turning(0),)

@@ -1,9 +1,11 @@
-"""What is asked of a joint type. A file of this folder answers all of it, in one `JOINT`, and nobody else asks for a type's name.
+"""Interface of a joint type. Each file of this folder defines one `JOINT`; no other code tests a
+type's name.
 
-A joint is declared by an axis, where it has one, and by the numbers in `parameters`. It owns one entry of q for each of
-`positions` and one of v for each of `velocities`, and moves its body by `pose`. The columns of its motion subspace H, one a
-velocity, follow from `pose` and `moved` by differentiation (`symgen.derivation.closed_forms`), and from H whatever inertia it
-cannot feel.
+A joint is declared by an axis, where it has one, and by the numbers in `parameters`. It owns one
+entry of q for each of `positions` and one entry of v for each of `velocities`. `pose` gives the
+motion of its body. Differentiating `pose` and `integrate_first_order` gives the columns of the
+motion subspace H, one column per velocity (`symgen.derivation.closed_forms`). H decides which
+inertia the joint cannot feel.
 """
 
 from __future__ import annotations
@@ -19,8 +21,12 @@ Unit = Literal["rad", "m", "1"]
 
 @dataclass(frozen=True)
 class Coordinate:
-    """An entry of q or v: its unit (of v: a second), the range that states are drawn from where none is declared, and the name
-    that tells it from the joint's others, where there are others."""
+    """One entry of q or v.
+
+    `unit` is the unit of an entry of q; an entry of v is per second. States are drawn from the
+    range `usual` where the description declares none. `name` distinguishes the entries of a joint
+    that has several.
+    """
 
     unit: Unit
     usual: tuple[Fraction, Fraction]
@@ -32,12 +38,12 @@ class Coordinate:
 
     @property
     def force_unit(self) -> str:
-        """Of the generalized force that goes with it."""
+        """Unit of the generalized force of this coordinate."""
         return "N m" if self.unit == "rad" else "N"
 
     @property
     def inertia_unit(self) -> str:
-        """Of the inertia that it meets."""
+        """Unit of the inertia along this coordinate."""
         return "kg m²" if self.unit == "rad" else "kg"
 
 
@@ -46,36 +52,42 @@ LENGTH = Coordinate("m", (Fraction(-1), Fraction(1)))
 
 
 class Parameter(NamedTuple):
-    """A number other than zero that a joint of this type declares besides its axis, by the name that descriptions give it."""
+    """A nonzero number that a joint of this type declares besides its axis, by its name in
+    descriptions.
+    """
 
     name: str
     what: str
-    """For a person, with its unit."""
+    """A description for users, with its unit."""
 
 
 class Turning(NamedTuple):
-    """A turn about the joint's axis by `rate` times the coordinate `of`."""
+    """A rotation about the joint's axis by `rate` times the coordinate `of`."""
 
     of: int
     rate: Fraction = Fraction(1)
 
 
 class Sliding(NamedTuple):
-    """A displacement along the joint's axis by `rate` (m per unit of the coordinate) times the coordinate `of`."""
+    """A translation along the joint's axis by `rate` (m per unit of the coordinate) times the
+    coordinate `of`.
+    """
 
     of: int
     rate: Fraction = Fraction(1)
 
 
 class Placing(NamedTuple):
-    """A displacement by coordinates from `of` on, along `axes` axes of the joint's frame, x first (m)."""
+    """A translation by the coordinates from index `of` on, along the first `axes` axes of the
+    joint's frame (m).
+    """
 
     of: int
     axes: int = 3
 
 
 class Orienting(NamedTuple):
-    """A turn by the unit quaternion x y z w, four coordinates from `of` on."""
+    """A rotation by the unit quaternion x y z w: the four coordinates from index `of` on."""
 
     of: int
 
@@ -83,51 +95,53 @@ class Orienting(NamedTuple):
 AboutAxis = Turning | Sliding
 Elementary = AboutAxis | Placing | Orienting
 Numbers = Mapping[str, Fraction]
-"""The parameters of one joint by name."""
+"""Parameters of one joint, by name."""
 
 
-def added(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """q ⊕ δ where a velocity is the rate of its coordinate."""
+def add(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
+    """Return q + δ: q ⊕ δ of a joint whose velocities are the rates of its coordinates."""
     return [x + d for x, d in zip(q, step, strict=True)]
 
 
 Equations = list[tuple[Any, Any]]
-"""Symbols with their expressions, in order. A symbol x_2 is component 2 of x."""
+"""Pairs (symbol, expression) in order of computation. A symbol named x_2 is component 2 of x."""
 
 
-def straight(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """q moved for a time dt by a velocity that is the rate of the coordinates."""
+def integrate_vector(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """Return q + v dt: `integrate` of a joint whose velocities are the rates of its coordinates."""
     return [], [x + rate * dt for x, rate in zip(q, v, strict=True)]
 
 
-def apart(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """The way from q to `goal` where a velocity is the rate of its coordinate."""
+def vector_difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return goal − q: `difference` of a joint whose velocities are the rates of its coordinates."""
     return [], [there - here for here, there in zip(q, goal, strict=True)]
 
 
-def none(q: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """A pose without `steps`."""
+def no_steps(q: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return no intermediate symbols."""
     return []
 
 
 @dataclass(frozen=True)
 class JointType:
-    """See the module docstring.
+    """A joint type: its coordinates, its motion in SymPy and its motion for the reference.
 
-    `pose(q, p)` → (R, r) in SymPy, about the joint's own z axis: axes and origin of the moved frame in the joint's frame. It may
-    be written in symbols that `steps(q)` gives with their expressions, in order, so that a product is computed once.
-    `oracle(p)` says the same motion to the reference, which shares nothing with the derivation: a product of elementary motions
-    about the declared axis, from left to right. `limited` is False where a description's range means nothing. `drawn` is the
-    sign that a picture has for it.
-
-    `along` is None where each velocity is the rate of a coordinate. Else the joint has no axis: velocities are those of the moved
-    frame in its own axes, and `along` says of each which of these axes it turns about or slides along, by its unit. `quaternion`
-    is the first of four coordinates x y z w that are a unit quaternion. `moved(q, δ)` is q ⊕ δ in SymPy, to the first order in δ.
-    `advanced(q, v, dt)` is where the velocity v, constant in the moved frame's own axes, takes q in a time dt: the exponential
-    map of v dt. It gives (equations, coordinates), the coordinates over the symbols of the equations. `parted(q, goal)` is its
-    inverse, the logarithm: the δ, in the axes of the frame at q, that takes q to `goal`, and of two turns the shorter.
-    `advanced_by_series` and `parted_by_series` give the same coordinates and the same δ in the functions of a turn of
-    `symgen.mechanism.joints._series`: these take more operations, and their derivatives keep all digits at any turn.
+    - `pose(q, p)` returns (R, r) in SymPy, for motion about the joint's own z axis: axes and origin of the moved frame in the
+      joint's frame. It may use the symbols of `steps(q)`, so that a shared product is computed once.
+    - `steps(q)` returns those symbols with their expressions, in order.
+    - `oracle(p)` describes the same motion to the reference, which shares no code with the derivation: a product of elementary
+      motions about the declared axis, from left to right.
+    - `limited` is False where a declared range has no meaning. `drawn` is the symbol of the joint in a picture.
+    - `along` is None where each velocity is the rate of a coordinate. Otherwise the joint has no axis, and its velocities are
+      those of the moved frame in its own axes. `along` then has the axis of each velocity; its unit says whether it is angular.
+    - `quaternion` is the index of the first of four coordinates x y z w that are a unit quaternion.
+    - `integrate_first_order(q, δ)` returns q ⊕ δ in SymPy, to the first order in δ.
+    - `integrate(q, v, dt)` returns (equations, coordinates): q after a time dt at the velocity v, which is constant in the
+      axes of the moved frame (the exponential map of v dt). The coordinates are expressions in the symbols of the equations.
+    - `difference(q, goal)` is the inverse of `integrate` (the logarithm). It returns the δ, in the axes of the frame at q,
+      that takes q to `goal`; of the two possible rotations it returns the shorter.
+    - `integrate_by_series` and `difference_by_series` return the same values in terms of `symgen.mechanism.joints._series`.
+      They take more operations, and their derivatives lose no digits at any angle.
     """
 
     positions: tuple[Coordinate, ...]
@@ -137,14 +151,20 @@ class JointType:
     drawn: Literal["hinge", "slider", "ball", "body"]
     parameters: tuple[Parameter, ...] = ()
     limited: bool = True
-    moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = added
-    advanced: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = straight
-    parted: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
-    advanced_by_series: Callable[
+    integrate_first_order: Callable[[Sequence[Any], Sequence[Any]], list[Any]] = add
+    integrate: Callable[[Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]] = (
+        integrate_vector
+    )
+    difference: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = (
+        vector_difference
+    )
+    integrate_by_series: Callable[
         [Sequence[Any], Sequence[Any], Any], tuple[Equations, list[Any]]
-    ] = straight
-    parted_by_series: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = apart
-    steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = none
+    ] = integrate_vector
+    difference_by_series: Callable[[Sequence[Any], Sequence[Any]], tuple[Equations, list[Any]]] = (
+        vector_difference
+    )
+    steps: Callable[[Sequence[Any]], list[tuple[Any, Any]]] = no_steps
     along: tuple[int, ...] | None = None
     quaternion: int | None = None
 
@@ -158,29 +178,31 @@ class JointType:
 
     @property
     def directed(self) -> bool:
-        """Whether it is declared by an axis."""
+        """True if the joint is declared by an axis."""
         return self.along is None
 
     @property
     def free(self) -> bool:
-        """Whether it allows every motion."""
+        """True if the joint allows all six motions."""
         return self.nv == 6
 
     @cached_property
     def neutral(self) -> tuple[Fraction, ...]:
-        """The coordinates at which it leaves its body in its own frame."""
-        whole = None if self.quaternion is None else self.quaternion + 3
-        return tuple(Fraction(i == whole) for i in range(self.nq))
+        """Coordinates at which the body's frame coincides with the joint's frame."""
+        scalar_part = None if self.quaternion is None else self.quaternion + 3
+        return tuple(Fraction(i == scalar_part) for i in range(self.nq))
 
     @cached_property
     def turns(self) -> bool:
-        """Whether it turns its body at all; then its axis, if it has one, is a line, and else but a direction."""
-        return any(isinstance(one, Turning | Orienting) for one in self._generic)
+        """True if the joint can rotate its body. Its axis, if any, is then a line; otherwise it is
+        only a direction.
+        """
+        return any(isinstance(motion, Turning | Orienting) for motion in self._generic)
 
     @cached_property
     def slides(self) -> bool:
-        """Whether it moves its body along its axis, or anywhere, at all."""
-        return any(isinstance(one, Sliding | Placing) for one in self._generic)
+        """True if the joint can translate its body."""
+        return any(isinstance(motion, Sliding | Placing) for motion in self._generic)
 
     @cached_property
     def _generic(self) -> tuple[Elementary, ...]:

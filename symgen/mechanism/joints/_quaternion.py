@@ -1,17 +1,23 @@
-"""Unit quaternions x y z w: the rotation that one is, and what a turn in the body's axes makes of it, small or not.
+"""Unit quaternions x y z w: rotation matrix, composition with a rotation in the body's axes, and
+the inverse map.
 
-The twelve products of `products` and twelve sums are what the matrix of a unit quaternion takes; it is a rotation on the unit
-sphere only. Pinocchio and Eigen keep the same order of the four numbers.
+The matrix of a unit quaternion takes the twelve products of `products` and twelve sums. It is a
+rotation only if the quaternion has length 1. Pinocchio and Eigen use the same order of the four
+numbers.
 
-A turn by φ = w dt is the quaternion (sin r φ/|φ|, cos r) with r = |φ|/2 (Murray, Li & Sastry 1994, §2.2.2). So that
-nothing is divided by zero and nothing branches, r is the root of (|φ|² + 2⁻¹⁵⁰)/4. The root is taken of 2⁶⁰ times
-|φ|² + 2⁻¹⁵⁰, far from the least number of a float as well: it is 2⁻⁴⁵ or more. That changes cos r by less than 2⁻¹⁵², and sin r/r
-and (1 − sin φ/φ)/φ² by less still: the slopes of the three over |φ|² are within 1/8, 1/24 and 1/120. A double's u is 2⁻⁵³.
+Exponential map. A rotation by φ = w dt is the quaternion (sin r φ/|φ|, cos r) with r = |φ|/2
+(Murray, Li & Sastry 1994, §2.2.2). To avoid branches and a division by zero, r is computed as the
+root of (|φ|² + 2⁻¹⁵⁰)/4. The root is taken of 2⁶⁰ times |φ|² + 2⁻¹⁵⁰, which is far from the
+smallest number of a float as well: the root is 2⁻⁴⁵ or more. This changes cos r by less than 2⁻¹⁵².
+It changes sin r/r and (1 − sin φ/φ)/φ² by less: their derivatives with respect to |φ|² are within
+1/24 and 1/120, that of cos r within 1/8. The unit round-off of a double is 2⁻⁵³.
 
-The way back: of a quaternion (u, w) with r = |u| the turn is A u/r with A = atan2(2 r w, w² − r²), from −π to π. Where the
-quaternion changes its sign, A and u do, so that of two turns it is the shorter. At half a turn, where w is 0, both are as long,
-and it is one of them. Here r is the root of |u|² + 2⁻¹⁵⁰, and r and w are taken 2³⁰ times as large, which is all one to A. The
-slope of A/r over r² is within 2, so that is off by less than 2⁻¹⁴⁹. One of the two that A is taken of is as large as r² or w².
+Logarithm. A quaternion (u, w) with r = |u| is the rotation A u/r with A = atan2(2 r w, w² − r²),
+from −π to π. If the quaternion changes its sign, A and u change theirs, so that the result is the
+shorter of two rotations. At half a turn, where w is 0, both are equally long, and the result is one
+of them. Here r is the root of |u|² + 2⁻¹⁵⁰. r and w are scaled by 2³⁰, which leaves A unchanged.
+The derivative of A/r with respect to r² is within 2, so that the error is less than 2⁻¹⁴⁹. One of
+the two arguments of atan2 is as large as r² or w².
 """
 
 from __future__ import annotations
@@ -25,12 +31,12 @@ from symgen.mechanism.joints._joint import Coordinate, Equations
 ENTRIES = tuple(Coordinate("1", (Fraction(-1), Fraction(1)), name) for name in "xyzw")
 SCALE = 2**30
 LEAST = Fraction(1, 2**90)
-"""What is added to (2³⁰ φ)², so that its root may be divided by: 2⁻¹⁵⁰ of the scale of φ²."""
+"""Added to (2³⁰ φ)² so that its root is never zero: 2⁻¹⁵⁰ in units of φ²."""
 _NAMES = ("xx", "xy", "xz", "yy", "yz", "zz", "wx", "wy", "wz")
 
 
 def products(q: Sequence[Any]) -> Equations:
-    """(symbol, expression): twice x, y and z, and twice the products of two entries."""
+    """Return (symbol, expression) pairs: twice x, y and z, and twice the products of two entries."""
     import sympy as sp
 
     x, y, z, w = q
@@ -41,7 +47,7 @@ def products(q: Sequence[Any]) -> Equations:
 
 
 def rotation() -> Any:
-    """R in the symbols of `products`."""
+    """Return the rotation matrix R in the symbols of `products`."""
     import sympy as sp
 
     xx, xy, xz, yy, yz, zz, wx, wy, wz = sp.symbols(_NAMES, real=True)
@@ -54,8 +60,10 @@ def rotation() -> Any:
     )
 
 
-def turned(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """q ∘ (δ/2, 1): to the first order in the turn δ (rad), whose length is no longer quite 1."""
+def compose_small_turn(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
+    """Return q ∘ (δ/2, 1): q after the rotation δ (rad) to the first order, whose length is not
+    exactly 1.
+    """
     x, y, z, w = q
     a, b, c = (d / 2 for d in step)
     return [
@@ -66,16 +74,18 @@ def turned(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
     ]
 
 
-def turning(w: Sequence[Any], dt: Any) -> Equations:
-    """φ = w dt, with r = |φ|/2 as above: `phi` is 2³⁰ φ, `root` its length, `s` and `c` are sin r and cos r."""
+def turn_equations(w: Sequence[Any], dt: Any) -> Equations:
+    """Return the equations of φ = w dt and r = |φ|/2 (see the module): `phi` is 2³⁰ φ, `root` its
+    length, `s` and `c` are sin r and cos r.
+    """
     import sympy as sp
 
     scaled, square, root, half, s, c = sp.symbols("h square root half s c", real=True)
     phi = sp.symbols("phi_1:4", real=True)
     return [
         (scaled, SCALE * dt),
-        *((one, rate * scaled) for one, rate in zip(phi, w, strict=True)),
-        (square, LEAST + sum(one * one for one in phi)),
+        *((component, rate * scaled) for component, rate in zip(phi, w, strict=True)),
+        (square, LEAST + sum(component * component for component in phi)),
         (root, sp.sqrt(square)),
         (half, root / (2 * SCALE)),
         (s, sp.sin(half)),
@@ -83,8 +93,10 @@ def turning(w: Sequence[Any], dt: Any) -> Equations:
     ]
 
 
-def composed(q: Sequence[Any]) -> list[Any]:
-    """q ∘ (e, c), over these symbols. It is as long as q: nothing is scaled."""
+def compose_turn(q: Sequence[Any]) -> list[Any]:
+    """Return q ∘ (e, c) in the symbols e and c. The result has the length of q: it is not
+    normalised.
+    """
     import sympy as sp
 
     x, y, z, w = q
@@ -97,12 +109,15 @@ def composed(q: Sequence[Any]) -> list[Any]:
     ]
 
 
-def between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """q⁻¹ ∘ goal, of a unit quaternion q: the turn from q to `goal` in the axes at q. In pairs, so that of q and q it is none."""
+def relative_quaternion(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return q⁻¹ ∘ goal for a unit quaternion q: the rotation from q to `goal` in the axes at q.
+
+    Terms are summed in pairs, so that the rotation from q to q is exactly zero.
+    """
     import sympy as sp
 
     (x, y, z, w), (a, b, d, c) = q, goal
-    one, two = (sp.symbols(f"{name}_1:4", real=True) for name in ("o", "m"))
+    first, second = (sp.symbols(f"{name}_1:4", real=True) for name in ("o", "m"))
     pairs = (
         w * a - x * c,
         w * b - y * c,
@@ -111,14 +126,18 @@ def between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]
         x * d - z * a,
         y * a - x * b,
     )
-    return list(zip((*one, *two), pairs, strict=True)), [
-        *(p + r for p, r in zip(one, two, strict=True)),
+    return list(zip((*first, *second), pairs, strict=True)), [
+        *(p + r for p, r in zip(first, second, strict=True)),
         w * c + x * a + y * b + z * d,
     ]
 
 
-def angled(turn: Sequence[Any], w: Any) -> Equations:
-    """A of the quaternion (u, w) as above, u in one part or three: `e`, `v` and `root` are 2³⁰ u, 2³⁰ w and 2³⁰ r."""
+def turn_angle_equations(turn: Sequence[Any], w: Any) -> Equations:
+    """Return the equations of the angle A of the quaternion (u, w), see the module; u has one
+    component or three.
+
+    `e`, `v` and `root` are 2³⁰ u, 2³⁰ w and 2³⁰ r.
+    """
     import sympy as sp
 
     v, square, root, half_sine, cosine, angle = sp.symbols(
@@ -126,9 +145,9 @@ def angled(turn: Sequence[Any], w: Any) -> Equations:
     )
     e = sp.symbols(f"e_1:{len(turn) + 1}", real=True)
     return [
-        *((own, SCALE * one) for own, one in zip(e, turn, strict=True)),
+        *((scaled, SCALE * component) for scaled, component in zip(e, turn, strict=True)),
         (v, SCALE * w),
-        (square, LEAST + sum(one * one for one in e)),
+        (square, LEAST + sum(component * component for component in e)),
         (root, sp.sqrt(square)),
         (half_sine, root * v),
         (cosine, v * v - square),
@@ -136,25 +155,29 @@ def angled(turn: Sequence[Any], w: Any) -> Equations:
     ]
 
 
-def turn_between(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """The turn (rad) from q to `goal`, in the axes at q: the shorter of two."""
+def quaternion_difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return the shorter rotation (rad) from q to `goal`, in the axes at q."""
     import sympy as sp
 
-    pairs, (*turn, w) = between(q, goal)
+    pairs, (*turn, w) = relative_quaternion(q, goal)
     angle, root, rate = sp.symbols("angle root rate", real=True)
-    return [*pairs, *angled(turn, w), (rate, angle / root)], [
-        rate * one for one in sp.symbols("e_1:4", real=True)
+    return [*pairs, *turn_angle_equations(turn, w), (rate, angle / root)], [
+        rate * component for component in sp.symbols("e_1:4", real=True)
     ]
 
 
-def turned_for(q: Sequence[Any], w: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """q ∘ exp(w dt/2): where the angular velocity w, constant in the body's axes, takes q in a time dt."""
+def integrate_quaternion(
+    q: Sequence[Any], w: Sequence[Any], dt: Any
+) -> tuple[Equations, list[Any]]:
+    """Return q ∘ exp(w dt/2): q after a time dt at the angular velocity w, which is constant in the
+    body's axes.
+    """
     import sympy as sp
 
-    part, root, s = sp.symbols("part root s", real=True)
+    factor, root, s = sp.symbols("part root s", real=True)
     phi, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("phi", "e"))
     return [
-        *turning(w, dt),
-        (part, s / root),
-        *((own, part * one) for own, one in zip(e, phi, strict=True)),
-    ], composed(q)
+        *turn_equations(w, dt),
+        (factor, s / root),
+        *((entry, factor * component) for entry, component in zip(e, phi, strict=True)),
+    ], compose_turn(q)

@@ -1,8 +1,11 @@
-"""Functions of a turn that are differentiated by series: Stumpff's c_k(y), and θ/sin θ of an angle that is given by its cosine.
+"""Functions of a rotation that are differentiated by series: Stumpff's c_k(y), and θ/sin θ of an
+angle given by its cosine.
 
-With the half φ/2 of a turn and y = |φ/2|², cos |φ/2| is c₀ and sin |φ/2|/|φ/2| is c₁ (Battin, An Introduction to the Mathematics
-and Methods of Astrodynamics, on Stumpff functions). The slope of each over y is a sum of later ones, so that derivatives of any
-order divide by nothing. `symgen.pipeline.differentiation.series` takes them apart into rows.
+With the half φ/2 of a rotation and y = |φ/2|², c₀ is cos |φ/2| and c₁ is sin |φ/2|/|φ/2| (Battin,
+An Introduction to the Mathematics and Methods of Astrodynamics, on Stumpff functions). The
+derivative of each c_k with respect to y is a sum of later ones, so that derivatives of any order
+divide by nothing that can be zero. `symgen.pipeline.differentiation.series` expands these functions
+into rows.
 """
 
 from __future__ import annotations
@@ -11,19 +14,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgen.mechanism.joints._joint import Equations
-from symgen.mechanism.joints._quaternion import SCALE, angled, turned
+from symgen.mechanism.joints._quaternion import SCALE, compose_small_turn, turn_angle_equations
 
 
 def stumpff(count: int, y: Any) -> Equations:
-    """The first `count` of Stumpff's functions of y, as symbols c, s1, s2 and s3."""
+    """Return the first `count` of Stumpff's functions of y, as the symbols c, s1, s2 and s3."""
     import sympy as sp
 
     names = sp.symbols("c s1 s2 s3", real=True)[:count]
     return [(name, sp.Function(f"stumpff{k}")(y)) for k, name in enumerate(names)]
 
 
-def turning_by_series(w: Sequence[Any], dt: Any, count: int) -> Equations:
-    """The half h of the turn w dt, `count` of Stumpff's functions of |h|², and the quaternion (e, c) of the turn."""
+def turn_by_series(w: Sequence[Any], dt: Any, count: int) -> Equations:
+    """Return the half h of the rotation w dt, `count` of Stumpff's functions of |h|², and the
+    quaternion (e, c) of the rotation.
+    """
     import sympy as sp
 
     half, y, s1 = sp.symbols("half y s1", real=True)
@@ -37,11 +42,13 @@ def turning_by_series(w: Sequence[Any], dt: Any, count: int) -> Equations:
     ]
 
 
-def held(dt: Any) -> Equations:
-    """The time as `t`, which does not change, and the time `late` behind it, which is zero and changes with dt.
+def split_time(dt: Any) -> Equations:
+    """Split dt into `t`, which is constant under differentiation, and `late`, which is zero and
+    changes with dt.
 
-    exp(v dt) is exp(v t) and then exp(v late). The last is written to the second order in `late`, which suffices for second
-    derivatives. So the derivative by dt is v itself, not a sum of large terms where v turns far.
+    exp(v dt) is exp(v t) followed by exp(v late). The second factor is written to the second order
+    in `late`, which suffices for second derivatives. The derivative with respect to dt is then v
+    itself, instead of a sum of large terms at large angles.
     """
     import sympy as sp
 
@@ -49,24 +56,28 @@ def held(dt: Any) -> Equations:
     return [(t, sp.Function("still")(dt)), (late, dt - t)]
 
 
-def continued(q: Sequence[Any], w: Sequence[Any]) -> list[Any]:
-    """q ∘ exp(w late/2), to the second order in `late`."""
+def continue_turn(q: Sequence[Any], w: Sequence[Any]) -> list[Any]:
+    """Return q ∘ exp(w late/2), to the second order in `late`."""
     import sympy as sp
 
     step = [rate * sp.Symbol("late", real=True) for rate in w]
     shorter = sum(part * part for part in step) / 8
-    return [entry - shorter * x for entry, x in zip(turned(q, step), q, strict=True)]
+    return [entry - shorter * x for entry, x in zip(compose_small_turn(q, step), q, strict=True)]
 
 
-def angled_by_series(turn: Sequence[Any], w: Any) -> Equations:
-    """θ/sin θ of the quaternion (u, w) of a turn 2θ as `arc`, its sign that of w, and Stumpff's functions of θ²."""
+def turn_angle_by_series(turn: Sequence[Any], w: Any) -> Equations:
+    """Return θ/sin θ, as the symbol `arc`, and Stumpff's functions of θ², of a rotation 2θ with
+    quaternion (u, w).
+
+    `arc` has the sign of w.
+    """
     import sympy as sp
 
     angle, root, whole, first, arc, square = sp.symbols(
         "angle root whole first arc square", real=True
     )
     return [
-        *angled(turn, w),
+        *turn_angle_equations(turn, w),
         (whole, angle / root),
         (first, whole * SCALE / 2),
         (arc, sp.Function("arc")(first, w)),

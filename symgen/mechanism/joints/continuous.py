@@ -1,4 +1,6 @@
-"""Continuous joint: a revolute joint without limits; one angle q in rad, not a (cos, sin) pair."""
+"""Continuous joint: a revolute joint without limits, with one angle q in rad (not a cosine and a
+sine).
+"""
 
 from __future__ import annotations
 

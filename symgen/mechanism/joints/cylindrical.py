@@ -1,4 +1,6 @@
-"""Cylindrical joint: an angle (rad) about the joint's axis and a displacement (m) along it, each as it likes; q̇ are the rates."""
+"""Cylindrical joint: an angle (rad) about the joint's axis and an independent displacement (m)
+along it; q̇ are the rates.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from symgen.mechanism.joints._joint import (
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """R_z(q_0), and q_1 along z."""
+    """Return R_z(q_0) and the translation q_1 along z."""
     import sympy as sp
 
     return turn(q[0]), sp.Matrix([0, 0, q[1]])
 
 
 def oracle(p: Numbers) -> tuple[Elementary, ...]:
-    """A turn by q_0, and a displacement by q_1."""
+    """Return the rotation by q_0 and the translation by q_1."""
     return Turning(0), Sliding(1)
 
 

@@ -1,4 +1,6 @@
-"""Helical joint: one angle q in rad about the joint's axis, along which `pitch`·q goes with it (a screw); q̇ is the rate."""
+"""Helical joint (a screw): an angle q in rad about the joint's axis and a displacement `pitch`·q
+along it; q̇ is the rate.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ from symgen.mechanism.joints._joint import (
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """R_z(q), and pitch·q along z."""
+    """Return R_z(q) and the translation pitch·q along z."""
     import sympy as sp
 
     return turn(q[0]), sp.Matrix([0, 0, p["pitch"] * q[0]])
 
 
 def oracle(p: Numbers) -> tuple[Elementary, ...]:
-    """A turn by q, and a displacement by pitch·q."""
+    """Return the rotation by q and the translation by pitch·q."""
     return Turning(0), Sliding(0, p["pitch"])
 
 

@@ -1,7 +1,7 @@
-"""Planar joint: a place x y (m) in the joint's frame and an angle (rad) about its z axis; v is linear, then angular, in the
-body's axes.
+"""Planar joint: a position x y (m) in the joint's frame and an angle (rad) about its z axis; v is
+linear, then angular, in the body's axes.
 
-Pinocchio's JointModelPlanar has the cosine and the sine in the place of the angle, and the same v.
+Pinocchio's JointModelPlanar has the cosine and the sine instead of the angle, and the same v.
 """
 
 from __future__ import annotations
@@ -21,35 +21,37 @@ from symgen.mechanism.joints._joint import (
     Placing,
     Turning,
 )
-from symgen.mechanism.joints._quaternion import LEAST, SCALE, angled
-from symgen.mechanism.joints._series import angled_by_series, held, stumpff
+from symgen.mechanism.joints._quaternion import LEAST, SCALE, turn_angle_equations
+from symgen.mechanism.joints._series import split_time, stumpff, turn_angle_by_series
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """R_z(angle), and the place."""
+    """Return R_z(angle) and the position."""
     import sympy as sp
 
     return turn(q[2]), sp.Matrix([q[0], q[1], 0])
 
 
 def oracle(p: Numbers) -> tuple[Elementary, ...]:
-    """A displacement by the place, and a turn by the angle."""
+    """Return the translation by the position and the rotation by the angle."""
     return Placing(0, 2), Turning(2)
 
 
-def moved(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """The place moves along the body's axes."""
+def integrate_first_order(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
+    """Return q ⊕ δ to the first order: the position moves along the body's axes."""
     import sympy as sp
 
     c, s = sp.cos(q[2]), sp.sin(q[2])
     return [q[0] + c * step[0] - s * step[1], q[1] + s * step[0] + c * step[1], q[2] + step[2]]
 
 
-def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """T exp((v, w) dt) of SE(2): with φ = w dt the place moves by (sin r/r) R_z(angle + r) v dt, r = φ/2, along the chord.
+def integrate(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """Return T exp((v, w) dt) of SE(2).
 
-    sin r/r is taken of the root of r² + 2⁻¹⁵⁰ for r: nothing is divided by zero, and it is off by less than 2⁻¹⁵² anywhere. As of
-    a quaternion the root is taken of 2⁶⁰ times that, which is far from the least number of a float too.
+    With φ = w dt and r = φ/2 the position moves along the chord, by (sin r/r) R_z(angle + r) v dt.
+    In sin r/r, the root of r² + 2⁻¹⁵⁰ replaces r, so that nothing is divided by zero; the error is
+    less than 2⁻¹⁵². As for a quaternion, the root is taken of 2⁶⁰ times that, which is far from the
+    smallest number of a float too.
     """
     import sympy as sp
 
@@ -62,19 +64,21 @@ def advanced(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, li
         (sinc, sp.sin(root / SCALE) / root * SCALE),
         (reach, sinc * dt),
     ]
-    chord, coordinates = _arrived(q, v)
+    chord, coordinates = _displaced(q, v)
     return [*equations, *chord], coordinates
 
 
-def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """`advanced` with sin r/r as Stumpff's function c₁ of r², and behind it the motion in the time `late`."""
+def integrate_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
+    """Return `integrate` with sin r/r as Stumpff's function c₁ of r², followed by the motion in the
+    time `late`.
+    """
     import sympy as sp
 
     phi, half, y, s1, reach, t, late = sp.symbols("phi half y s1 reach t late", real=True)
     x = sp.symbols("r_1:4", real=True)
-    chord, coordinates = _arrived(q, v)
+    chord, coordinates = _displaced(q, v)
     equations = [
-        *held(dt),
+        *split_time(dt),
         (phi, v[2] * t),
         (half, phi / 2),
         (y, half * half),
@@ -85,11 +89,11 @@ def advanced_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equ
     ]
     ahead, aside, turned = (rate * late for rate in v)
     bend = turned / 2
-    return equations, moved(x, [ahead - aside * bend, aside + ahead * bend, turned])
+    return equations, integrate_first_order(x, [ahead - aside * bend, aside + ahead * bend, turned])
 
 
-def _arrived(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """The coordinates after a way of `reach` times v along the chord of the turn `phi`."""
+def _displaced(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return the coordinates after the translation `reach`·v along the chord of the rotation `phi`."""
     import sympy as sp
 
     phi, half, reach, s, c, g_1, g_2 = sp.symbols("phi half reach s c g_1 g_2", real=True)
@@ -102,11 +106,12 @@ def _arrived(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
     return equations, [q[0] + (c * g_1 - s * g_2), q[1] + (s * g_1 + c * g_2), q[2] + phi]
 
 
-def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """The logarithm of T⁻¹ T_goal in SE(2): a turn of half a turn at most, since whole turns say nothing of the way.
+def difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return the logarithm of T⁻¹ T_goal in SE(2): a rotation of at most half a turn, since whole
+    turns do not change the pose.
 
-    The turn between both is the quaternion (0, 0, sin, cos) of half of what the angles differ by; A, n and κ are as of a free
-    joint.
+    The rotation is the quaternion (0, 0, sin, cos) of half the difference of the angles; A, n and κ
+    are as in a free joint.
     """
     import sympy as sp
 
@@ -115,18 +120,20 @@ def parted(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]
     )
     equations = [
         (r, (goal[2] - q[2]) / 2),
-        *angled([sp.sin(r)], sp.cos(r)),
+        *turn_angle_equations([sp.sin(r)], sp.cos(r)),
         (whole, angle / root),
         (rate, whole / 2),
         (kept, rate * v),
         (f, rate * e),
     ]
-    behind, step = _gone(q, goal)
-    return [*equations, *behind], step
+    translation, step = _inverse_displacement(q, goal)
+    return [*equations, *translation], step
 
 
-def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """`parted` with a = θ/sin θ of the turn 2θ between both: κ = a cos θ, and the half turn is a sin θ."""
+def difference_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return `difference` with a = θ/sin θ of the rotation 2θ: κ = a cos θ, and half the rotation
+    is a sin θ.
+    """
     import sympy as sp
 
     r, sine, w, arc, kept, f = sp.symbols("r sine w arc kept f", real=True)
@@ -134,16 +141,16 @@ def parted_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, 
         (r, (goal[2] - q[2]) / 2),
         (sine, sp.sin(r)),
         (w, sp.cos(r)),
-        *angled_by_series([sine], w),
+        *turn_angle_by_series([sine], w),
         (kept, arc * w),
         (f, arc * sine),
     ]
-    behind, step = _gone(q, goal)
-    return [*equations, *behind], step
+    translation, step = _inverse_displacement(q, goal)
+    return [*equations, *translation], step
 
 
-def _gone(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """V⁻¹ y and the turn, of κ, half the turn f and y = Rᵀ (p_goal − p)."""
+def _inverse_displacement(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
+    """Return V⁻¹ y and the rotation, from κ, half the rotation f, and y = Rᵀ (p_goal − p)."""
     import sympy as sp
 
     s, c, g_1, g_2, y_1, y_2, kept, f = sp.symbols("s c g_1 g_2 y_1 y_2 kept f", real=True)
@@ -167,10 +174,10 @@ JOINT = JointType(
     oracle,
     drawn="body",
     limited=False,
-    moved=moved,
-    advanced=advanced,
-    parted=parted,
-    advanced_by_series=advanced_by_series,
-    parted_by_series=parted_by_series,
+    integrate_first_order=integrate_first_order,
+    integrate=integrate,
+    difference=difference,
+    integrate_by_series=integrate_by_series,
+    difference_by_series=difference_by_series,
     along=(0, 1, 2),
 )

@@ -1,4 +1,4 @@
-"""Prismatic joint: one displacement q in m along the joint's axis; q̇ is the rate."""
+"""Prismatic joint: one displacement q in m along the joint's axis; q̇ is its rate."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from symgen.mechanism.joints._joint import LENGTH, Elementary, JointType, Number
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """No turn, q along z."""
+    """Return no rotation and the translation q along z."""
     import sympy as sp
 
     return sp.eye(3), sp.Matrix([0, 0, q[0]])
 
 
 def oracle(p: Numbers) -> tuple[Elementary, ...]:
-    """A displacement by q."""
+    """Return the translation by q."""
     return (Sliding(0),)
 
 

@@ -1,4 +1,4 @@
-"""Revolute joint: one angle q in rad about the joint's axis; q̇ is the rate."""
+"""Revolute joint: one angle q in rad about the joint's axis; q̇ is its rate."""
 
 from __future__ import annotations
 

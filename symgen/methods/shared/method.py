@@ -13,7 +13,7 @@ from symgen.methods.shared.composition import Compose
 from symgen.methods.shared.factor import Derive, MakeFactor
 from symgen.methods.shared.quantities import Quantity
 from symgen.support.errors import ArgumentError
-from symgen.vocabulary.names import named
+from symgen.vocabulary.names import function_named
 
 Functions = Mapping[str, Derive]
 Refusal = Callable[[Mechanism], str | None]
@@ -120,9 +120,9 @@ class Method:
                     f"{label} after {self.source} computes nothing; give it functions or a factor"
                 )
             for function in reading.functions:
-                named(function)
+                function_named(function)
         for function in self.compositions:
-            named(function)
+            function_named(function)
 
     @property
     def supports_mimic(self) -> bool:

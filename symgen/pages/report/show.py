@@ -9,10 +9,10 @@ from typing import Any
 
 from symgen.derivation.constants import with_enough_precision
 from symgen.derivation.model import record
-from symgen.mechanism.closed_loops import counted as loops_counted
+from symgen.mechanism.closed_loops import loop_count_suffix as loops_counted
 from symgen.mechanism.drives import NUMBERS
 from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part, first_and_count
-from symgen.mechanism.notes import KINDS, gathered
+from symgen.mechanism.notes import KINDS, combined_notes
 from symgen.pipeline import assembly_report, derive
 from symgen.pipeline.layout import Layout, layouts
 from symgen.support.errors import MechanismError
@@ -67,7 +67,7 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
     )
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind in KINDS:
-        title, texts = _TITLES[kind], gathered(mechanism.notes, kind, named=None)
+        title, texts = _TITLES[kind], combined_notes(mechanism.notes, kind, named=None)
         if kind == "unapplied":
             texts = [text.removeprefix("read and not applied: ") for text in texts]
         if texts:
@@ -144,7 +144,7 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
 
 def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     """A line a loop, below the tree; and where closing them starts."""
-    yield from (f"loop {loop.describe(mechanism.carriers)}" for loop in mechanism.loops)
+    yield from (f"loop {loop.describe(mechanism.body_names)}" for loop in mechanism.loops)
     if mechanism.start:
         places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
         yield from _wrapped(f"closing starts at {places}", whole)
@@ -171,17 +171,18 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
         yield from _shortened(table(rows, texts=(0,)))
         if any(joint.drive.friction for joint in mechanism.joints):
             yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
-    if mechanism.borne:
+    if mechanism.compensated_parts:
         yield from _shortened(
             _wrapped(
                 "part of the weight that is borne (gravcomp): "
                 + ", ".join(
-                    f"{_figure(float(part.gravcomp))} of {part.link}" for part in mechanism.borne
+                    f"{_figure(float(part.gravcomp))} of {part.link}"
+                    for part in mechanism.compensated_parts
                 ),
                 whole,
             )
         )
-    if len(rows) > 1 or mechanism.borne:
+    if len(rows) > 1 or mechanism.compensated_parts:
         yield ""
 
 
@@ -341,7 +342,7 @@ def _drive_facts(joint: Joint) -> dict[str, float | list[float]]:
 
 def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
     """Closed loops, and the joints that are independent or actuated, where there are any."""
-    loops = [loop.facts(mechanism.carriers) for loop in mechanism.loops]
+    loops = [loop.facts(mechanism.body_names) for loop in mechanism.loops]
     facts = {
         "loops": loops,
         "independent": list(mechanism.independent),

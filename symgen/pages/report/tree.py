@@ -62,7 +62,7 @@ def draw(mechanism: Mechanism) -> Drawing:
         DOT,
         tuple(rows),
         tuple(lines),
-        tuple(f"loop {loop.describe(mechanism.carriers)}" for loop in mechanism.loops),
+        tuple(f"loop {loop.describe(mechanism.body_names)}" for loop in mechanism.loops),
     )
 
 

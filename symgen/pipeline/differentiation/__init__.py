@@ -73,9 +73,9 @@ def derivative(
     rows were changed; TooLong beyond the row budget.
     """
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
-    if derivatives.told(program.function) is not None:
+    if derivatives.parse_derivative(program.function) is not None:
         raise ArgumentError(
-            f"{program.function} is a derivative already; differentiate {derivatives.of(program.function)}, of "
+            f"{program.function} is a derivative already; differentiate {derivatives.base_function(program.function)}, of "
             "which hvp is the second derivative along a direction"
         )
     switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
@@ -112,7 +112,7 @@ def _turns(program: Program) -> bool:
 
 def differentiate(program: Program, wanted: Derivative, equation: Program | None = None) -> Program:
     """`wanted` of a Program. With an `equation`, that its function solves, the Program is that of its solution."""
-    by = wanted.by or FUNCTIONS[wanted.of].own
+    by = wanted.by or FUNCTIONS[wanted.of].own_arguments
     solves = None if equation is None else _equation(equation, wanted.of)
     long = (
         lengths(program, wanted.mode, by)

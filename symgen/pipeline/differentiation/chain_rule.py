@@ -86,7 +86,9 @@ def jacobian(
                     row[k] if row else home.zero for row in rows for k in range(*robot.span(name))
                 ]
                 columns = () if name in numbers else (robot.sizes[name],)
-                found.append((derivatives.slope(result.name, name), (len(rows), *columns), entries))
+                found.append(
+                    (derivatives.derivative_name(result.name, name), (len(rows), *columns), entries)
+                )
         return found
 
     return put_together(mechanism, FUNCTIONS[wanted.name], method, options, blocks)
@@ -164,7 +166,7 @@ class Chained(Inlining):
         ways = [
             (
                 self.made(Derivative(function, "jacobian", () if moved == own else moved).name),
-                {pair: derivatives.slope(*pair) for pair in pairs},
+                {pair: derivatives.derivative_name(*pair) for pair in pairs},
             )
         ]
         elsewhere = [derivatives.ELSEWHERE.get((function, *pair), ("", "")) for pair in pairs]

@@ -18,13 +18,13 @@ def jvp(program: Program, by: Sequence[str], function: str = "") -> Program:
     for name in by:
         which = draft.which(name)
         seeds |= draft.changes(
-            which, draft.add(derivatives.change(name), draft.shape(program.inputs[which]))
+            which, draft.add(derivatives.change_name(name), draft.shape(program.inputs[which]))
         )
     changes = pushed(draft.tape, draft.end, seeds)
     return draft.program_of(
         function or program.function,
         [
-            (derivatives.change(port.name), draft.shape(port), draft.changed(port, changes))
+            (derivatives.change_name(port.name), draft.shape(port), draft.changed(port, changes))
             for port in program.outputs
         ],
     )

@@ -37,7 +37,11 @@ class Equation:
     def idle(self, by: Sequence[str]) -> set[str]:
         """Arguments and results of a derivative by these arguments that are gone in the end."""
         named = (
-            [derivatives.change(y), derivatives.weight(y), *(derivatives.slope(y, x) for x in by)]
+            [
+                derivatives.change_name(y),
+                derivatives.weight_name(y),
+                *(derivatives.derivative_name(y, x) for x in by),
+            ]
             for y in self.unasked
         )
         return {*self.vanishing, *(name for names in named for name in names)}
@@ -51,20 +55,21 @@ def jvp(program: Program, equation: Equation, by: Sequence[str], function: str =
     """As `forward.jvp` of what solves the equation."""
     draft = Draft(program)
     steps = {
-        derivatives.change(name): draft.add(
-            derivatives.change(name), draft.shape(program.inputs[draft.which(name)])
+        derivatives.change_name(name): draft.add(
+            derivatives.change_name(name), draft.shape(program.inputs[draft.which(name)])
         )
         for name in by
     }
     moved = forward.jvp(equation.program, equation.of(by))
     spent = _inlined(draft, equation, moved, steps)
     given = [
-        steps.get(derivatives.change(name), _nothing(draft, name)) for name in _rights(equation)
+        steps.get(derivatives.change_name(name), _nothing(draft, name))
+        for name in _rights(equation)
     ]
     return draft.program_of(
         function or program.function,
         [
-            (derivatives.change(port.name), draft.shape(port), change)
+            (derivatives.change_name(port.name), draft.shape(port), change)
             for port, change in zip(
                 program.outputs, _solved(draft, equation, given, spent), strict=True
             )
@@ -80,7 +85,7 @@ def vjp(program: Program, equation: Equation, by: Sequence[str], function: str =
     seeds: dict[int, int] = {}
     for result in program.outputs:
         for row, weight in draft.weighed(
-            result, draft.add(derivatives.weight(result.name), draft.shape(result))
+            result, draft.add(derivatives.weight_name(result.name), draft.shape(result))
         ).items():
             total = draft.tape.plus(seeds.get(row), weight)
             assert total is not None
@@ -89,7 +94,7 @@ def vjp(program: Program, equation: Equation, by: Sequence[str], function: str =
     weights = {name: draft.weighs(which, pulls) for name, which in rights.items()}
     weighing = reverse.vjp(equation.program, equation.of(by))
     spent = {
-        derivatives.weight(port.name): [
+        derivatives.weight_name(port.name): [
             draft.tape.less(None, one) for one in weights[equation.rights[port.name]]
         ]
         for port in equation.program.outputs
@@ -103,7 +108,7 @@ def vjp(program: Program, equation: Equation, by: Sequence[str], function: str =
         function or program.function,
         [
             (
-                derivatives.weight(name),
+                derivatives.weight_name(name),
                 shapes[name],
                 found.get(name, [None] * Port("", shapes[name]).size),
             )

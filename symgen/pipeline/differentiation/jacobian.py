@@ -75,7 +75,7 @@ def laid_out(draft: Draft, by: Sequence[str], found: Blocks) -> list[Result]:
     """The blocks in the order of the results, those of a result in the order of the arguments. A result may have no entries."""
     return [
         (
-            derivatives.slope(port.name, name),
+            derivatives.derivative_name(port.name, name),
             (*draft.shape(port), *_flat(draft, draft.program.inputs[draft.which(name)])),
             [entry for row in found.get((port.name, name), []) for entry in row],
         )

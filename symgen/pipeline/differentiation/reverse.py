@@ -17,7 +17,7 @@ def vjp(program: Program, by: Sequence[str], function: str = "") -> Program:
     seeds: dict[int, int] = {}
     for port in program.outputs:
         for r, weight in draft.weighed(
-            port, draft.add(derivatives.weight(port.name), draft.shape(port))
+            port, draft.add(derivatives.weight_name(port.name), draft.shape(port))
         ).items():
             total = draft.tape.plus(seeds.get(r), weight)
             assert total is not None
@@ -28,7 +28,7 @@ def vjp(program: Program, by: Sequence[str], function: str = "") -> Program:
         function or program.function,
         [
             (
-                derivatives.weight(name),
+                derivatives.weight_name(name),
                 draft.shape(program.inputs[which]),
                 draft.weighs(which, weights),
             )

@@ -62,7 +62,7 @@ def _of(wanted: Derivative) -> list[Identity]:
         any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results),
     )
     # what knows of loops is shorter than what is differentiated of it, and holds where they are closed alone
-    loops = False if FUNCTIONS[wanted.of].knows_loops else None
+    loops = False if FUNCTIONS[wanted.of].holds_loops_closed else None
     return {
         "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope, loops=loops)],
         "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
@@ -80,7 +80,7 @@ def _of(wanted: Derivative) -> list[Identity]:
 
 
 def _by(wanted: Derivative) -> Sequence[str]:
-    return wanted.by or FUNCTIONS[wanted.of].own
+    return wanted.by or FUNCTIONS[wanted.of].own_arguments
 
 
 def _results(wanted: Derivative) -> Sequence[str]:
@@ -94,7 +94,7 @@ def _slopes(f: Functions, wanted: Derivative, name: str) -> tuple[Results, Resul
     def along(by: object) -> Results:
         moved = {}
         for x in _by(wanted):
-            step = f.states[derivatives.change(x)] * by
+            step = f.states[derivatives.change_name(x)] * by
             given = f.given(wanted.of, x)
             moved[x] = f.truth.reference.displaced(given, step) if x in POSITIONS else given + step
         return f(name, **moved)
@@ -111,7 +111,7 @@ def _slope(wanted: Derivative, f: Functions) -> Distance:
     h = f.truth.scalars.constant(Fraction(1, 10**30))
     found = []
     for name, value in values.items():
-        change = changes[derivatives.change(name)]
+        change = changes[derivatives.change_name(name)]
         if name in POSITIONS:
             change = (
                 f.truth.reference.displaced(value, change * h)
@@ -124,10 +124,11 @@ def _slope(wanted: Derivative, f: Functions) -> Distance:
 def _transpose(wanted: Derivative, f: Functions) -> Distance:
     weights, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
     pairs = [
-        (weights[derivatives.weight(x)], f.states[derivatives.change(x)], 1) for x in _by(wanted)
+        (weights[derivatives.weight_name(x)], f.states[derivatives.change_name(x)], 1)
+        for x in _by(wanted)
     ]
     pairs += [
-        (f.states[derivatives.weight(y)], changes[derivatives.change(y)], -1)
+        (f.states[derivatives.weight_name(y)], changes[derivatives.change_name(y)], -1)
         for y in _results(wanted)
     ]
     terms = [sign * _flat(a) * _flat(b) for a, b, sign in pairs]
@@ -138,10 +139,10 @@ def _product(wanted: Derivative, f: Functions) -> Distance:
     slopes, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
     found = []
     for y in _results(wanted):
-        total = _flat(changes[derivatives.change(y)])
+        total = _flat(changes[derivatives.change_name(y)])
         for x in _by(wanted):
-            step = _flat(f.states[derivatives.change(x)])
-            block = slopes[derivatives.slope(y, x)].reshape(len(step), -1, step.shape[-1])
+            step = _flat(f.states[derivatives.change_name(x)])
+            block = slopes[derivatives.derivative_name(y, x)].reshape(len(step), -1, step.shape[-1])
             total = total - (block @ step[..., None])[..., 0]
         found.append(total)
     return _all(found, [*slopes.values(), *changes.values()])
@@ -150,39 +151,39 @@ def _product(wanted: Derivative, f: Functions) -> Distance:
 def _slope_of_the_weights(wanted: Derivative, f: Functions) -> Distance:
     bent = f(wanted.name)
     values, slopes = _slopes(f, wanted, wanted._replace(mode="vjp").name)
-    found = [_flat(bent[derivatives.change(name)] - slope) for name, slope in slopes.items()]
+    found = [_flat(bent[derivatives.change_name(name)] - slope) for name, slope in slopes.items()]
     return _all(found, [*values.values(), *bent.values()])
 
 
 def _symmetric(wanted: Derivative, f: Functions) -> Distance:
     """w·H dx = dx·H w, for a second direction w: its numbers, each in another place."""
     f.truth.draw(wanted.name)
-    one = {x: f.states[derivatives.change(x)] for x in _by(wanted)}
+    one = {x: f.states[derivatives.change_name(x)] for x in _by(wanted)}
     other = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(one.items())}
     there, back = (
-        f(wanted.name, **{derivatives.change(x): step for x, step in way.items()})
+        f(wanted.name, **{derivatives.change_name(x): step for x, step in way.items()})
         for way in (one, other)
     )
     weights = f(wanted._replace(mode="vjp").name)
     terms = []
     for x in _by(wanted):
-        bar = derivatives.change(derivatives.weight(x))
+        bar = derivatives.change_name(derivatives.weight_name(x))
         terms += [_flat(other[x]) * _flat(there[bar]), -_flat(one[x]) * _flat(back[bar])]
         if x in POSITIONS:
             terms.append(
                 -_bracket(f, f.given(wanted.name, x), one[x], other[x])
-                * weights[derivatives.weight(x)]
+                * weights[derivatives.weight_name(x)]
             )
     for y in (name for name in _results(wanted) if name in POSITIONS):
         steps = [
             f(
                 wanted._replace(mode="jvp").name,
-                **{derivatives.change(x): step for x, step in way.items()},
+                **{derivatives.change_name(x): step for x, step in way.items()},
             )
             for way in (one, other)
         ]
-        ahead = [step[derivatives.change(y)] for step in steps]
-        terms.append(_bracket(f, f(wanted.of)[y], *ahead) * f.states[derivatives.weight(y)])
+        ahead = [step[derivatives.change_name(y)] for step in steps]
+        terms.append(_bracket(f, f(wanted.of)[y], *ahead) * f.states[derivatives.weight_name(y)])
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
 
 

@@ -33,7 +33,9 @@ class Functions:
     def __call__(self, function: str, **replaced: Array) -> Results:
         self.truth.draw(function)
         if replaced:
-            instead = {FUNCTIONS[function].drawn(name): values for name, values in replaced.items()}
+            instead = {
+                FUNCTIONS[function].sample_kind(name): values for name, values in replaced.items()
+            }
             return self.runners[function](
                 self.truth.arguments(function, {**self.states, **instead})
             )
@@ -50,7 +52,7 @@ class Functions:
 
     def given(self, function: str, name: str) -> Array:
         """The drawn values of an argument."""
-        return self.states[FUNCTIONS[function].drawn(name)]
+        return self.states[FUNCTIONS[function].sample_kind(name)]
 
     def of_each_frame(self, needs: Iterable[str]) -> list[Functions]:
         """The functions once for each frame, as if it were the only one; of the first alone where one of `needs` is."""
@@ -58,7 +60,7 @@ class Functions:
         if len(frames) == 1:
             return [self]
         single = any(
-            FUNCTIONS[name].needs_frame and not FUNCTIONS[name].needs_frames for name in needs
+            FUNCTIONS[name].needs_frame and not FUNCTIONS[name].uses_all_frames for name in needs
         )
         return [
             _OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)
@@ -116,7 +118,7 @@ class _OfFrame(Functions):
         found = self.together(function, **replaced)
         return (
             {name: values[:, self.k] for name, values in found.items()}
-            if FUNCTIONS[function].needs_frames
+            if FUNCTIONS[function].uses_all_frames
             else found
         )
 

@@ -316,10 +316,10 @@ def _by_proof(
 def _refuse_derivatives(programs: Iterable[str]) -> None:
     """Raise ArgumentError where one of the functions is a derivative."""
     for function in programs:
-        if derivatives.told(function) is not None:
+        if derivatives.parse_derivative(function) is not None:
             raise ArgumentError(
                 f"{function} is a derivative, of which nothing is proved over the ranges; prove "
-                f"{derivatives.of(function)}, and let 'symgen verify' bound the round-off state by state"
+                f"{derivatives.base_function(function)}, and let 'symgen verify' bound the round-off state by state"
             )
 
 

@@ -178,10 +178,10 @@ def _exact_results(
     spec = FUNCTIONS[function]
     links = {
         argument.name: getattr(options, argument.name)
-        for argument in spec.feels
+        for argument in spec.depends_on
         if argument != PREPARED
     }
-    loads = [argument for argument in spec.feels if links.get(argument.name) is not None]
+    loads = [argument for argument in spec.depends_on if links.get(argument.name) is not None]
     arguments = {a.name: scalars.array(states[a.name]) for a in (*spec.arguments, *loads)}
     for name in POSITIONS:
         if name in arguments:

@@ -45,7 +45,7 @@ class Scales(Bodies):
     def of(self, function: str, result: str) -> Array:
         """Natural size of every entry of one result of a function, (count, …) as the result."""
         size = self._of(function, result)
-        if FUNCTIONS[function].follows and self.truth.convention.order == "linear":
+        if FUNCTIONS[function].follows_convention and self.truth.convention.order == "linear":
             half = [*range(3, 6), *range(3)]
             size = size[..., half] if result == "Jdot_v" else size[..., half, :]
         return np.maximum(size, LEAST * largest(size).reshape(-1, *[1] * (size.ndim - 1)))
@@ -64,6 +64,6 @@ class ScalesOfFrames(Scales):
         self.each = each
 
     def _of(self, function: str, result: str) -> Array:
-        if FUNCTIONS[function].needs_frames:
+        if FUNCTIONS[function].uses_all_frames:
             return np.stack([scales._of(function, result) for scales in self.each], axis=1)
         return self.each[0]._of(function, result)

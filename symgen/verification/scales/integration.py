@@ -11,7 +11,7 @@ from symgen.mechanism.joints import Orienting, Placing
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.exact import ExactAnswers
-from symgen.vocabulary.derivatives import Derivative, change, weight
+from symgen.vocabulary.derivatives import Derivative, change_name, weight_name
 from symgen.vocabulary.functions import FUNCTIONS
 
 
@@ -67,9 +67,9 @@ def slopes(truth: ExactAnswers, wanted: Derivative) -> Array:
         rate = (1 + total("q") + total("q_next")) * (1 + np.pi)
     size = rate**2 if wanted.mode == "hvp" else rate
     if wanted.mode in ("jvp", "hvp"):
-        size = size * sum(total(change(name)) for name in wanted.by or function.own)
+        size = size * sum(total(change_name(name)) for name in wanted.by or function.own_arguments)
     if wanted.mode in ("vjp", "hvp"):
-        size = size * sum(total(weight(one.name)) for one in function.results)
+        size = size * sum(total(weight_name(one.name)) for one in function.results)
     return np.asarray(size)
 
 

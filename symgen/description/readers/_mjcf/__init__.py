@@ -1,1 +1,3 @@
-"""What an MJCF says, one idea a file; `readers/mjcf.py` makes links and joints of it."""
+"""Modules of the MJCF reader, one subject each; `readers/mjcf.py` builds links and joints from
+them.
+"""

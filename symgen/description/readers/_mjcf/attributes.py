@@ -1,4 +1,6 @@
-"""Attributes of an element, its own or those of its class, read as numbers and words with the place where each stands."""
+"""Attributes of an element, its own or those of its class, as numbers and words with their
+locations.
+"""
 
 from __future__ import annotations
 
@@ -6,107 +8,116 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symgen.description.quantities import Place, number, shown
+from symgen.description.quantities import Location, number, quote
 from symgen.description.readers._mjcf.document import Element
 from symgen.vocabulary.poses import Vector3
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-"""Ways to say how a frame is turned: one of them at a time."""
+"""Attributes that give the orientation of a frame; an element may have one of them."""
 PARTIAL = ("damping", "size", "stiffness")
-"""Arrays that an element may give in part: MuJoCo keeps the default's numbers behind those that the element gives."""
+"""Arrays that an element may give in part: MuJoCo keeps the default's numbers after those of the
+element.
+"""
 
 
 @dataclass(frozen=True)
 class Attributes:
-    """The attributes that hold for one element: name -> (text, the element where it stands)."""
+    """The attributes of one element: name -> (text, location where it is set)."""
 
-    place: Place
-    said: Mapping[str, tuple[str, Place]]
+    location: Location
+    said: Mapping[str, tuple[str, Location]]
 
     def __contains__(self, name: str) -> bool:
         return name in self.said
 
-    def at(self, name: str) -> Place:
-        """Where an attribute stands, for sentences about it."""
-        place = self.said[name][1] if name in self.said else self.place
-        return place.at(f"{place.element} {name}")
+    def at(self, name: str) -> Location:
+        """Return the location where an attribute is set, for messages about it."""
+        location = self.said[name][1] if name in self.said else self.location
+        return location.at(f"{location.element} {name}")
 
     def text(self, name: str, default: str = "") -> str:
+        """Return the text of an attribute; `default` if it is not set."""
         return self.said[name][0] if name in self.said else default
 
     def numbers(self, name: str, least: int, most: int | None = None) -> list[Fraction]:
-        """Its `least` to `most` numbers (without `most`: just so many), exact. DescriptionError: others, or it is missing."""
+        """Return `least` to `most` exact numbers (exactly `least` without `most`). Raises
+        DescriptionError for a wrong count or a missing attribute.
+        """
         return [number(token, self.at(name)) for token in self.tokens(name, least, most)]
 
     def tokens(self, name: str, least: int, most: int | None = None) -> list[str]:
-        """The same as they are written."""
+        """Return the numbers of an attribute as written; see `numbers`."""
         most = least if most is None else most
-        wanted = (
+        expected = (
             f"{least} number{'s' * (least != 1)}" if least == most else f"{least} to {most} numbers"
         )
         if name not in self.said:
-            raise self.place.error(
-                f"the attribute '{name}' is missing", f'write {name}="…", {wanted}'
+            raise self.location.error(
+                f"the attribute '{name}' is missing", f'write {name}="…", {expected}'
             )
         text = self.text(name)
-        found = text.split()
-        if not least <= len(found) <= most:
+        tokens = text.split()
+        if not least <= len(tokens) <= most:
             raise self.at(name).error(
-                f"it has {len(found)} number{'s' * (len(found) != 1)} ({shown(' '.join(found[:20]))})",
-                f"write {wanted} with spaces between",
+                f"it has {len(tokens)} number{'s' * (len(tokens) != 1)} ({quote(' '.join(tokens[:20]))})",
+                f"write {expected} separated by spaces",
             )
-        return found
+        return tokens
 
     def number(self, name: str, default: Fraction | None = None) -> Fraction:
-        """Its one number; `default` where it is not said."""
+        """Return a single number; `default` if the attribute is not set."""
         if name not in self.said and default is not None:
             return default
         return self.numbers(name, 1)[0]
 
     def vector(self, name: str, default: Vector3) -> Vector3:
-        """Its three numbers."""
+        """Return three numbers; `default` if the attribute is not set."""
         if name not in self.said:
             return default
         x, y, z = self.numbers(name, 3)
         return x, y, z
 
     def word(self, name: str, words: Sequence[str], default: str) -> str:
-        """One of `words`."""
-        found = self.text(name, default).strip()
-        if found not in words:
+        """Return one of `words`; `default` if the attribute is not set."""
+        word = self.text(name, default).strip()
+        if word not in words:
             raise self.at(name).error(
-                f"{shown(found)} is none of {', '.join(words)}", "write one of them"
+                f"{quote(word)} is not one of {', '.join(words)}", "write one of them"
             )
-        return found
+        return word
 
     def flag(self, name: str, default: bool = False) -> bool:
+        """Return a truth value; `default` if the attribute is not set."""
         return self.word(name, ("true", "false"), "true" if default else "false") == "true"
 
 
-def own(element: Element) -> Attributes:
-    """The attributes that stand at an element itself."""
-    turned = [name for name in ORIENTATIONS if name in element.attributes]
-    if len(turned) > 1:
-        raise element.place.error(
-            f"it is turned by {turned[0]} and by {turned[1]}", "keep one of the two"
+def own_attributes(element: Element) -> Attributes:
+    """Return the attributes that an element sets itself."""
+    orientations = [name for name in ORIENTATIONS if name in element.attributes]
+    if len(orientations) > 1:
+        raise element.location.error(
+            f"it has both {orientations[0]} and {orientations[1]}", "keep one of the two"
         )
     return Attributes(
-        element.place, {name: (text, element.place) for name, text in element.attributes.items()}
+        element.location,
+        {name: (text, element.location) for name, text in element.attributes.items()},
     )
 
 
-def over(below: Attributes, above: Attributes) -> Attributes:
-    """The attributes of a class, overridden by those of an element or of an inner class, as MuJoCo does.
+def override(defaults: Attributes, attributes: Attributes) -> Attributes:
+    """Return the attributes of a class, overridden by those of an element or of an inner class, as
+    in MuJoCo.
 
-    A turn in words of its own takes the place of the class's. A partial array keeps the rest of the class's numbers.
+    An orientation replaces any orientation of the class. A partial array keeps the remaining
+    numbers of the class.
     """
-    kept = dict(below.said)
-    if any(name in above for name in ORIENTATIONS):
-        kept = {name: said for name, said in kept.items() if name not in ORIENTATIONS}
-    whole = dict(above.said)
+    inherited = dict(defaults.said)
+    if any(name in attributes for name in ORIENTATIONS):
+        inherited = {name: said for name, said in inherited.items() if name not in ORIENTATIONS}
+    merged = dict(attributes.said)
     for name in PARTIAL:
-        if name in whole and name in kept:
-            text, place = whole[name]
-            numbers, defaults = text.split(), kept[name][0].split()
-            whole[name] = " ".join((*numbers, *defaults[len(numbers) :])), place
-    return Attributes(above.place, {**kept, **whole})
+        if name in merged and name in inherited:
+            text, location = merged[name]
+            numbers, class_numbers = text.split(), inherited[name][0].split()
+            merged[name] = " ".join((*numbers, *class_numbers[len(numbers) :])), location
+    return Attributes(attributes.location, {**inherited, **merged})

@@ -1,9 +1,11 @@
-"""The tree: bodies within bodies, frames around any of it, the joints between, and the inertias of the bodies.
+"""The tree of an MJCF: nested bodies and frames, the joints between bodies, and the inertias of
+bodies.
 
-Inertias are as they are declared or by their geoms, and as `compiler` changes them, in MuJoCo's order: bounds from below, then
-balance, then the total. A geom is a solid of even density. Volumes and second moments of the solids are those of any table; a
-capsule's caps are two half spheres, whose centres of mass lie 3r/8 beyond the ends of the cylinder. Where a mass is given, no π is
-needed, and the moments are exact.
+Inertias are declared or computed from geoms, and modified as `compiler` specifies, in MuJoCo's
+order: lower bounds, then balance, then total mass. A geom is a solid of uniform density. Volumes
+and second moments of the solids are textbook formulas. A capsule's caps are two hemispheres, whose
+centres of mass are 3r/8 beyond the ends of the cylinder. If a mass is given, no π is needed, and
+the moments are exact.
 """
 
 from __future__ import annotations
@@ -12,23 +14,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from symgen.description.quantities import CANONICAL_DIGITS, Place, is_writable, rounded
-from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, own
+from symgen.description.quantities import CANONICAL_DIGITS, Location, is_writable, round_to_digits
+from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, own_attributes
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._mjcf.joints import (
-    Moved,
+    JointMotion,
     Sprung,
     read_joint,
     read_spring_damper,
-    refuse_crowded,
+    refuse_misplaced_free_joint,
 )
 from symgen.description.readers._mjcf.names import WORLD, Names
-from symgen.description.readers._mjcf.orientations import placed
-from symgen.description.readers._mjcf.remarks import listed
-from symgen.description.readers._mjcf.roots import PI, root, short
+from symgen.description.readers._mjcf.orientations import pose_of
+from symgen.description.readers._mjcf.remarks import list_names
+from symgen.description.readers._mjcf.roots import PI, round_long, square_root
 from symgen.description.readers._mjcf.settings import Settings
-from symgen.description.readers._mjcf.whole import bounded, gathered
+from symgen.description.readers._mjcf.whole import bound_principal_moments, sum_of_inertias
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.mechanism.inertias import is_positive_semidefinite, second_moments
 from symgen.mechanism.mechanism import Note
@@ -39,24 +41,24 @@ from symgen.vocabulary.poses import (
     Shift,
     Vector3,
     compose,
-    joined,
+    compose_merged,
 )
 
-_REFUSED = {
-    "composite": "makes bodies of its own",
-    "flexcomp": "makes bodies of its own",
-    "replicate": "makes copies of what is in it",
-    "attach": "brings in what stands in another model",
-    "plugin": "does what its library does",
+_UNSUPPORTED = {
+    "composite": "element generates bodies",
+    "flexcomp": "element generates flexible bodies",
+    "replicate": "element copies its content",
+    "attach": "element inserts parts of another model",
+    "plugin": "element runs code of a library",
 }
 ZERO = Fraction(0)
 MOST_FRAMES = 32
-"""Frames within each other. What is inside keeps the steps of each of them."""
+"""Largest depth of nested frames. Content keeps the steps of each of them."""
 
 
-def refused(place: Place, why: str) -> DescriptionError:
-    """What is said of an element that makes or moves bodies in a way of its own."""
-    return place.error(
+def unsupported(location: Location, why: str) -> DescriptionError:
+    """Return the error for an element that creates or moves bodies in an unsupported way."""
+    return location.error(
         f"this {why}, which symgen does not read",
         "compile the model with MuJoCo and give symgen.from_mujoco(model), or leave it out",
     )
@@ -64,7 +66,7 @@ def refused(place: Place, why: str) -> DescriptionError:
 
 @dataclass(frozen=True)
 class _Inside:
-    """One element of a body, with the frame around it and the class for it."""
+    """One element of a body, with the frame around it and its default class."""
 
     element: Element
     frame: Pose
@@ -73,7 +75,9 @@ class _Inside:
 
 @dataclass(frozen=True)
 class _Around:
-    """What a body hangs on: a link, the way from the frame of that link's joint to the body's, and whether it moves."""
+    """The parent of a body: a link, the pose of the body's frame from the frame of that link's
+    joint, and True if it moves.
+    """
 
     link: str
     back: Pose
@@ -82,7 +86,9 @@ class _Around:
 
 @dataclass(frozen=True)
 class Stand:
-    """A body as it is declared: at `pose` in that around it, and `back` leads to its frame from that of its link's joint."""
+    """A declared body: `pose` in the body around it; `back` leads to its frame from that of its
+    link's joint.
+    """
 
     around: str
     pose: Pose
@@ -91,7 +97,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Site:
-    """A site as it is declared, in a body."""
+    """A declared site of a body."""
 
     body: str
     element: Element
@@ -101,7 +107,7 @@ class Site:
 
 @dataclass(frozen=True)
 class _Body:
-    """A link whose inertia is computed when all are known; `back` leads to its frame from that of its joint."""
+    """A link whose inertia is computed when all masses are known."""
 
     link: Link
     weighing: Weighing
@@ -111,7 +117,7 @@ class _Body:
 
 @dataclass
 class Bodies:
-    """Collects links and joints, bodies in the order of the file, which is MuJoCo's."""
+    """Links and joints of the bodies, in the order of the file, which is MuJoCo's."""
 
     settings: Settings
     classes: Classes
@@ -119,143 +125,161 @@ class Bodies:
     notes: list[Note] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
     rests: dict[str, Fraction] = field(default_factory=dict)
-    """Joint -> the coordinate at which its body stands as declared (rad or m)."""
+    """Coordinate of each joint in the declared pose of its body (rad or m)."""
     stands: dict[str, Stand] = field(default_factory=lambda: {WORLD: Stand("", (), ())})
-    """Body -> where it is declared; the world among them."""
+    """Declared pose of each body, the world included."""
     sites: dict[str, Site] = field(default_factory=dict)
     sprung: dict[str, Sprung] = field(default_factory=dict)
-    """Joint -> what it says of a spring and a damper that hang on its inertia."""
+    """Declared springs and dampers of joints that depend on inertia."""
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
-    _by_actuators: list[str] = field(default_factory=list)
-    _placed: list[str] = field(default_factory=list)
+    _compensated_by_actuators: list[str] = field(default_factory=list)
+    _mocap_bodies: list[str] = field(default_factory=list)
 
     def read_world(self, section: Element) -> None:
-        """All that stands in a `worldbody`. Its own geoms never move."""
+        """Read the content of a `worldbody`. Its own geoms never move."""
         for inside in self._contents(section, MAIN):
             self._site(inside, WORLD)
             if inside.element.name == "body":
                 self._body(inside, _Around(WORLD, (), False))
             elif inside.element.name in ("joint", "freejoint", "inertial"):
-                raise inside.element.place.error(
-                    "this stands in the worldbody, which never moves", "put it inside a body"
+                raise inside.element.location.error(
+                    "it is in the worldbody, which never moves", "put it inside a body"
                 )
 
-    def weighed(self) -> tuple[Link, ...]:
-        """All links with their inertias."""
-        bodies = [one for one in self._links if isinstance(one, _Body)]
-        found = [self._inertials(one) for one in bodies]
+    def links_with_inertia(self) -> tuple[Link, ...]:
+        """Return all links with their inertias."""
+        bodies = [body for body in self._links if isinstance(body, _Body)]
+        inertias = [self._inertials(body) for body in bodies]
         if self.settings.total is not None:
-            found = scaled(found, self.settings.total)
-        of = {
-            one.link.name: tuple(
-                replace(mass, gravcomp=one.gravcomp) for mass in at(one.link.frame, masses)
+            inertias = scale_to_total(inertias, self.settings.total)
+        by_name = {
+            body.link.name: tuple(
+                replace(mass, gravcomp=body.gravcomp) for mass in seen_from(body.link.frame, masses)
             )
-            for one, masses in zip(bodies, found, strict=True)
+            for body, masses in zip(bodies, inertias, strict=True)
         }
-        return tuple(self._with_inertials(one, of) for one in self._links)
+        return tuple(self._with_inertials(body, by_name) for body in self._links)
 
-    def _inertials(self, one: _Body) -> tuple[Inertial, ...]:
-        """Of what stands still, and is in no answer and no total, none where it cannot be read."""
+    def _inertials(self, body: _Body) -> tuple[Inertial, ...]:
+        """Return the inertias of a body; none for a fixed body whose inertia cannot be read, since
+        it affects no result.
+        """
         try:
-            return inertials(one.weighing, self.settings)
+            return inertials(body.weighing, self.settings)
         except DescriptionError:
-            if one.moves or self.settings.total is not None:
+            if body.moves or self.settings.total is not None:
                 raise
             return ()
 
     @staticmethod
-    def _with_inertials(one: Link | _Body, of: dict[str, tuple[Inertial, ...]]) -> Link:
-        if isinstance(one, Link):
-            return one
-        return Link(one.link.name, of.get(one.link.name, ()), one.link.place, one.link.frame)
+    def _with_inertials(link: Link | _Body, by_name: dict[str, tuple[Inertial, ...]]) -> Link:
+        if isinstance(link, Link):
+            return link
+        return Link(
+            link.link.name, by_name.get(link.link.name, ()), link.link.location, link.link.frame
+        )
 
     def remarks(self) -> list[Note]:
-        """On bodies that MuJoCo moves or carries in a way of its own."""
-        found = []
-        if self._by_actuators and any(
-            one.gravcomp and one.moves for one in self._links if isinstance(one, _Body)
+        """Return notes on bodies that MuJoCo moves or supports by other means."""
+        notes = []
+        if self._compensated_by_actuators and any(
+            body.gravcomp and body.moves for body in self._links if isinstance(body, _Body)
         ):
-            found.append(
+            notes.append(
                 Note(
                     "info",
-                    f"at {listed(self._by_actuators)} MuJoCo has actuators bear the weight by gravcomp, which "
-                    "here is no part of tau",
+                    f"at {list_names(self._compensated_by_actuators)} MuJoCo adds gravcomp to the actuator forces; "
+                    "here it is not part of tau",
                 )
             )
-        if self._placed:
-            found.append(
+        if self._mocap_bodies:
+            notes.append(
                 Note(
                     "info",
-                    f"{listed(self._placed)} stand still where they are declared; in MuJoCo a program moves "
-                    "such mocap bodies",
+                    f"the mocap bodies {list_names(self._mocap_bodies)} are fixed in their declared pose; in MuJoCo a "
+                    "program moves them",
                 )
             )
-        return found
+        return notes
 
     def _contents(
         self, element: Element, childclass: str, frame: Pose = (), depth: int = 0
     ) -> Iterator[_Inside]:
-        """What is in a body, frames opened."""
+        """Yield the elements in a body, with those inside frames."""
         if depth > MOST_FRAMES:
-            raise element.place.error(
-                f"frames are nested more than {MOST_FRAMES} deep", "write them flat"
+            raise element.location.error(
+                f"frames are nested more than {MOST_FRAMES} deep", "reduce the nesting"
             )
         for child in element.children:
             if child.name == "frame":
-                said = own(child)
-                scale = said.numbers("scale", 1, 3) if "scale" in said else []
-                if any(one != 1 for one in scale):
-                    raise said.at("scale").error(
-                        "a frame that resizes what is in it is not read", "write the sizes out"
+                attributes = own_attributes(child)
+                scale = attributes.numbers("scale", 1, 3) if "scale" in attributes else []
+                if any(factor != 1 for factor in scale):
+                    raise attributes.at("scale").error(
+                        "a frame that scales its content is not supported", "write the scaled sizes"
                     )
-                inner = self._childclass(said, childclass)
+                inner = self._childclass(attributes, childclass)
                 yield from self._contents(
-                    child, inner, joined(frame, placed(said, self.settings)), depth + 1
+                    child,
+                    inner,
+                    compose_merged(frame, pose_of(attributes, self.settings)),
+                    depth + 1,
                 )
-            elif child.name in _REFUSED:
-                raise refused(child.place, _REFUSED[child.name])
+            elif child.name in _UNSUPPORTED:
+                raise unsupported(child.location, _UNSUPPORTED[child.name])
             else:
                 yield _Inside(child, frame, childclass)
 
-    def _childclass(self, said: Attributes, around: str) -> str:
+    def _childclass(self, attributes: Attributes, around: str) -> str:
+        """Return the default class for the content of an element."""
         return (
-            self.classes.known(said.text("childclass"), said.place)
-            if "childclass" in said
+            self.classes.existing(attributes.text("childclass"), attributes.location)
+            if "childclass" in attributes
             else around
         )
 
     def _body(self, inside: _Inside, around: _Around) -> None:
-        said = own(inside.element)
+        """Add a body with its content."""
+        attributes = own_attributes(inside.element)
         self._count += 1
-        name = said.text("name") or self.names.link(f"body{self._count}")
-        contents = list(self._contents(inside.element, self._childclass(said, inside.childclass)))
-        own_pose = compose(inside.frame, placed(said, self.settings))
+        name = attributes.text("name") or self.names.link(f"body{self._count}")
+        contents = list(
+            self._contents(inside.element, self._childclass(attributes, inside.childclass))
+        )
+        own_pose = compose(inside.frame, pose_of(attributes, self.settings))
         pose = compose(around.back, own_pose)
-        here = self._moved(name, said, contents, pose, around)
-        borne = said.number("gravcomp", ZERO)
-        if self.settings.switched_off >= {"spring", "damper"}:  # MuJoCo has no passive forces then
-            borne = ZERO
-        link = Link(name, place=said.place, frame=here.back)
-        self._links.append(_Body(link, self._weighing(contents, said), here.moves, borne))
-        if said.flag("mocap"):
-            self._placed.append(name)
-        self.stands[name] = Stand(around.link, own_pose, here.back)
-        for one in contents:
-            self._site(one, name)
-            if one.element.name == "body":
-                self._body(one, here)
+        carrier = self._add_joints(name, attributes, contents, pose, around)
+        gravcomp = attributes.number("gravcomp", ZERO)
+        if self.settings.disabled >= {"spring", "damper"}:  # MuJoCo then has no passive forces
+            gravcomp = ZERO
+        link = Link(name, location=attributes.location, frame=carrier.back)
+        self._links.append(
+            _Body(link, self._weighing(contents, attributes), carrier.moves, gravcomp)
+        )
+        if attributes.flag("mocap"):
+            self._mocap_bodies.append(name)
+        self.stands[name] = Stand(around.link, own_pose, carrier.back)
+        for content in contents:
+            self._site(content, name)
+            if content.element.name == "body":
+                self._body(content, carrier)
 
     def _site(self, inside: _Inside, body: str) -> None:
-        """Keep a site that loops may name."""
+        """Record a site, which loops may name."""
         if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
             self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
 
-    def _moved(
-        self, name: str, said: Attributes, contents: list[_Inside], pose: Pose, around: _Around
+    def _add_joints(
+        self,
+        name: str,
+        attributes: Attributes,
+        contents: list[_Inside],
+        pose: Pose,
+        around: _Around,
     ) -> _Around:
-        """The joints from the body around to this one, and links between them."""
-        joints = [one for one in contents if one.element.name in ("joint", "freejoint")]
+        """Add the joints from the parent to this body, and massless links between them."""
+        joints = [item for item in contents if item.element.name in ("joint", "freejoint")]
         if not joints:
             self.connections.append(
                 Connection(
@@ -264,81 +288,87 @@ class Bodies:
                     around.link,
                     name,
                     pose,
-                    place=said.place,
+                    location=attributes.location,
                 )
             )
             return _Around(name, (), around.moves)
-        found = [self._joint(one) for one in joints]
-        refuse_crowded([one.kind for one in found], said, around.link == WORLD)
-        parent, behind = around.link, pose
-        for k, (inside, one) in enumerate(zip(joints, found, strict=True), start=1):
-            last = k == len(found)
+        motions = [self._joint(item) for item in joints]
+        refuse_misplaced_free_joint(
+            [motion.kind for motion in motions], attributes, around.link == WORLD
+        )
+        parent, offset = around.link, pose
+        for k, (inside, motion) in enumerate(zip(joints, motions, strict=True), start=1):
+            last = k == len(motions)
             child = name if last else self.names.link(f"{name}_{k}")
             joint = inside.element.attributes.get("name") or self.names.joint(
-                f"{name}_joint" + f"_{k}" * (len(found) > 1)
+                f"{name}_joint" + f"_{k}" * (len(motions) > 1)
             )
-            place = inside.element.place
+            location = inside.element.location
             if not last:
-                self._links.append(Link(child, place=place))
-            start = one.pose if one.kind == "free" else compose(behind, one.pose)
+                self._links.append(Link(child, location=location))
+            start = motion.pose if motion.kind == "free" else compose(offset, motion.pose)
             self.connections.append(
                 Connection(
                     joint,
-                    one.kind,
+                    motion.kind,
                     parent,
                     child,
                     start,
-                    one.axis,
-                    one.limits,
-                    place=place,
-                    drive=one.drive,
+                    motion.axis,
+                    motion.limits,
+                    location=location,
+                    drive=motion.drive,
                 )
             )
-            self.rests[joint] = one.ref
-            self.sprung |= {} if one.sprung is None else {joint: one.sprung}
-            parent, behind = child, one.back
-        return _Around(name, behind, True)
+            self.rests[joint] = motion.ref
+            self.sprung |= {} if motion.sprung is None else {joint: motion.sprung}
+            parent, offset = child, motion.back
+        return _Around(name, offset, True)
 
-    def _joint(self, inside: _Inside) -> Moved:
+    def _joint(self, inside: _Inside) -> JointMotion:
+        """Return a joint."""
         if inside.element.name == "freejoint":
-            said = own(inside.element)
-            word = said.word("align", ("true", "false", "auto"), "auto")
+            attributes = own_attributes(inside.element)
+            word = attributes.word("align", ("true", "false", "auto"), "auto")
             if word == "true" or (word == "auto" and self.settings.aligned):
                 self.notes.append(
                     Note(
                         "info",
-                        f"{said.place.short}: its numbers are those of the body's frame as declared; "
+                        f"{attributes.location.short}: its numbers are those of the body's frame as declared; "
                         "MuJoCo may align that with the body's mass",
                     )
                 )
             return read_joint(
-                Attributes(said.place, {"type": ("free", said.place)}),
+                Attributes(attributes.location, {"type": ("free", attributes.location)}),
                 (),
                 self.settings,
                 self.notes.append,
             )
-        said = self.classes.of(inside.element, inside.childclass)
-        if said.flag("actuatorgravcomp"):
-            self._by_actuators.append(said.text("name") or said.place.short)
-        found = read_joint(said, inside.frame, self.settings, self.notes.append)
-        return replace(found, sprung=read_spring_damper(said, found.kind, self.settings))
+        attributes = self.classes.of(inside.element, inside.childclass)
+        if attributes.flag("actuatorgravcomp"):
+            self._compensated_by_actuators.append(
+                attributes.text("name") or attributes.location.short
+            )
+        motion = read_joint(attributes, inside.frame, self.settings, self.notes.append)
+        return replace(motion, sprung=read_spring_damper(attributes, motion.kind, self.settings))
 
-    def _weighing(self, contents: list[_Inside], said: Attributes) -> Weighing:
-        declared = [one for one in contents if one.element.name == "inertial"]
+    def _weighing(self, contents: list[_Inside], attributes: Attributes) -> Weighing:
+        """Return the declared mass of a body."""
+        declared = [item for item in contents if item.element.name == "inertial"]
         if len(declared) > 1:
-            raise declared[1].element.place.error(
+            raise declared[1].element.location.error(
                 "the body has an <inertial> already", "keep one of the two"
             )
         geoms = [
-            (self.classes.of(one.element, one.childclass), one.frame)
-            for one in contents
-            if one.element.name == "geom"
+            (self.classes.of(item.element, item.childclass), item.frame)
+            for item in contents
+            if item.element.name == "geom"
         ]
         return Weighing(
             (declared[0].element, declared[0].frame) if declared else None,
             geoms,
-            said.vector("pos", ZERO3),
-            said.place,
+            attributes.vector("pos", ZERO3),
+            attributes.location,
         )
 
 
@@ -349,7 +379,8 @@ Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Weighing:
-    """The mass of a body as declared: the element, and its geoms, each with the pose of the frame around it.
+    """The declared mass of a body: its `inertial` element, and its geoms, each with the pose of the
+    frame around it.
 
     `pos` is the body's own attribute, in the frame around it.
     """
@@ -357,115 +388,130 @@ class Weighing:
     declared: tuple[Element, Pose] | None
     geoms: Sequence[tuple[Attributes, Pose]]
     pos: Vector3
-    place: Place
+    location: Location
 
 
 def inertials(body: Weighing, settings: Settings) -> tuple[Inertial, ...]:
-    """All inertias of one body, in its frame, bounds and balance applied."""
-    declared = () if body.declared is None else (_declared(*body.declared, settings),)
-    found: tuple[Inertial, ...] = declared
+    """Return all inertias of one body, in its frame, with bounds and balance applied."""
+    declared = () if body.declared is None else (_declared_inertial(*body.declared, settings),)
+    inertias: tuple[Inertial, ...] = declared
     if settings.from_geoms == "true" or (settings.from_geoms == "auto" and not declared):
         geoms = tuple(
-            one
-            for said, within in body.geoms
-            if (one := inertial(said, settings, within)) is not None
+            of_geom
+            for attributes, within in body.geoms
+            if (of_geom := inertial(attributes, settings, within)) is not None
         )
-        found = geoms or declared
-    return _balanced(_bounded(found, settings, body), settings)
+        inertias = geoms or declared
+    return _balanced(_bounded(inertias, settings, body), settings)
 
 
-def scaled(all_of: Sequence[tuple[Inertial, ...]], total: Fraction) -> list[tuple[Inertial, ...]]:
-    """Scale the inertias of all bodies so that their masses sum to `total`."""
-    mass = sum((one.mass for body in all_of for one in body), ZERO)
+def scale_to_total(
+    all_of: Sequence[tuple[Inertial, ...]], total: Fraction
+) -> list[tuple[Inertial, ...]]:
+    """Return the inertias of all bodies, scaled so that their masses sum to `total`."""
+    mass = sum((part.mass for body in all_of for part in body), ZERO)
     scale = total / mass if mass else Fraction(1)
 
-    def of(one: Inertial) -> Inertial:
+    def scaled_part(part: Inertial) -> Inertial:
         return replace(
-            one, mass=short(one.mass * scale), moments=tuple(short(m * scale) for m in one.moments)
+            part,
+            mass=round_long(part.mass * scale),
+            moments=tuple(round_long(m * scale) for m in part.moments),
         )
 
-    return [tuple(map(of, body)) for body in all_of]
+    return [tuple(map(scaled_part, body)) for body in all_of]
 
 
-def _declared(element: Element, within: Pose, settings: Settings) -> Inertial:
-    said = own(element)
-    if "pos" not in said:
-        raise said.place.error("the attribute 'pos' is missing", 'write pos="…", three numbers')
-    mass = said.number("mass")
-    if "fullinertia" in said:
+def _declared_inertial(element: Element, within: Pose, settings: Settings) -> Inertial:
+    """Return the inertia of an `inertial` element."""
+    attributes = own_attributes(element)
+    if "pos" not in attributes:
+        raise attributes.location.error(
+            "the attribute 'pos' is missing", 'write pos="…", three numbers'
+        )
+    mass = attributes.number("mass")
+    if "fullinertia" in attributes:
         for name in ("diaginertia", *ORIENTATIONS):
-            if name in said:
-                raise said.at(name).error(
-                    f"{name} stands beside fullinertia", "keep one of the two"
+            if name in attributes:
+                raise attributes.at(name).error(
+                    f"{name} conflicts with fullinertia", "keep one of the two"
                 )
-        xx, yy, zz, xy, xz, yz = said.numbers("fullinertia", 6)
+        xx, yy, zz, xy, xz, yz = attributes.numbers("fullinertia", 6)
         moments: Six = (xx, xy, xz, yy, yz, zz)
     else:
-        x, y, z = said.vector("diaginertia", ZERO3)
+        x, y, z = attributes.vector("diaginertia", ZERO3)
         moments = (x, ZERO, ZERO, y, ZERO, z)
-    return Inertial(mass, moments, joined(within, placed(said, settings)), said.place)
+    return Inertial(
+        mass, moments, compose_merged(within, pose_of(attributes, settings)), attributes.location
+    )
 
 
 def _bounded(
-    found: tuple[Inertial, ...], settings: Settings, body: Weighing
+    inertias: tuple[Inertial, ...], settings: Settings, body: Weighing
 ) -> tuple[Inertial, ...]:
-    """Inertias not less than the bounds of mass and of principal moments.
+    """Return inertias that are not below the bounds of mass and of principal moments.
 
-    A body without any inertia has the bounds themselves. MuJoCo takes the body's `pos`, which is given in the frame around the
-    body, for the place of that mass in the body's own frame.
+    A body without inertia gets the bounds themselves. MuJoCo uses the body's `pos`, given in the
+    frame around the body, as the position of that mass in the body's own frame.
     """
     mass, least = settings.bound_mass, settings.bound_inertia
     if mass <= 0 and least <= 0:
-        return found
-    if not found:
+        return inertias
+    if not inertias:
         return (
-            Inertial(mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.place),
+            Inertial(
+                mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.location
+            ),
         )
-    enough = sum((one.mass for one in found), ZERO) >= mass
-    if enough and any(_is_above(one, least) for one in found):
-        return found
-    one = found[0] if len(found) == 1 else gathered(found)
-    one = replace(one, mass=max(one.mass, mass))
-    if _is_above(one, least):
-        return (one,)
-    if any(one.moments[k] for k in (1, 2, 4)):
-        return (replace(one, moments=bounded(one.moments, least)),)
+    enough = sum((inertia.mass for inertia in inertias), ZERO) >= mass
+    if enough and any(_is_above(inertia, least) for inertia in inertias):
+        return inertias
+    inertia = inertias[0] if len(inertias) == 1 else sum_of_inertias(inertias)
+    inertia = replace(inertia, mass=max(inertia.mass, mass))
+    if _is_above(inertia, least):
+        return (inertia,)
+    if any(inertia.moments[k] for k in (1, 2, 4)):
+        return (replace(inertia, moments=bound_principal_moments(inertia.moments, least)),)
     return (
         replace(
-            one,
+            inertia,
             moments=tuple(
-                max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(one.moments)
+                max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(inertia.moments)
             ),
         ),
     )
 
 
-def _balanced(found: tuple[Inertial, ...], settings: Settings) -> tuple[Inertial, ...]:
-    """With moments that a body can have: where it cannot, MuJoCo takes their mean for all three. Solids always can."""
+def _balanced(inertias: tuple[Inertial, ...], settings: Settings) -> tuple[Inertial, ...]:
+    """Return inertias with physically possible moments: otherwise MuJoCo sets all three to their
+    mean. Solids are always possible.
+    """
     if (
         not settings.balance
-        or len(found) != 1
-        or is_positive_semidefinite(second_moments(_six(found[0])))
+        or len(inertias) != 1
+        or is_positive_semidefinite(second_moments(_six(inertias[0])))
     ):
-        return found
-    (one,) = found
-    mean = (one.moments[0] + one.moments[3] + one.moments[5]) / 3
-    return (replace(one, moments=(mean, ZERO, ZERO, mean, ZERO, mean)),)
+        return inertias
+    (inertia,) = inertias
+    mean = (inertia.moments[0] + inertia.moments[3] + inertia.moments[5]) / 3
+    return (replace(inertia, moments=(mean, ZERO, ZERO, mean, ZERO, mean)),)
 
 
-def _is_above(one: Inertial, least: Fraction) -> bool:
-    return is_positive_semidefinite(_six(one), -least)
+def _is_above(inertia: Inertial, least: Fraction) -> bool:
+    return is_positive_semidefinite(_six(inertia), -least)
 
 
-def _six(one: Inertial) -> Six:
-    a, b, c, d, e, f = one.moments
+def _six(inertia: Inertial) -> Six:
+    a, b, c, d, e, f = inertia.moments
     return a, b, c, d, e, f
 
 
-def at(pose: Pose, found: Sequence[Inertial]) -> tuple[Inertial, ...]:
-    """The same, seen from where `pose` starts."""
+def seen_from(pose: Pose, inertias: Sequence[Inertial]) -> tuple[Inertial, ...]:
+    """Return the inertias with poses from the start of `pose`."""
     return (
-        tuple(replace(one, pose=joined(pose, one.pose)) for one in found) if pose else tuple(found)
+        tuple(replace(inertia, pose=compose_merged(pose, inertia.pose)) for inertia in inertias)
+        if pose
+        else tuple(inertias)
     )
 
 
@@ -473,18 +519,20 @@ def at(pose: Pose, found: Sequence[Inertial]) -> tuple[Inertial, ...]:
 
 
 DENSITY = Fraction(1000)
-"""Density of a geom that states neither mass nor density, kg/m³."""
+"""Density of a geom without mass and density, kg/m³."""
 _WEIGHTLESS = ("plane", "hfield")
 _MESHES = ("mesh", "sdf")
 TYPES = (*_WEIGHTLESS, "sphere", "capsule", "ellipsoid", "cylinder", "box", *_MESHES)
 COMPILED = "compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's <inertial>"
-"""Remedy where only MuJoCo knows an inertia."""
+"""Remedy for an inertia that only MuJoCo can compute."""
 Sizes = list[Fraction]
 
 
 @dataclass(frozen=True)
 class _Solid:
-    """How many sizes it has; its volume, by π where it is `round`; its moments about x, y and z for a mass of 1."""
+    """Properties of a solid: number of sizes; volume, divided by π if `round`; moments about x, y
+    and z for a mass of 1.
+    """
 
     sizes: int
     volume: Callable[[Sizes], Fraction]
@@ -534,84 +582,96 @@ _SOLIDS = {
 }
 
 
-def inertial(said: Attributes, settings: Settings, within: Pose) -> Inertial | None:
-    """Return the inertia of a geom, None without mass. `within` leads to the frame that it is given in.
+def inertial(attributes: Attributes, settings: Settings, within: Pose) -> Inertial | None:
+    """Return the inertia of a geom, None without mass. `within` leads to the frame in which it is
+    given.
 
-    DescriptionError: its sizes are none, it is a mesh, or the mass is on its surface.
+    Raises DescriptionError for invalid sizes, a mesh, or a mass on the surface.
     """
-    kind = said.word("type", TYPES, "sphere")
+    kind = attributes.word("type", TYPES, "sphere")
     low, high = settings.groups
-    if kind in _WEIGHTLESS or not low <= said.number("group", Fraction(0)) <= high:
+    if kind in _WEIGHTLESS or not low <= attributes.number("group", Fraction(0)) <= high:
         return None
     for name in ("mass", "density"):
-        if name in said and said.number(name) < 0:
-            raise said.at(name).error(f"the {name} is negative", "give zero or more")
-    if not (said.number("mass") if "mass" in said else said.number("density", DENSITY)):
+        if name in attributes and attributes.number(name) < 0:
+            raise attributes.at(name).error(f"the {name} is negative", "give zero or more")
+    if not (
+        attributes.number("mass") if "mass" in attributes else attributes.number("density", DENSITY)
+    ):
         return None
-    if kind in _MESHES or "mesh" in said:
-        raise said.place.error(
+    if kind in _MESHES or "mesh" in attributes:
+        raise attributes.location.error(
             "its mass and moments are those of a mesh, which symgen does not read", COMPILED
         )
-    if said.flag("shellinertia"):
-        raise said.at("shellinertia").error(
-            "a mass that lies on the surface alone is not read", COMPILED
+    if attributes.flag("shellinertia"):
+        raise attributes.at("shellinertia").error(
+            "a mass on the surface (shellinertia) is not supported", COMPILED
         )
-    return _weighed(said, _SOLIDS[kind], kind, settings, within)
+    return _solid_inertial(attributes, _SOLIDS[kind], kind, settings, within)
 
 
-def _weighed(
-    said: Attributes, solid: _Solid, kind: str, settings: Settings, within: Pose
+def _solid_inertial(
+    attributes: Attributes, solid: _Solid, kind: str, settings: Settings, within: Pose
 ) -> Inertial:
-    ends = said.numbers("fromto", 6) if "fromto" in said else None
+    """Return the inertia of a solid."""
+    ends = attributes.numbers("fromto", 6) if "fromto" in attributes else None
     if ends is not None and kind == "sphere":
-        raise said.at("fromto").error("a sphere has no two ends", "give it pos and size")
-    sizes = _sizes(said, solid, kind, ends)
-    mass = said.number("mass") if "mass" in said else _mass(said, solid, sizes)
-    x, y, z = (mass * one for one in solid.moments(sizes))
+        raise attributes.at("fromto").error("a sphere cannot have fromto", "give it pos and size")
+    sizes = _sizes(attributes, solid, kind, ends)
+    mass = attributes.number("mass") if "mass" in attributes else _mass(attributes, solid, sizes)
+    x, y, z = (mass * moment for moment in solid.moments(sizes))
     zero = Fraction(0)
     if ends is not None:
         middle = tuple((a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True))
         pose: Pose = (Shift((middle[0], middle[1], middle[2])),)
         moments = _along([b - a for a, b in zip(ends[:3], ends[3:], strict=True)], x, z)
     else:
-        pose, moments = placed(said, settings), (x, zero, zero, y, zero, z)
+        pose, moments = pose_of(attributes, settings), (x, zero, zero, y, zero, z)
         if kind == "sphere":  # it has no axes of its own
-            pose = (Shift(said.vector("pos", (zero, zero, zero))),)
-    moments = tuple(map(short, moments))
+            pose = (Shift(attributes.vector("pos", (zero, zero, zero))),)
+    moments = tuple(map(round_long, moments))
     if not all(map(is_writable, (mass, *moments))):
-        raise said.place.error(
+        raise attributes.location.error(
             f"its mass or moments are beyond a double, or have more than {CANONICAL_DIGITS} digits",
             "give sizes with fewer digits",
         )
-    return Inertial(mass, moments, joined(within, pose), said.place)
+    return Inertial(mass, moments, compose_merged(within, pose), attributes.location)
 
 
-def _mass(said: Attributes, solid: _Solid, sizes: Sizes) -> Fraction:
-    mass = said.number("density", DENSITY) * solid.volume(sizes)
-    return rounded(mass * PI) if solid.round else mass
+def _mass(attributes: Attributes, solid: _Solid, sizes: Sizes) -> Fraction:
+    """Return the mass of a solid from its density."""
+    mass = attributes.number("density", DENSITY) * solid.volume(sizes)
+    return round_to_digits(mass * PI) if solid.round else mass
 
 
-def _sizes(said: Attributes, solid: _Solid, kind: str, ends: list[Fraction] | None) -> Sizes:
-    """The sizes of a solid, all above zero; of one between two ends the first is said, and the last is half the way."""
-    wanted = solid.sizes if ends is None else 1
-    found = said.numbers("size", 1, 3)
-    if len(found) < wanted or not all(one > 0 for one in found[:wanted]):
-        raise said.at("size").error(
-            f"a {kind} takes {wanted} size{'s' * (wanted != 1)} above zero", "give them in metres"
+def _sizes(attributes: Attributes, solid: _Solid, kind: str, ends: list[Fraction] | None) -> Sizes:
+    """Return the sizes of a solid, all positive. Between two ends, the first size is declared and
+    the last is half the distance.
+    """
+    count = solid.sizes if ends is None else 1
+    sizes = attributes.numbers("size", 1, 3)
+    if len(sizes) < count or not all(size > 0 for size in sizes[:count]):
+        raise attributes.at("size").error(
+            f"a {kind} takes {count} size{'s' * (count != 1)} above zero", "give them in metres"
         )
     if ends is None:
-        return found[:wanted]
+        return sizes[:count]
     half = (
-        root(sum(((b - a) ** 2 for a, b in zip(ends[:3], ends[3:], strict=True)), Fraction(0))) / 2
+        square_root(
+            sum(((b - a) ** 2 for a, b in zip(ends[:3], ends[3:], strict=True)), Fraction(0))
+        )
+        / 2
     )
     if not half:
-        raise said.at("fromto").error("its two ends are one point", "give it a length")
-    return [found[0]] * (solid.sizes - 1) + [half]
+        raise attributes.at("fromto").error("its two ends coincide", "give it a length")
+    return [sizes[0]] * (solid.sizes - 1) + [half]
 
 
 def _along(way: list[Fraction], across: Fraction, along: Fraction) -> tuple[Fraction, ...]:
-    """The moments of a solid that is the same all round, with its axis along `way` (any length): no square root is in it."""
-    square = sum((one * one for one in way), Fraction(0))
+    """Return the moments of a solid of revolution with its axis along `way` (any length), without a
+    square root.
+    """
+    square = sum((entry * entry for entry in way), Fraction(0))
     rest = (along - across) / square
     x, y, z = way
     return (

@@ -1,11 +1,18 @@
-"""Default classes: what holds for an element that does not say it itself. A class begins with all that its outer class says."""
+"""Default classes: defaults of attributes that an element does not set. A class inherits all
+defaults of its outer class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from symgen.description.quantities import Place, shown
-from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, over, own
+from symgen.description.quantities import Location, quote
+from symgen.description.readers._mjcf.attributes import (
+    ORIENTATIONS,
+    Attributes,
+    override,
+    own_attributes,
+)
 from symgen.description.readers._mjcf.document import Element
 
 MAIN = "main"
@@ -27,7 +34,7 @@ _KEPT = {
     "equality": ("active",),
     "site": ("pos", "fromto", *ORIENTATIONS),
 }
-"""Of elements that are only spoken of: the attributes that are asked for."""
+"""Attributes that are kept of elements that are not modelled themselves."""
 _OF = {"joint", "geom", *_KEPT}
 
 
@@ -39,48 +46,64 @@ class Classes:
         for section in sections:
             name = section.attributes.get("class", MAIN)
             if name != MAIN:
-                raise section.place.error(
-                    f"the outermost class is called {shown(name)}, and it is always 'main'",
-                    "put this class inside a <default> of its own",
+                raise section.location.error(
+                    f"the outermost class is named {quote(name)}, but its name must be 'main'",
+                    "put this class inside another <default>",
                 )
             self._read(section, MAIN)
 
     def _read(self, section: Element, name: str) -> None:
-        """The elements of a class first, then the classes within it, which begin with them."""
-        mine = self._of[name]
+        """Read the defaults of a class, then the classes within it, which inherit them."""
+        defaults = self._of[name]
         for child in section.children:
             if child.name in _OF:
-                kept = _KEPT.get(child.name)
-                said = own(child)
-                if kept is not None:
-                    said = Attributes(
-                        said.place, {key: value for key, value in said.said.items() if key in kept}
+                kept_attributes = _KEPT.get(child.name)
+                attributes = own_attributes(child)
+                if kept_attributes is not None:
+                    attributes = Attributes(
+                        attributes.location,
+                        {
+                            key: value
+                            for key, value in attributes.said.items()
+                            if key in kept_attributes
+                        },
                     )
-                mine[child.name] = over(mine[child.name], said) if child.name in mine else said
+                defaults[child.name] = (
+                    override(defaults[child.name], attributes)
+                    if child.name in defaults
+                    else attributes
+                )
         for child in section.all("default"):
             inner = child.attributes.get("class", "")
             if not inner:
-                raise child.place.error(
-                    "a class within another has no name", 'write <default class="…">'
+                raise child.location.error(
+                    "an inner class has no name", 'write <default class="…">'
                 )
             if inner in self._of:
-                raise child.place.error(
-                    f"there is a class {shown(inner)} already", "give each class its own name"
+                raise child.location.error(
+                    f"the class {quote(inner)} is declared twice", "give each class its own name"
                 )
-            self._of[inner] = dict(mine)
+            self._of[inner] = dict(defaults)
             self._read(child, inner)
 
-    def known(self, name: str, place: Place) -> str:
-        """The name of a class that there is. DescriptionError: there is none of that name."""
+    def existing(self, name: str, location: Location) -> str:
+        """Return the name of an existing class. Raises DescriptionError for an unknown name."""
         if name not in self._of:
-            raise place.error(
-                f"there is no class {shown(name)}", "declare it in <default>, or correct the name"
+            raise location.error(
+                f"the class {quote(name)} is not declared",
+                "declare it in <default>, or correct the name",
             )
         return name
 
     def of(self, element: Element, childclass: str, kind: str = "") -> Attributes:
-        """All that holds for an element in a body whose class for what is inside is `childclass`."""
-        said = own(element)
-        name = self.known(said.text("class"), element.place) if "class" in said else childclass
-        below = self._of[name].get(kind or element.name)
-        return said if below is None else over(below, said)
+        """Return all attributes of an element in a body whose class for its content is
+        `childclass`.
+        """
+        attributes = own_attributes(element)
+        name = (
+            self.existing(attributes.text("class"), element.location)
+            if "class" in attributes
+            else childclass
+        )
+        defaults = self._of[name].get(kind or element.name)
+        return attributes if defaults is None else override(defaults, attributes)

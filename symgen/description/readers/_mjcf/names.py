@@ -1,4 +1,4 @@
-"""Names of what has none in the file, and of what the file does not know of: each once, and the same at each reading."""
+"""Names of unnamed elements and of additional links: each is unique, and the same at each reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WORLD = "world"
 
 
 class Names:
-    """Gives out names that stand nowhere in the document."""
+    """Generator of names that do not occur in the document."""
 
     def __init__(self, root: Element) -> None:
         self._links, self._joints = {WORLD}, set[str]()
@@ -21,17 +21,17 @@ class Names:
                 self._joints.add(element.attributes.get("name", ""))
             waiting += element.children
 
-    def link(self, wanted: str) -> str:
-        """`wanted`, or with as many strokes behind it as make it a link's own."""
-        return _new(wanted, self._links)
+    def link(self, name: str) -> str:
+        """Return `name`, with underscores appended until no link has it."""
+        return _unused(name, self._links)
 
-    def joint(self, wanted: str) -> str:
-        """The same of a joint."""
-        return _new(wanted, self._joints)
+    def joint(self, name: str) -> str:
+        """Return `name`, with underscores appended until no joint has it."""
+        return _unused(name, self._joints)
 
 
-def _new(wanted: str, taken: set[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    taken.add(wanted)
-    return wanted
+def _unused(name: str, used_names: set[str]) -> str:
+    while name in used_names:
+        name += "_"
+    used_names.add(name)
+    return name

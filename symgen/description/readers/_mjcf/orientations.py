@@ -1,15 +1,16 @@
-"""Where a frame stands and how it is turned: pos, and one of quat, axisangle, euler, xyaxes, zaxis.
+"""Position and orientation of a frame: pos, and one of quat, axisangle, euler, xyaxes, zaxis.
 
-Quaternions, angles and axes stay exact. The lengths of zaxis and xyaxes are square roots, exact where they are fractions.
+Quaternions, angles and axes stay exact. The lengths of zaxis and xyaxes are square roots, exact if
+they are fractions.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from symgen.description.quantities import Place, rounded
+from symgen.description.quantities import Location, round_to_digits
 from symgen.description.readers._mjcf.attributes import Attributes
-from symgen.description.readers._mjcf.roots import root
+from symgen.description.readers._mjcf.roots import square_root
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.vocabulary.poses import (
     X_AXIS,
@@ -26,16 +27,16 @@ from symgen.vocabulary.poses import (
 )
 
 _PARALLEL = Fraction(1, 10**20)
-"""Square of a sine below which MuJoCo takes two directions for one line."""
+"""Squared sine below which MuJoCo treats two directions as one line."""
 
 
-def placed(said: Attributes, settings: Settings) -> Pose:
-    """The pose that the attributes of an element say."""
-    return compose((Shift(said.vector("pos", ZERO3)),), turned(said, settings))
+def pose_of(said: Attributes, settings: Settings) -> Pose:
+    """Return the pose of an element."""
+    return compose((Shift(said.vector("pos", ZERO3)),), orientation_of(said, settings))
 
 
-def turned(said: Attributes, settings: Settings) -> Pose:
-    """The turn alone."""
+def orientation_of(said: Attributes, settings: Settings) -> Pose:
+    """Return the orientation of an element."""
     if "quat" in said:
         return compose(
             (Rotate(settings.snapper.quaternion(said.tokens("quat", 4), said.at("quat"))),)
@@ -44,66 +45,75 @@ def turned(said: Attributes, settings: Settings) -> Pose:
         tokens = said.tokens("axisangle", 4)
         x, y, z, _ = said.numbers("axisangle", 4)
         if not any((x, y, z)):
-            raise said.at("axisangle").error("the axis is zero", "give it a direction")
+            raise said.at("axisangle").error("the axis is zero", "give a nonzero axis")
         return compose((Turn((x, y, z), settings.angle(tokens[3], said, "axisangle")),))
     if "euler" in said:
         return _euler(said, settings)
     if "zaxis" in said:
-        return compose(along_z(said.vector("zaxis", ZERO3), said.at("zaxis")))
+        return compose(rotation_of_z(said.vector("zaxis", ZERO3), said.at("zaxis")))
     if "xyaxes" in said:
-        return compose(_by_axes(said.numbers("xyaxes", 6), said.at("xyaxes")))
+        return compose(_rotation_of_axes(said.numbers("xyaxes", 6), said.at("xyaxes")))
     return ()
 
 
 def _euler(said: Attributes, settings: Settings) -> Pose:
-    """Axes that ride on the frame turn it behind what is there, those that stay turn it before."""
-    found: list[Step] = []
-    for token, (axis, rides) in zip(said.tokens("euler", 3), settings.axes, strict=True):
+    """Return the rotation of Euler angles. Rotations about moving axes are applied after the
+    previous ones, those about fixed axes before.
+    """
+    steps: list[Step] = []
+    for token, (axis, moves) in zip(said.tokens("euler", 3), settings.axes, strict=True):
         turn = Turn(axis, settings.angle(token, said, "euler"))
-        found = [*found, turn] if rides else [turn, *found]
-    return compose(tuple(found))
+        steps = [*steps, turn] if moves else [turn, *steps]
+    return compose(tuple(steps))
 
 
-def along_z(axis: Vector3, place: Place) -> tuple[Step, ...]:
-    """The least turn that takes z to `axis`; half a turn about x where it points the other way. DescriptionError: it is zero."""
+def rotation_of_z(axis: Vector3, location: Location) -> tuple[Step, ...]:
+    """Return the smallest rotation that takes z to `axis`; half a turn about x for the opposite
+    direction. Raises DescriptionError for zero.
+    """
     x, y, z = axis
     square = x * x + y * y + z * z
     if not square:
-        raise place.error("the direction is zero", "give it a length")
+        raise location.error("the direction is zero", "give a nonzero direction")
     if x * x + y * y < _PARALLEL * square:
         return () if z > 0 else (Turn(X_AXIS, Angle(pi=Fraction(1))),)
-    return (Rotate((root(square) + z, -y, x, Fraction(0))),)
+    return (Rotate((square_root(square) + z, -y, x, Fraction(0))),)
 
 
-def _by_axes(numbers: list[Fraction], place: Place) -> tuple[Step, ...]:
-    """The turn whose frame has its x along the first three numbers, and its y in the half plane of the others."""
+def _rotation_of_axes(numbers: list[Fraction], location: Location) -> tuple[Step, ...]:
+    """Return the rotation of a frame with x along the first three numbers, and y in the half plane
+    of the others.
+    """
     x, y = numbers[:3], numbers[3:]
     xx, xy = _dot(x, x), _dot(x, y)
     if not xx:
-        raise place.error("the x axis is zero", "give it a direction")
+        raise location.error("the x axis is zero", "give a nonzero axis")
     y = [b - xy / xx * a for a, b in zip(x, y, strict=True)]
     yy = _dot(y, y)
     if not yy:
-        raise place.error(
-            "the y axis lies along the x axis or is zero", "give it another direction"
+        raise location.error(
+            "the y axis is parallel to the x axis or zero", "give another direction"
         )
-    first, second = (
-        [entry / length for entry in axis] for axis, length in ((x, root(xx)), (y, root(yy)))
+    x_axis, y_axis = (
+        [entry / length for entry in axis]
+        for axis, length in ((x, square_root(xx)), (y, square_root(yy)))
     )
-    third = [
-        first[1] * second[2] - first[2] * second[1],
-        first[2] * second[0] - first[0] * second[2],
-        first[0] * second[1] - first[1] * second[0],
+    z_axis = [
+        x_axis[1] * y_axis[2] - x_axis[2] * y_axis[1],
+        x_axis[2] * y_axis[0] - x_axis[0] * y_axis[2],
+        x_axis[0] * y_axis[1] - x_axis[1] * y_axis[0],
     ]
-    return (Rotate(quaternion(first, second, third)),)
+    return (Rotate(quaternion_of_axes(x_axis, y_axis, z_axis)),)
 
 
 def _dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
-    return sum((one * other for one, other in zip(a, b, strict=True)), Fraction(0))
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
-def quaternion(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quaternion:
-    """Of the turn whose axes these are, of any length: the row of q qᵀ with the largest diagonal."""
+def quaternion_of_axes(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quaternion:
+    """Return the quaternion of the rotation with these axes, of any length: the row of q qᵀ with
+    the largest diagonal entry.
+    """
     w = (1 + x[0] + y[1] + z[2], y[2] - z[1], z[0] - x[2], x[1] - y[0])
     rows: list[Quaternion] = [
         w,
@@ -112,5 +122,5 @@ def quaternion(x: list[Fraction], y: list[Fraction], z: list[Fraction]) -> Quate
         (w[3], z[0] + x[2], y[2] + z[1], 1 - x[0] - y[1] + z[2]),
     ]
     largest = max(range(4), key=lambda k: rows[k][k])
-    a, b, c, d = map(rounded, rows[largest])
+    a, b, c, d = map(round_to_digits, rows[largest])
     return a, b, c, d

@@ -1,4 +1,6 @@
-"""What an MJCF has besides its bodies that pulls at them and is not modelled: one line each, however many there are."""
+"""Warnings about parts of an MJCF outside of its bodies that exert forces and are not modelled: one
+line per kind.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,21 @@ from symgen.description.readers._mjcf.document import Element
 from symgen.mechanism.mechanism import Note
 
 SHOWN = 8
-"""Names in one sentence before the rest is counted."""
+"""Number of names in a message before it counts the rest."""
 _PULLS = ("stiffness", "damping", "armature", "frictionloss")
-"""Of a tendon."""
+"""Attributes of a tendon that exert forces."""
 _ADDS = ("armature", "damping")
-"""Of an actuator, at what it drives."""
+"""Attributes of an actuator that add to its joint."""
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first of `names`, and how many more there are."""
+def list_names(names: Sequence[str]) -> str:
+    """Return the first of `names`, and the number of the others."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
 
-def on(root: Element, classes: Classes) -> list[Note]:
-    """Notes about tendons and actuators."""
+def note_unmodelled_forces(root: Element, classes: Classes) -> list[Note]:
+    """Return notes about tendons and actuators."""
     return [
         *_group(root, "tendon", "tendon", _PULLS, "of tendons is left out", classes),
         *_group(root, "actuator", "", _ADDS, "that actuators add to joints is left out", classes),
@@ -32,16 +34,22 @@ def on(root: Element, classes: Classes) -> list[Note]:
 
 
 def _group(
-    root: Element, section: str, kind: str, asked: Sequence[str], what: str, classes: Classes
+    root: Element, section: str, kind: str, attributes: Sequence[str], text: str, classes: Classes
 ) -> list[Note]:
-    found: dict[str, list[str]] = {}
-    for element in (child for one in root.all(section) for child in one.children):
-        said = classes.of(element, MAIN, kind)
-        for name in asked:
-            if _any(said, name):
-                found.setdefault(name, []).append(said.text("name") or f"line {element.place.line}")
-    return [Note("warning", f"the {name} {what}: {listed(names)}") for name, names in found.items()]
+    """Return one warning per attribute that some element of a section sets."""
+    users: dict[str, list[str]] = {}
+    for element in (child for group in root.all(section) for child in group.children):
+        values = classes.of(element, MAIN, kind)
+        for name in attributes:
+            if _is_nonzero(values, name):
+                users.setdefault(name, []).append(
+                    values.text("name") or f"line {element.location.line}"
+                )
+    return [
+        Note("warning", f"the {name} {text}: {list_names(names)}") for name, names in users.items()
+    ]
 
 
-def _any(said: Attributes, name: str) -> bool:
-    return name in said and any(said.numbers(name, 1, 3))
+def _is_nonzero(values: Attributes, name: str) -> bool:
+    """True if an attribute has a nonzero number."""
+    return name in values and any(values.numbers(name, 1, 3))

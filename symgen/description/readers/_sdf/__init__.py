@@ -1,1 +1,1 @@
-"""The parts of the SDF reader."""
+"""Modules of the SDF reader."""

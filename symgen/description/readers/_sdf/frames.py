@@ -1,8 +1,9 @@
-"""The frames of an SDF file: models, links, joints and `frame` elements, each placed in another one, and the ways between them.
+"""Frames of an SDF file: models, links, joints and `frame` elements, each with a pose in another
+frame, and their relative poses.
 
-A frame has a name in its model (its scope), where `__model__` is the model's own and `inner::name` stands in a model within. What
-a pose is relative to where nothing is said: a link, a frame and a model within to the model around, a joint to its child, a frame
-that is attached to another to that one.
+A frame has a name in its model (its scope); `__model__` is the model's own frame, and `inner::name`
+is a frame of a model within. Default references of poses: the enclosing model for a link, a frame
+and an inner model; the child for a joint; the other frame for a frame that is attached to one.
 """
 
 from __future__ import annotations
@@ -12,31 +13,44 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from symgen.description.quantities import Place, shown
+from symgen.description.quantities import Location, quote
 from symgen.description.readers._sdf.text import Text
-from symgen.vocabulary.poses import Pose, Rotate, Turn, Vector3, compose, inverse, joined, turns
+from symgen.vocabulary.poses import (
+    Pose,
+    Rotate,
+    Turn,
+    Vector3,
+    compose,
+    compose_merged,
+    inverse,
+    rotation_steps,
+)
 
 MODEL, WORLD = "__model__", "world"
 MOST_STEPS = 1_000_000
-"""Steps of all ways between frames together. A way is as long as the row of frames that are each relative to the next."""
+"""Largest number of steps of all relative poses. A relative pose is as long as the row of frames
+between both.
+"""
 _ROUND = (
-    "its pose is relative to itself, through others",
-    "place it relative to the model or a link",
+    "its pose depends on itself through other frames",
+    "make it relative to the model or a link",
 )
 
 
 @dataclass(eq=False)
 class Frame:
-    """One frame: `pose` leads to it from `base`, which the world has none of. `on` is what it moves with."""
+    """One frame: `pose` leads to it from `base`; the world has no base. `on` is the frame that it
+    is attached to.
+    """
 
     name: str
     kind: str
-    place: Place
+    location: Location
     base: Frame | None = None
     pose: Pose = ()
     on: Frame | None = None
     depth: int = -1
-    """How many frames it is from the world; -1 where that is not known yet."""
+    """Number of frames between it and the world; -1 if it is not known yet."""
 
 
 @dataclass(eq=False)
@@ -53,16 +67,16 @@ class Scope:
     joints: list[tuple[Frame, Any]] = field(default_factory=list)
     extra: list[tuple[Frame, Any]] = field(default_factory=list)
     placed: tuple[Pose, str] = ((), "")
-    """Its pose, and what that is relative to in the scope around."""
+    """Its pose, and the name of the reference frame in the enclosing scope."""
     placement: str = ""
-    """The frame in it that is placed there, where that is not its own."""
+    """The frame in it that has this pose, if it is not its own frame."""
     merged: bool = False
-    """Whether its names are those of the scope around as well."""
+    """True if its names also belong to the enclosing scope."""
     merges: list[Scope] = field(default_factory=list)
-    """The models whose names are its own as well, and whose models within are."""
+    """Merged models: their names and inner models also belong to this scope."""
 
-    def find(self, name: str, place: Place) -> Frame:
-        """The frame of that name. DescriptionError where there is none."""
+    def find(self, name: str, location: Location) -> Frame:
+        """Return the frame of that name. Raises DescriptionError for an unknown name."""
         scope, rest = self, name
         while True:
             if rest in scope.frames:
@@ -76,9 +90,9 @@ class Scope:
                     if len(name) < 100
                     else []
                 )
-                raise place.error(
-                    f"{shown(name)} is no link, joint, frame or model here",
-                    f"did you mean {shown(close[0])}?" if close else "name one that is declared",
+                raise location.error(
+                    f"{quote(name)} is not a link, joint, frame or model here",
+                    f"did you mean {quote(close[0])}?" if close else "use a declared name",
                 )
             scope = scope.inner[head]
 
@@ -90,39 +104,48 @@ class Scope:
 
     @property
     def all_scopes(self) -> list[Scope]:
-        """This one and those within, outer ones first."""
-        found = [self]
-        for scope in found:
-            found += scope.within
-        return found
+        """This scope and all inner ones, outer ones first."""
+        scopes = [self]
+        for scope in scopes:
+            scopes += scope.within
+        return scopes
 
 
-class Ways:
-    """Poses of frames in each other, and what each frame moves with."""
+class FramePoses:
+    """Relative poses of frames, and the link that carries each frame."""
 
     def __init__(self) -> None:
         self._steps = 0
-        self._carried: dict[Frame, Frame] = {}
-        self._known: dict[tuple[Frame, Frame], Pose] = {}
+        self._carriers: dict[Frame, Frame] = {}
+        self._cached_poses: dict[tuple[Frame, Frame], Pose] = {}
 
-    def between(self, start: Frame, end: Frame, place: Place) -> Pose:
-        """The pose of `end` in `start`, by the shortest way. DescriptionError: frames in a circle, or too many in a row."""
+    def relative_pose(self, start: Frame, end: Frame, location: Location) -> Pose:
+        """Return the pose of `end` in `start`. Raises DescriptionError for frames in a circle, or
+        too many in a row.
+        """
         self._measure(start)
         self._measure(end)
-        tail: list[Pose] = []
-        at, known = end, self._known  # frames in a row are each found from the one before
-        while (start, at) not in known and at.depth > start.depth and at.base is not None:
-            tail.append(at.pose)
-            at = at.base
-        self._count(len(tail), place)
-        pose = known[start, at] if (start, at) in known else self._around(start, at, place)
-        for more in reversed(tail):
-            pose = joined(pose, more)
-        known[start, end] = pose
+        poses: list[Pose] = []
+        frame, cached = (
+            end,
+            self._cached_poses,
+        )  # frames in a row reuse the pose of the previous one
+        while (start, frame) not in cached and frame.depth > start.depth and frame.base is not None:
+            poses.append(frame.pose)
+            frame = frame.base
+        self._count(len(poses), location)
+        pose = (
+            cached[start, frame]
+            if (start, frame) in cached
+            else self._through_common_base(start, frame, location)
+        )
+        for more in reversed(poses):
+            pose = compose_merged(pose, more)
+        cached[start, end] = pose
         return pose
 
-    def _around(self, start: Frame, end: Frame, place: Place) -> Pose:
-        """The same by the frame that both stand in."""
+    def _through_common_base(self, start: Frame, end: Frame, location: Location) -> Pose:
+        """Return the pose of `end` in `start` through a common base."""
         up: list[Pose] = []
         down: list[Pose] = []
         while start is not end:
@@ -132,74 +155,82 @@ class Ways:
             elif end.base is not None:
                 down.append(end.pose)
                 end = end.base
-        self._count(len(up) + len(down), place)
+        self._count(len(up) + len(down), location)
         return compose(*up, *reversed(down))
 
-    def _count(self, frames: int, place: Place) -> None:
+    def _count(self, frames: int, location: Location) -> None:
+        """Count steps; raise DescriptionError for too many."""
         self._steps += 4 * frames
         if self._steps > MOST_STEPS:
-            raise place.error(
-                f"up to here the ways between frames have more than {MOST_STEPS} steps",
-                "place each frame relative to one that is near it",
+            raise location.error(
+                f"the poses between frames have more than {MOST_STEPS} steps up to here",
+                "make each frame relative to a nearby one",
             )
 
-    def inside(self, model: Frame, frame: Frame) -> Pose:
-        """The pose in a model of a frame in it, before the model itself is placed."""
-        way: dict[Frame, None] = {}
-        at = frame
-        while at is not model and at.base is not None:
-            if at in way:
-                raise at.place.error(*_ROUND)
-            way[at] = None
-            at = at.base
-        return compose(*(one.pose for one in reversed(way)))
+    def pose_in_model(self, model: Frame, frame: Frame) -> Pose:
+        """Return the pose in a model of one of its frames, before the model itself has a pose."""
+        path: dict[Frame, None] = {}
+        current = frame
+        while current is not model and current.base is not None:
+            if current in path:
+                raise current.location.error(*_ROUND)
+            path[current] = None
+            current = current.base
+        return compose(*(step.pose for step in reversed(path)))
 
     def carrier(self, frame: Frame) -> Frame:
-        """The link, or the world, that a frame moves with."""
-        way: dict[Frame, None] = {}
-        at = frame
-        while at.kind not in ("link", "world") and at not in self._carried:
-            if at in way:
-                raise frame.place.error(
-                    "it is attached to itself, through others", "attach it to a link"
+        """Return the link, or the world, that carries a frame."""
+        path: dict[Frame, None] = {}
+        current = frame
+        while current.kind not in ("link", "world") and current not in self._carriers:
+            if current in path:
+                raise frame.location.error(
+                    "it is attached to itself through other frames", "attach it to a link"
                 )
-            way[at] = None
-            if at.on is None:
-                raise at.place.error("no link is in it", "declare a link in this model")
-            at = at.on
-        found = self._carried.get(at, at)
-        self._carried.update(dict.fromkeys(way, found))
-        return found
+            path[current] = None
+            if current.on is None:
+                raise current.location.error("it has no link", "declare a link in this model")
+            current = current.on
+        link = self._carriers.get(current, current)
+        self._carriers.update(dict.fromkeys(path, link))
+        return link
 
     def _measure(self, frame: Frame) -> None:
-        way: dict[Frame, None] = {}
-        at: Frame | None = frame
-        while at is not None and at.depth < 0:
-            if at in way:
-                raise at.place.error(*_ROUND)
-            way[at] = None
-            at = at.base
-        depth = at.depth if at is not None else -1
-        for count, one in enumerate(reversed(way), 1):
-            one.depth = depth + count
+        """Determine the depth of a frame. Raises DescriptionError for a circle."""
+        path: dict[Frame, None] = {}
+        current: Frame | None = frame
+        while current is not None and current.depth < 0:
+            if current in path:
+                raise current.location.error(*_ROUND)
+            path[current] = None
+            current = current.base
+        depth = current.depth if current is not None else -1
+        for count, unmeasured in enumerate(reversed(path), 1):
+            unmeasured.depth = depth + count
 
 
-def at_origin(frame: Frame, way: Pose) -> Frame:
-    """A frame at the origin of another one, with the axes of what `way` leads to."""
-    turn = turns(way)
-    return Frame(frame.name, frame.kind, frame.place, frame, turn, frame.on) if turn else frame
+def at_origin(frame: Frame, pose: Pose) -> Frame:
+    """Return a frame at the origin of `frame`, with the axes of the frame to which `pose` leads."""
+    rotation = rotation_steps(pose)
+    return (
+        Frame(frame.name, frame.kind, frame.location, frame, rotation, frame.on)
+        if rotation
+        else frame
+    )
 
 
 def direction(pose: Pose, vector: Vector3) -> tuple[float, float, float]:
-    """A direction that is given behind a pose, as seen before it, of length one; in floating point, to tell directions apart."""
-    x, y, z = (float(one) for one in vector)
+    """Return a vector after a pose as a unit vector before it, in floating point, to compare
+    directions.
+    """
+    x, y, z = (float(entry) for entry in vector)
     for step in reversed(pose):
         if isinstance(step, Turn):
             half, size = float(step.angle) / 2, math.hypot(*map(float, step.axis))
-            w, along = math.cos(half), [math.sin(half) * float(one) / size for one in step.axis]
+            w, along = math.cos(half), [math.sin(half) * float(entry) / size for entry in step.axis]
         elif isinstance(step, Rotate):
             size = math.hypot(*map(float, step.quaternion))
-            w, *along = (float(one) / size for one in step.quaternion)
+            w, *along = (float(entry) / size for entry in step.quaternion)
         else:
             continue
         a, b, c = along

@@ -1,11 +1,14 @@
-"""The joints of an SDF model, as connections between its links, with their `axis` and `axis2`: direction, limits, drive, leader.
+"""Joints of an SDF model as connections between its links; their `axis` and `axis2`: direction,
+limits, drive, leader.
 
-The child of a joint moves with the frame of that joint: at the joint's origin, with the axes that its axis is given in. A gearbox
-joins nothing: it couples the two joints that lead from its reference body to its parent and its child.
+The child of a joint moves with the frame of that joint: at the joint's origin, with the axes in
+which the joint's axis is given. A gearbox joins no links. It couples the two joints from its
+reference body to its parent and its child.
 
-A link has one parent; the joint to a second one, which stands later in the file, closes a loop. Where the model is drawn every
-joint is closed, so that both ends of a loop are the joint's frame there, in the steps of the file. z lies along the axis; of a
-universal joint x along the first one on the parent, y along the second one on the child.
+A link has one parent; the joint to a second parent, which is declared later in the file, closes a
+loop. In the drawn pose every joint is closed, so that both ends of a loop are the joint's frame
+there, as an exact product of steps of the file. z is along the axis; for a universal joint x is
+along the first axis on the parent, y along the second axis on the child.
 """
 
 from __future__ import annotations
@@ -16,19 +19,26 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from symgen.description.quantities import Place, is_writable, rounded, shown
-from symgen.description.readers._mjcf.orientations import along_z
-from symgen.description.readers._sdf.frames import MODEL, Frame, Scope, Ways, at_origin, direction
+from symgen.description.quantities import Location, is_writable, quote, round_to_digits
+from symgen.description.readers._mjcf.orientations import rotation_of_z
+from symgen.description.readers._sdf.frames import (
+    MODEL,
+    Frame,
+    FramePoses,
+    Scope,
+    at_origin,
+    direction,
+)
 from symgen.description.readers._sdf.models import Models
 from symgen.description.snapping import HALF_PI
-from symgen.description.tree import Closing, Connection, Grip, Link
+from symgen.description.tree import Connection, DeclaredLoop, Link, LoopEnd
 from symgen.description.universal import two_hinges
 from symgen.mechanism.drives import NO_DRIVE, Drive
 from symgen.mechanism.mechanism import Limits, Mimic, Note
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Turn, Vector3, compose
 
-OURS = {
+JOINT_TYPES = {
     "revolute": "revolute",
     "continuous": "continuous",
     "prismatic": "prismatic",
@@ -38,14 +48,16 @@ OURS = {
     "revolute2": "universal",
     "fixed": "fixed",
 }
-"""What symgen calls the types of joints; a gearbox is none."""
+"""symgen's names of the joint types; a gearbox has none."""
 _HINGES = ("revolute", "continuous")
 _ALIGNED = 1 - 1e-9
 
 
 @dataclass(frozen=True)
 class Joint:
-    """One joint as declared: `axes` are none of a fixed one and a ball, two of a universal one, else one."""
+    """One declared joint. A fixed joint and a ball have no `axes`, a universal joint two, the
+    others one.
+    """
 
     scope: Scope
     frame: Frame
@@ -57,17 +69,17 @@ class Joint:
 
     @property
     def seat(self) -> Frame:
-        """The frame that its axis is given in."""
+        """The frame in which the joint's axis is given."""
         return self.axes[0].seat if self.axes else self.frame
 
     @property
-    def moved(self) -> Frame:
-        """The frame that its child moves with, where it stands with all coordinates at zero."""
+    def child_frame(self) -> Frame:
+        """The frame with which the child moves, at zero coordinates."""
         return self.axes[-1].seat if self.axes else self.frame
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its coordinates' connections are called."""
+        """Names of the connections of its coordinates."""
         return (
             (f"{self.frame.name}_1", f"{self.frame.name}_2")
             if self.kind == "universal"
@@ -76,41 +88,41 @@ class Joint:
 
 
 class Joints:
-    """All joints of one model and of the world that touch it."""
+    """All joints of one model, and those of the world that touch it."""
 
-    def __init__(self, scopes: list[Scope], models: Models, ways: Ways) -> None:
-        self.ways = ways
+    def __init__(self, scopes: list[Scope], models: Models, frame_poses: FramePoses) -> None:
+        self.frame_poses = frame_poses
         self.notes: list[Note] = []
-        found = [
+        declared = [
             self._joint(scope, frame, element, models)
             for scope in scopes
             for frame, element in scope.joints
         ]
-        self.all = [one for one in found if one.kind != "gearbox"]
-        self.gears = [one for one in found if one.kind == "gearbox"]
+        self.all = [joint for joint in declared if joint.kind != "gearbox"]
+        self.gears = [joint for joint in declared if joint.kind == "gearbox"]
         self.above: dict[Frame, Joint] = {}
-        """Link -> the first joint whose child it is. The others close loops."""
-        for one in self.all:
-            self.above.setdefault(one.child, one)
-        self.joints = [one for one in self.all if self.above[one.child] is one]
-        self.cut = [one for one in self.all if self.above[one.child] is not one]
-        self.seats = {link: one.moved for link, one in self.above.items()}
+        """First joint of each child link. Further joints close loops."""
+        for joint in self.all:
+            self.above.setdefault(joint.child, joint)
+        self.joints = [joint for joint in self.all if self.above[joint.child] is joint]
+        self.closing = [joint for joint in self.all if self.above[joint.child] is not joint]
+        self.seats = {link: joint.child_frame for link, joint in self.above.items()}
 
     def _joint(self, scope: Scope, frame: Frame, element: Any, models: Models) -> Joint:
-        said = scope.text.attribute(element, "type", frame.place)
-        if said != "gearbox" and said not in OURS:
-            raise frame.place.error(
-                f"its type {shown(said)} is not supported (supported: {', '.join(OURS)}, gearbox)",
+        declared_type = scope.text.attribute(element, "type", frame.location)
+        if declared_type != "gearbox" and declared_type not in JOINT_TYPES:
+            raise frame.location.error(
+                f"its type {quote(declared_type)} is not supported (supported: {', '.join(JOINT_TYPES)}, gearbox)",
                 "declare another type",
             )
-        kind = OURS.get(said, said)
+        kind = JOINT_TYPES.get(declared_type, declared_type)
         parent, child = (
-            self.ways.carrier(models.end(scope, frame, element, role))
+            self.frame_poses.carrier(models.end(scope, frame, element, role))
             for role in ("parent", "child")
         )
         if child.kind == "world":
-            raise frame.place.error(
-                "its child is the world", "exchange its parent and child, and turn its axis round"
+            raise frame.location.error(
+                "its child is the world", "exchange its parent and child, and reverse its axis"
             )
         names = {
             "fixed": (),
@@ -118,211 +130,248 @@ class Joints:
             "universal": ("axis", "axis2"),
             "gearbox": ("axis", "axis2"),
         }.get(kind, ("axis",))
-        axes = tuple(axis(scope, frame, element, name, self.ways) for name in names)
+        axes = tuple(axis(scope, frame, element, name, self.frame_poses) for name in names)
         return Joint(scope, frame, element, kind, parent, child, axes)
 
     def connections(self) -> tuple[list[Link], list[Connection]]:
-        """The links that stand between the axes of universal joints, and all connections."""
+        """Return the massless links of universal joints, and all connections."""
         links: list[Link] = []
-        made: list[Connection] = []
-        for one in self.joints:
-            whole = self._whole(one)
-            if one.kind == "universal":
-                cross, hinges = self._hinges(one, whole)
+        connections: list[Connection] = []
+        for joint in self.joints:
+            connection = self._connection(joint)
+            if joint.kind == "universal":
+                cross, hinges = self._hinges(joint, connection)
                 links.append(cross)
-                made += hinges
+                connections += hinges
             else:
-                made.append(whole)
-        return links, self._coupled(made)
+                connections.append(connection)
+        return links, self._with_mimics(connections)
 
     def seat(self, link: Frame) -> Frame:
-        """The frame that a link moves with: that of the joint above it, or the link's own, or what stands for it at the root."""
+        """Return the frame with which a link moves: that of the joint above it, or the frame of a
+        root link.
+        """
         return self.seats.get(link, link)
 
     @cached_property
-    def standing(self) -> set[Frame]:
-        """The links that fixed joints hold to the world."""
-        return self.standing_with(())
+    def fixed_links(self) -> set[Frame]:
+        """The links that fixed joints connect to the world."""
+        return self.links_fixed_to(())
 
-    def standing_with(self, roots: Iterable[Frame]) -> set[Frame]:
-        """The links that fixed joints hold to the world or to one of `roots`, and those."""
-        waiting = [*[one.parent for one in self.joints if one.parent.kind == "world"][:1], *roots]
-        above: dict[Frame, list[Frame]] = {}
-        for one in self.joints:
-            if one.kind == "fixed":
-                above.setdefault(one.parent, []).append(one.child)
+    def links_fixed_to(self, roots: Iterable[Frame]) -> set[Frame]:
+        """Return `roots` and the links that fixed joints connect to the world or to one of them."""
+        waiting = [
+            *[joint.parent for joint in self.joints if joint.parent.kind == "world"][:1],
+            *roots,
+        ]
+        children: dict[Frame, list[Frame]] = {}
+        for joint in self.joints:
+            if joint.kind == "fixed":
+                children.setdefault(joint.parent, []).append(joint.child)
         reached = set(waiting)
         for frame in waiting:
-            new = [child for child in above.get(frame, ()) if child not in reached]
-            reached.update(new)
-            waiting += new
+            added = [child for child in children.get(frame, ()) if child not in reached]
+            reached.update(added)
+            waiting += added
         return reached
 
-    def _whole(self, one: Joint) -> Connection:
-        place = one.frame.place
-        pose = self.ways.between(self.seat(one.parent), one.seat, place)
-        parameters = (("pitch", _pitch(one)),) if one.kind == "helical" else ()
-        first = one.axes[0] if one.axes else None
-        made = Connection(
-            one.frame.name,
-            one.kind,
-            one.parent.name,
-            one.child.name,
+    def _connection(self, joint: Joint) -> Connection:
+        location = joint.frame.location
+        pose = self.frame_poses.relative_pose(self.seat(joint.parent), joint.seat, location)
+        parameters = (("pitch", _pitch(joint)),) if joint.kind == "helical" else ()
+        axis = joint.axes[0] if joint.axes else None
+        connection = Connection(
+            joint.frame.name,
+            joint.kind,
+            joint.parent.name,
+            joint.child.name,
             pose,
             Z_AXIS,
-            place=place,
+            location=location,
             parameters=parameters,
-            unapplied=self._of_a_ball(one),
+            unapplied=self._ball_drive(joint),
         )
         return (
-            made
-            if first is None
-            else replace(made, axis=first.xyz, limits=first.limits, drive=first.drive)
+            connection
+            if axis is None
+            else replace(connection, axis=axis.xyz, limits=axis.limits, drive=axis.drive)
         )
 
-    def _of_a_ball(self, one: Joint) -> tuple[tuple[str, Fraction], ...]:
-        """What a ball joint says of an axis, which it has not."""
-        if one.kind != "spherical":
+    def _ball_drive(self, joint: Joint) -> tuple[tuple[str, Fraction], ...]:
+        """Return the drive values that a ball joint declares for an axis that it does not have."""
+        if joint.kind != "spherical":
             return ()
-        return axis(one.scope, one.frame, one.element, "axis", self.ways).drive.declared
+        return axis(
+            joint.scope, joint.frame, joint.element, "axis", self.frame_poses
+        ).drive.declared
 
-    def _hinges(self, one: Joint, whole: Connection) -> tuple[Link, list[Connection]]:
-        first, second = one.axes
-        alike = first.seat is second.seat or first.seat.pose == second.seat.pose
-        axes = (
-            (first.xyz, second.xyz) if alike else (X_AXIS, Y_AXIS)
-        )  # of two frames: only directions tell
-        on = direction(self.ways.between(first.seat, second.seat, whole.place), second.xyz)
-        if abs(sum(a * b for a, b in zip(direction((), first.xyz), on, strict=True))) > _ALIGNED:
-            raise whole.place.error(
-                "its two axes are parallel, so that both of them turn about one line",
+    def _hinges(self, joint: Joint, universal: Connection) -> tuple[Link, list[Connection]]:
+        first, second = joint.axes
+        same_frame = first.seat is second.seat or first.seat.pose == second.seat.pose
+        axes = (first.xyz, second.xyz) if same_frame else (X_AXIS, Y_AXIS)
+        second_direction = direction(
+            self.frame_poses.relative_pose(first.seat, second.seat, universal.location), second.xyz
+        )
+        if (
+            abs(sum(a * b for a, b in zip(direction((), first.xyz), second_direction, strict=True)))
+            > _ALIGNED
+        ):
+            raise universal.location.error(
+                "its two axes are parallel",
                 "give two directions, or write a revolute joint",
             )
-        cross, (above, below) = two_hinges(whole, axes, (first.limits, second.limits))
-        pose = () if alike else self.ways.between(first.seat, second.seat, whole.place)
+        cross, (above, below) = two_hinges(universal, axes, (first.limits, second.limits))
+        pose = (
+            ()
+            if same_frame
+            else self.frame_poses.relative_pose(first.seat, second.seat, universal.location)
+        )
         return cross, [
             replace(above, axis=first.xyz),
             replace(below, axis=second.xyz, pose=pose, drive=second.drive),
         ]
 
-    def _coupled(self, made: list[Connection]) -> list[Connection]:
-        """The same with what follows others: by `mimic`, and by gearboxes."""
+    def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
+        """Return the connections, followers with their mimic relation by `mimic` or by gearboxes."""
         follows: dict[str, Mimic] = {}
-        for one in self.all:
-            for name, own in zip(one.names, one.axes, strict=False):
-                if own.follows is not None:
-                    follows[name] = self._mimic(one, own.follows)
+        for joint in self.all:
+            for name, axis in zip(joint.names, joint.axes, strict=False):
+                if axis.follows is not None:
+                    follows[name] = self._mimic(joint, axis.follows)
         for gear in self.gears:
-            name, mimic = self._geared(gear)
+            name, mimic = self._gear_mimic(gear)
             if name in follows:
-                raise gear.frame.place.error(
-                    f"joint {shown(name)} follows another joint already", "keep one of the two"
+                raise gear.frame.location.error(
+                    f"joint {quote(name)} already follows another joint", "keep one of the two"
                 )
             follows[name] = mimic
-        self._tell_lost(follows)
+        self._drop_mimics_of_loops(follows)
         return [
-            replace(one, mimic=follows[one.name]) if one.name in follows else one for one in made
+            replace(joint, mimic=follows[joint.name]) if joint.name in follows else joint
+            for joint in connections
         ]
 
-    def _tell_lost(self, follows: dict[str, Mimic]) -> None:
-        """Take out, and say, what hangs on a joint that closes a loop, which has no coordinate."""
-        closing = {name for one in self.cut for name in one.names}
+    def _drop_mimics_of_loops(self, follows: dict[str, Mimic]) -> None:
+        """Remove, with a warning, mimic relations of joints that close loops and have no
+        coordinate.
+        """
+        closing = {name for joint in self.closing for name in joint.names}
         for name, mimic in list(follows.items()):
             if mimic.joint in closing or name in closing:
                 del follows[name]
-                which = name if name in closing else mimic.joint
-                what = f"that joint {name} follows joint {mimic.joint} is left out, since {which} closes a loop"
-                self.notes.append(Note("warning", what))
+                closing_joint = name if name in closing else mimic.joint
+                text = f"the coupling of joint {name} to joint {mimic.joint} is left out: joint {closing_joint} closes a loop"
+                self.notes.append(Note("warning", text))
 
-    def _mimic(self, one: Joint, said: Follower) -> Mimic:
-        leader = one.scope.find(said.leader, said.place)
-        found = self._by_frame.get(leader)
-        if found is None or (said.axis == "axis2" and len(found.names) < 2):
-            raise said.place.error(
-                f"{shown(said.leader)} is no joint with that axis", "name a joint that is declared"
+    def _mimic(self, joint: Joint, follower: Follower) -> Mimic:
+        leader = joint.scope.find(follower.leader, follower.location)
+        leading_joint = self._by_frame.get(leader)
+        if leading_joint is None or (follower.axis == "axis2" and len(leading_joint.names) < 2):
+            raise follower.location.error(
+                f"{quote(follower.leader)} is not a joint with that axis", "name a declared joint"
             )
         return Mimic(
-            found.names[-1] if said.axis == "axis2" else found.names[0],
-            said.multiplier,
-            said.offset,
+            leading_joint.names[-1] if follower.axis == "axis2" else leading_joint.names[0],
+            follower.multiplier,
+            follower.offset,
         )
 
     @cached_property
     def _by_frame(self) -> dict[Frame, Joint]:
-        return {one.frame: one for one in self.all}
+        return {joint.frame: joint for joint in self.all}
 
-    def _geared(self, gear: Joint) -> tuple[str, Mimic]:
-        """(the joint that follows, whom and how): θ₂ = −ratio·θ₁, angles from the reference body to parent and child."""
-        text, place = gear.scope.text, gear.frame.place
-        body = self.ways.carrier(
-            gear.scope.find(text.word(gear.element, "gearbox_reference_body", place), place)
+    def _gear_mimic(self, gear: Joint) -> tuple[str, Mimic]:
+        """Return (follower, mimic relation) of a gearbox: θ₂ = −ratio·θ₁, angles from the reference
+        body to parent and child.
+        """
+        text, location = gear.scope.text, gear.frame.location
+        body = self.frame_poses.carrier(
+            gear.scope.find(text.word(gear.element, "gearbox_reference_body", location), location)
         )
-        ratio = text.number(gear.element, "gearbox_ratio", place)
-        (driver, one), (driven, two) = (
-            self._hinge(gear, body, link, own)
-            for link, own in zip((gear.parent, gear.child), gear.axes, strict=True)
+        ratio = text.number(gear.element, "gearbox_ratio", location)
+        (driver, driver_sign), (driven, driven_sign) = (
+            self._hinge(gear, body, link, axis)
+            for link, axis in zip((gear.parent, gear.child), gear.axes, strict=True)
         )
         return driven, Mimic(
-            driver, -(Fraction(1) if ratio is None else ratio) * one * two, Fraction(0)
+            driver,
+            -(Fraction(1) if ratio is None else ratio) * driver_sign * driven_sign,
+            Fraction(0),
         )
 
-    def _hinge(self, gear: Joint, body: Frame, link: Frame, along: Axis) -> tuple[str, int]:
-        """(the hinge between two links, 1 or −1 as it turns the second one about an axis or against it)."""
-        found = next(
-            (one for one in self._between.get((body, link), ()) if one.kind in _HINGES), None
+    def _hinge(self, gear: Joint, body: Frame, link: Frame, axis: Axis) -> tuple[str, int]:
+        """Return (hinge between two links, 1 or −1): the sign says if it rotates the second link
+        about an axis or against it.
+        """
+        hinge = next(
+            (
+                joint
+                for joint in self._joints_between.get((body, link), ())
+                if joint.kind in _HINGES
+            ),
+            None,
         )
-        if found is None:
-            raise gear.frame.place.error(
-                f"no revolute joint leads from its reference body {shown(body.name)} to {shown(link.name)}",
+        if hinge is None:
+            raise gear.frame.location.error(
+                f"no revolute joint leads from its reference body {quote(body.name)} to {quote(link.name)}",
                 "declare one, or couple two joints by <mimic>",
             )
-        own = found.axes[0]
-        seen = direction(self.ways.between(own.seat, along.seat, gear.frame.place), along.xyz)
-        cosine = sum(a * b for a, b in zip(direction((), own.xyz), seen, strict=True))
+        hinge_axis = hinge.axes[0]
+        axis_direction = direction(
+            self.frame_poses.relative_pose(hinge_axis.seat, axis.seat, gear.frame.location),
+            axis.xyz,
+        )
+        cosine = sum(
+            a * b for a, b in zip(direction((), hinge_axis.xyz), axis_direction, strict=True)
+        )
         if abs(cosine) < _ALIGNED:
-            raise gear.frame.place.error(
-                f"its axis is not that of joint {shown(found.frame.name)}",
-                "give both one direction",
+            raise gear.frame.location.error(
+                f"its axis differs from that of joint {quote(hinge.frame.name)}",
+                "give both the same direction",
             )
         sign = 1 if cosine > 0 else -1
-        return found.frame.name, sign if found.parent is body else -sign
+        return hinge.frame.name, sign if hinge.parent is body else -sign
 
     @cached_property
-    def _between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
-        found: dict[tuple[Frame, Frame], list[Joint]] = {}
-        for one in self.all:
-            found.setdefault((one.parent, one.child), []).append(one)
-            found.setdefault((one.child, one.parent), []).append(one)
-        return found
+    def _joints_between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
+        joints_between: dict[tuple[Frame, Frame], list[Joint]] = {}
+        for joint in self.all:
+            joints_between.setdefault((joint.parent, joint.child), []).append(joint)
+            joints_between.setdefault((joint.child, joint.parent), []).append(joint)
+        return joints_between
 
 
-def _pitch(one: Joint) -> Fraction:
-    """The advance of a screw in m a rad, right-handed.
+def _pitch(joint: Joint) -> Fraction:
+    """Return the right-handed advance of a screw in m per rad.
 
-    `screw_thread_pitch` is in m a turn; `thread_pitch`, which it supersedes, in rad a metre, positive where left-handed
-    (sdformat's joint.sdf of 1.10). A turn is no number of rad that can be written: the quotient has 60 digits.
+    `screw_thread_pitch` is in m per turn. `thread_pitch`, which it supersedes, is in rad per metre,
+    positive for left-handed screws (sdformat's joint.sdf of 1.10). The quotient by a turn, 2π rad,
+    is rounded to 60 digits.
     """
-    text, place = one.scope.text, one.frame.place
-    lead = text.number(one.element, "screw_thread_pitch", place)
-    turns = text.number(one.element, "thread_pitch", place) if lead is None else None
+    text, location = joint.scope.text, joint.frame.location
+    lead = text.number(joint.element, "screw_thread_pitch", location)
+    turns = text.number(joint.element, "thread_pitch", location) if lead is None else None
     if lead is None and turns is None:
-        raise place.error(
-            "a screw says neither screw_thread_pitch nor thread_pitch",
-            "add <screw_thread_pitch>, in m a turn",
+        raise location.error(
+            "a screw needs screw_thread_pitch or thread_pitch",
+            "add <screw_thread_pitch>, in m per turn",
         )
     if not (lead or turns):
-        raise place.error(
+        raise location.error(
             "its pitch is zero",
             "write a revolute joint" if lead is not None else "write a prismatic joint",
         )
-    found = rounded(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
-    if not is_writable(found):
-        raise _unwritable(one)
-    return found
+    pitch = round_to_digits(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
+    if not is_writable(pitch):
+        raise _unwritable(joint)
+    return pitch
 
 
-def _unwritable(one: Joint) -> DescriptionError:
-    return one.frame.place.error("its pitch is beyond a double", "write a number of ordinary size")
+def _unwritable(joint: Joint) -> DescriptionError:
+    """Return the error for a pitch beyond a double."""
+    return joint.frame.location.error(
+        "its pitch is beyond a double", "write a number of ordinary size"
+    )
 
 
 # -- loops --
@@ -338,82 +387,102 @@ CLOSED_BY = {
 }
 _SQUARE = 1e-9
 _QUARTER = Angle(pi=Fraction(1, 2))
-_TO = {"x": (Turn(Y_AXIS, -_QUARTER),), "y": (Turn(X_AXIS, _QUARTER),), "z": ()}
-"""What turns a frame whose z lies along an axis so that another letter does."""
+_ROTATIONS_FROM_Z = {"x": (Turn(Y_AXIS, -_QUARTER),), "y": (Turn(X_AXIS, _QUARTER),), "z": ()}
+"""Rotations of a frame with z along an axis that bring another of its axes there."""
 
 
-def loops(joints: Joints, ways: Ways) -> tuple[tuple[Closing, ...], list[Note]]:
-    """The loops, and what of the joints that close them is not modelled. DescriptionError: none closes so."""
-    found: list[Closing] = []
+def loops(joints: Joints, frame_poses: FramePoses) -> tuple[tuple[DeclaredLoop, ...], list[Note]]:
+    """Return the loops, and notes on omitted parts of the joints that close them. Raises
+    DescriptionError for an unsupported type.
+    """
+    closures: list[DeclaredLoop] = []
     notes: list[Note] = []
-    for one in joints.cut:
-        if one.kind not in CLOSED_BY:
-            raise one.frame.place.error(
-                f"it closes a loop, since link {shown(one.child.name)} has a parent through joint "
-                f"{shown(joints.above[one.child].frame.name)} already, and no loop is closed by a {one.kind} joint",
-                "put it before that one, which then closes the loop",
+    for joint in joints.closing:
+        if joint.kind not in CLOSED_BY:
+            raise joint.frame.location.error(
+                f"it closes a loop, since link {quote(joint.child.name)} already has a parent through joint "
+                f"{quote(joints.above[joint.child].frame.name)}, but a {joint.kind} joint cannot close a loop",
+                "declare it before that joint, which then closes the loop",
             )
-        first, second = _ends(one, joints, ways)
-        found.append(
-            Closing(one.frame.name, CLOSED_BY[one.kind], first, second, place=one.frame.place)
+        first, second = _loop_ends(joint, joints, frame_poses)
+        closures.append(
+            DeclaredLoop(
+                joint.frame.name,
+                CLOSED_BY[joint.kind],
+                first,
+                second,
+                location=joint.frame.location,
+            )
         )
-        notes.append(_note(one, joints))
-    return tuple(found), notes
+        notes.append(_loop_note(joint, joints))
+    return tuple(closures), notes
 
 
-def _note(one: Joint, joints: Joints) -> Note:
-    """What was done with a joint, and what is lost by it."""
-    lost = [name for own in one.axes for name, _ in own.drive.declared]
-    lost += ["limits"] * any(own.limits != UNLIMITED for own in one.axes)
-    what = (
-        f"joint {one.frame.name} closes a loop and has no coordinate, since link {one.child.name} hangs on joint "
-        f"{joints.above[one.child].frame.name} already"
+def _loop_note(joint: Joint, joints: Joints) -> Note:
+    """Return the note on a joint that closes a loop, and on its omitted parts."""
+    omitted = [name for axis in joint.axes for name, _ in axis.drive.declared]
+    omitted += ["limits"] * any(axis.limits != UNLIMITED for axis in joint.axes)
+    text = (
+        f"joint {joint.frame.name} closes a loop and has no coordinate, since joint "
+        f"{joints.above[joint.child].frame.name} already moves link {joint.child.name}"
     )
     return (
-        Note("warning", f"{what}; left out of it: {', '.join(dict.fromkeys(lost))}")
-        if lost
-        else Note("info", what)
+        Note("warning", f"{text}; left out: {', '.join(dict.fromkeys(omitted))}")
+        if omitted
+        else Note("info", text)
     )
 
 
-def _ends(one: Joint, joints: Joints, ways: Ways) -> tuple[Grip, Grip]:
-    place = one.frame.place
+def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[LoopEnd, LoopEnd]:
+    """Return both ends of a loop."""
+    location = joint.frame.location
 
-    def on(link: Frame, axis: Axis | None, letter: str) -> Grip:
-        seat = one.frame if axis is None else axis.seat
-        turn: Pose = () if axis is None else (*along_z(axis.xyz, place), *_TO[letter])
-        return Grip(link.name, compose(ways.between(joints.seat(link), seat, place), turn), place)
-
-    if one.kind != "universal":
-        axis = one.axes[0] if one.axes else None
-        return on(one.parent, axis, "z"), on(one.child, axis, "z")
-    first, second = one.axes
-    seen = direction(ways.between(first.seat, second.seat, place), second.xyz)
-    if abs(sum(a * b for a, b in zip(direction((), first.xyz), seen, strict=True))) > _SQUARE:
-        raise place.error(
-            "it closes a loop, and its two axes are not at right angles",
-            f"put it before joint {shown(joints.above[one.child].frame.name)}, which then closes the loop",
+    def end_on(link: Frame, axis: Axis | None, letter: str) -> LoopEnd:
+        seat = joint.frame if axis is None else axis.seat
+        turn: Pose = (
+            () if axis is None else (*rotation_of_z(axis.xyz, location), *_ROTATIONS_FROM_Z[letter])
         )
-    return on(one.parent, first, "x"), on(one.child, second, "y")
+        return LoopEnd(
+            link.name,
+            compose(frame_poses.relative_pose(joints.seat(link), seat, location), turn),
+            location,
+        )
+
+    if joint.kind != "universal":
+        axis = joint.axes[0] if joint.axes else None
+        return end_on(joint.parent, axis, "z"), end_on(joint.child, axis, "z")
+    first, second = joint.axes
+    second_direction = direction(
+        frame_poses.relative_pose(first.seat, second.seat, location), second.xyz
+    )
+    if (
+        abs(sum(a * b for a, b in zip(direction((), first.xyz), second_direction, strict=True)))
+        > _SQUARE
+    ):
+        raise location.error(
+            "it closes a loop, but its two axes are not perpendicular",
+            f"declare it before joint {quote(joints.above[joint.child].frame.name)}, which then closes the loop",
+        )
+    return end_on(joint.parent, first, "x"), end_on(joint.child, second, "y")
 
 
 # -- axes --
 
 ENDLESS = 10**16
-"""A limit of this size or more is none: older versions write 1e16 for infinity."""
+"""Magnitude from which a limit counts as no limit: older versions write 1e16 for infinity."""
 UNLIMITED = Limits()
 _BOUNDLESS = ("inf", "infinity")
 
 
 @dataclass(frozen=True)
 class Follower:
-    """Position = multiplier·(that of an axis of joint `leader`) + offset."""
+    """The relation: position = multiplier·(position of an axis of joint `leader`) + offset."""
 
     leader: str
     axis: str
     multiplier: Fraction
     offset: Fraction
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True)
@@ -427,69 +496,76 @@ class Axis:
     follows: Follower | None = None
 
 
-def axis(scope: Scope, joint: Frame, element: Any, name: str, ways: Ways) -> Axis:
-    """The `name`d axis of a joint: along z, without limits and drive, where it is absent."""
+def axis(scope: Scope, joint: Frame, element: Any, name: str, frame_poses: FramePoses) -> Axis:
+    """Return the axis `name` of a joint; along z, without limits and drive, if it is absent."""
     text = scope.text
-    found = text.one(element, name, joint.place)
-    if found is None:
+    axis_element = text.only_child(element, name, joint.location)
+    if axis_element is None:
         if text.version < (1, 5):
-            return Axis(_seat(scope, joint, MODEL, joint.place, ways))
+            return Axis(_seat(scope, joint, MODEL, joint.location, frame_poses))
         return Axis(joint)
-    place = text.place(found, joint.place)
+    location = text.location(axis_element, joint.location)
     xyz, frame = Z_AXIS, ""
-    written = text.one(found, "xyz", place)
-    if written is not None:
-        here = text.place(written, place)
-        xyz, frame = text.vector(written, here), (written.get("expressed_in") or "").strip()
+    xyz_element = text.only_child(axis_element, "xyz", location)
+    if xyz_element is not None:
+        here = text.location(xyz_element, location)
+        xyz, frame = text.vector(xyz_element, here), (xyz_element.get("expressed_in") or "").strip()
         if not any(xyz):
-            raise here.error("the axis is zero", "give it a direction, for example 0 0 1")
+            raise here.error("the axis is zero", "give a nonzero axis, such as 0 0 1")
     if text.version < (1, 5):
         frame = MODEL
-    elif text.flag(found, "use_parent_model_frame", place):
+    elif text.flag(axis_element, "use_parent_model_frame", location):
         if text.version >= (1, 7):
-            raise place.error(
-                "use_parent_model_frame is of SDF up to 1.6",
+            raise location.error(
+                "use_parent_model_frame exists only up to SDF 1.6",
                 f'write <xyz expressed_in="{MODEL}"> instead',
             )
         frame = MODEL
-    seat = _seat(scope, joint, frame, place, ways) if frame else joint
+    seat = _seat(scope, joint, frame, location, frame_poses) if frame else joint
     return Axis(
         seat,
         xyz,
-        _limits(scope, found, place),
-        _drive(scope, found, place),
-        _follower(scope, found, place),
+        _limits(scope, axis_element, location),
+        _drive(scope, axis_element, location),
+        _follower(scope, axis_element, location),
     )
 
 
-def _seat(scope: Scope, joint: Frame, name: str, place: Place, ways: Ways) -> Frame:
-    return at_origin(joint, ways.between(joint, scope.find(name, place), place))
+def _seat(
+    scope: Scope, joint: Frame, name: str, location: Location, frame_poses: FramePoses
+) -> Frame:
+    """Return the frame in whose axes an axis is given."""
+    return at_origin(joint, frame_poses.relative_pose(joint, scope.find(name, location), location))
 
 
-def _limits(scope: Scope, element: Any, place: Place) -> Limits:
+def _limits(scope: Scope, element: Any, location: Location) -> Limits:
+    """Return the limits of an axis."""
     text = scope.text
-    limit = text.one(element, "limit", place)
+    limit = text.only_child(element, "limit", location)
     if limit is None:
         return UNLIMITED
-    here = text.place(limit, place)
+    here = text.location(limit, location)
 
-    def one(name: str) -> Fraction | None:
-        written = text.one(limit, name, here)
-        if written is None or (written.text or "").strip().lower().lstrip("+-") in _BOUNDLESS:
+    def read_limit(name: str) -> Fraction | None:
+        element_of_limit = text.only_child(limit, name, here)
+        if (
+            element_of_limit is None
+            or (element_of_limit.text or "").strip().lower().lstrip("+-") in _BOUNDLESS
+        ):
             return None
         try:
             value = text.number(limit, name, here)
-        except DescriptionError as error:  # no answer depends on it
+        except DescriptionError as error:  # limits affect no result
             text.note(
                 "warning",
-                Place(error.file, error.line, error.element),
+                Location(error.file, error.line, error.element),
                 f"{error.what}; read as no limit",
             )
             return None
         return None if value is None or abs(value) >= ENDLESS else value
 
     lower, upper, velocity, effort = (
-        one(name) for name in ("lower", "upper", "velocity", "effort")
+        read_limit(name) for name in ("lower", "upper", "velocity", "effort")
     )
     if lower is not None and upper is not None and lower > upper:
         text.note(
@@ -502,15 +578,17 @@ def _limits(scope: Scope, element: Any, place: Place) -> Limits:
     )
 
 
-def _drive(scope: Scope, element: Any, place: Place) -> Drive:
-    """Damping, friction and spring. A spring of no stiffness has no place where it rests."""
+def _drive(scope: Scope, element: Any, location: Location) -> Drive:
+    """Return damping, friction and spring. The rest position of a spring without stiffness is
+    ignored.
+    """
     text = scope.text
-    found = text.one(element, "dynamics", place)
-    if found is None:
+    dynamics = text.only_child(element, "dynamics", location)
+    if dynamics is None:
         return NO_DRIVE
-    here = text.place(found, place)
-    given: dict[str, Any] = {
-        ours: text.number(found, theirs, here) or Fraction(0)
+    here = text.location(dynamics, location)
+    values: dict[str, Any] = {
+        ours: text.number(dynamics, theirs, here) or Fraction(0)
         for ours, theirs in (
             ("damping", "damping"),
             ("friction", "friction"),
@@ -518,29 +596,30 @@ def _drive(scope: Scope, element: Any, place: Place) -> Drive:
             ("rest", "spring_reference"),
         )
     }
-    if not given["stiffness"]:
-        given["rest"] = Fraction(0)
-    return Drive(**given)
+    if not values["stiffness"]:
+        values["rest"] = Fraction(0)
+    return Drive(**values)
 
 
-def _follower(scope: Scope, element: Any, place: Place) -> Follower | None:
+def _follower(scope: Scope, element: Any, location: Location) -> Follower | None:
+    """Return the mimic relation of an axis, or None."""
     text = scope.text
-    found = text.one(element, "mimic", place)
-    if found is None:
+    mimic = text.only_child(element, "mimic", location)
+    if mimic is None:
         return None
-    here = text.place(found, place)
-    which = found.get("axis", "axis")
+    here = text.location(mimic, location)
+    which = mimic.get("axis", "axis")
     if which not in ("axis", "axis2"):
-        raise here.error(f"{shown(which)} is no axis", "write axis or axis2")
-    factor = text.number(found, "multiplier", here)
+        raise here.error(f"{quote(which)} is not an axis", "write axis or axis2")
+    factor = text.number(mimic, "multiplier", here)
     factor = Fraction(1) if factor is None else factor
     offset, reference = (
-        text.number(found, name, here) or Fraction(0) for name in ("offset", "reference")
+        text.number(mimic, name, here) or Fraction(0) for name in ("offset", "reference")
     )
     offset -= factor * reference
     if not is_writable(offset):
         raise here.error(
-            "its offset, less what the reference makes, is beyond a double",
+            "its offset minus multiplier times reference is beyond a double",
             "write numbers of ordinary size",
         )
-    return Follower(text.attribute(found, "joint", here), which, factor, offset, here)
+    return Follower(text.attribute(mimic, "joint", here), which, factor, offset, here)

@@ -1,7 +1,7 @@
-"""The models of an SDF file, with those inside them and those that they include, as frames that know where they stand.
+"""Models of an SDF file, with inner and included models, as scopes of frames.
 
-An element is checked against the vocabulary first. Then every name is declared, and every pose finds what it is relative to:
-a frame may be relative to one that stands below it.
+Each element is checked against the vocabulary first. Then all names are declared, and every pose
+gets its reference frame: a frame may refer to one that is declared later.
 """
 
 from __future__ import annotations
@@ -10,27 +10,29 @@ from typing import Any
 
 from symgen.description.parsing.words import Kind, Words
 from symgen.description.parsing.xml import full_name, loose_text, tag
-from symgen.description.quantities import Place
+from symgen.description.quantities import Location
 from symgen.description.readers._sdf.files import Files
-from symgen.description.readers._sdf.frames import WORLD, Frame, Scope, Ways
+from symgen.description.readers._sdf.frames import WORLD, Frame, FramePoses, Scope
 from symgen.description.readers._sdf.text import Text
 from symgen.description.tree import refuse_many
 from symgen.vocabulary.poses import compose, inverse
 
 DEEPEST = 50
-"""Models inside models."""
+"""Largest depth of nested models."""
 _LISTED = {"link": "links", "joint": "joints", "frame": "extra"}
 
 
 class Models:
-    """Makes scopes of elements. Nothing is read of an element but its names, its pose and what it is attached to."""
+    """Builder of scopes from elements. Only names, poses and attachments of an element are read."""
 
-    def __init__(self, files: Files, ways: Ways, ground: Frame) -> None:
-        self.files, self.ways, self.ground = files, ways, ground
+    def __init__(self, files: Files, frame_poses: FramePoses, ground: Frame) -> None:
+        self.files, self.frame_poses, self.ground = files, frame_poses, ground
 
     def world(self, element: Any, text: Text) -> Scope:
-        """A world, or a file without one: its joints and frames, none of its models yet."""
-        check(element, text, text.place(element), "world" if tag(element) == "world" else "sdf")
+        """Return the scope of a world, or of a file without one: its joints and frames, without its
+        models.
+        """
+        check(element, text, text.location(element), "world" if tag(element) == "world" else "sdf")
         scope = Scope(text, element, self.ground, frames={WORLD: self.ground})
         self._declare(scope, ("joint", "frame"))
         return scope
@@ -38,23 +40,25 @@ class Models:
     def model(
         self, element: Any, text: Text, name: str = "", prefix: str = "", depth: int = 0
     ) -> Scope:
-        """A model with all in it, declared but not placed. `prefix` stands before the names in it."""
-        place = text.place(element)
+        """Return the scope of a model with its content, declared but without poses. `prefix`
+        precedes the names in it.
+        """
+        location = text.location(element)
         if depth > DEEPEST:
-            raise place.error(
-                f"models stand in models more than {DEEPEST} deep", "write the model flat"
+            raise location.error(
+                f"models are nested more than {DEEPEST} deep", "reduce the nesting"
             )
-        frame = Frame(name or text.attribute(element, "name", place), "model", place)
+        frame = Frame(name or text.attribute(element, "name", location), "model", location)
         scope = Scope(
             text,
             element,
             frame,
             prefix,
-            placed=text.pose(element, place),
+            placed=text.pose(element, location),
             placement=(element.get("placement_frame") or "").strip(),
         )
         self._refuse_static(element, text)
-        check(element, text, place, "model")
+        check(element, text, location, "model")
         self._declare(scope, ("link", "frame"))
         for child in text.children(element):
             if tag(child) == "model":
@@ -76,133 +80,148 @@ class Models:
         depth: int = 0,
         opened: tuple[Any, Text] | None = None,
     ) -> Scope:
-        """The model that an `include` names, under the name and at the place that it gives. `opened`: of a world, read before."""
-        place = text.place(element)
-        check(element, text, place)
-        merged = text.said(element, "merge", place)
+        """Return the scope of the model that an `include` names, with the declared name and pose.
+        `opened` is a file of a world that was read before.
+        """
+        location = text.location(element)
+        check(element, text, location)
+        merged = text.true_attribute(element, "merge", location)
         if merged and opened is not None:
-            raise place.error("a model that is merged into a world is not read", "leave merge out")
+            raise location.error("merging a model into a world is not supported", "remove merge")
         for child in element:
             if isinstance(child.tag, str) and tag(child).rpartition(":")[2] == "params":
-                raise text.place(child, place).error(
-                    "it changes the model that is included, and is not read",
-                    "write the changed model out",
+                raise text.location(child, location).error(
+                    "it modifies the included model, which is not supported",
+                    "write out the modified model",
                 )
-        found, reads = opened or self.files.included(element, text, place, depth)
-        named = text.one(element, "name", place)
-        name = (named.text or "").strip() if named is not None else ""
-        name = name or reads.attribute(found, "name", reads.place(found))
+        model_element, reads = opened or self.files.included(element, text, location, depth)
+        name_element = text.only_child(element, "name", location)
+        name = (name_element.text or "").strip() if name_element is not None else ""
+        name = name or reads.attribute(model_element, "name", reads.location(model_element))
         scope = self.model(
-            found, reads, name, "" if opened else prefix if merged else f"{prefix}{name}::", depth
+            model_element,
+            reads,
+            name,
+            "" if opened else prefix if merged else f"{prefix}{name}::",
+            depth,
         )
         scope.merged = merged
         self._refuse_static(element, text)
-        if text.one(element, "pose", place) is not None:
-            scope.placed = text.pose(element, place)
-        placement = text.one(element, "placement_frame", place)
+        if text.only_child(element, "pose", location) is not None:
+            scope.placed = text.pose(element, location)
+        placement = text.only_child(element, "placement_frame", location)
         if placement is not None:
             scope.placement = (placement.text or "").strip()
         return scope
 
-    def settle(self, scope: Scope, around: Scope) -> None:
-        """Find what everything in a model is relative to and attached to, and place it in the scope around."""
+    def resolve(self, scope: Scope, around: Scope) -> None:
+        """Resolve the references and attachments of all frames in a model, and its pose in the
+        enclosing scope.
+        """
         for inner in scope.within:
-            self.settle(inner, scope)
+            self.resolve(inner, scope)
         for frame, element in scope.links:
-            self._place(scope, frame, element, scope.frame)
+            self._set_pose(scope, frame, element, scope.frame)
         for frame, element in scope.extra:
-            self._settle_extra(scope, frame, element)
+            self._resolve_frame(scope, frame, element)
         for frame, element in scope.joints:
-            self._settle_joint(scope, frame, element)
+            self._resolve_joint(scope, frame, element)
         pose, relative = scope.placed
-        scope.frame.base = around.find(relative, scope.frame.place) if relative else around.frame
+        scope.frame.base = around.find(relative, scope.frame.location) if relative else around.frame
         if scope.placement:
-            seat = scope.find(scope.placement, scope.frame.place)
-            pose = compose(pose, inverse(self.ways.inside(scope.frame, seat)))
+            seat = scope.find(scope.placement, scope.frame.location)
+            pose = compose(pose, inverse(self.frame_poses.pose_in_model(scope.frame, seat)))
         scope.frame.pose = pose
 
-    def settle_world(self, scope: Scope) -> None:
-        """The same of what stands in a world."""
+    def resolve_world(self, scope: Scope) -> None:
+        """Resolve the references and attachments of all frames in a world."""
         for frame, element in scope.extra:
-            self._settle_extra(scope, frame, element)
+            self._resolve_frame(scope, frame, element)
         for inner in scope.inner.values():
-            self.settle(inner, scope)
+            self.resolve(inner, scope)
         for frame, element in scope.joints:
-            self._settle_joint(scope, frame, element)
+            self._resolve_joint(scope, frame, element)
 
     def end(self, scope: Scope, frame: Frame, element: Any, role: str) -> Frame:
-        """The frame that a joint has as its parent or child; the world is no frame of a model, unless a link is called so."""
-        name = scope.text.word(element, role, frame.place)
+        """Return the frame of a parent or child of a joint. `world` is the world, unless a link of
+        the model has that name.
+        """
+        name = scope.text.word(element, role, frame.location)
         if name == WORLD and role == "parent" and WORLD not in scope.frames:
             return self.ground
-        return scope.find(name, frame.place.at(f"{frame.place.element}: {role}"))
+        return scope.find(name, frame.location.at(f"{frame.location.element}: {role}"))
 
     def _declare(self, scope: Scope, kinds: tuple[str, ...]) -> None:
+        """Declare the frames of the children of these kinds."""
         for child in scope.text.children(scope.element):
             kind = tag(child)
             if kind not in kinds:
                 continue
-            place = scope.text.place(child)
-            name = scope.text.attribute(child, "name", place)
-            frame = Frame(f"{scope.prefix}{name}", kind, place)
+            location = scope.text.location(child)
+            name = scope.text.attribute(child, "name", location)
+            frame = Frame(f"{scope.prefix}{name}", kind, location)
             getattr(scope, _LISTED[kind]).append((frame, child))
             scope.frames.setdefault(name, frame)
         for listed in (scope.links, scope.joints, scope.extra):
-            refuse_many(len(listed), "links, joints or frames", scope.frame.place)
+            refuse_many(len(listed), "links, joints or frames", scope.frame.location)
 
     def _refuse_static(self, element: Any, text: Text) -> None:
-        place = text.place(element)
-        if text.flag(element, "static", place):
-            raise place.error(
+        """Raise DescriptionError for a static model."""
+        location = text.location(element)
+        if text.flag(element, "static", location):
+            raise location.error(
                 "it is static, so that nothing in it moves",
-                "take <static> out, or give another model",
+                "remove <static>, or give another model",
             )
 
     def _add(self, scope: Scope, inner: Scope) -> None:
-        """A model within: under its name, or what is in it under the names that it has there."""
+        """Add an inner model under its name, or the content of a merged model under its names."""
         if inner.merged:
             for name, frame in inner.frames.items():
                 scope.frames.setdefault(name, frame)
             for within in inner.inner.values():
-                self._named(scope, within)
+                self._add_named(scope, within)
             scope.merges.append(inner)
         else:
-            self._named(scope, inner)
+            self._add_named(scope, inner)
             scope.frames.setdefault(inner.frame.name, inner.frame)
 
-    def _named(self, scope: Scope, inner: Scope) -> None:
+    def _add_named(self, scope: Scope, inner: Scope) -> None:
+        """Add an inner model under its name."""
         name = inner.frame.name
         if name in scope.inner:
-            raise inner.frame.place.error(
-                "this name is already a model here", "give each model its own name"
+            raise inner.frame.location.error(
+                "another model here has this name", "give each model its own name"
             )
         scope.inner[name] = inner
 
     def _choose_canonical(self, scope: Scope) -> None:
+        """Attach the frame of a model to its canonical link."""
         named = (scope.element.get("canonical_link") or "").strip()
         if named:
-            scope.frame.on = scope.find(named, scope.frame.place)
+            scope.frame.on = scope.find(named, scope.frame.location)
         elif scope.links:
             scope.frame.on = scope.links[0][0]
         else:
             scope.frame.on = next((inner.frame for inner in scope.within), None)
 
-    def _place(self, scope: Scope, frame: Frame, element: Any, default: Frame) -> None:
-        frame.pose, relative = scope.text.pose(element, frame.place)
+    def _set_pose(self, scope: Scope, frame: Frame, element: Any, default: Frame) -> None:
+        """Set the pose of a frame and its reference."""
+        frame.pose, relative = scope.text.pose(element, frame.location)
         frame.base = (
-            scope.find(relative, frame.place.at(f"{frame.place.element}: pose"))
+            scope.find(relative, frame.location.at(f"{frame.location.element}: pose"))
             if relative
             else default
         )
 
-    def _settle_joint(self, scope: Scope, frame: Frame, element: Any) -> None:
+    def _resolve_joint(self, scope: Scope, frame: Frame, element: Any) -> None:
         frame.on = self.end(scope, frame, element, "child")
-        self._place(scope, frame, element, frame.on)
+        self._set_pose(scope, frame, element, frame.on)
 
-    def _settle_extra(self, scope: Scope, frame: Frame, element: Any) -> None:
+    def _resolve_frame(self, scope: Scope, frame: Frame, element: Any) -> None:
         attached = (element.get("attached_to") or "").strip()
-        frame.on = scope.find(attached, frame.place) if attached else scope.frame
-        self._place(scope, frame, element, frame.on)
+        frame.on = scope.find(attached, frame.location) if attached else scope.frame
+        self._set_pose(scope, frame, element, frame.on)
 
 
 # -- vocabulary --
@@ -210,13 +229,16 @@ class Models:
 # By the specification of 1.4 to 1.12 (http://sdformat.org/spec): what is read, what is knowingly left out, and what is refused by
 # its name. An `include` and a model within are checked when they are opened.
 
-_IN_AXIS = "it stands in a <joint>, where nothing reads it", "move it into the joint's <axis>"
-_IN_INERTIAL = "it stands in a <link>, where nothing reads it", "move it into the link's <inertial>"
-_ORIGIN = "it is a word of URDF and of SDF before 1.4", "write <pose>x y z roll pitch yaw</pose>"
+_IN_AXIS = "it is not read directly in a <joint>", "move it into the joint's <axis>"
+_IN_INERTIAL = "it is not read directly in a <link>", "move it into the link's <inertial>"
+_ORIGIN = (
+    "it is an element of URDF and of SDF before 1.4",
+    "write <pose>x y z roll pitch yaw</pose>",
+)
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _NONE = Words(closed=True)
 _VALUE = Kind(_NONE, _NONE, text=True)
-"""An element that is one number, word or flag."""
+"""Vocabulary of an element that contains one number, word or truth value."""
 _VALUES = (
     "mass",
     *_MOMENTS,
@@ -250,7 +272,7 @@ _VALUES = (
 
 
 def _closed(*children: str, attributes: tuple[str, ...] = (), passes: tuple[str, ...] = ()) -> Kind:
-    """An element that decides the dynamics."""
+    """Return the vocabulary of an element that affects the dynamics."""
     return Kind(Words(attributes, closed=True), Words(children, passes, closed=True))
 
 
@@ -364,23 +386,24 @@ KINDS = {
     ),
     **dict.fromkeys(_VALUES, _VALUE),
 }
-"""Element -> what it may hold. What is inside any other element is not looked at."""
+"""Vocabulary of each element. The content of any other element is not examined."""
 
 
-def check(element: Any, text: Text, place: Place, name: str = "") -> None:
-    """Refuse the first name inside an element that would change the robot; note those that are left out.
+def check(element: Any, text: Text, location: Location, name: str = "") -> None:
+    """Refuse the first name in an element that could change the robot; note names that are left
+    out.
 
-    `name`: the kind of the element, where its tag is another one.
+    `name` is the kind of the element, if it differs from its tag.
     """
-    waiting = [(element, name or full_name(element), place)]
+    waiting = [(element, name or full_name(element), location)]
     while waiting:
-        element, name, place = waiting.pop()
+        element, name, location = waiting.pop()
         kind = KINDS[name]
-        text.unread.check(kind, name, element.attrib, place)
+        text.unread.check(kind, name, element.attrib, location)
         if not kind.text:
-            text.unread.words(kind, name, loose_text(element), place)
+            text.unread.words(kind, name, loose_text(element), location)
         for child in element.iterchildren("*"):
-            of, here = full_name(child), text.place(child, place)
+            of, here = full_name(child), text.location(child, location)
             if of not in kind.children:
                 text.unread.child(kind, name, of, here)
             elif of in KINDS and of not in kind.children.passes and of not in ("model", "include"):

@@ -1,4 +1,4 @@
-"""What stands in the elements of one SDF file: numbers, flags, vectors and poses, each with its place."""
+"""Numbers, flags, vectors and poses in the elements of one SDF file, with their locations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import Any
 
 from symgen.description.parsing.words import Unread
-from symgen.description.parsing.xml import alike, is_xacro, tag
-from symgen.description.quantities import Place, number, shown
+from symgen.description.parsing.xml import are_equal, is_xacro, tag
+from symgen.description.quantities import Location, number, quote
 from symgen.description.snapping import Snapper
 from symgen.mechanism.mechanism import Note
 from symgen.support.errors import printable
@@ -20,13 +20,15 @@ _FULL_TURN = 6.2831854
 _YES, _NO = ("true", "1"), ("false", "0")
 
 
-def foreign(element: Any) -> bool:
-    """Whether an element has a prefix, declared or not."""
+def has_prefix(element: Any) -> bool:
+    """True if an element has a prefix, declared or not."""
     return element.prefix is not None or ":" in tag(element)
 
 
 class Text:
-    """Reads the elements of one file, of the `version` that its root says. `included`: by another file, which notes then say."""
+    """Reader of the elements of one file of this `version`. Notes on an `included` file name that
+    file.
+    """
 
     def __init__(
         self,
@@ -40,141 +42,161 @@ class Text:
         self.unread = Unread("an SDF")
         self._prefix = f"{PurePath(file).name}: " if included else ""
 
-    def note(self, kind: str, place: Place, text: str) -> None:
-        """One more note about a place."""
-        self.notes.append(Note(kind, f"{self._prefix}{place.short}: {text}"))
+    def note(self, kind: str, location: Location, text: str) -> None:
+        """Add a note about a location."""
+        self.notes.append(Note(kind, f"{self._prefix}{location.short}: {text}"))
 
-    def place(self, element: Any, inside: Place | None = None) -> Place:
+    def location(self, element: Any, inside: Location | None = None) -> Location:
+        """Return the location of an element."""
         name = element.get("name")
-        label = tag(element) + (f" {shown(name)}" if name is not None else "")
-        return Place(
+        label = tag(element) + (f" {quote(name)}" if name is not None else "")
+        return Location(
             self.file,
             element.sourceline,
             f"{inside.element}: {label}" if inside is not None else label,
         )
 
     def children(self, element: Any) -> Iterator[Any]:
-        """Its elements, without those of other programs. DescriptionError where one of them is a macro."""
+        """Yield the child elements, without those of other programs. Raises DescriptionError for a
+        macro.
+        """
         for child in element:
             if not isinstance(child.tag, str):
                 continue
             if is_xacro(child):
                 name = printable(self.file)
-                raise self.place(child).error(
-                    "it holds xacro macros, which must be expanded first",
+                raise self.location(child).error(
+                    "it contains xacro macros, which must be expanded first",
                     f"run: xacro {name} -o {PurePath(name).name.split('.')[0]}.expanded.sdf",
                 )
-            if not foreign(child):
+            if not has_prefix(child):
                 yield child
 
-    def tell_unread(self) -> None:
+    def note_unread(self) -> None:
         """Note the names that are left out."""
         self.notes += [Note(note.kind, self._prefix + note.text) for note in self.unread.notes()]
 
-    def one(self, parent: Any, name: str, place: Place) -> Any:
-        """The one child of that name, or None. DescriptionError where there are two that say different things."""
-        found = [child for child in self.children(parent) if tag(child) == name]
-        for other in found[1:]:
-            if not alike(found[0], other):
-                raise self.place(other, place).error(
-                    f"<{name}> stands twice", "keep one of the two"
+    def only_child(self, parent: Any, name: str, location: Location) -> Any:
+        """Return the only child of that name, or None. Raises DescriptionError for two different
+        children.
+        """
+        named = [child for child in self.children(parent) if tag(child) == name]
+        for duplicate in named[1:]:
+            if not are_equal(named[0], duplicate):
+                raise self.location(duplicate, location).error(
+                    f"<{name}> appears twice", "keep one of the two"
                 )
-        return found[0] if found else None
+        return named[0] if named else None
 
-    def attribute(self, element: Any, name: str, place: Place) -> str:
+    def attribute(self, element: Any, name: str, location: Location) -> str:
+        """Return an attribute; raise DescriptionError if it is missing."""
         value = element.get(name)
         if value is None or not value.strip():
-            raise place.error(f"the attribute '{name}' is missing", f'write {name}="…"')
+            raise location.error(f"the attribute '{name}' is missing", f'write {name}="…"')
         return str(value).strip()
 
-    def word(self, parent: Any, name: str, place: Place) -> str:
-        """The text of the child of that name, which must be there."""
-        found = self.one(parent, name, place)
-        value = (found.text or "").strip() if found is not None else ""
+    def word(self, parent: Any, name: str, location: Location) -> str:
+        """Return the text of a required child."""
+        child = self.only_child(parent, name, location)
+        value = (child.text or "").strip() if child is not None else ""
         if not value:
-            raise place.error(f"<{name}> is missing", f"add <{name}>…</{name}>")
+            raise location.error(f"<{name}> is missing", f"add <{name}>…</{name}>")
         return value
 
-    def number(self, parent: Any, name: str, place: Place) -> Fraction | None:
-        """The number in the child of that name; None without it."""
-        found = self.one(parent, name, place)
+    def number(self, parent: Any, name: str, location: Location) -> Fraction | None:
+        """Return the number in a child; None without the child."""
+        child = self.only_child(parent, name, location)
         return (
-            None if found is None else number((found.text or "").strip(), self.place(found, place))
+            None
+            if child is None
+            else number((child.text or "").strip(), self.location(child, location))
         )
 
-    def flag(self, parent: Any, name: str, place: Place) -> bool | None:
-        """Whether the child of that name says true or false; None without it."""
-        found = self.one(parent, name, place)
-        return None if found is None else self._truth(found.text or "", self.place(found, place))
+    def flag(self, parent: Any, name: str, location: Location) -> bool | None:
+        """Return the truth value in a child; None without the child."""
+        child = self.only_child(parent, name, location)
+        return (
+            None if child is None else self._truth(child.text or "", self.location(child, location))
+        )
 
-    def said(self, element: Any, attribute: str, place: Place) -> bool:
-        """Whether an attribute says true; without it, false."""
+    def true_attribute(self, element: Any, attribute: str, location: Location) -> bool:
+        """Return the truth value of an attribute; False without it."""
         value = element.get(attribute)
-        return value is not None and self._truth(value, place.at(f"{place.element} {attribute}"))
+        return value is not None and self._truth(
+            value, location.at(f"{location.element} {attribute}")
+        )
 
-    def _truth(self, value: str, place: Place) -> bool:
+    def _truth(self, value: str, location: Location) -> bool:
         word = value.strip().lower()
         if word not in (*_YES, *_NO):
-            raise place.error(
-                f"{shown(value.strip())} is neither true nor false", "write true or false"
+            raise location.error(
+                f"{quote(value.strip())} is neither true nor false", "write true or false"
             )
         return word in _YES
 
-    def vector(self, element: Any, place: Place) -> Vector3:
-        x, y, z = (number(token, place) for token in self._tokens(element, 3, place))
+    def vector(self, element: Any, location: Location) -> Vector3:
+        """Return three numbers."""
+        x, y, z = (number(token, location) for token in self._tokens(element, 3, location))
         return x, y, z
 
-    def pose(self, parent: Any, place: Place) -> tuple[Pose, str]:
-        """(the pose in the child `pose`, the name of the frame that it is relative to): identity and '' without it."""
-        found = self.one(parent, "pose", place)
-        if found is None:
+    def pose(self, parent: Any, location: Location) -> tuple[Pose, str]:
+        """Return (pose, name of its reference frame) of the child `pose`: the identity and ""
+        without it.
+        """
+        child = self.only_child(parent, "pose", location)
+        if child is None:
             return (), ""
-        here = self.place(found, place)
-        return self._pose(found, here), (
-            found.get("relative_to") or found.get("frame") or ""
+        here = self.location(child, location)
+        return self._pose(child, here), (
+            child.get("relative_to") or child.get("frame") or ""
         ).strip()
 
-    def _pose(self, element: Any, place: Place) -> Pose:
+    def _pose(self, element: Any, location: Location) -> Pose:
         if not (element.text or "").strip():
             return ()
-        way = element.get("rotation_format", "euler_rpy")
-        if way == "quat_xyzw":
-            x, y, z, *turn = self._tokens(element, 7, place)
-            if self.said(element, "degrees", place):
-                raise place.error("degrees stand beside a quaternion", "leave out degrees")
-            shift = Shift((number(x, place), number(y, place), number(z, place)))
-            return compose((shift, Rotate(self.snapper.quaternion((turn[3], *turn[:3]), place))))
-        if way != "euler_rpy":
-            raise place.error(
-                f"the rotation_format {shown(way)} is not known", "write euler_rpy or quat_xyzw"
+        rotation_format = element.get("rotation_format", "euler_rpy")
+        if rotation_format == "quat_xyzw":
+            x, y, z, *quaternion = self._tokens(element, 7, location)
+            if self.true_attribute(element, "degrees", location):
+                raise location.error("degrees conflicts with a quaternion", "remove degrees")
+            shift = Shift((number(x, location), number(y, location), number(z, location)))
+            return compose(
+                (shift, Rotate(self.snapper.quaternion((quaternion[3], *quaternion[:3]), location)))
             )
-        x, y, z, *angles = self._tokens(element, 6, place)
-        roll, pitch, yaw = (self._angle(token, element, place) for token in angles)
-        if max(abs(float(one)) for one in (roll, pitch, yaw)) > _FULL_TURN:
+        if rotation_format != "euler_rpy":
+            raise location.error(
+                f"the rotation_format {quote(rotation_format)} is not known",
+                "write euler_rpy or quat_xyzw",
+            )
+        x, y, z, *angles = self._tokens(element, 6, location)
+        roll, pitch, yaw = (self._angle(token, element, location) for token in angles)
+        if max(abs(float(angle)) for angle in (roll, pitch, yaw)) > _FULL_TURN:
             self.note(
                 "warning",
-                place,
-                f"{shown(' '.join(angles))} exceeds a full turn: are these degrees? SDF means radians "
-                'without degrees="true"',
+                location,
+                f"{quote(' '.join(angles))} exceeds a full turn: SDF uses radians, not degrees, without "
+                'degrees="true"',
             )
-        return pose((number(x, place), number(y, place), number(z, place)), (roll, pitch, yaw))
+        return pose(
+            (number(x, location), number(y, location), number(z, location)), (roll, pitch, yaw)
+        )
 
-    def _angle(self, token: str, element: Any, place: Place) -> Angle:
-        value = number(token, place)  # no expression, as `pi/2` is one
-        if self.said(element, "degrees", place):
+    def _angle(self, token: str, element: Any, location: Location) -> Angle:
+        value = number(token, location)  # expressions such as `pi/2` are refused
+        if self.true_attribute(element, "degrees", location):
             return Angle(pi=value / 180)
-        return self.snapper.angle(token, place)
+        return self.snapper.angle(token, location)
 
-    def _tokens(self, element: Any, size: int, place: Place) -> list[str]:
+    def _tokens(self, element: Any, size: int, location: Location) -> list[str]:
         text = element.text or ""
         tokens = text.split()
         if "," in text:
-            raise place.error(
-                f"{shown(text.strip())} has commas", f"write {size} numbers separated by spaces"
+            raise location.error(
+                f"{quote(text.strip())} has commas", f"write {size} numbers separated by spaces"
             )
         if len(tokens) != size:
-            raise place.error(
-                f"it has {len(tokens)} numbers ({shown(' '.join(tokens))})",
+            raise location.error(
+                f"it has {len(tokens)} numbers ({quote(' '.join(tokens))})",
                 f"write {size} numbers separated by spaces",
             )
         return tokens
