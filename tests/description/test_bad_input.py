@@ -306,7 +306,7 @@ TOML: dict[str, tuple[str, str]] = {
     ),
     "zero axis": (
         BODY.replace("0, 0, 1", "0, 0.0, 0"),
-        "body 'b': joint.axis: the axis is zero; give it a direction",
+        "body 'b': joint.axis: the axis is zero; give a nonzero axis",
     ),
     "short axis": (BODY.replace("0, 0, 1", "0, 1"), "is not an array of 3 numbers"),
     "nan": (BODY.replace("mass = 1", "mass = nan"), "body 'b': mass: 'nan' is not a number"),

@@ -211,7 +211,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "axis of zero": (
         lambda: one(axis=(0, 0, 0)),
-        "robot 'r': body 'b': joint.axis: the axis is zero; give it a direction",
+        "robot 'r': body 'b': joint.axis: the axis is zero; give a nonzero axis",
     ),
     "two numbers": (
         lambda: one(xyz=(1, 2)),

@@ -167,7 +167,7 @@ def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
         ),
         ("axes = [1, 0, 0]", "joint.axes: '[1, 0, 0]' is not an array of 2 vectors"),
         ("axes = [[1, 0, 0], [0, 1]]", "joint.axes[1]: '[0, 1]' is not an array of 3 numbers"),
-        ("axes = [[1, 0, 0], [0, 0, 0]]", "joint.axes: the axis is zero; give it a direction"),
+        ("axes = [[1, 0, 0], [0, 0, 0]]", "joint.axes: the axis is zero; give a nonzero axis"),
         (
             "axes = [[1, 2, 0], [-0.5, -1, 0]]",
             "its two axes are parallel; give two",

@@ -256,7 +256,7 @@ def _joint(table: Table, joint: Table) -> Connection:
 
 def _axis(axis: Vector3, location: Location) -> Vector3:
     if not any(axis):
-        raise location.error("the axis is zero", "give it a direction, such as [0, 0, 1]")
+        raise location.error("the axis is zero", "give a nonzero axis, such as [0, 0, 1]")
     return axis
 
 
