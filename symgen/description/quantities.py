@@ -81,10 +81,10 @@ def decimal_parts(text: str) -> tuple[int, str, str, int] | None:
     match = _DECIMAL.fullmatch(text.strip())
     if match is None:
         return None
-    sign, whole, after, exponent = match.groups()
-    if not whole and not after:
+    sign, before_point, after_point, exponent = match.groups()
+    if not before_point and not after_point:
         return None
-    return -1 if sign == "-" else 1, whole, after or "", int(exponent or 0)
+    return -1 if sign == "-" else 1, before_point, after_point or "", int(exponent or 0)
 
 
 NOWHERE = Location()
@@ -100,8 +100,8 @@ def short_decimal(text: str) -> Fraction | None:
     """
     if len(text) > 60 or _SHORT.fullmatch(text) is None:
         return None
-    whole, _, after = text.partition(".")
-    return Fraction(int(whole + after), 10 ** len(after))
+    before_point, _, after_point = text.partition(".")
+    return Fraction(int(before_point + after_point), 10 ** len(after_point))
 
 
 def number(text: str, location: Location = NOWHERE, digits: int = DIGITS) -> Fraction:
@@ -126,17 +126,21 @@ def _decimal(text: str, location: Location, digits: int) -> Fraction:
         raise location.error(
             f"{quote(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3"
         )
-    sign, whole, after, exponent = parts
-    if len((whole + after).lstrip("0")) > digits:
+    sign, before_point, after_point, exponent = parts
+    if len((before_point + after_point).lstrip("0")) > digits:
         raise location.error(
             f"the number {quote(text, 24)} has more than {digits} digits", "write fewer digits"
         )
-    if abs(exponent) > EXPONENT or len(after) > EXPONENT + digits or len(whole) > EXPONENT + digits:
+    if (
+        abs(exponent) > EXPONENT
+        or len(after_point) > EXPONENT + digits
+        or len(before_point) > EXPONENT + digits
+    ):
         raise location.error(
             f"the exponent of {quote(text)} is beyond ±{EXPONENT}",
             "write a number of ordinary size",
         )
-    figures, power = sign * int(whole + after), exponent - len(after)
+    figures, power = sign * int(before_point + after_point), exponent - len(after_point)
     return Fraction(figures * 10**power) if power >= 0 else Fraction(figures, 10**-power)
 
 
@@ -167,13 +171,13 @@ def rational(text: str, location: Location = NOWHERE, digits: int = CANONICAL_DI
 
 def _quotient(text: str, location: Location, digits: int) -> Fraction:
     """Return the exact value of a decimal or a quotient of two decimals."""
-    above, slash, below = text.partition("/")
+    numerator, slash, denominator = text.partition("/")
     if not slash:
         return number(text, location, digits)
-    divisor = _decimal(below, location, digits)
+    divisor = _decimal(denominator, location, digits)
     if divisor == 0:
         raise location.error(f"{quote(text)} divides by zero", "give a divisor other than 0")
-    return _check_double_range(_decimal(above, location, digits) / divisor, text, location)
+    return _check_double_range(_decimal(numerator, location, digits) / divisor, text, location)
 
 
 def is_writable(value: Fraction) -> bool:
@@ -316,9 +320,9 @@ def angle_text(value: Angle) -> str:
     """
     terms = []
     if value.pi:
-        above, below = value.pi.numerator, value.pi.denominator
-        head = {1: "pi", -1: "-pi"}.get(above, f"{above}*pi")
-        terms.append(head + (f"/{below}" if below != 1 else ""))
+        numerator, denominator = value.pi.numerator, value.pi.denominator
+        head = {1: "pi", -1: "-pi"}.get(numerator, f"{numerator}*pi")
+        terms.append(head + (f"/{denominator}" if denominator != 1 else ""))
     if value.radians or not terms:
         terms.append(fraction_text(value.radians))
     return " + ".join(terms).replace("+ -", "- ")
@@ -326,12 +330,12 @@ def angle_text(value: Angle) -> str:
 
 def fraction_text(value: Fraction) -> str:
     """Return `value` as the shortest exact decimal, or as `p/q` if no decimal terminates."""
-    below, twos, fives = value.denominator, 0, 0
-    while below % 2 == 0:
-        below, twos = below // 2, twos + 1
-    while below % 5 == 0:
-        below, fives = below // 5, fives + 1
-    if below != 1:
+    remaining, twos, fives = value.denominator, 0, 0
+    while remaining % 2 == 0:
+        remaining, twos = remaining // 2, twos + 1
+    while remaining % 5 == 0:
+        remaining, fives = remaining // 5, fives + 1
+    if remaining != 1:
         return f"{value.numerator}/{value.denominator}"
     places = max(twos, fives)
     figures = str(abs(value.numerator) * 10**places // value.denominator)

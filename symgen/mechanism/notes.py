@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KINDS = {
-    "lump": "a link that was merged into the body that carries it, through a fixed joint",
-    "lock": "a link that was merged through a locked joint",
-    "info": "a remark that changes no answer",
-    "snap": "a rotation that was read as a multiple of pi/2",
-    "mimic": "joints that are declared to follow others: independent, or coupled",
-    "unapplied": "numbers that were read and are in no function: damping, friction, rotors …",
-    "namesake": "a folder of the working directory that has the robot's name and was not read",
+    "lump": "a link that a fixed joint merges into the body that carries it",
+    "lock": "a link that a locked joint merges into the body that carries it",
+    "info": "a remark that changes no result",
+    "snap": "a rotation that is read as a multiple of pi/2",
+    "mimic": "mimic joints, which are read as independent or coupled",
+    "unapplied": "numbers that are read and not applied: damping, friction, rotors …",
+    "namesake": "a folder in the working directory with the robot's name, which is not read",
     "idle": "a loop closure that constrains nothing and is left out",
-    "warning": "what looks like a mistake, or is left out although it would change the answer",
+    "warning": "a probable mistake, or an omission that changes results",
 }
 """Meaning of each kind of note, in the order in which they are shown; warnings come last."""
 LOUD = ("snap", "mimic", "unapplied", "idle", "warning")

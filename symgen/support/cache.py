@@ -85,14 +85,14 @@ def find(kind: str, *key: Any) -> Any | None:
     """Return the facts stored under this key (text, numbers, None, and lists of them), or None."""
     if _memory is not None and (facts := _memory.get(_memory_key(kind, key) or "")) is not None:
         return json.loads(facts)
-    whole = _key(kind, key)
-    if whole is None:
+    full_key = _key(kind, key)
+    if full_key is None:
         return None
-    path = _entry_path(whole)
+    path = _entry_path(full_key)
     try:
         payload = _read(path)
         entry = None if payload is None else json.loads(payload)
-        if not isinstance(entry, dict) or entry.get("key") != whole:
+        if not isinstance(entry, dict) or entry.get("key") != full_key:
             return None
         with suppress(OSError):
             os.utime(path)  # marks the entry as used
@@ -106,8 +106,8 @@ def is_kept(kind: str, *key: Any) -> bool:
     """True if there is an entry under this key; its facts need not be readable."""
     if _memory is not None and (_memory_key(kind, key) or "") in _memory:
         return True
-    whole = _key(kind, key)
-    return whole is not None and _entry_path(whole).exists()
+    full_key = _key(kind, key)
+    return full_key is not None and _entry_path(full_key).exists()
 
 
 def keep(facts: Any, kind: str, *key: Any) -> None:
@@ -117,13 +117,13 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
     if _memory is not None and (name := _memory_key(kind, key)) is not None:
         with suppress(TypeError, ValueError):
             _memory[name] = json.dumps(facts, separators=(",", ":"), allow_nan=False)
-    whole = _key(kind, key)
-    if whole is None:
+    full_key = _key(kind, key)
+    if full_key is None:
         return
-    path = _entry_path(whole)
+    path = _entry_path(full_key)
     try:
         payload = json.dumps(
-            {"key": whole, "facts": facts}, separators=(",", ":"), allow_nan=False
+            {"key": full_key, "facts": facts}, separators=(",", ":"), allow_nan=False
         ).encode()
         if len(payload) > _LONGEST_ENTRY:
             return
@@ -146,7 +146,7 @@ def keep(facts: Any, kind: str, *key: Any) -> None:
 
 
 def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
-    """Return the whole key of an entry, or None if the cache is disabled."""
+    """Return the full key of an entry, or None if the cache is disabled."""
     source = stamp()
     try:
         return None if source is None else [kind, source, *json.loads(json.dumps(key))]
@@ -154,10 +154,10 @@ def _key(kind: str, key: tuple[Any, ...]) -> list[Any] | None:
         return None
 
 
-def _entry_path(whole: list[Any]) -> Path:
+def _entry_path(full_key: list[Any]) -> Path:
     """Return the path of an entry."""
-    name = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
-    return cache_folder() / "kept" / f"{whole[0]}-{name[:40]}.json"
+    name = hashlib.sha256(json.dumps(full_key).encode()).hexdigest()
+    return cache_folder() / "kept" / f"{full_key[0]}-{name[:40]}.json"
 
 
 def _read(path: Path) -> bytes | None:

@@ -154,11 +154,11 @@ def warn(text: str, kind: str = "warning") -> None:
     """Issue a SymgenWarning at the innermost line outside symgen, or add it to the list of an
     enclosing `collected`.
     """
-    warning, kept = SymgenWarning(text, kind), _COLLECTED.get()
-    if kept is None:
+    warning, collecting = SymgenWarning(text, kind), _COLLECTED.get()
+    if collecting is None:
         warnings.warn(warning, stacklevel=_levels_to_the_user())
-    elif text not in map(str, kept):
-        kept.append(warning)
+    elif text not in map(str, collecting):
+        collecting.append(warning)
 
 
 def warn_each(notices: Iterable[tuple[str, str]]) -> None:
@@ -170,10 +170,10 @@ def warn_each(notices: Iterable[tuple[str, str]]) -> None:
 @contextmanager
 def collected() -> Iterator[list[SymgenWarning]]:
     """Collect the warnings of the block in a list, each text once, instead of issuing them."""
-    kept: list[SymgenWarning] = []
-    token = _COLLECTED.set(kept)
+    warnings_of_block: list[SymgenWarning] = []
+    token = _COLLECTED.set(warnings_of_block)
     try:
-        yield kept
+        yield warnings_of_block
     finally:
         _COLLECTED.reset(token)
 

@@ -1,7 +1,8 @@
-"""The constants of the sine and cosine that generated text brings with it (`--trig auto` and `inline`), in each real type.
+"""Constants of the generated sine and cosine (`--trig auto` and `inline`), for each real type.
 
-An angle is brought to r in [-pi/4, pi/4], and two polynomials in y = r² give its sine and cosine. `symgen.emission.sincos` prints
-that, and `symgen.readback.sines` reads it. `python -m tests.sincos_constants` computes the constants.
+An angle is reduced to r in [-pi/4, pi/4], and two polynomials in y = r² give its sine and cosine.
+`symgen.emission.sincos` prints that, and `symgen.readback.sines` reads it. `python -m
+tests.sincos_constants` computes the constants.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ class Constants(NamedTuple):
     turns: str
     """2/pi."""
     whole: str
-    """3/2 of the power of two from which on a number has no bits behind the point."""
+    """1.5 times the power of two from which on a number has no fractional bits."""
     parts: tuple[str, ...]
-    """Parts of pi/2, whose sum it is; all are positive, so that they leave the sign of a zero alone."""
+    """Summands of pi/2. All are positive, so that they keep the sign of a zero."""
     sine: tuple[str, ...]
     """Coefficients of (sin r - r)/r³ in y, from the constant term on."""
     cosine: tuple[str, ...]

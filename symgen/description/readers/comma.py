@@ -106,14 +106,14 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
     content: dict[str, Any] = {}
     header, lines, cells = _cells(data, location, content)
     has_rows = any(column in _OF_ROWS for column in header)
-    ways = [(ROWS if has_rows else BODIES)[column] for column in header]
+    key_paths = [(ROWS if has_rows else BODIES)[column] for column in header]
     if has_rows and "convention" not in content:
         raise location.error(
             "it has rows but no convention",
             "write '# convention: dh' or '# convention: mdh' above the header",
         )
     key = "row" if has_rows else "body"
-    content[key] = [_table(ways, line_cells) for line_cells in cells]
+    content[key] = [_table(key_paths, line_cells) for line_cells in cells]
     try:
         return read_declared(_Sheet(content, location, snapper, key, lines))
     except DescriptionError as error:
@@ -251,10 +251,10 @@ def _refuse_separators(header: list[str], text: str, location: Location) -> None
             )
 
 
-def _table(ways: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any]:
+def _table(key_paths: list[tuple[str | int, ...]], cells: list[str]) -> dict[str, Any]:
     """Return one row or body as TOML's parser would."""
     table: dict[str, Any] = {}
-    for keys, cell in zip(ways, cells, strict=True):
+    for keys, cell in zip(key_paths, cells, strict=True):
         if not cell:
             continue
         inner: Any = table

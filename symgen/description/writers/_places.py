@@ -245,10 +245,10 @@ def _product(a: Vec4, b: Vec4) -> Vec4:
 def _length(axis: Vector3) -> Constant:
     """Return the length of a vector, exact if it is rational."""
     square = rational(sum((x * x for x in axis), Fraction(0)))
-    above, below = square.p.isqrt(), square.q.isqrt()
+    numerator, denominator = square.p.isqrt(), square.q.isqrt()
     return (
-        fmpq(above, below)
-        if (above * above, below * below) == (square.p, square.q)
+        fmpq(numerator, denominator)
+        if (numerator * numerator, denominator * denominator) == (square.p, square.q)
         else arb(square).sqrt()
     )
 

@@ -25,19 +25,19 @@ class Attributes:
     """The attributes of one element: name -> (text, location where it is set)."""
 
     location: Location
-    said: Mapping[str, tuple[str, Location]]
+    values: Mapping[str, tuple[str, Location]]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.said
+        return name in self.values
 
     def at(self, name: str) -> Location:
         """Return the location where an attribute is set, for messages about it."""
-        location = self.said[name][1] if name in self.said else self.location
+        location = self.values[name][1] if name in self.values else self.location
         return location.at(f"{location.element} {name}")
 
     def text(self, name: str, default: str = "") -> str:
         """Return the text of an attribute; `default` if it is not set."""
-        return self.said[name][0] if name in self.said else default
+        return self.values[name][0] if name in self.values else default
 
     def numbers(self, name: str, least: int, most: int | None = None) -> list[Fraction]:
         """Return `least` to `most` exact numbers (exactly `least` without `most`). Raises
@@ -51,7 +51,7 @@ class Attributes:
         expected = (
             f"{least} number{'s' * (least != 1)}" if least == most else f"{least} to {most} numbers"
         )
-        if name not in self.said:
+        if name not in self.values:
             raise self.location.error(
                 f"the attribute '{name}' is missing", f'write {name}="…", {expected}'
             )
@@ -66,13 +66,13 @@ class Attributes:
 
     def number(self, name: str, default: Fraction | None = None) -> Fraction:
         """Return a single number; `default` if the attribute is not set."""
-        if name not in self.said and default is not None:
+        if name not in self.values and default is not None:
             return default
         return self.numbers(name, 1)[0]
 
     def vector(self, name: str, default: Vector3) -> Vector3:
         """Return three numbers; `default` if the attribute is not set."""
-        if name not in self.said:
+        if name not in self.values:
             return default
         x, y, z = self.numbers(name, 3)
         return x, y, z
@@ -111,10 +111,10 @@ def override(defaults: Attributes, attributes: Attributes) -> Attributes:
     An orientation replaces any orientation of the class. A partial array keeps the remaining
     numbers of the class.
     """
-    inherited = dict(defaults.said)
+    inherited = dict(defaults.values)
     if any(name in attributes for name in ORIENTATIONS):
-        inherited = {name: said for name, said in inherited.items() if name not in ORIENTATIONS}
-    merged = dict(attributes.said)
+        inherited = {name: values for name, values in inherited.items() if name not in ORIENTATIONS}
+    merged = dict(attributes.values)
     for name in PARTIAL:
         if name in merged and name in inherited:
             text, location = merged[name]

@@ -64,7 +64,7 @@ class Classes:
                         attributes.location,
                         {
                             key: value
-                            for key, value in attributes.said.items()
+                            for key, value in attributes.values.items()
                             if key in kept_attributes
                         },
                     )

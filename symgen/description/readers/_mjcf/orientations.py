@@ -30,39 +30,43 @@ _PARALLEL = Fraction(1, 10**20)
 """Squared sine below which MuJoCo treats two directions as one line."""
 
 
-def pose_of(said: Attributes, settings: Settings) -> Pose:
+def pose_of(attributes: Attributes, settings: Settings) -> Pose:
     """Return the pose of an element."""
-    return compose((Shift(said.vector("pos", ZERO3)),), orientation_of(said, settings))
+    return compose((Shift(attributes.vector("pos", ZERO3)),), orientation_of(attributes, settings))
 
 
-def orientation_of(said: Attributes, settings: Settings) -> Pose:
+def orientation_of(attributes: Attributes, settings: Settings) -> Pose:
     """Return the orientation of an element."""
-    if "quat" in said:
+    if "quat" in attributes:
         return compose(
-            (Rotate(settings.snapper.quaternion(said.tokens("quat", 4), said.at("quat"))),)
+            (
+                Rotate(
+                    settings.snapper.quaternion(attributes.tokens("quat", 4), attributes.at("quat"))
+                ),
+            )
         )
-    if "axisangle" in said:
-        tokens = said.tokens("axisangle", 4)
-        x, y, z, _ = said.numbers("axisangle", 4)
+    if "axisangle" in attributes:
+        tokens = attributes.tokens("axisangle", 4)
+        x, y, z, _ = attributes.numbers("axisangle", 4)
         if not any((x, y, z)):
-            raise said.at("axisangle").error("the axis is zero", "give a nonzero axis")
-        return compose((Turn((x, y, z), settings.angle(tokens[3], said, "axisangle")),))
-    if "euler" in said:
-        return _euler(said, settings)
-    if "zaxis" in said:
-        return compose(rotation_of_z(said.vector("zaxis", ZERO3), said.at("zaxis")))
-    if "xyaxes" in said:
-        return compose(_rotation_of_axes(said.numbers("xyaxes", 6), said.at("xyaxes")))
+            raise attributes.at("axisangle").error("the axis is zero", "give a nonzero axis")
+        return compose((Turn((x, y, z), settings.angle(tokens[3], attributes, "axisangle")),))
+    if "euler" in attributes:
+        return _euler(attributes, settings)
+    if "zaxis" in attributes:
+        return compose(rotation_of_z(attributes.vector("zaxis", ZERO3), attributes.at("zaxis")))
+    if "xyaxes" in attributes:
+        return compose(_rotation_of_axes(attributes.numbers("xyaxes", 6), attributes.at("xyaxes")))
     return ()
 
 
-def _euler(said: Attributes, settings: Settings) -> Pose:
+def _euler(attributes: Attributes, settings: Settings) -> Pose:
     """Return the rotation of Euler angles. Rotations about moving axes are applied after the
     previous ones, those about fixed axes before.
     """
     steps: list[Step] = []
-    for token, (axis, moves) in zip(said.tokens("euler", 3), settings.axes, strict=True):
-        turn = Turn(axis, settings.angle(token, said, "euler"))
+    for token, (axis, moves) in zip(attributes.tokens("euler", 3), settings.axes, strict=True):
+        turn = Turn(axis, settings.angle(token, attributes, "euler"))
         steps = [*steps, turn] if moves else [turn, *steps]
     return compose(tuple(steps))
 

@@ -27,9 +27,9 @@ def round_long(value: Fraction) -> Fraction:
 
 def square_root(value: Fraction) -> Fraction:
     """Return √value: exact if it is a fraction, else to 60 digits and more."""
-    above, below = isqrt(value.numerator), isqrt(value.denominator)
-    if above * above == value.numerator and below * below == value.denominator:
-        return Fraction(above, below)
+    numerator, denominator = isqrt(value.numerator), isqrt(value.denominator)
+    if numerator * numerator == value.numerator and denominator * denominator == value.denominator:
+        return Fraction(numerator, denominator)
     size = max(0, value.denominator.bit_length() - value.numerator.bit_length())
     scale = 10 ** (DIGITS + 2 + size // 6)
     return round_to_digits(

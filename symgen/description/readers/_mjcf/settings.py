@@ -43,12 +43,16 @@ class Settings:
         """For each Euler angle: its axis, and True if the axis moves with the frame."""
         return [(_AXES[letter.lower()], letter.islower()) for letter in self.sequence]
 
-    def angle(self, token: str, said: Attributes, name: str) -> Angle:
+    def angle(self, token: str, attributes: Attributes, name: str) -> Angle:
         """Return the angle of a rotation: degrees are exact multiples of π, radians pass through
         the snapper.
         """
-        value = number(token, said.at(name))
-        return Angle(pi=value / 180) if self.degrees else self.snapper.angle(token, said.at(name))
+        value = number(token, attributes.at(name))
+        return (
+            Angle(pi=value / 180)
+            if self.degrees
+            else self.snapper.angle(token, attributes.at(name))
+        )
 
     def radians(self, value: Fraction) -> Fraction:
         """Return a limit or a rest position as a number of rad."""
@@ -59,36 +63,36 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
     """Return the settings of all `compiler` elements and of the flags of `option`. Raises
     DescriptionError for an invalid value.
     """
-    said = Attributes(NOWHERE, {})
+    attributes = Attributes(NOWHERE, {})
     for section in root.all("compiler"):
-        said = override(said, own_attributes(section))
-    if said.text("coordinate", "local") != "local":
-        raise said.at("coordinate").error(
-            f"it uses {quote(said.text('coordinate'))} coordinates, which MuJoCo no longer reads since 2.3.3",
+        attributes = override(attributes, own_attributes(section))
+    if attributes.text("coordinate", "local") != "local":
+        raise attributes.at("coordinate").error(
+            f"it uses {quote(attributes.text('coordinate'))} coordinates, which MuJoCo no longer reads since 2.3.3",
             "load it in MuJoCo 2.3.3 or older and save it",
         )
-    sequence = said.text("eulerseq", "xyz")
+    sequence = attributes.text("eulerseq", "xyz")
     if len(sequence) != 3 or not all(letter in "xyzXYZ" for letter in sequence):
-        raise said.at("eulerseq").error(
+        raise attributes.at("eulerseq").error(
             f"{quote(sequence)} is not a sequence of axes", "write three of x, y, z, X, Y, Z"
         )
     low, high = (
-        said.numbers("inertiagrouprange", 2)
-        if "inertiagrouprange" in said
+        attributes.numbers("inertiagrouprange", 2)
+        if "inertiagrouprange" in attributes
         else (Fraction(0), Fraction(5))
     )
-    total = said.number("settotalmass", Fraction(-1))
+    total = attributes.number("settotalmass", Fraction(-1))
     return Settings(
-        degrees=said.word("angle", ("degree", "radian"), "degree") == "degree",
+        degrees=attributes.word("angle", ("degree", "radian"), "degree") == "degree",
         sequence=sequence,
-        autolimits=said.flag("autolimits", True),
-        from_geoms=said.word("inertiafromgeom", ("true", "false", "auto"), "auto"),
+        autolimits=attributes.flag("autolimits", True),
+        from_geoms=attributes.word("inertiafromgeom", ("true", "false", "auto"), "auto"),
         groups=(low, high),
-        bound_mass=max(said.number("boundmass", Fraction(0)), Fraction(0)),
-        bound_inertia=max(said.number("boundinertia", Fraction(0)), Fraction(0)),
-        balance=said.flag("balanceinertia"),
+        bound_mass=max(attributes.number("boundmass", Fraction(0)), Fraction(0)),
+        bound_inertia=max(attributes.number("boundinertia", Fraction(0)), Fraction(0)),
+        balance=attributes.flag("balanceinertia"),
         total=total if total > 0 else None,
-        aligned=said.flag("alignfree"),
+        aligned=attributes.flag("alignfree"),
         disabled=_disabled_flags(root),
         snapper=snapper,
     )
@@ -96,21 +100,21 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
 
 def _disabled_flags(root: Element) -> frozenset[str]:
     """Return the disabled flags."""
-    said = dict[str, str]()
+    flags = dict[str, str]()
     for flag in (flag for section in root.all("option") for flag in section.all("flag")):
-        said.update(flag.attributes)
+        flags.update(flag.attributes)
         if "passive" in flag.attributes:  # the name of both in MuJoCo 3
-            said.update(dict.fromkeys(("spring", "damper"), flag.attributes["passive"]))
-    return frozenset(name for name in _FLAGS if said.get(name, "enable") == "disable")
+            flags.update(dict.fromkeys(("spring", "damper"), flag.attributes["passive"]))
+    return frozenset(name for name in _FLAGS if flags.get(name, "enable") == "disable")
 
 
 def read_world(root: Element, read_settings: Settings) -> tuple[Vector3, list[Note]]:
     """Return (gravity, notes) of all `option` elements; gravity is (0, 0, -9.81) by default."""
     gravity, notes = (Fraction(0), Fraction(0), Fraction(-981, 100)), []
     for section in root.all("option"):
-        said = own_attributes(section)
-        gravity = said.vector("gravity", gravity)
-        fluid = [name for name in _FLUID if said.number(name, Fraction(0))]
+        attributes = own_attributes(section)
+        gravity = attributes.vector("gravity", gravity)
+        fluid = [name for name in _FLUID if attributes.number(name, Fraction(0))]
         if fluid:
             notes.append(
                 Note(
