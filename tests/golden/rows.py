@@ -371,7 +371,7 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
             STATUS,
         )
         for name, methods in (
-            ("scara", ("riccati",)),
+            ("scara", ("riccati", "constraint_force", "fixman:spatial")),
             ("rows", ("riccati", "constraint_force", "fixman:spatial")),
         )
         for method in methods

@@ -14,6 +14,7 @@ import pytest
 from flint import arb
 
 import symgen
+from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.table_linkage import Tabled
 from symgen.description.canonical import to_toml
@@ -27,6 +28,7 @@ from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import ROW_BUDGET, derive
 from symgen.pipeline.loops import build, recursion
+from symgen.pipeline.loops.classes import classes_by_neighbours, short_chains
 from symgen.pipeline.loops.cuts import behind, least_cut
 from symgen.reference.midpoint_numbers import Point, points
 from symgen.support.errors import OutOfReach, ProgramError
@@ -34,7 +36,13 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.c_programs import DOUBLES
 from tests.shared.recursions import sums
-from tests.shared.robots_for_tests import flat_chain, planar_rods, point_mass_arm, random_mechanism
+from tests.shared.robots_for_tests import (
+    flat_chain,
+    of_kind,
+    planar_rods,
+    point_mass_arm,
+    random_mechanism,
+)
 
 DIGITS = 80
 NUMBERS = Numbers(
@@ -133,6 +141,16 @@ OTHERS += [
     ),
 ]
 """Forests of which roots move freely."""
+OTHERS += [
+    ("scara", "forward_dynamics", "constraint_force"),
+    ("scara", "mass_matrix_log_determinant", "fixman"),
+    ("sorts", "mass_matrix_solve", "constraint_force"),
+    ("sorts", "forward_dynamics", "fixman"),
+    ("chains", "mass_matrix_determinant", "constraint_force"),
+    ("chains", "mass_matrix_solve", "fixman"),
+    ("chains", "interbody_forces", "constraint_force"),
+]
+"""Chains of several kinds of joint by methods that couple the joints of neighbours."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
 
 
@@ -144,6 +162,10 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(9, 3, "tree")
     if name == "mixed":
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
+    if name == "sorts":
+        return chains(("revolute", -1), ("spherical", 0), ("prismatic", 1), ("spherical", 2))
+    if name == "chains":  # of which one moves freely
+        return chains(("prismatic", -1), ("revolute", 0), ("free", -1), ("revolute", 2))
     if name == "planes":
         return random_mechanism(5, 3, joints=("planar", "revolute"))
     if name == "screws":  # all of one pitch; what slides comes first
@@ -206,6 +228,16 @@ def robot(name: str) -> Mechanism:
         ]
         return symgen.load(f'name = "{name}"\n' + "".join(bodies))
     return symgen.load(name)
+
+
+def chains(*links: tuple[str, int]) -> Mechanism:
+    """Links by the kind of their joint and by their parent."""
+    made = random_mechanism(len(links), 5)
+    joints = (
+        replace(of_kind(joint, kind), parent=parent)
+        for joint, (kind, parent) in zip(made.joints, links, strict=True)
+    )
+    return replace(made, name="chains", joints=tuple(joints))
 
 
 AXIS = ", axis = [0, 0, 1]"
@@ -296,12 +328,16 @@ def test_general_twists_stay_within_their_bounds() -> None:
         for name in ("chain", "tree", "quadruped")
         for what in ("table", "start", "parent", "step")
         if (name, what) != ("quadruped", "start")
-    ],
+    ]
+    + [("scara", "class"), ("scara", "step")],
 )  # its trunk has no parent
 def test_planted_slips_are_seen(name: str, what: str) -> None:
-    function, method = "forward_dynamics", "riccati"
+    function, method = "forward_dynamics", "constraint_force" if name == "scara" else "riccati"
     one = looped(name, function, method)
-    if what == "table":
+    if what == "class":  # as if a joint that turns stood behind another one that turns
+        last = max(i for i, c in enumerate(one.class_of) if one.link_classes[c].nq)
+        wrong = replace(one, class_of=(*one.class_of[:last], 0, *one.class_of[last + 1 :]))
+    elif what == "table":
         row = tuple(x + Fraction(1, 1000) for x in one.constants[2])
         wrong = replace(one, constants=(*one.constants[:2], row, *one.constants[3:]))
     elif what == "start":
@@ -317,7 +353,7 @@ def test_planted_slips_are_seen(name: str, what: str) -> None:
         rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1 :])
         steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
         wrong = replace(
-            one, stages=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), one.sweeps[3])
+            one, stages=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), *one.sweeps[3:])
         )
     arguments, wanted = answers(name, function, method)
     with flint.ctx.workdps(DIGITS):
@@ -422,16 +458,60 @@ def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> No
 def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
     method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    function = "operational_inertia_inverse"
     with (
         caplog.at_level("INFO", logger="symgen"),
         pytest.raises(OutOfReach) as refusal,
     ):
-        recursion(symgen.load("scara"), "forward_dynamics", method)
+        recursion(robot("chain"), function, method, tip(robot("chain")))
     assert str(refusal.value) == (
-        f"forward_dynamics by {method} has no looped form for 'scara', since its steps are not the same for every "
+        f"{function} by {method} has no looped form for 'random_chain_6', since its steps are not the same for every "
         "link; take --form unrolled, or another method"
     )
-    assert "takes (Ref(side=0" in caplog.text
+    assert f"{function} by {method} does not repeat link for link" in caplog.text
+
+
+def test_a_branched_robot_has_no_looped_form_by_methods_that_couple_joints() -> None:
+    with pytest.raises(OutOfReach) as refusal:
+        recursion(robot("tree"), "mass_matrix_solve", "constraint_force")
+    assert str(refusal.value) == (
+        "mass_matrix_solve of 'random_tree_9' has no looped form, since constraint_force couples all joints on a link, "
+        "and 'link0' carries 4; take --form unrolled"
+    )
+
+
+def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
+    """Steps of a long chain are those of a short one, with one class for each kind of joint and of its neighbours."""
+    kinds = ("revolute", "revolute", "prismatic")
+    short, long = (
+        recursion(chains(*((kinds[i % 3], i - 1) for i in range(n))), CUT[1], "constraint_force")
+        for n in (9, 60)
+    )
+    assert [sweep.steps for sweep in short.sweeps] == [sweep.steps for sweep in long.sweeps]
+    assert [link_class.name for link_class in long.link_classes] == [
+        "revolute between revolute and revolute or prismatic",
+        "prismatic between revolute and revolute",
+        "revolute between prismatic and revolute",
+    ]
+    like = recursion(random_mechanism(60, 5), CUT[1], "constraint_force")
+    assert long.cost < 1.01 * like.cost
+
+
+def test_every_class_has_its_neighbours_in_the_chains_that_are_compared() -> None:
+    """A window of three kinds of joint stands there for every class, in a chain of its own where that must be."""
+    made = chains(
+        ("revolute", -1), ("prismatic", 0), ("free", -1), ("prismatic", 2), ("prismatic", 3)
+    )
+    with k.precision():
+        model = build.placed_links(made, regrouped=False)
+    classes = classes_by_neighbours(model, framed=False)
+    chosen, parents = short_chains(classes, model, -1)
+    assert {classes.of_links[i] for i in chosen} == {*classes.of_links}
+    assert parents.count(-1) == 2
+    for link, parent in zip(chosen, parents, strict=True):
+        before, kind, _ = classes.windows[classes.of_links[link]]
+        assert kind == model.links[link].kind
+        assert before == (model.links[chosen[parent]].kind if parent >= 0 else "revolute")
 
 
 @pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
@@ -453,24 +533,21 @@ def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
         assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
 
 
-@pytest.mark.parametrize("name", ["chain", "tree"])
+@pytest.mark.parametrize("name", ["chain", "scara"])
 def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Bodies that are cut free meet in pairs where several hang on one; in a chain they do not, and gravity comes by the base."""
+    """Gravity comes by the base, which no link of the sample chain tells."""
+    slip = "forward_dynamics"
     monkeypatch.setattr(build, "check_numbers", lambda *_: None)
-    slip = "mass_matrix_solve"
-    if name == "chain":
-        slip = "forward_dynamics"
-        monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
+    monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
     made = recursion(robot(name), slip, "constraint_force")
     with flint.ctx.workdps(DIGITS):
         arguments = drawn(made, robot(name))
         unrolled = derive(robot(name), slip, "constraint_force", ProgramOptions())
         assert off(run(made, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) > 1e-3
     monkeypatch.undo()
-    if name == "chain":
-        monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
+    monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
     with (
         caplog.at_level("INFO", logger="symgen"),
         pytest.raises(OutOfReach, match="has no looped form"),

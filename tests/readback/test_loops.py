@@ -13,6 +13,7 @@ from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Bound, Program
 from symgen.pipeline import build
+from symgen.pipeline.loops import recursion
 from symgen.readback import batches, loops
 from symgen.readback.batches import BatchText
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -100,6 +101,28 @@ SCANS = {
 }
 
 
+CLASSES = {
+    "a link of another class": ("_kinds[4] = {\n    0, 0, 1", "_kinds[4] = {\n    0, 2, 1"),
+    "a class that is not visited": ("_kinds[i] == 2) {", "_kinds[i] == 3) {"),
+    "classes exchanged": ("_kinds[i] == 1) {", "_kinds[i] == 2) {"),
+    "a step of another class": ("determinant_3_1(arm", "determinant_3_3(arm"),
+    "constants of another class": (
+        "_3_3(arm_mass_matrix_log_determinant_table_3",
+        "_3_3(arm_mass_matrix_log_determinant_table_1",
+    ),
+    "constants of another link": ("_rows[4] = {\n    0, 1", "_rows[4] = {\n    0, 0"),
+    "a carry that is not passed on": ("carried_3, carried_3);", "carried_3, carried_2);"),
+    "a place of the workspace": ("carried_2, &work[43*i]);", "carried_2, &work[(43*i) + 2]);"),
+}
+
+
+@cache
+def classes() -> tuple[LoopProgram, str]:
+    """Logarithm of det M of an arm by constraint forces, with classes of links by their neighbours."""
+    form = recursion(symgen.load("scara"), "mass_matrix_log_determinant", "constraint_force")
+    return form, c99.source(form, aimed(form, "libm"))
+
+
 @cache
 def segments() -> tuple[LoopProgram, str]:
     form = parted("masses", 16)
@@ -124,6 +147,12 @@ def test_a_slip_in_a_parallel_scan_is_refused(slip: str) -> None:
     _is_refused(form, text, *SCANS[slip])
 
 
+@pytest.mark.parametrize("slip", CLASSES)
+def test_a_slip_in_classes_of_links_is_refused(slip: str) -> None:
+    form, text = classes()
+    _is_refused(form, text, *CLASSES[slip])
+
+
 def _is_refused(form: LoopProgram, text: str, old: str, new: str) -> None:
     assert old in text
     differences = loops.compare(form, text.replace(old, new, 1))
@@ -132,7 +161,7 @@ def _is_refused(form: LoopProgram, text: str, old: str, new: str) -> None:
 
 
 def test_generated_text_is_accepted() -> None:
-    for form, text in (segments(), scan()):
+    for form, text in (segments(), scan(), classes()):
         assert loops.compare(form, text) == []
 
 

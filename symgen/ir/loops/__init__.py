@@ -31,7 +31,9 @@ from symgen.ir.loops.steps import (
     Angle,
     angle_of,
     as_function,
+    equal_classes,
     with_checked_rows,
+    with_one_class_for,
     without_unused_constants,
 )
 
@@ -65,8 +67,10 @@ __all__ = [
     "angle_of",
     "as_function",
     "check",
+    "equal_classes",
     "evaluate",
     "even_lengths",
     "with_checked_rows",
+    "with_one_class_for",
     "without_unused_constants",
 ]

@@ -116,6 +116,47 @@ def without_unused_constants(form: LoopProgram) -> LoopProgram:
     )
 
 
+def equal_classes(form: LoopProgram) -> list[list[int]]:
+    """Return the classes of a loop program of sweeps, those with the same constants and steps together."""
+    groups: dict[object, list[int]] = {}
+    for c, link_class in enumerate(form.link_classes):
+        steps = [
+            (sweep.saved_at[c], *_text(sweep.steps[c])) if sweep.steps[c].rows else ()
+            for sweep in form.sweeps
+        ]
+        groups.setdefault((link_class._replace(name=""), *steps), []).append(c)
+    return [*groups.values()]
+
+
+def _text(step: Program) -> tuple[object, ...]:
+    """Return all of a step but its comments and the names of its rows."""
+    rows = tuple((row.op, row.args, row.value) for row in step.rows)
+    return step.inputs, step.outputs, rows
+
+
+def with_one_class_for(
+    form: LoopProgram, groups: Sequence[Sequence[int]], names: Sequence[str]
+) -> LoopProgram:
+    """Return a loop program of sweeps with one class, of this name, for each group of `equal_classes`."""
+    number_of = {c: number for number, group in enumerate(groups) for c in group}
+    first = [group[0] for group in groups]
+    return replace(
+        form,
+        link_classes=tuple(
+            form.link_classes[c]._replace(name=name) for c, name in zip(first, names, strict=True)
+        ),
+        class_of=tuple(number_of[c] for c in form.class_of),
+        stages=tuple(
+            replace(
+                sweep,
+                steps=tuple(sweep.steps[c] for c in first),
+                saved_at=tuple(sweep.saved_at[c] for c in first),
+            )
+            for sweep in form.sweeps
+        ),
+    )
+
+
 def elements_read(step: Program, name: str) -> set[int]:
     """Return the elements of an argument that a step reads."""
     return {

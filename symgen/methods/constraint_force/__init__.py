@@ -78,5 +78,6 @@ METHOD = Method(
     refusal=refusal,
     cancels=cancels,
     regroups=False,  # every link's own inertia is inverted
+    couples_joints=True,
     quantities=QUANTITIES,
 )

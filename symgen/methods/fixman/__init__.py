@@ -89,5 +89,6 @@ METHOD = Method(
     cancels=cancels,
     sweeps=True,
     regroups=False,  # H needs the inertia of each single link
+    couples_joints=True,
     quantities=QUANTITIES,
 )

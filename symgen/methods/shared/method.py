@@ -79,6 +79,8 @@ class Method:
 
     `sweeps`: the method visits links without pairing them, so that its length is proportional to
     their number. `regroups`: it accepts links whose inertia was moved into their parents.
+    `couples_joints`: it solves for the forces of all joints together, so that its step at a joint
+    depends on the kinds of the joints on the same links.
     `shallow`: it aims at short chains of operations, so passes that lengthen chains are left out.
     `quantities`: the letters that can be inspected.
     """
@@ -98,6 +100,7 @@ class Method:
     segments_end_free: bool = False
     sweeps: bool = False
     regroups: bool = True
+    couples_joints: bool = False
     shallow: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 

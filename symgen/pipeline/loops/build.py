@@ -14,14 +14,28 @@ from symgen.derivation.model.links import build_model
 from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of, inertia_numbers
 from symgen.ir import passes
-from symgen.ir.loops import LinkClass, LoopProgram, check, without_unused_constants
+from symgen.ir.loops import (
+    LinkClass,
+    LoopProgram,
+    check,
+    equal_classes,
+    with_one_class_for,
+    without_unused_constants,
+)
 from symgen.ir.program import Port
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.pipeline.loops.classes import (
+    VIRTUAL_BASE,
+    Classes,
+    classes_by_kind,
+    classes_by_neighbours,
+    kinds_alike,
+)
 from symgen.pipeline.loops.fold import FoldedSweeps, fold_sweeps
 from symgen.pipeline.loops.link_assignment import NotUniform
 from symgen.pipeline.loops.numeric_check import check_numbers
-from symgen.pipeline.loops.sample_chain import VIRTUAL_BASE, run_on_chain, sample_chain
+from symgen.pipeline.loops.sample_chain import run_on_chain, sample_chain
 from symgen.support.cache import LOG
 from symgen.support.collector import collector_at_rest
 from symgen.support.errors import MethodRefusal, OutOfReach
@@ -49,6 +63,8 @@ def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> 
     free = [link for link in model.links if link.kind == VIRTUAL_BASE]
     if any(link.parent != BASE for link in free):
         raise request.refused("a link behind others moves freely")
+    if methods.find(method).couples_joints:
+        return _with_classes(request, _classes_of_chains(request), [])
     several = bool(free) and sum(link.parent == BASE for link in model.links) > 1
     trunks: list[list[Link]] = [] if several and len(free) == len(model.links) else [free]
     if several:  # a free root beside other roots may also be a link like any other
@@ -83,26 +99,42 @@ class _Request:
         )
 
 
+def _classes_of_chains(request: _Request) -> Classes:
+    """Return the classes for a method that couples the joints of neighbours; raise OutOfReach where links branch."""
+    model, framed = request.model, request.frame is not None
+    parents = [link.parent for link in model.links]
+    branched = next((i for i in parents if i != BASE and parents.count(i) > 1), None)
+    if branched is not None:
+        raise request.refused(
+            f"{request.method} couples all joints on a link, and '{model.links[branched].name}' carries "
+            f"{parents.count(branched)}"
+        )
+    if len({*kinds_alike(model).values()}) == 1:
+        return classes_by_kind(model, [], framed)
+    return classes_by_neighbours(model, framed)
+
+
 def _with_trunk(request: _Request, trunk: Sequence[Link]) -> LoopProgram:
     """Build the function with the links of `trunk` as its base: all links that move freely, or none."""
     model, frame = request.model, request.frame
-    kinds = [link.kind for link in model.links if not trunk or link.kind != VIRTUAL_BASE]
-    kinds = [*dict.fromkeys(kinds)]
-    if not kinds:
+    classes = classes_by_kind(model, trunk, frame is not None)
+    if not classes.kinds:
         raise request.refused("nothing stands on what moves freely")
-    class_of = [
-        kinds.index(link.kind) if link.kind in kinds else len(kinds) for link in model.links
-    ]
-    if frame is not None and (frame.link < 0 or class_of[frame.link] == len(kinds)):
+    if frame is not None and (frame.link < 0 or classes.of_links[frame.link] < 0):
         raise request.refused(
             f"frame '{frame.name}' stands on no link with a joint behind the base's"
         )
+    return _with_classes(request, classes, trunk)
+
+
+def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) -> LoopProgram:
+    """Build the function with these classes of links, and the links of `trunk` as its base."""
     why = ""
-    for columns in _columns(request, kinds, class_of):
+    for columns in _columns(request, classes):
         try:
-            folded = _fold(request, kinds, columns, trunk)
-            form = _loop_program(request, kinds, class_of, folded)
-            check_numbers(form, model, frame)
+            folded = _fold(request, classes, columns, trunk)
+            form = _loop_program(request, classes, folded)
+            check_numbers(form, request.model, request.frame, classes)
             return form
         except (NotUniform, MethodRefusal, DivisionByZero) as error:
             why = str(error)
@@ -110,39 +142,50 @@ def _with_trunk(request: _Request, trunk: Sequence[Link]) -> LoopProgram:
     raise unlike_links(request.mechanism, request.function, request.method, why, remedy)
 
 
-def _columns(
-    request: _Request, kinds: Sequence[str], class_of: Sequence[int]
-) -> Iterator[list[Columns]]:
+def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
     """Yield the constants of each class, more and more of them in the table.
 
-    A number that all links share is written into the steps, unless it is zero or one for some neighbours alone.
+    A number that all links with a kind of joint share is written into the steps, unless it is zero or one for some
+    neighbours alone.
     """
-    by_class = [
-        [row for row, number in zip(request.constants, class_of, strict=True) if number == c]
-        for c in range(len(kinds))
-    ]
-    nonzero = [
-        [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)] for rows in by_class
-    ]
-    count = len(kinds)
-    for tabled in ([()] * count, [("m",)] * count, nonzero, [GEOMETRY + TEN] * count):
-        # A pitch is in the table even where all links have the same: times a child's value, it would be the child's.
-        yield [
-            Columns.of(
-                rows, (*names, *[parameter.name for parameter in joint_type(kind).parameters])
-            )
-            for rows, names, kind in zip(by_class, tabled, kinds, strict=True)
+    kinds = dict.fromkeys(classes.kinds)
+    rows_of = {
+        kind: [
+            row
+            for row, number in zip(request.constants, classes.of_links, strict=True)
+            if number >= 0 and classes.kinds[number] == kind
         ]
+        for kind in kinds
+    }
+    nonzero = {
+        kind: [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)]
+        for kind, rows in rows_of.items()
+    }
+    for tabled in (
+        dict.fromkeys(kinds, ()),
+        dict.fromkeys(kinds, ("m",)),
+        nonzero,
+        dict.fromkeys(kinds, GEOMETRY + TEN),
+    ):
+        # A pitch is in the table even where all links have the same: times a child's value, it would be the child's.
+        columns = {
+            kind: Columns.of(
+                rows_of[kind],
+                (*tabled[kind], *[parameter.name for parameter in joint_type(kind).parameters]),
+            )
+            for kind in kinds
+        }
+        yield [columns[kind] for kind in classes.kinds]
 
 
 def _fold(
-    request: _Request, kinds: Sequence[str], columns: Sequence[Columns], trunk: Sequence[Link]
+    request: _Request, classes: Classes, columns: Sequence[Columns], trunk: Sequence[Link]
 ) -> FoldedSweeps:
     """Run the method on a sample chain of these classes, and fold its rows."""
     model, frame = request.model, request.frame
     roots = sum(link.parent == BASE for link in model.links)
     chain = replace(
-        sample_chain(model, kinds, columns, trunk, _widths(request.function), frame),
+        sample_chain(model, classes, columns, trunk, _widths(request.function), frame),
         rows=_rows(request.function),
         rooted=len(trunk) == roots == 1 and frame is None,
         on=frame.link if frame else -1,
@@ -151,24 +194,26 @@ def _fold(
     return fold_sweeps(chain, bool(trunk), run)
 
 
-def _loop_program(
-    request: _Request, kinds: Sequence[str], class_of: Sequence[int], folded: FoldedSweeps
-) -> LoopProgram:
+def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> LoopProgram:
     """Return the folded sweeps with the links of the robot, after the passes."""
-    names = [*kinds, VIRTUAL_BASE] if len(kinds) in class_of else kinds
+    columns = [*folded.columns[: classes.used], folded.columns[-1]]
+    joints = [joint_type(kind) for kind in (*classes.kinds[: classes.used], VIRTUAL_BASE)]
+    names = [classes.name([c]) for c in range(classes.used)]
+    names += [VIRTUAL_BASE] * (-1 in classes.of_links)
+    class_of = [number % len(columns) for number in classes.of_links]
     form = LoopProgram(
         request.function,
         request.method,
         request.inputs,
         request.outputs,
         tuple(
-            LinkClass(name, joint_type(name).nq, joint_type(name).nv, columns.width, columns.names)
-            for name, columns in zip(names, folded.columns, strict=False)
+            LinkClass(name, joint.nq, joint.nv, each.width, each.names)
+            for name, joint, each in zip(names, joints, columns, strict=False)
         ),
         tuple(link.parent for link in request.model.links),
         tuple(class_of),
         tuple(
-            tuple(k.to_fraction(x) for x in folded.columns[number].row(row))
+            tuple(k.to_fraction(x) for x in columns[number].row(row))
             for row, number in zip(request.constants, class_of, strict=True)
         ),
         folded.sweeps,
@@ -181,7 +226,11 @@ def _loop_program(
     ).by(passes.run)
     if request.frame is not None:
         form = form.along_path_to(request.frame.link)
-    return check(without_unused_constants(form))
+    form = without_unused_constants(form)
+    if classes.windows:
+        groups = equal_classes(form)
+        form = with_one_class_for(form, groups, [*map(classes.name, groups)])
+    return check(form)
 
 
 def unlike_links(

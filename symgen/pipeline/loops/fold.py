@@ -9,12 +9,13 @@ from typing import NamedTuple
 from symgen.derivation.table_linkage import Columns
 from symgen.ir.loops import FINAL_CARRY, FinalCarry, Sweep
 from symgen.ir.program import Program
+from symgen.pipeline.loops.classes import LAST_LINKS
 from symgen.pipeline.loops.epilogue import Epilogue, build_epilogue
 from symgen.pipeline.loops.interface import Interface
 from symgen.pipeline.loops.isomorphism import UniformLinks, compare_links
 from symgen.pipeline.loops.link_assignment import LinkRows, NotUniform, Ref, assign_links
 from symgen.pipeline.loops.liveness import place_saved, plan_saved
-from symgen.pipeline.loops.sample_chain import FIRST_LINKS, LAST_LINKS, ChainRun, SampleChain
+from symgen.pipeline.loops.sample_chain import FIRST_LINKS, ChainRun, SampleChain
 from symgen.pipeline.loops.steps import Carry, ClassPlan, Step, results_of
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -47,10 +48,9 @@ class _Fold:
             run.program, chain.parents, run.link_of, chain.link_of_input(run.program)
         )
         self.uniform, self.middle = _uniform_middle(chain, run.program, self.links)
-        self.interface = Interface(
-            run.program, run.names, self.uniform, chain.classes, self.middle, not trunk
-        )
-        self.examples = self.uniform.examples | ({chain.base_class: 0} if trunk else {})
+        self.interface = Interface(chain, run, self.uniform, self.middle, not trunk)
+        self.examples = {c: i for c, i in self.uniform.examples.items() if c < chain.used}
+        self.examples |= {chain.base_class: 0} if trunk else {}
         """Link whose rows become the steps of each class."""
         what = FUNCTIONS[run.program.function]
         self.pivots = what.needs_inverse or what.by_pivots

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from symgen.ir.program import Program
 from symgen.pipeline.loops.cuts import behind
 from symgen.pipeline.loops.isomorphism import UniformLinks
 from symgen.pipeline.loops.link_assignment import NotUniform, Ref
+from symgen.pipeline.loops.sample_chain import ChainRun, SampleChain
 
 Passed = tuple[int, int]
 """A row that a link passes on, with the label of the link."""
@@ -23,16 +23,16 @@ class Interface:
 
     def __init__(
         self,
-        chain: Program,
-        names: Mapping[int, Sequence[str]],
+        chain: SampleChain,
+        run: ChainRun,
         uniform: UniformLinks,
-        classes: Sequence[int],
         middle: Sequence[int],
         at_rest: bool,
     ) -> None:
-        self._chain, self._names, self._links = chain, names, uniform.links
+        self._chain, self._names, self._links = run.program, run.names, uniform.links
         self._examples, self._middle, self._at_rest = uniform.examples, middle, at_rest
         self._up: dict[Passed, Passed] = {}
+        classes = chain.classes
         self.labels = [number if i in middle else -1 - i for i, number in enumerate(classes)]
         """Label of each link: its class, or a negative number at the ends."""
         reads: dict[tuple[int, int, int], list[Passed]] = {}
@@ -49,6 +49,8 @@ class Interface:
         for first, *others in reads.values():
             for passed in others:
                 self._join(first, passed)
+        if chain.classes_by_neighbours:
+            self._share_elements(sweeps)
         self.elements: dict[int, list[Passed]] = {}
         """Row that stands for each element, by sweep."""
         for passed, numbers in sweeps.items():
@@ -58,6 +60,34 @@ class Interface:
                     elements.append(self.root(passed))
         for elements in self.elements.values():
             elements.sort()
+
+    def _share_elements(self, sweeps: Mapping[Passed, set[int]]) -> None:
+        """Make one element of several that no link passes on together: with the same name, or without a name.
+
+        A name says which values the base passes on, and which values are results.
+        """
+        rows_of: dict[Passed, dict[int, int]] = {}
+        """Row of each label, by element."""
+        read_in: dict[Passed, set[int]] = {}
+        for (label, row), numbers in sweeps.items():
+            element = self.root((label, row))
+            rows_of.setdefault(element, {})[label] = row
+            read_in.setdefault(element, set()).update(numbers)
+        places: dict[tuple[frozenset[int], str], list[Passed]] = {}
+        for element in sorted(rows_of):
+            names = (self.names(self._link(label), row) for label, row in rows_of[element].items())
+            name = next((name for several in names for name in several), "")
+            place = places.setdefault((frozenset(read_in[element]), name), [])
+            free = (each for each in place if not rows_of[each].keys() & rows_of[element].keys())
+            shared = next(free, None)
+            if shared is None:
+                place.append(element)
+            else:
+                self._join(shared, element)
+                rows_of[shared] |= rows_of[element]
+
+    def _link(self, label: int) -> int:
+        return self._examples[label] if label >= 0 else -1 - label
 
     def root(self, passed: Passed) -> Passed:
         """Return the row that stands for the element of a row."""
@@ -73,7 +103,7 @@ class Interface:
     def rows(self, sweep: int, label: int) -> list[int | None]:
         """Return the rows of a class that it passes on in a sweep, None for an element that is zero."""
         by_element: dict[Passed, int] = {}
-        link = self._examples[label] if label >= 0 else -1 - label
+        link = self._link(label)
         for row in range(len(self._links[link].rows)):
             by_element.setdefault(self.root((label, row)), row)
         return [by_element.get(element) for element in self.elements.get(sweep, [])]

@@ -31,7 +31,7 @@ def compare_links(
 ) -> UniformLinks:
     """Compare the links of `middle` with the first one of their class. Raises NotUniform.
 
-    A sign is a sum modulo 2: bit 0, a bit for every value that a link reads from a neighbour, which may have the
+    A sign is a sum modulo 2: bit 0, which is 1, a bit for every value that a link reads from a neighbour, which may have the
     opposite sign of what the example reads, and a bit for every value that the links of a class pass on. The value that
     a link reads is the value that its neighbour has, times the sign with which such links pass it on.
     """
@@ -53,8 +53,8 @@ def compare_links(
             if neighbour in matches:
                 passed_on = signs.bit(classes[neighbour], row)
                 signs.equations.append(bit ^ matches[neighbour].signs[row] ^ passed_on)
-    known = signs.solve()
-    if known is None:
+    ones = signs.solve()
+    if ones is None:
         raise NotUniform(
             f"links of {chain.function} by {chain.method} differ by contradicting signs"
         )
@@ -62,7 +62,7 @@ def compare_links(
         (number, row)
         for number, i in examples.items()
         for row in range(len(links[i].rows))
-        if _value(signs.bit(number, row), known)
+        if _parity(signs.bit(number, row), ones)
     }
     sweeps = 1 + max((sweep for i in examples.values() for sweep in links[i].sweeps), default=0)
     swapped = {i: match.swapped for i, match in matches.items()}
@@ -80,8 +80,8 @@ class Signs:
         """Return the bit of a key."""
         return 2 << self._numbers.setdefault(key, len(self._numbers))
 
-    def solve(self) -> dict[int, int] | None:
-        """Return each bit by its number, 0 where both values are possible; None if the sums contradict each other."""
+    def solve(self) -> int | None:
+        """Return the bits that are 1, those where both values are possible left out; None if the sums contradict."""
         rows: dict[int, int] = {}
         for equation in self.equations:
             while equation > 1:
@@ -92,14 +92,15 @@ class Signs:
                 equation ^= rows[top]
             if equation == 1:
                 return None
-        known: dict[int, int] = {}
+        ones = 1
         for top in sorted(rows):
-            known[top] = _value(rows[top] ^ (1 << top), known)
-        return known
+            ones |= _parity(rows[top] ^ (1 << top), ones) << top
+        return ones
 
 
-def _value(x: int, known: Mapping[int, int]) -> int:
-    return (x & 1) ^ sum(known.get(bit, 0) for bit in range(1, x.bit_length()) if x >> bit & 1) % 2
+def _parity(x: int, ones: int) -> int:
+    """Return a sum modulo 2, by the bits that are 1."""
+    return (x & ones).bit_count() & 1
 
 
 class Match(NamedTuple):

@@ -19,8 +19,8 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Port, Program
 from symgen.mechanism.mechanism import BASE
+from symgen.pipeline.loops.classes import VIRTUAL_BASE, Classes, short_chains
 from symgen.pipeline.loops.link_assignment import NotUniform
-from symgen.pipeline.loops.sample_chain import VIRTUAL_BASE
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.functions import FUNCTIONS, Q
 
@@ -32,9 +32,13 @@ UNIT = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
 """A unit quaternion."""
 
 
-def check_numbers(form: LoopProgram, model: Model, frame: Frame | None) -> None:
+def check_numbers(form: LoopProgram, model: Model, frame: Frame | None, classes: Classes) -> None:
     """Compare the form with the method on a few links. Raises NotUniform if their numbers differ."""
-    chosen, parents = _chosen(form, model, -1 if frame is None else frame.link)
+    link = -1 if frame is None else frame.link
+    if classes.windows and len(form) > FEW:
+        chosen, parents = short_chains(classes, model, link)
+    else:
+        chosen, parents = _chosen(form, model, link)
     links = _joined_links(form, model, chosen, parents)
     sizes = {port.name: _size(port, form, chosen) for port in (*form.inputs, *form.outputs)}
     sizes = {"q": links[-1].q.stop} | sizes

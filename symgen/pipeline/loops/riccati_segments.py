@@ -28,6 +28,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import segments as blocks
 from symgen.pipeline.loops.build import placed_links, unlike_links
 from symgen.pipeline.loops.chains import ChainSteps, Results, chain_program, frozen
+from symgen.pipeline.loops.classes import classes_by_kind
 from symgen.pipeline.loops.fold import FoldedSweeps, fold_sweeps
 from symgen.pipeline.loops.link_assignment import NotUniform
 from symgen.pipeline.loops.sample_chain import (
@@ -73,7 +74,7 @@ def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
     for columns in (Columns.of(numbers), Columns.of(numbers, GEOMETRY + TEN)):
         try:
             chain = replace(
-                sample_chain(model, [kind], [columns], []),
+                sample_chain(model, classes_by_kind(model, [], False), [columns], []),
                 widths=widths,
                 added=tuple(blocks.WIDTHS),
             )

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.closed_forms import motion_class
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import NOTHING
@@ -34,15 +33,12 @@ from symgen.ir.program import POSITIONS, Port, Program
 from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE
+from symgen.pipeline.loops.classes import VIRTUAL_BASE, Classes
 from symgen.pipeline.loops.link_assignment import NotUniform
 from symgen.vocabulary.functions import FUNCTIONS, Q
 
-VIRTUAL_BASE = "free"
-"""Joint of the virtual base."""
-FIRST_LINKS, LAST_LINKS = 3, 4
-"""Links at the two ends that may differ from the links between them."""
-REPEATED = 6
-"""Links of one class in a row."""
+FIRST_LINKS = 3
+"""Links behind the virtual base that may differ from the links behind them."""
 
 
 class _Unseen:
@@ -97,6 +93,10 @@ class SampleChain:
     """Links of the robot itself."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
     """Numbers of the base (`symgen.derivation.table_linkage.OF_BASE`)."""
+    used: int = 0
+    """Classes of the robot's links, without the virtual base; further classes stand between them."""
+    classes_by_neighbours: bool = False
+    """True if the classes are those of joints between certain others, so that several have one kind of joint."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Number of rows of results that have a column for each degree of freedom."""
 
@@ -207,7 +207,7 @@ def chain_fault(model: Model) -> str:
 
 def sample_chain(
     model: Model,
-    kinds: Sequence[str],
+    classes: Classes,
     columns: Sequence[Columns],
     trunk: Sequence[Link],
     widths: Mapping[str, int] = NONE,
@@ -218,8 +218,9 @@ def sample_chain(
     The virtual base is one of the links of `trunk`, which stand on the base and move freely; without them it stands at
     the origin of the base.
     """
-    classes = _walk(kinds, frame is not None)
-    links = _links(model, [*kinds, VIRTUAL_BASE], classes)
+    base_class = len(classes.kinds)
+    numbers = (base_class, *classes.walk)
+    links = _links(model, [*classes.kinds, VIRTUAL_BASE], numbers)
     if not trunk:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
     placed = any(widths.values())
@@ -242,26 +243,15 @@ def sample_chain(
     }
     return SampleChain(
         Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed),
-        classes,
+        numbers,
         (*columns, Columns.of(constants, (*TEN, *centre))),
         widths,
         frame=frame and replace(frame, link=len(links) - 1),
         robot=model,
         base=base,
+        used=classes.used,
+        classes_by_neighbours=bool(classes.windows),
     )
-
-
-def _walk(kinds: Sequence[str], framed: bool) -> tuple[int, ...]:
-    """Return the class of each link: every class behind every other, between links that turn.
-
-    Links that turn stand at both ends, since beside links that slide some rows are zero or unused.
-    """
-    order = sorted(range(len(kinds)), key=lambda c: motion_class(kinds[c]) == "slide")
-    walk = order[:1] * REPEATED
-    for a in order:
-        for b in order:
-            walk += [a, b, b]
-    return (len(kinds), *walk, *order[:1] * (LAST_LINKS * (1 + framed)))
 
 
 def _links(model: Model, kinds: Sequence[str], classes: Sequence[int]) -> list[Link]:
