@@ -131,7 +131,7 @@ class Memory:
     constant: bool = False
     integers: bool = False
     role: str = ""
-    """'argument', 'result' or 'workspace' of the function that a user calls."""
+    """'argument', 'result' or 'workspace' of the function that a user calls; 'local' of an array that a function declares."""
 
 
 class Pointer(NamedTuple):
@@ -250,6 +250,8 @@ class Machine:
     region: Region | None = None
     stored: set[int] = field(default_factory=set)
     """Elements of results that were stored."""
+    workspace_sizes: set[int] = field(default_factory=set)
+    """Sizes that functions declare for the workspace of the function that a user calls."""
     stack: int = 0
     """Bytes of the local arrays of real numbers, of all functions that run."""
     most: int = 0
@@ -395,6 +397,10 @@ class Machine:
                 raise self.refuse(node, f"{parameter.name} is given no array of its type")
             elements = (room or 0) * math.prod(value.shape)
             known = value.memory.role != "workspace"
+            if elements and not known:
+                self.workspace_sizes.add(elements)
+                if len(self.workspace_sizes) > 1:
+                    raise self.refuse(node, f"{parameter.name} is declared with another size")
             if known and (value.at < value.low or value.at + elements > value.high):
                 raise self.refuse(
                     node,
@@ -527,6 +533,7 @@ class Machine:
         constant = "const" in (getattr(node.type, "quals", None) or ())
         if kind.form == "array":
             own = self.new_array(node, kind)
+            own.memory.role = "local"
             self._count_bytes(own)
             self._new(
                 node.name, Kind(kind.base, "pointer", kind.sizes[1:]), own, node, constant=True

@@ -151,9 +151,16 @@ class StepFunction:
         """Validate that each array has room, and that no result lies over what may not be stored to."""
         if len(arguments) != len(self.parameters):
             raise machine.refuse(node, f"{self.text.symbol} is given {len(arguments)} arguments")
-        for pointer, parameter in zip(arguments, self.parameters, strict=True):
+        passed = node.args.exprs if node.args else ()
+        for pointer, parameter, argument in zip(arguments, self.parameters, passed, strict=True):
             shape = (parameter.lanes,) if parameter.lanes else ()
             room = parameter.size * (parameter.lanes or 1)
+            whole = pointer.memory.role == "local" and isinstance(argument, c_ast.ID)
+            if whole and pointer.high - pointer.at != room:
+                raise machine.refuse(
+                    node,
+                    f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of {parameter.name}",
+                )
             if (
                 pointer.shape != shape
                 or pointer.at < pointer.low

@@ -139,11 +139,26 @@ def parse_declarations(plain: str, file: str = "", more: Sequence[str] = ()) -> 
 def parse_text(text: str, file: str = "") -> list[Any]:
     """The declarations of a text; ProgramError where it is no C."""
     try:
-        return list(c_parser.CParser().parse(text, file).ext)
+        units = list(c_parser.CParser().parse(text, file).ext)
+        _require_named_parameters(units)
+        return units
     except c_parser.ParseError as error:
         raise ProgramError(f"the C does not parse: {error}") from None
     except RecursionError:
         raise ProgramError("the C is nested more deeply than generated code ever is") from None
+
+
+def _require_named_parameters(units: Sequence[Any]) -> None:
+    """Raise ProgramError where a function is defined with a parameter that has no name."""
+    for unit in units:
+        if not isinstance(unit, c_ast.FuncDef):
+            continue
+        declared = unit.decl.type.args
+        parameters = declared.params if declared else [None]
+        if not all(isinstance(parameter, c_ast.Decl) for parameter in parameters):
+            raise ProgramError(
+                f"line {_line(unit.decl)}: {unit.decl.name} has a parameter without a name, or none"
+            )
 
 
 def _static(unit: Any) -> bool:

@@ -57,7 +57,7 @@ def check_blocks(
     nothing is compiled. Then the bits are not judged, and `uncompiled` says why.
     """
     target = files.target
-    wrong = {function: _read_back(program, files) for function, program in programs.items()}
+    wrong = {function: read_block(program, files) for function, program in programs.items()}
     # A text that is not what it should be may write anywhere: it is not called.
     sound = (
         {function: program for function, program in programs.items() if not wrong[function]}
@@ -90,7 +90,7 @@ def check_blocks(
     ]
 
 
-def _read_back(program: Form, files: BlockFiles) -> list[str]:
+def read_block(program: Form, files: BlockFiles) -> list[str]:
     """List the differences between the text and the Program, or the loops over links, for many states."""
     from symgen.readback import batches
 
