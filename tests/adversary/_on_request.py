@@ -73,8 +73,8 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
             for k in range(at.n)
         ]
         by_q, by_v = (
-            [[x + y for x, y in zip(*both, strict=True)] for both in zip(unit, more, strict=True)]
-            for unit, more in ((by_q, of_q), (by_v, of_v))
+            [[x + y for x, y in zip(*both, strict=True)] for both in zip(slopes, more, strict=True)]
+            for slopes, more in ((by_q, of_q), (by_v, of_v))
         )
     return by_q, by_v
 

@@ -193,7 +193,7 @@ def _built(
         return None
     bits = _bits(folder, loaded)
     folder.first = folder.first or bits
-    wrong = [function for function, bits in bits.items() if bits != folder.first[function]]
+    wrong = [function for function, value in bits.items() if value != folder.first[function]]
     return (
         Failure(
             f"{', '.join(wrong)} has other bits than the first build gave: {said}", folder.files

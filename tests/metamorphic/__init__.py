@@ -86,7 +86,7 @@ DOUBLINGS = 4
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a relation found: a sentence for each result that breaks it, and the results that were compared, "function.result"."""
+    """Verdict of a relation: a sentence for each result that breaks it, and the compared results "function.result"."""
 
     sentences: tuple[str, ...]
     compared: frozenset[str]
@@ -103,18 +103,20 @@ def setting(mechanism: Mechanism, links: Links, seed: int) -> Setting:
 
 
 def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Mapping[str, Array]:
-    """Of a derivative, changes of all that it is by and weights of all results, whichever of them its mode takes."""
+    """Draw the changes of all arguments of a derivative and the weights of all its results."""
     wanted = FUNCTIONS[function].derivative
     if wanted is None:
         return {}
-    known = {one.name for one in (*FUNCTIONS[wanted.of].arguments, *AT_RUN_TIME)}
-    given = [
-        one.of_each(len(links.options.wrenches)) if one.each == "NW" else one
-        for one in FUNCTIONS[wanted._replace(mode="hvp").name].arguments
-        if one.name not in known
+    argument_names = {argument.name for argument in (*FUNCTIONS[wanted.of].arguments, *AT_RUN_TIME)}
+    arguments = [
+        argument.of_each(len(links.options.wrenches)) if argument.each == "NW" else argument
+        for argument in FUNCTIONS[wanted._replace(mode="hvp").name].arguments
+        if argument.name not in argument_names
     ]
     sizes = mechanism.sizes._replace(NW=len(links.options.wrenches))
-    return draw_derivative_arguments({one.name: one.sizes(sizes) for one in given}, 1, seed)
+    return draw_derivative_arguments(
+        {argument.name: argument.sizes(sizes) for argument in arguments}, 1, seed
+    )
 
 
 def compare(
@@ -126,10 +128,11 @@ def compare(
     programs: bool = True,
     methods: Mapping[str, str | None] | None = None,
 ) -> Verdict | None:
-    """What a relation says of some functions (None: all) by the reference and, if asked, by Programs; None: it does not apply.
+    """Compare functions (None: all) by a relation; return None if the relation does not apply.
 
-    `methods` takes a method by its name for a function. A function that both sides refuse is not compared. Derivatives are
-    compared where they are named, by the relations that know them.
+    The reference answers, and Programs as well if requested. `methods` selects a method by name for a
+    function. A function that both sides refuse is not compared. Derivatives are compared if they are
+    named, by the relations that support them.
     """
     at = setting(mechanism, links, seed)
     case = RELATIONS[relation](at)
@@ -157,8 +160,8 @@ def compare(
                     broken.setdefault(f"{function}.{result}", []).append(
                         f"of the {judge.name} {error}"
                     )
-    found = [f"{relation}: {what} {', '.join(said)}" for what, said in broken.items()]
-    return Verdict(tuple(found), frozenset(compared))
+    sentences = [f"{relation}: {what} {', '.join(said)}" for what, said in broken.items()]
+    return Verdict(tuple(sentences), frozenset(compared))
 
 
 def _refused(
@@ -179,8 +182,8 @@ def _refused(
     if any(task.refusal(mechanism, function, links.options) for mechanism, links in sides):
         return ""  # six rows of a task take six joints that move the frame
     if FUNCTIONS[function].needs_mass and any(
-        not m.mass and (told.payload is None or m.frame(told.payload).body == BASE)
-        for m, told in sides
+        not m.mass and (links.payload is None or m.frame(links.payload).body == BASE)
+        for m, links in sides
     ):
         return ""
     method = methods.get(function)
@@ -211,61 +214,61 @@ class _Judge:
     def _at(self, digits: int) -> tuple[Mapping[str, Array], Asked, Asked]:
         if digits not in self.sides:
             scalars, before = arb(digits), self.case.before or (self.at.mechanism, self.at.links)
-            given = {name: scalars.array(values) for name, values in self.at.exact.items()}
+            arguments = {name: scalars.array(values) for name, values in self.at.exact.items()}
             self.sides[digits] = (
-                given,
+                arguments,
                 self.side(*before, scalars),
                 self.side(self.case.mechanism, self.case.links, scalars),
             )
         return self.sides[digits]
 
     def _cancels(self, result: str) -> bool:
-        """Whether terms of a result may leave nothing: of a determinant where the mass matrix is singular only."""
+        """True if the terms of a result may cancel to zero; a determinant does so only for a singular mass matrix."""
         mechanism, links = self.case.before or (self.at.mechanism, self.at.links)
         return result != "det" or loss(mechanism, links.payload) is not None
 
     def errors(self, function: str, besides: Mapping[str, Array]) -> dict[str, str]:
-        """Of every result that is compared, what is wrong with it, '' where nothing is."""
+        """Return what is wrong with each compared result, '' if it is right."""
         for attempt in range(DOUBLINGS + 1):
-            given, old, new = self._at(DIGITS << attempt)
-            given = {
-                **given,
+            arguments, old, new = self._at(DIGITS << attempt)
+            arguments = {
+                **arguments,
                 **{name: old.scalars.array(values) for name, values in besides.items()},
             }
             try:
-                pairs = self.case.pairs(function, given, old, new)
+                pairs = self.case.pairs(function, arguments, old, new)
             except TooFewDigits:
                 continue
             except MethodRefusal:  # a method may decline a payload, which its refusal does not see
                 return {}
             except SymgenError as error:
                 return {"": f"are refused: {error}"}
-            found = {
+            distances = {
                 name: _distance(*pair, old.scalars, self._cancels(name))
                 for name, pair in pairs.items()
             }
-            if not any(blurred for blurred, _ in found.values()):
-                return {name: error for name, (_, error) in found.items()}
+            if not any(blurred for blurred, _ in distances.values()):
+                return {name: error for name, (_, error) in distances.items()}
         return {"": f"are not told apart by {DIGITS << DOUBLINGS} digits"}
 
 
-def _distance(wanted: Array, found: Array, scalars: Scalars, cancels: bool) -> tuple[bool, str]:
-    """Whether the balls are too wide to tell, and what is wrong."""
+def _distance(wanted: Array, answer: Array, scalars: Scalars, cancels: bool) -> tuple[bool, str]:
+    """Return (the balls are too wide to decide, what is wrong)."""
     with scalars.working():
-        wanted, found = (
-            np.broadcast_arrays(wanted, found) if wanted.ndim == found.ndim else (wanted, found)
+        wanted, answer = (
+            np.broadcast_arrays(wanted, answer) if wanted.ndim == answer.ndim else (wanted, answer)
         )
-        if wanted.shape != found.shape:
-            return False, f"shapes {wanted.shape} and {found.shape}"
+        if wanted.shape != answer.shape:
+            return False, f"shapes {wanted.shape} and {answer.shape}"
         least = _ball(LEAST) if cancels else flint.arb(0)
-        pairs = list(zip(wanted.ravel(), found.ravel(), strict=True))
+        pairs = list(zip(wanted.ravel(), answer.ravel(), strict=True))
         largest = max((_upper(x) for pair in pairs for x in pair), default=flint.arb(0))
         worst = flint.arb(0)
         wide = False
-        for one, other in pairs:
-            size = max(_upper(one), _upper(other), largest * _ball(NOTHING))
+        for first, second in pairs:
+            size = max(_upper(first), _upper(second), largest * _ball(NOTHING))
             allowed = size * _ball(TOLERANCE) + least
-            difference = flint.arb(one) - flint.arb(other)
+            difference = flint.arb(first) - flint.arb(second)
             if difference.is_finite() and difference.abs_upper() <= allowed:
                 continue
             if not difference.is_finite() or difference.abs_lower() <= allowed:
@@ -278,8 +281,8 @@ def _distance(wanted: Array, found: Array, scalars: Scalars, cancels: bool) -> t
 
 
 def _upper(ball: object) -> flint.arb:
-    found = flint.arb(ball).abs_upper()
-    return found if found.is_finite() else flint.arb(0)
+    bound = flint.arb(ball).abs_upper()
+    return bound if bound.is_finite() else flint.arb(0)
 
 
 def _ball(value: Fraction) -> flint.arb:

@@ -1,4 +1,4 @@
-"""What a relation is: two problems, and what the answer to one says of the answer to the other."""
+"""Relations: two problems, and how the answer to one follows from the answer to the other."""
 
 from __future__ import annotations
 
@@ -53,8 +53,12 @@ class Setting:
         return Fraction(self.random.randint(round(low * 1000), round(high * 1000)), 1000)
 
     def vector(self, size: float) -> Vector3:
-        found = (self.fraction(-size, size), self.fraction(-size, size), self.fraction(-size, size))
-        return found if any(found) else (Fraction(1), Fraction(2), Fraction(3))
+        components = (
+            self.fraction(-size, size),
+            self.fraction(-size, size),
+            self.fraction(-size, size),
+        )
+        return components if any(components) else (Fraction(1), Fraction(2), Fraction(3))
 
 
 class Asked(Protocol):
@@ -77,12 +81,12 @@ class OfReference:
         )
 
     def __call__(self, function: str, states: States) -> Results:
-        what, told = FUNCTIONS[function], self.links.options.at_run_time
+        what, relevant_links = FUNCTIONS[function], self.links.options.at_run_time
         names = [a.name for a in what.arguments] + [
-            a.name for a in what.depends_on if a.name in told
+            a.name for a in what.depends_on if a.name in relevant_links
         ]
         return self.reference.evaluate(
-            function, {name: drawn(function, states)[name] for name in names}
+            function, {name: states_by_argument(function, states)[name] for name in names}
         )
 
 
@@ -105,12 +109,12 @@ class OfPrograms:
             self.mechanism, function, self.methods.get(function), self.links.options
         )
         return over(self.scalars, program)(
-            {port.name: drawn(function, states)[port.name] for port in program.inputs}
+            {port.name: states_by_argument(function, states)[port.name] for port in program.inputs}
         )
 
 
-def drawn(function: str, states: States) -> States:
-    """The states by a function's own names: what it calls dt may be an instant."""
+def states_by_argument(function: str, states: States) -> States:
+    """Return the states by the names of a function's arguments."""
     return {
         **states,
         **{
@@ -127,7 +131,7 @@ STEPS = ("step", "step_rk4")
 
 
 class Case(Protocol):
-    """What a relation says of one setting: the other problem, and the pairs that have to be equal."""
+    """A relation at one setting: the second problem, and the pairs of values that must be equal."""
 
     mechanism: Mechanism
     links: Links
@@ -171,7 +175,8 @@ class Change:
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
         if (derivative := FUNCTIONS[function].derivative) is not None:
             whole = all(
-                self.comparable(one.name, SIX) is SIX for one in FUNCTIONS[derivative.of].results
+                self.comparable(result.name, SIX) is SIX
+                for result in FUNCTIONS[derivative.of].results
             )
             return (
                 Tangents(self.arguments, self.results).pairs(function, states, old, new)
@@ -179,23 +184,23 @@ class Change:
                 else {}
             )
         wanted = self.results(old(function, states), states, old.scalars)
-        found = new(function, self.arguments(states, old.scalars))
+        answers = new(function, self.arguments(states, old.scalars))
         return {
-            name: (self.comparable(name, values), self.comparable(name, found[name]))
+            name: (self.comparable(name, values), self.comparable(name, answers[name]))
             for name, values in wanted.items()
         }
 
-    def then(self, other: Change) -> Change:
+    def then(self, second: Change) -> Change:
         """Described anew once more."""
 
         def both(name: str, values: Array) -> Array:
-            return other.comparable(name, self.comparable(name, values))
+            return second.comparable(name, self.comparable(name, values))
 
         return Change(
-            other.mechanism,
-            other.links,
-            lambda states, scalars: other.arguments(self.arguments(states, scalars), scalars),
-            lambda results, states, scalars: other.results(
+            second.mechanism,
+            second.links,
+            lambda states, scalars: second.arguments(self.arguments(states, scalars), scalars),
+            lambda results, states, scalars: second.results(
                 self.results(results, states, scalars), self.arguments(states, scalars), scalars
             ),
             both,
@@ -227,13 +232,13 @@ def inverse(pose: Pose) -> Pose:
 def quarter(xyz: Vector3, axis: int, times: int = 1) -> Vector3:
     """A vector turned by quarter turns about x, y or z."""
     out = list(xyz)
-    one, two = (axis + 1) % 3, (axis + 2) % 3
+    first, two = (axis + 1) % 3, (axis + 2) % 3
     for _ in range(times % 4):
-        out[one], out[two] = -out[two], out[one]
+        out[first], out[two] = -out[two], out[first]
     return out[0], out[1], out[2]
 
 
-def placed(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
+def placement(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
     """Turn (3, 3), by unit quaternions, and shift (3,) of a pose, in balls."""
     with scalars.working():
         turn, shift = scalars.array(np.eye(3)), scalars.array([0, 0, 0])
@@ -266,7 +271,7 @@ def placed(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
 
 
 def times(matrix: Array, vector: Array) -> Array:
-    """Of one state each: (1, n, m) and (1, m)."""
+    """Return the product of (1, n, m) and (1, m), one state each."""
     return (matrix @ vector[..., None])[..., 0]
 
 
@@ -281,37 +286,37 @@ def cross(a: Array, b: Array) -> Array:
     )
 
 
-def moved(mechanism: Mechanism, q: Array, step: Array) -> Array:
+def integrated(mechanism: Mechanism, q: Array, step: Array) -> Array:
     """q ⊕ δ of one state, to the first order in δ. Inside the precision of the scalars."""
-    found = np.array(q)
+    coordinates = np.array(q)
     for joint, of_q, of_v in zip(
         mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
     ):
-        own, by = q[..., of_q], step[..., of_v]
+        rates, by = q[..., of_q], step[..., of_v]
         if joint.type.along is None:
-            found[..., of_q] = own + by
+            coordinates[..., of_q] = rates + by
             continue
         turning = np.array([velocity.unit == "rad" for velocity in joint.type.velocities])
         spin, slide = 0 * by[..., [0, 0, 0]], 0 * by[..., [0, 0, 0]]
         for k, along in enumerate(joint.type.along):
             (spin if turning[k] else slide)[..., along] = by[..., k]
         first = joint.type.quaternion
-        change = 0 * own
+        change = 0 * rates
         if first is None:  # a place in a plane, and an angle
-            c, s = np.cos(own[..., 2]), np.sin(own[..., 2])
+            c, s = np.cos(rates[..., 2]), np.sin(rates[..., 2])
             change[..., 0], change[..., 1] = (
                 c * slide[..., 0] - s * slide[..., 1],
                 s * slide[..., 0] + c * slide[..., 1],
             )
             change[..., 2] = spin[..., 2]
         else:
-            u, w = own[..., first : first + 3], own[..., first + 3 :]
+            u, w = rates[..., first : first + 3], rates[..., first + 3 :]
             change[..., first : first + 3] = (w * spin + cross(u, spin)) / 2
             change[..., first + 3] = -(u * spin).sum(axis=-1) / 2
             if first:
                 change[..., :3] = slide + 2 * (w * cross(u, slide) + cross(u, cross(u, slide)))
-        found[..., of_q] = own + change
-    return found
+        coordinates[..., of_q] = rates + change
+    return coordinates
 
 
 def with_(states: States, **replaced: Any) -> States:

@@ -15,7 +15,7 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, Scalars
 from symgen.verification.evaluating import Results
 from symgen.vocabulary.poses import Pose
-from tests.metamorphic._core import Change, Links, States, placed
+from tests.metamorphic._core import Change, Links, States, placement
 
 ONE = Fraction(1)
 
@@ -39,7 +39,7 @@ class Map:
     length: Fraction = ONE
     mass: Fraction = ONE
     time: Fraction = ONE
-    base_parameter_map: Pose = ()
+    base: Pose = ()
     mirrored: bool = False
     origins: bool = True
     frames: tuple[Pose, ...] = ()
@@ -47,7 +47,7 @@ class Map:
 
     @property
     def action(self) -> Fraction:
-        """What a torque is multiplied by."""
+        """Return the factor of a torque."""
         return self.mass * self.length**2 / self.time**2
 
     def change(self, mechanism: Mechanism, links: Links, amiss: str = "") -> Change:
@@ -61,7 +61,7 @@ class Map:
         )
 
     def limits(self, joint: int, limits: Limits) -> Limits:
-        """Those of an old joint as the new one declares them; of one with several coordinates there are none."""
+        """Return the limits of an old joint as the new joint declares them; joints of several coordinates have none."""
         if limits == Limits():
             return limits
         scale, zero = (
@@ -79,7 +79,7 @@ class Map:
 
     def arguments(self, states: States, scalars: Scalars) -> States:
         with scalars.working():
-            found = {
+            arguments = {
                 "q": self._coordinates(states["q"], scalars),
                 "v": self._joints(states["v"], scalars, ONE / self.time, 1),
                 "a": self._joints(states["a"], scalars, ONE / self.time**2, 1),
@@ -87,48 +87,48 @@ class Map:
                 "b": self._joints(states["b"], scalars, self.action, -1),
             }
             if "q_next" in states:
-                found["q_next"] = self._coordinates(states["q_next"], scalars)
+                arguments["q_next"] = self._coordinates(states["q_next"], scalars)
             if "pi" in states:
-                found["pi"] = self._links(states["pi"], scalars, ONE)
+                arguments["pi"] = self._links(states["pi"], scalars, ONE)
             for time in {"dt", "instant"} & states.keys():
-                found[time] = states[time] * scalars.constant(self.time)
+                arguments[time] = states[time] * scalars.constant(self.time)
             sign = -1 if self.mirrored else 1
             if "payload" in states:
                 by = [self.mass, *[sign * self.length] * 3, *[self.mass * self.length**2] * 6]
-                found["payload"] = states["payload"] * scalars.array(by)
+                arguments["payload"] = states["payload"] * scalars.array(by)
             if "wrench" in states:  # in the axes of its link, which do not turn with the base
-                found["wrench"] = states["wrench"] * scalars.array(
+                arguments["wrench"] = states["wrench"] * scalars.array(
                     [self.action] * 3 + [sign * self.action / self.length] * 3
                 )
-            return found
+            return arguments
 
     def results(self, links: Links, results: Results, states: States, scalars: Scalars) -> Results:
         with scalars.working():
             if "R_links" in results and self.frames:
                 results = self._reframed(results, scalars)
-            found = {name: self._result(name, values, scalars) for name, values in results.items()}
-            if "U" in found:  # zero where the mass centre is at the base's origin
-                found["U"] = (
-                    found["U"] - self._weight(links, states, scalars) @ self._base(scalars)[1]
+            mapped = {name: self._result(name, values, scalars) for name, values in results.items()}
+            if "U" in mapped:  # zero where the mass centre is at the base's origin
+                mapped["U"] = (
+                    mapped["U"] - self._weight(links, states, scalars) @ self._base(scalars)[1]
                 )
-            return found
+            return mapped
 
     def _reframed(self, results: Results, scalars: Scalars) -> Results:
         """Poses of the links' new frames."""
         turns, shifts = results["R_links"], results["p_links"]
-        found = []
+        reframed = []
         for i, pose in enumerate(self.frames):
-            turn, shift = placed(pose, scalars)
-            found.append(
+            turn, shift = placement(pose, scalars)
+            reframed.append(
                 (turns[..., i, :, :] @ turn, shifts[..., i, :] + turns[..., i, :, :] @ shift)
             )
         return {
-            "R_links": np.stack([turn for turn, _ in found], axis=-3),
-            "p_links": np.stack([shift for _, shift in found], axis=-2),
+            "R_links": np.stack([turn for turn, _ in reframed], axis=-3),
+            "p_links": np.stack([shift for _, shift in reframed], axis=-2),
         }
 
     def _weight(self, links: Links, states: States, scalars: Scalars) -> Array:
-        """Of all moving links, in the new base (..., 3)."""
+        """Return the weight of all moving links in the axes of the new base (..., 3)."""
         mass = scalars.array(
             [sum((part.mass for body in self.old.bodies for part in body.parts), Fraction(0))]
         )
@@ -143,7 +143,7 @@ class Map:
 
     @property
     def _base_columns(self) -> list[int]:
-        """Of all inertial parameters, those whose columns stay."""
+        """Return the inertial parameters whose columns stay."""
         return base_parameter_map(Motion(self.old))[0]
 
     def _links(
@@ -161,16 +161,16 @@ class Map:
             columns is not None
         ):  # which stay as long as the links are the same ones, in the same frames
             return x * scalars.array([by[c] ** int(power) for c in columns])
-        x = (x * scalars.array([one ** int(power) for one in by])).reshape(*x.shape[:-1], -1, 10)[
-            ..., list(self.order), :
-        ]
+        x = (x * scalars.array([factor ** int(power) for factor in by])).reshape(
+            *x.shape[:-1], -1, 10
+        )[..., list(self.order), :]
         if self.frames:
             x = np.stack(
                 [
-                    (one @ seen if power < 0 else one @ inward.T)
-                    for one, (seen, inward) in zip(
+                    (factor @ seen if power < 0 else factor @ inward.T)
+                    for factor, (seen, inward) in zip(
                         np.moveaxis(x, -2, 0),
-                        [_seen(*placed(pose, scalars), scalars) for pose in self.frames],
+                        [_seen(*placement(pose, scalars), scalars) for pose in self.frames],
                         strict=True,
                     )
                 ],
@@ -179,8 +179,11 @@ class Map:
         return x.reshape(*x.shape[:-2], -1)
 
     def comparable(self, name: str, values: Array) -> Array:
-        """What of a result does not hang on where on its axis a body's frame stands, where that was changed; of base parameters
-        nothing but how many there are, where the links have another order or other frames."""
+        """Return the part of a result that the change of frames leaves equal.
+
+        It is independent of where on its axis a body's frame is placed. Of base parameters only their number
+        is compared if the links have another order or other frames.
+        """
         if name in ("Y_base", "pi_base") and (
             self.frames or self.order != tuple(range(len(self.order)))
         ):
@@ -190,7 +193,7 @@ class Map:
         return values[..., :3] if name == "alpha" else values[..., 3:]
 
     def _coordinates(self, values: Array, scalars: Scalars) -> Array:
-        """Of joints (..., NQ)."""
+        """Map the coordinates of joints (..., NQ)."""
         places = entries(self.old.q_slices, self.order)
         return values[..., places] * scalars.array(
             [self.scale_q[i] for i in places]
@@ -213,13 +216,13 @@ class Map:
         power: int,
         of_rows: int | None = None,
     ) -> Array:
-        """Of columns, and of rows with the same power unless told."""
+        """Scale columns, and rows by the same power unless another power is named."""
         swapped = np.swapaxes(self._joints(values, scalars, factor, power), -1, -2)
         return np.swapaxes(
             self._joints(swapped, scalars, ONE, power if of_rows is None else of_rows), -1, -2
         )
 
-    def _turned(
+    def _rotated(
         self, values: Array, scalars: Scalars, angular: Fraction, linear: Fraction
     ) -> Array:
         """Vectors (..., 6), three and three, in the axes of the base."""
@@ -233,7 +236,7 @@ class Map:
 
     def _base(self, scalars: Scalars) -> tuple[Array, Array]:
         if scalars.name not in self._placed:
-            self._placed[scalars.name] = placed(self.base, scalars)
+            self._placed[scalars.name] = placement(self.base, scalars)
         return self._placed[scalars.name]
 
     def _result(self, name: str, x: Array, scalars: Scalars) -> Array:
@@ -270,10 +273,10 @@ class Map:
         if name == "pi_base":
             return self._links(x, scalars, ONE, self._base_columns)
         if name == "Lambda":
-            half = np.swapaxes(self._turned(x, scalars, ONE, ONE / self.length), -1, -2)
-            return self._turned(half, scalars, mass, mass / self.length)
+            half = np.swapaxes(self._rotated(x, scalars, ONE, ONE / self.length), -1, -2)
+            return self._rotated(half, scalars, mass, mass / self.length)
         if name == "Jbar":
-            rows = self._turned(x, scalars, ONE, ONE / self.length)
+            rows = self._rotated(x, scalars, ONE, ONE / self.length)
             return np.swapaxes(self._joints(np.swapaxes(rows, -1, -2), scalars, ONE, 1), -1, -2)
         if name == "Minv":
             return self._square(x, scalars, 1 / mass, 1)
@@ -297,7 +300,7 @@ class Map:
             )
         if name in ("J", "A_G"):
             by = (ONE, self.length) if name == "J" else (mass, self.mass * self.length)
-            columns = self._turned(np.swapaxes(x, -1, -2), scalars, *by)
+            columns = self._rotated(np.swapaxes(x, -1, -2), scalars, *by)
             return self._joints(np.swapaxes(columns, -1, -2), scalars, ONE, -1)
         if name == "Jcom":
             sign = -1 if self.mirrored else 1
@@ -305,19 +308,19 @@ class Map:
         if name in ("T", "U"):
             return x * scalars.constant(self.action)
         if name == "h":
-            return self._turned(x, scalars, mass / self.time, self.mass * self.length / self.time)
+            return self._rotated(x, scalars, mass / self.time, self.mass * self.length / self.time)
         if name == "Lambda_inv":
-            half = np.swapaxes(self._turned(x, scalars, ONE, self.length), -1, -2)
-            return self._turned(half, scalars, 1 / mass, self.length / mass)
+            half = np.swapaxes(self._rotated(x, scalars, ONE, self.length), -1, -2)
+            return self._rotated(half, scalars, 1 / mass, self.length / mass)
         if name == "alpha":
-            return self._turned(
+            return self._rotated(
                 x[..., list(self.order), :], scalars, ONE / self.time**2, self.length / self.time**2
             )
         if name in ("alpha_tip", "Jdot_v"):
-            return self._turned(x, scalars, ONE / self.time**2, self.length / self.time**2)
+            return self._rotated(x, scalars, ONE / self.time**2, self.length / self.time**2)
         if name in ("F", "hdot"):
             x = x[..., list(self.order), :] if name == "F" else x
-            return self._turned(x, scalars, self.action, self.action / self.length)
+            return self._rotated(x, scalars, self.action, self.action / self.length)
         raise NotImplementedError(
             f"no relation knows how the result '{name}' goes over; say so here"
         )
@@ -358,14 +361,14 @@ def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
 
 
 def unchanged(old: Mechanism, **changes: object) -> Map:
-    """All as before but for `changes`."""
-    told: dict[str, object] = {
+    """Return a map that changes nothing except `changes`."""
+    identity: dict[str, object] = {
         "order": tuple(range(len(old.joints))),
         "scale": (ONE,) * old.nv,
         "scale_q": (ONE,) * old.nq,
         "zero": (Fraction(0),) * old.nq,
     }
-    return Map(old, **{**told, **changes})
+    return Map(old, **{**identity, **changes})
 
 
 def entries(slices: Sequence[slice], joints: Iterable[int]) -> list[int]:

@@ -26,21 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tangents:
-    """Of one state: `arguments` (states, scalars) → those of the other description, and `results` (results, states, scalars)."""
+    """Derivatives of a change of description at one state.
+
+    `arguments` maps (states, scalars) and `results` maps (results, states, scalars) to the other description.
+    """
 
     arguments: Callable[[States, Scalars], States]
     results: Callable[[Mapping[str, Array], States, Scalars], Mapping[str, Array]]
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
-        """Of a derivative of any mode, what it has to be and what it is."""
+        """Return the expected and the computed values of a derivative of any mode."""
         wanted = FUNCTIONS[function].derivative
         assert wanted is not None
-        given = {
+        arguments = {
             name: values for name, values in states.items() if name != "pi"
         }  # which is long, and no argument of these
         with old.scalars.working():
             return {"jvp": _along, "jacobian": _slopes, "vjp": _weighed, "hvp": _bent}[wanted.mode](
-                _Going(self, wanted.of, differentiated_by(function), given, old.scalars),
+                _Going(self, wanted.of, differentiated_by(function), arguments, old.scalars),
                 function,
                 old,
                 new,
@@ -52,8 +55,8 @@ def differentiated_by(function: str) -> list[Port]:
     wanted = FUNCTIONS[function].derivative
     assert wanted is not None
     of = FUNCTIONS[wanted.of]
-    named = wanted.by or [one.name for one in of.arguments]
-    return [one for one in (*of.arguments, *of.depends_on) if one.name in named]
+    named = wanted.by or [argument.name for argument in of.arguments]
+    return [argument for argument in (*of.arguments, *of.depends_on) if argument.name in named]
 
 
 @dataclass
@@ -73,7 +76,7 @@ class _Going:
         return self.tangents.arguments(self.states, self.scalars)
 
     def images(self, x: Port) -> Array:
-        """Of a unit of each number of an argument what it is there, a row each (n, n): positions change by velocities."""
+        """Return the image of a unit change of each number of an argument, a row each (n, n); positions change by velocities."""
         if x.name not in self._images:
             self._images[x.name] = self._images_of(FUNCTIONS[self.of].sample_kind(x.name))
         return self._images[x.name]
@@ -102,43 +105,45 @@ class _Going:
     def over(self, changes: Mapping[str, Array], load: Array | None) -> dict[str, Array]:
         """Changes of all results (n, …) there, where the payload changes by `load` (n, 10) if at all: some depend on both."""
         called = {"delta" if name in POSITIONS else name: name for name in changes}
-        given = {other: changes[name] for other, name in called.items()}
-        still = {name: 0 * values for name, values in given.items()}
+        changes_of_results = {result: changes[name] for result, name in called.items()}
+        still = {name: 0 * values for name, values in changes_of_results.items()}
         rest = {
             name: 0 * values if name == "payload" else values
             for name, values in self.states.items()
         }
         moving = rest if load is None else {**rest, "payload": load}
-        found, none = (
-            self.tangents.results(one, at, self.scalars)
-            for one, at in ((given, moving), (still, rest))
+        moved, none = (
+            self.tangents.results(tangent, at, self.scalars)
+            for tangent, at in ((changes_of_results, moving), (still, rest))
         )
-        return {called[name]: found[name] - none[name] for name in given}
+        return {called[name]: moved[name] - none[name] for name in changes_of_results}
 
     def weights(self) -> dict[str, Array]:
         """The weights here that are those of `states` there: whatever the results change by, both weigh it alike."""
         shapes = {
-            one.name: self.states[derivatives.weight_name(one.name)].shape[1:]
-            for one in FUNCTIONS[self.of].results
+            result.name: self.states[derivatives.weight_name(result.name)].shape[1:]
+            for result in FUNCTIONS[self.of].results
         }
-        found = {}
+        weights = {}
         for name, shape in shapes.items():
             n = prod(shape)
             units = {
-                other: self.scalars.array(
+                result_name: self.scalars.array(
                     (
-                        np.eye(n, dtype=int) if other == name else np.zeros((n, prod(its)), int)
+                        np.eye(n, dtype=int)
+                        if result_name == name
+                        else np.zeros((n, prod(its)), int)
                     ).reshape(n, *its)
                 )
-                for other, its in shapes.items()
+                for result_name, its in shapes.items()
             }
-            found[derivatives.weight_name(name)] = self.weighed(self.over(units, None)).reshape(
+            weights[derivatives.weight_name(name)] = self.weighed(self.over(units, None)).reshape(
                 1, *shape
             )
-        return found
+        return weights
 
     def weighed(self, changes: Mapping[str, Array]) -> Array:
-        """What changes of the results there weigh (n,)."""
+        """Return the weighted sums (n,) of changes of the results there."""
         return sum(
             (values * self.states[derivatives.weight_name(name)])
             .reshape(len(values), -1)
@@ -147,43 +152,46 @@ class _Going:
         )
 
     def by_load(self, x: Port) -> Any:
-        """What a unit of the payload weighs there beside what the results here tell of it."""
+        """Return the weight of a unit of the payload there that the results here do not contain."""
         if x.name != "payload":
             return 0
         units = self.scalars.array(np.eye(10, dtype=int))
         still = {
-            one.name: 0 * np.repeat(self.states[derivatives.weight_name(one.name)], 10, axis=0)
-            for one in FUNCTIONS[self.of].results
+            result.name: 0
+            * np.repeat(self.states[derivatives.weight_name(result.name)], 10, axis=0)
+            for result in FUNCTIONS[self.of].results
         }
         return self.weighed(self.over(still, units))
 
 
 def _along(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
     wanted = old(function, going.states)
-    found = new(function, {**going.there, **going.changed()})
-    called = {one.name: derivatives.change_name(one.name) for one in FUNCTIONS[going.of].results}
+    slopes = new(function, {**going.there, **going.changed()})
+    called = {
+        result.name: derivatives.change_name(result.name) for result in FUNCTIONS[going.of].results
+    }
     load = going.states["dpayload"] if any(x.name == "payload" for x in going.by) else None
     carried = going.over({name: wanted[change] for name, change in called.items()}, load)
-    return {change: (carried[name], found[change]) for name, change in called.items()}
+    return {change: (carried[name], slopes[change]) for name, change in called.items()}
 
 
 def _slopes(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    wanted, found, pairs = old(function, going.states), new(function, going.there), {}
+    wanted, answer, pairs = old(function, going.states), new(function, going.there), {}
     for x in going.by:
         images = going.images(x)
         called = {
-            one.name: derivatives.derivative_name(one.name, x.name)
-            for one in FUNCTIONS[going.of].results
+            result.name: derivatives.derivative_name(result.name, x.name)
+            for result in FUNCTIONS[going.of].results
         }
-        own, other = (
+        slopes_here, slopes_there = (
             {name: in_front(side[slope], x) for name, slope in called.items()}
-            for side in (wanted, found)
+            for side in (wanted, answer)
         )
         carried = going.over(
-            own, going.scalars.array(np.eye(10, dtype=int)) if x.name == "payload" else None
+            slopes_here, going.scalars.array(np.eye(10, dtype=int)) if x.name == "payload" else None
         )
         pairs |= {
-            slope: (carried[name], np.tensordot(images, other[name], axes=(1, 0)))
+            slope: (carried[name], np.tensordot(images, slopes_there[name], axes=(1, 0)))
             for name, slope in called.items()
         }
     return pairs
@@ -220,8 +228,8 @@ def _bent(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
 def _given_weights(going: _Going) -> dict[str, Array]:
     return {
         name: going.states[name]
-        for one in FUNCTIONS[going.of].results
-        for name in [derivatives.weight_name(one.name)]
+        for result in FUNCTIONS[going.of].results
+        for name in [derivatives.weight_name(result.name)]
     }
 
 
@@ -229,7 +237,7 @@ def _back(
     going: _Going,
     function: str,
     wanted: Mapping[str, Array],
-    found: Mapping[str, Array],
+    answer: Mapping[str, Array],
     called: Callable[[str], str],
     besides: Callable[[Port], Any],
 ) -> Pairs:
@@ -237,7 +245,7 @@ def _back(
     return {
         called(x.name): (
             wanted[called(x.name)].reshape(1, -1) + besides(x),
-            found[called(x.name)].reshape(1, -1) @ going.images(x).T,
+            answer[called(x.name)].reshape(1, -1) @ going.images(x).T,
         )
         for x in going.by
     }

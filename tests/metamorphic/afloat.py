@@ -1,4 +1,4 @@
-"""What floats: momentum that only the outside changes, and one more body on the base, or beside it."""
+"""Relations of floating robots: momentum changes by external forces only; one more body on the base, or beside it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def momentum_kept(setting: Setting) -> Case | None:
             after = with_(now, q=there("integrate", with_(now, dt=dt))["q_next"], v=v + a * dt)
             mass, pull = weight(old, links, states, here)
             (name,) = (result.name for result in FUNCTIONS[function].results)
-            was, found = here(function, now)[name], there(function, after)[name]
+            was, answer = here(function, now)[name], there(function, after)[name]
             momentum = here("centroidal_momentum", now)["h"]
             grown = {
                 "h": lambda: np.concatenate([0 * pull, pull], axis=-1),
@@ -80,7 +80,7 @@ def momentum_kept(setting: Setting) -> Case | None:
                 ),
                 "U": lambda: -(pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0],
             }[name]()
-            return {name: (was + grown * dt, found)}
+            return {name: (was + grown * dt, answer)}
 
     return Judged(old, links, judge, (old, links))
 
@@ -111,12 +111,12 @@ def one_body_more(setting: Setting) -> Case | None:
     apart = replace(
         old, joints=(*old.joints, beside), bodies=(*old.bodies, Body("one_more", (more,)))
     )
-    own, count = old.v_slices[root], len(old.joints)
+    v_slice, count = old.v_slices[root], len(old.joints)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
-            both = [*range(old.nv), *range(own.start, own.stop)]
+            both = [*range(old.nv), *range(v_slice.start, v_slice.stop)]
             G = scalars.array([[int(i == k) for k in range(old.nv)] for i in both])
 
             def two(states: States) -> States:
@@ -141,12 +141,12 @@ def one_body_more(setting: Setting) -> Case | None:
                     "a"
                 ]  # of the one; each of the two takes what that takes of it
                 forces = there("inverse_dynamics", two(with_(states, a=a)))["tau"]
-                found = there(function, with_(two(states), tau=forces))
+                accelerations = there(function, with_(two(states), tau=forces))
                 if function == "forward_dynamics":
                     return {
                         "a": (
                             np.concatenate([wanted["a"][..., both], states["tau"]], axis=-1),
-                            np.concatenate([found["a"], forces @ G], axis=-1),
+                            np.concatenate([accelerations["a"], forces @ G], axis=-1),
                         )
                     }
                 pairs = {
@@ -162,7 +162,7 @@ def one_body_more(setting: Setting) -> Case | None:
                     ),
                 }
                 return {
-                    name: (values, pairs.get(name, lambda x: x)(found[name]))
+                    name: (values, pairs.get(name, lambda x: x)(accelerations[name]))
                     for name, values in wanted.items()
                 }
             if function in (
@@ -201,9 +201,9 @@ def one_body_more(setting: Setting) -> Case | None:
                 "q_next": lambda x: x[..., : old.nq],
                 "delta": lambda x: x[..., : old.nv],
             }
-            found = there(function, two(states))
+            accelerations = there(function, two(states))
             return {
-                name: (values, goes.get(name, lambda x: x)(found[name]))
+                name: (values, goes.get(name, lambda x: x)(accelerations[name]))
                 for name, values in wanted.items()
             }
 

@@ -1,4 +1,4 @@
-"""The same robot described anew: another base, other units, another order, other axes, frames and zeros, its mirror image."""
+"""Other descriptions of one robot: base, units, order, axes, frames, zeros, mirror image."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def units_rescaled(setting: Setting) -> Change:
     old, random = setting.mechanism, setting.random
     length, mass, time = (Fraction(random.randint(1, 40), random.randint(1, 40)) for _ in range(3))
     rates, places = lengths_by(old, length)
-    told = unchanged(old, scale=rates, scale_q=places, length=length, mass=mass, time=time)
+    problem = unchanged(old, scale=rates, scale_q=places, length=length, mass=mass, time=time)
 
     def longer(pose: Pose) -> Pose:
         return tuple(_scaled(step, length) for step in pose)
@@ -72,7 +72,7 @@ def units_rescaled(setting: Setting) -> Change:
         replace(
             j,
             pose=longer(j.pose),
-            limits=told.limits(i, j.limits),
+            limits=problem.limits(i, j.limits),
             parameters=tuple((name, x * length) for name, x in j.parameters),
         )
         for i, j in enumerate(old.joints)
@@ -85,19 +85,19 @@ def units_rescaled(setting: Setting) -> Change:
         frames=tuple(replace(f, pose=longer(f.pose)) for f in old.frames),
         gravity=(x, y, z),
     )
-    return told.change(new, setting.links)
+    return problem.change(new, setting.links)
 
 
 def lengths_by(
     old: Mechanism, factor: Fraction, least: int = 1
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Of each entry of v, and of each of q, the factor if it is a length of a joint that has at least so many of them."""
+    """Return a factor for each entry of v and of q: the scale if the entry is a length of a joint with enough lengths, else 1."""
 
     def by(entries: tuple[tuple[Coordinate, ...], ...]) -> tuple[Fraction, ...]:
         return tuple(
-            factor if one.unit == "m" and len(own) >= least else Fraction(1)
-            for own in entries
-            for one in own
+            factor if length.unit == "m" and len(lengths) >= least else Fraction(1)
+            for lengths in entries
+            for length in lengths
         )
 
     return by(tuple(joint.type.velocities for joint in old.joints)), by(
@@ -109,7 +109,7 @@ def mirrored(setting: Setting) -> Change:
     """Every point on the other side of the origin: turns and inertias stay, what points along a line turns about."""
     old = setting.mechanism
     rates, places = lengths_by(old, Fraction(-1), least=2)
-    told = unchanged(old, scale=rates, scale_q=places, mirrored=True)
+    problem = unchanged(old, scale=rates, scale_q=places, mirrored=True)
 
     def image(pose: Pose) -> Pose:
         return tuple(_scaled(step, Fraction(-1)) for step in pose)
@@ -130,7 +130,7 @@ def mirrored(setting: Setting) -> Change:
         ),
         frames=tuple(replace(f, pose=image(f.pose)) for f in old.frames),
     )
-    return told.change(new, setting.links)
+    return problem.change(new, setting.links)
 
 
 def renumbered(setting: Setting) -> Change | None:
@@ -142,13 +142,13 @@ def renumbered(setting: Setting) -> Change | None:
             break
     else:
         return None
-    place = {BASE: BASE, **{was: now for now, was in enumerate(order)}}
-    joints = tuple(replace(old.joints[i], parent=place[old.joints[i].parent]) for i in order)
+    new_index = {BASE: BASE, **{was: now for now, was in enumerate(order)}}
+    joints = tuple(replace(old.joints[i], parent=new_index[old.joints[i].parent]) for i in order)
     new = replace(
         old,
         joints=joints,
         bodies=tuple(old.bodies[i] for i in order),
-        frames=tuple(replace(f, body=place[f.body]) for f in old.frames),
+        frames=tuple(replace(f, body=new_index[f.body]) for f in old.frames),
     )
     return unchanged(old, order=tuple(order)).change(new, setting.links)
 
@@ -174,7 +174,7 @@ def axes_reversed(setting: Setting) -> Change | None:
     ]
     if -1 not in signs:
         signs[directed[-1]] = Fraction(-1)
-    told = unchanged(
+    problem = unchanged(
         old,
         scale=tuple(signs[i] for i, _ in old.dofs),
         scale_q=tuple(signs[i] for i, joint in enumerate(old.joints) for _ in range(joint.type.nq)),
@@ -187,10 +187,10 @@ def axes_reversed(setting: Setting) -> Change | None:
         return replace(
             j,
             axis=(j.axis[0] * by, j.axis[1] * by, j.axis[2] * by),
-            limits=told.limits(i, j.limits),
+            limits=problem.limits(i, j.limits),
         )
 
-    return told.change(
+    return problem.change(
         replace(old, joints=tuple(joint(i, j) for i, j in enumerate(old.joints))), setting.links
     )
 
@@ -199,20 +199,20 @@ def zeros_moved(setting: Setting) -> Change:
     """Coordinates that count from elsewhere."""
     old = setting.mechanism
     zeros = tuple(
-        setting.fraction(-2, 2) if joint.type.directed or one.unit == "m" else Fraction(0)
+        setting.fraction(-2, 2) if joint.type.directed or position.unit == "m" else Fraction(0)
         for joint in old.joints
-        for one in joint.type.positions
+        for position in joint.type.positions
     )
-    told = unchanged(old, zero=zeros)
+    problem = unchanged(old, zero=zeros)
     joints = tuple(
         replace(
             j,
-            pose=compose(j.pose, motion(j, *(-zero for zero in zeros[own]))),
-            limits=told.limits(i, j.limits),
+            pose=compose(j.pose, motion(j, *(-zero for zero in zeros[q_slice]))),
+            limits=problem.limits(i, j.limits),
         )
-        for i, (j, own) in enumerate(zip(old.joints, old.q_slices, strict=True))
+        for i, (j, q_slice) in enumerate(zip(old.joints, old.q_slices, strict=True))
     )
-    return told.change(replace(old, joints=joints), setting.links)
+    return problem.change(replace(old, joints=joints), setting.links)
 
 
 def frames_turned(setting: Setting) -> Change:
@@ -290,9 +290,9 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
         steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
         left = [moment - mass * s for moment, s in zip(left, steiner, strict=True)]
     two = []
-    for which, (mass, place) in enumerate(zip(masses, places, strict=True)):
+    for which, (mass, centre) in enumerate(zip(masses, places, strict=True)):
         xx, xy, xz, yy, yz, zz = (moment * (share if which == 0 else 1 - share) for moment in left)
-        pose, moments = compose(part.pose, (Shift(place),)), (xx, xy, xz, yy, yz, zz)
+        pose, moments = compose(part.pose, (Shift(centre),)), (xx, xy, xz, yy, yz, zz)
         if which:  # its own axes, a quarter turn about z from those of the other: its x is the other's y, its y the other's −x
             pose, moments = (
                 compose(pose, (Turn(Z_AXIS, Angle(pi=Fraction(1, 2))),)),
@@ -303,15 +303,15 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
 
 
 def motion(joint: Joint, *values: Fraction) -> Pose:
-    """What a joint does at values of its coordinates, as the formats say; its type is asked only if it turns and slides.
+    """Return the motion of a joint at values of its coordinates, as the formats define it.
 
-    Of a joint without an axis only what it slides is known here, as long as it does not turn.
+    Only the units of the joint type are used. Joints without an axis may slide but not turn here.
     """
     if not joint.type.directed:
         x, y, z = (
             value for _, value in zip(range(3), (*values, *(Fraction(0),) * 3), strict=False)
         )
-        places = [one.unit == "m" for one in joint.type.positions]
+        places = [position.unit == "m" for position in joint.type.positions]
         return (Shift((x, y, z if all(places[:3]) else Fraction(0))),) if places[0] else ()
     turn: Pose = (Turn(joint.axis, Angle(values[0])),) if joint.type.turns else ()
     advance = values[-1] * dict(joint.parameters).get("pitch", 1)

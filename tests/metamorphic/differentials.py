@@ -1,4 +1,4 @@
-"""What the derivatives of a function say of each other and of it, in every mode."""
+"""Relations between a function and its derivatives in every mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from symgen.ir.program import POSITIONS
 from symgen.reference.precision import Array
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS
-from tests.metamorphic._core import Asked, Case, Judged, Pairs, Setting, States, drawn, moved, with_
+from tests.metamorphic._core import (
+    Asked,
+    Case,
+    Judged,
+    Pairs,
+    Setting,
+    States,
+    integrated,
+    states_by_argument,
+    with_,
+)
 from tests.metamorphic._tangents import differentiated_by, in_front
 from tests.metamorphic.states import STEP
 
@@ -24,8 +34,8 @@ def derivatives_followed(setting: Setting) -> Case:
         wanted, by = FUNCTIONS[function].derivative, differentiated_by(function)
 
         def slope(of: str) -> Mapping[str, Array]:
-            """Of each result along the changes of all that the derivative is by, at once."""
-            h, own = here.scalars.constant(STEP), drawn(of, states)
+            """Return the slope of each result along the changes of all arguments of the derivative together."""
+            h, arguments = here.scalars.constant(STEP), states_by_argument(of, states)
             ends = []
             for t in (-h, h):
                 steps = {x.name: states[derivatives.change_name(x.name)] * t for x in by}
@@ -33,14 +43,14 @@ def derivatives_followed(setting: Setting) -> Case:
                     there(
                         of,
                         with_(
-                            own,
+                            arguments,
                             **{
-                                name: moved(old, own[name], step)
+                                name: integrated(old, arguments[name], step)
                                 if name in POSITIONS
-                                else own[name] + step
+                                else arguments[name] + step
                                 for name, step in steps.items()
                             },
-                            **_instants(of, own, steps),
+                            **_instants(of, arguments, steps),
                         ),
                     )
                 )
@@ -58,23 +68,23 @@ def derivatives_followed(setting: Setting) -> Case:
             }
 
         with here.scalars.working():
-            found = here(function, states)
+            slopes = here(function, states)
             if wanted.mode == "hvp":
                 grown = slope(wanted._replace(mode="vjp").name)
                 return {
-                    name: (values, grown[name.removeprefix("d")]) for name, values in found.items()
+                    name: (values, grown[name.removeprefix("d")]) for name, values in slopes.items()
                 }
             along = slope(wanted.of)
             if wanted.mode == "jvp":
                 return {
-                    name: (values, along[name.removeprefix("d")]) for name, values in found.items()
+                    name: (values, along[name.removeprefix("d")]) for name, values in slopes.items()
                 }
             if wanted.mode == "jacobian":
                 return {
                     name: (
                         sum(
                             _times(
-                                found[derivatives.derivative_name(name, x.name)],
+                                slopes[derivatives.derivative_name(name, x.name)],
                                 states[derivatives.change_name(x.name)],
                                 x,
                             )
@@ -85,7 +95,7 @@ def derivatives_followed(setting: Setting) -> Case:
                     for name, values in along.items()
                 }
             spent = sum(
-                (found[derivatives.weight_name(x.name)] * states[derivatives.change_name(x.name)])
+                (slopes[derivatives.weight_name(x.name)] * states[derivatives.change_name(x.name)])
                 .reshape(1, -1)
                 .sum(axis=-1)
                 for x in by
@@ -99,11 +109,11 @@ def derivatives_followed(setting: Setting) -> Case:
     return Judged(old, setting.links, lambda *_: {}, derived=judge)
 
 
-def _instants(of: str, own: States, steps: Mapping[str, Array]) -> dict[str, Array]:
-    """What is drawn by another name moves by it."""
+def _instants(of: str, states: States, steps: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the states after steps; an argument drawn under another name moves under that name."""
     function = FUNCTIONS[derivatives.base_function(of)]
     return {
-        function.sample_kind(name): own[name] + step
+        function.sample_kind(name): states[name] + step
         for name, step in steps.items()
         if function.sample_kind(name) != name
     }

@@ -1,4 +1,4 @@
-"""What is given at run time and what is declared: loads, wrenches, and gravity as an acceleration of the base."""
+"""Relations between run-time and declared loads, wrenches, and gravity as an acceleration of the base."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def payload_declared(setting: Setting) -> Case | None:
 
 def _alike(mechanism: Any, links: Links) -> Case:
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        wanted, found = here(function, states), there(function, states)
-        return {name: (values, found[name]) for name, values in wanted.items()}
+        wanted, answers = here(function, states), there(function, states)
+        return {name: (values, answers[name]) for name, values in wanted.items()}
 
     def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         """None by the load, which the other side has not."""
         return (
             {}
-            if any(one.name == "payload" for one in differentiated_by(function))
+            if any(argument.name == "payload" for argument in differentiated_by(function))
             else judge(function, states, here, there)
         )
 
@@ -80,26 +80,26 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
                 axis=-2
             )
             if function in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
-                found = there(function, states)
+                answers = there(function, states)
                 return {
-                    name: (values, found[name] - felt if name in ("tau", "c") else found[name])
+                    name: (values, answers[name] - felt if name in ("tau", "c") else answers[name])
                     for name, values in here(function, states).items()
                 }
             if function not in ("forward_dynamics", "link_accelerations", "interbody_forces"):
                 return {}
-            wanted, found = (
+            wanted, answers = (
                 here(function, states),
                 dict(there(function, with_(states, tau=states["tau"] + felt))),
             )
             if function == "link_accelerations":  # the two sides speak of different tips
-                return {"alpha": (wanted["alpha"], found["alpha"])}
+                return {"alpha": (wanted["alpha"], answers["alpha"])}
             if function == "forward_dynamics":
-                return {"a": (wanted["a"], found["a"])}
-            across = np.array(found["F"])
+                return {"a": (wanted["a"], answers["a"])}
+            across = np.array(answers["F"])
             for k, path in enumerate(paths):
                 across[..., path, 3:] -= force[..., k, None, :]
             off = [i for i in range(len(old.joints)) if not any(i in path for path in paths)]
-            pairs = {"a": (wanted["a"], found["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
+            pairs = {"a": (wanted["a"], answers["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
             return pairs | (
                 {"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {}
             )
@@ -127,9 +127,9 @@ def weight_turned_round(setting: Setting) -> Case:
                 return {}
             if function in ("forward_dynamics", "link_accelerations", "step"):
                 states_there = with_(states, tau=states["tau"] - 2 * g)
-                found = there(function, states_there)
+                answers = there(function, states_there)
                 return {
-                    name: (values, found[name]) for name, values in here(function, states).items()
+                    name: (values, answers[name]) for name, values in here(function, states).items()
                 }
             by = {
                 "inverse_dynamics": {"tau": 2 * g},
@@ -141,16 +141,16 @@ def weight_turned_round(setting: Setting) -> Case:
             if function == "potential_energy":
                 return {"U": (here(function, states)["U"], -there(function, states)["U"])}
             if function == "interbody_forces":
-                found = there(function, with_(states, tau=states["tau"] - 2 * g))
-                return {"a": (here(function, states)["a"], found["a"])}
+                answers = there(function, with_(states, tau=states["tau"] - 2 * g))
+                return {"a": (here(function, states)["a"], answers["a"])}
             if function in (
                 "regressor",
                 "base_regressor",
             ):  # some columns change by what no function says
                 return {}
-            found = there(function, states)
+            answers = there(function, states)
             return {
-                name: (values, found[name] + by[name] if name in by else found[name])
+                name: (values, answers[name] + by[name] if name in by else answers[name])
                 for name, values in here(function, states).items()
                 if name not in ("dtau_dq", "da_dq")
             }
@@ -190,10 +190,10 @@ def base_accelerated(setting: Setting) -> Case:
                     if function == "gravity_force" and "wrench" in states
                     else states
                 )
-                found = there(
+                answers = there(
                     "inverse_dynamics", with_(calm, q=q, v=v, a=np.concatenate([up, a], axis=-1))
                 )["tau"][..., 3:]
-                return {name: (values, found) for name, values in here(function, states).items()}
+                return {name: (values, answers) for name, values in here(function, states).items()}
             if function == "mass_matrix":
                 return {
                     "M": (
@@ -209,9 +209,9 @@ def base_accelerated(setting: Setting) -> Case:
                     )
                 }
             if function == "forward_kinematics":
-                found = there(function, with_(states, q=q))
+                answers = there(function, with_(states, q=q))
                 return {
-                    name: (values, found[name]) for name, values in here(function, states).items()
+                    name: (values, answers[name]) for name, values in here(function, states).items()
                 }
             return {}
 

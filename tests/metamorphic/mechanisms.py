@@ -47,13 +47,13 @@ def anything(seed: int) -> tuple[Mechanism, Links]:
 def some_links(mechanism: Mechanism, random: Random) -> Links:
     """The frame is any, and so are the links that carry a load and feel wrenches, where there are any."""
     names = [frame.name for frame in mechanism.frames]
-    found = Links(
+    links = Links(
         random.choice(names),
         *(random.choice(names) if random.random() < 0.4 else None for _ in range(2)),
     )
-    if found.wrench is None or random.random() < 0.5:
-        return found
-    return replace(found, wrench=tuple(random.sample(names, random.randint(1, min(3, len(names))))))
+    if links.wrench is None or random.random() < 0.5:
+        return links
+    return replace(links, wrench=tuple(random.sample(names, random.randint(1, min(3, len(names))))))
 
 
 def _fraction(random: Random, low: float, high: float) -> Fraction:
@@ -157,8 +157,8 @@ def limited(made: Mechanism, random: Random) -> Mechanism:
 
     def limits() -> Limits:
         low, high = _fraction(random, -2, 0), _fraction(random, 0.1, 2)
-        one, other = random.choice(((low, high), (low, high), (low, None), (None, high)))
-        return Limits(one, other, _fraction(random, 0.1, 5), _fraction(random, 1, 90))
+        lower, upper = random.choice(((low, high), (low, high), (low, None), (None, high)))
+        return Limits(lower, upper, _fraction(random, 0.1, 5), _fraction(random, 1, 90))
 
     return replace(
         made,

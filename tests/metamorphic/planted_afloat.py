@@ -33,8 +33,8 @@ def angular_first(patch: Patch) -> None:
     was = Motion.twists
 
     def swapped(self: Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
-        return found[3:] + found[:3]
+        twist = was(self, index, turn)
+        return twist[3:] + twist[:3]
 
     patch.setattr(Motion, "twists", swapped)
 
@@ -44,10 +44,10 @@ def along_the_base(patch: Patch) -> None:
     was = Motion.twists
 
     def unturned(self: Motion, index: int, turn: Array) -> list[tuple[Array, Array]]:
-        found = was(self, index, turn)
+        twist = was(self, index, turn)
         kind = self.mechanism.joints[index].type
         if kind.along is None:
-            return found
+            return twist
         still = self.scalars.array(np.eye(3))
         return [
             (
@@ -55,7 +55,7 @@ def along_the_base(patch: Patch) -> None:
                 np.broadcast_to(still[along], linear.shape) if velocity.unit == "m" else linear,
             )
             for (angular, linear), along, velocity in zip(
-                found, kind.along, kind.velocities, strict=True
+                twist, kind.along, kind.velocities, strict=True
             )
         ]
 
@@ -66,26 +66,26 @@ def steps_along_the_base(patch: Patch) -> None:
     """A step puts what it slides beside the place, along the axes of the base."""
     was = mechanics.ORACLES["integrate"]
 
-    def told(reference: Reference, **given: object) -> dict[str, Array]:
-        found, q, v, dt = (
-            was(reference, **given)["q_next"],
-            *(given[name] for name in ("q", "v", "dt")),
+    def changed(reference: Reference, **arguments: object) -> dict[str, Array]:
+        q_next, q, v, dt = (
+            was(reference, **arguments)["q_next"],
+            *(arguments[name] for name in ("q", "v", "dt")),
         )
         with reference.scalars.working():
-            found[..., :3] = q[..., :3] + v[..., :3] * dt[..., None]
-        return {"q_next": found}
+            q_next[..., :3] = q[..., :3] + v[..., :3] * dt[..., None]
+        return {"q_next": q_next}
 
-    patch.setitem(mechanics.ORACLES, "integrate", told)
+    patch.setitem(mechanics.ORACLES, "integrate", changed)
 
 
 def weight_on_the_first_root(patch: Patch) -> None:
-    """What hangs on another root is not pulled at."""
+    """Gravity acts on the tree of the first root only."""
     was = mechanics.ORACLES["potential_energy"]
 
-    def told(reference: Reference, **given: object) -> dict[str, Array]:
+    def changed(reference: Reference, **arguments: object) -> dict[str, Array]:
         roots = reference.mechanism.children(BASE)
         if len(roots) < 2:
-            return was(reference, **given)
+            return was(reference, **arguments)
         bodies = tuple(
             replace(body, parts=()) if i in roots[1:] else body
             for i, body in enumerate(reference.mechanism.bodies)
@@ -95,7 +95,7 @@ def weight_on_the_first_root(patch: Patch) -> None:
             Reference(
                 lighter, reference.scalars, payload=reference.payload and reference.payload.name
             ),
-            **given,
+            **arguments,
         )
 
-    patch.setitem(mechanics.ORACLES, "potential_energy", told)
+    patch.setitem(mechanics.ORACLES, "potential_energy", changed)

@@ -13,24 +13,26 @@ Patch = pytest.MonkeyPatch
 
 
 def slopes_of_the_base(patch: Patch) -> None:
-    """What floats is moved along the axes of the base, and not along those of the body."""
+    """A floating root moves along the axes of the base instead of those of the body."""
     was = jets.displaced_argument
 
-    def moved(motion: jets.Motion, name: str, given: Array, ways: Array) -> Array:
-        found = was(motion, name, given, ways)
+    def moved_by_axes_of_the_base(
+        motion: jets.Motion, name: str, values: Array, ways: Array
+    ) -> Array:
+        moved_values = was(motion, name, values, ways)
         if name in jets.POSITIONS:
             with motion.scalars.working():
-                found[..., :3] = jets.seeded(
-                    given[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars
+                moved_values[..., :3] = jets.seeded(
+                    values[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars
                 )
-        return found
+        return moved_values
 
-    patch.setattr(jets, "displaced_argument", moved)
-    patch.setattr(differentials, "displaced_argument", moved)
+    patch.setattr(jets, "displaced_argument", moved_by_axes_of_the_base)
+    patch.setattr(differentials, "displaced_argument", moved_by_axes_of_the_base)
 
 
 def first_result_alone(patch: Patch) -> None:
-    """Of several results the weights of the first count."""
+    """Only the weights of the first result count."""
     was = differentials._weighted_slopes
     patch.setattr(
         differentials,
@@ -47,20 +49,24 @@ def half_a_hessian(patch: Patch) -> None:
     patch.setattr(
         differentials,
         "_gradient_changes",
-        lambda *told: {name: values / 2 for name, values in was(*told).items()},
+        lambda *arguments: {name: values / 2 for name, values in was(*arguments).items()},
     )
 
 
 def _also(patch: Patch, more: Callable[[Mapping[str, Array]], Array]) -> None:
-    """What forces change by along a change of the arguments, and something besides."""
+    """Add an error to the change of forces along a change of the arguments."""
     was = differentials._directional
 
     def along(
-        reference: object, function: str, by: object, given: object, arguments: Mapping[str, Array]
+        reference: object,
+        function: str,
+        by: object,
+        changed_names: object,
+        arguments: Mapping[str, Array],
     ) -> dict[str, Array]:
         return {
             name: values + more(arguments)
-            for name, values in was(reference, function, by, given, arguments).items()
+            for name, values in was(reference, function, by, changed_names, arguments).items()
         }
 
     patch.setattr(differentials, "_directional", along)
@@ -93,11 +99,11 @@ def slopes_without_the_load(patch: Patch) -> None:
         reference: mechanics.Reference,
         function: str,
         by: object,
-        given: Mapping[str, Array],
+        changes: Mapping[str, Array],
         arguments: Mapping[str, Array],
     ) -> dict[str, Array]:
         lighter = {
-            name: 0 * values if name == "payload" else values for name, values in given.items()
+            name: 0 * values if name == "payload" else values for name, values in changes.items()
         }
         return was(reference, function, by, lighter, arguments)
 

@@ -93,7 +93,7 @@ def _pitched(patch: Patch, by: int) -> None:
 
 
 def lumps_in_place(patch: Patch) -> None:
-    """What is welded on keeps its own frame's numbers."""
+    """A welded body keeps the numbers of its own frame."""
     was = assembly._parts
     patch.setattr(
         assembly,
@@ -111,7 +111,7 @@ def lumps_in_place(patch: Patch) -> None:
 
 
 def lumps_first_only(patch: Patch) -> None:
-    """Of what is welded on, only the mass of the body's own link counts."""
+    """Only the mass of the body's own link counts; welded bodies are ignored."""
     was = assembly._parts
     patch.setattr(
         assembly,
@@ -155,22 +155,23 @@ def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
     patch.setattr(
         motion.Motion,
         "__init__",
-        lambda self, told, *more, **links: begun(self, distort(told), *more, **links),
+        lambda self, mechanism, *more, **links: begun(self, distort(mechanism), *more, **links),
     )
-    patch.setattr(derive, "reframe", lambda told: framed(distort(told)))
+    patch.setattr(derive, "reframe", lambda mechanism: framed(distort(mechanism)))
 
 
 def _joints(change: Callable[[int, Joint], Joint]) -> Callable[[Mechanism], Mechanism]:
-    return lambda told: replace(
-        told, joints=tuple(change(i, joint) for i, joint in enumerate(told.joints))
+    return lambda mechanism: replace(
+        mechanism, joints=tuple(change(i, joint) for i, joint in enumerate(mechanism.joints))
     )
 
 
 def _parts(
     change: Callable[[tuple[Part, ...]], tuple[Part, ...]],
 ) -> Callable[[Mechanism], Mechanism]:
-    return lambda told: replace(
-        told, bodies=tuple(replace(body, parts=change(body.parts)) for body in told.bodies)
+    return lambda mechanism: replace(
+        mechanism,
+        bodies=tuple(replace(body, parts=change(body.parts)) for body in mechanism.bodies),
     )
 
 
@@ -189,12 +190,12 @@ def base_at_the_origin(patch: Patch) -> None:
 
 
 def falls_up(patch: Patch) -> None:
-    _misread(patch, lambda told: replace(told, gravity=negated(told.gravity)))
+    _misread(patch, lambda mechanism: replace(mechanism, gravity=negated(mechanism.gravity)))
 
 
 def falls_as_on_earth(patch: Patch) -> None:
     """Whatever gravity is declared."""
-    _misread(patch, lambda told: replace(told, gravity=assembly.EARTH))
+    _misread(patch, lambda mechanism: replace(mechanism, gravity=assembly.EARTH))
 
 
 def hangs_on_the_last(patch: Patch) -> None:
@@ -221,7 +222,7 @@ def screws_right_handed(patch: Patch) -> None:
 
 
 def winds(patch: Patch) -> None:
-    """What turns also advances, a millimetre a radian."""
+    """Revolute joints also advance one millimetre a radian."""
     _misread(
         patch,
         _joints(
@@ -323,7 +324,9 @@ def gives_way(patch: Patch) -> None:
     patch.setitem(
         mechanics.ORACLES,
         "forward_dynamics",
-        lambda reference, **told: {name: a + a * a for name, a in was(reference, **told).items()},
+        lambda reference, **arguments: {
+            name: a + a * a for name, a in was(reference, **arguments).items()
+        },
     )
 
 
@@ -332,7 +335,9 @@ def common_logarithm(patch: Patch) -> None:
     patch.setitem(
         mechanics.ORACLES,
         "mass_matrix_log_determinant",
-        lambda reference, **told: {name: x * 7 / 16 for name, x in was(reference, **told).items()},
+        lambda reference, **arguments: {
+            name: x * 7 / 16 for name, x in was(reference, **arguments).items()
+        },
     )
 
 
@@ -352,12 +357,12 @@ def payload_about_its_centre(patch: Patch) -> None:
     was = motion.Motion.parts
 
     def parts(self: motion.Motion, payload: object = None) -> list[motion.BodyPart]:
-        found = was(self, payload)
-        if payload is None or len(found) == len(self.declared):
-            return found
+        parts = was(self, payload)
+        if payload is None or len(parts) == len(self.declared):
+            return parts
         turn, _ = self.pose(self.payload.pose)
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
-        return [*found[:-1], found[-1]._replace(inertia=turn @ tensor @ turn.T)]
+        return [*parts[:-1], parts[-1]._replace(inertia=turn @ tensor @ turn.T)]
 
     patch.setattr(motion.Motion, "parts", parts)
 
@@ -367,13 +372,13 @@ def wrench_in_the_base(patch: Patch) -> None:
     was = motion.Motion.external_wrenches
 
     def outside(self: motion.Motion, placed: object, wrench: object) -> object:
-        found = was(self, placed, wrench)
+        forces = was(self, placed, wrench)
         return [
             (body, point, wrench[..., k, :3], wrench[..., k, 3:])
-            for k, (body, point, _, _) in enumerate(found)
+            for k, (body, point, _, _) in enumerate(forces)
         ]
 
-    patch.setattr(motion.Motion, "outside", outside)
+    patch.setattr(motion.Motion, "external_wrenches", outside)
 
 
 def wrenches_confused(patch: Patch) -> None:
@@ -381,7 +386,7 @@ def wrenches_confused(patch: Patch) -> None:
     was = motion.Motion.external_wrenches
     patch.setattr(
         motion.Motion,
-        "outside",
+        "external_wrenches",
         lambda self, placed, wrench: was(
             self, placed, None if wrench is None else wrench[..., ::-1, :]
         ),
@@ -389,10 +394,12 @@ def wrenches_confused(patch: Patch) -> None:
 
 
 def last_wrench_alone(patch: Patch) -> None:
-    """Of several wrenches one is felt."""
+    """Only one of several wrenches acts."""
     was = motion.Motion.external_wrenches
     patch.setattr(
-        motion.Motion, "outside", lambda self, placed, wrench: was(self, placed, wrench)[-1:]
+        motion.Motion,
+        "external_wrenches",
+        lambda self, placed, wrench: was(self, placed, wrench)[-1:],
     )
 
 
@@ -400,25 +407,25 @@ def moments_about_the_origin(patch: Patch) -> None:
     """The wrench across a joint is told about the base's origin."""
     was = mechanics.interbody_forces
 
-    def told(self: motion.Motion, q: object, v: object, a: object, *more: object) -> object:
-        found, placed = was(self, q, v, a, *more), self.placements(q)
+    def changed(self: motion.Motion, q: object, v: object, a: object, *more: object) -> object:
+        wrenches, placed = was(self, q, v, a, *more), self.placements(q)
         for i, at in enumerate(placed):
-            found[..., i, :3] += forces.cross(
-                np.broadcast_to(at.shift[0], found[..., i, 3:].shape), found[..., i, 3:]
+            wrenches[..., i, :3] += forces.cross(
+                np.broadcast_to(at.shift[0], wrenches[..., i, 3:].shape), wrenches[..., i, 3:]
             )
-        return found
+        return wrenches
 
-    patch.setattr(mechanics, "interbody_forces", told)
+    patch.setattr(mechanics, "interbody_forces", changed)
 
 
 def momentum_about_the_origin(patch: Patch) -> None:
     """Angular momentum is told about the base's origin."""
     was = mechanics.ORACLES["centroidal_momentum"]
 
-    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
+    def changed(reference: mechanics.Reference, **arguments: object) -> dict[str, Array]:
         h, centre = (
-            was(reference, **given)["h"],
-            centroidal.center_of_mass(reference, given["q"], given.get("payload")),
+            was(reference, **arguments)["h"],
+            centroidal.center_of_mass(reference, arguments["q"], arguments.get("payload")),
         )
         with reference.scalars.working():
             return {
@@ -427,46 +434,50 @@ def momentum_about_the_origin(patch: Patch) -> None:
                 )
             }
 
-    patch.setitem(mechanics.ORACLES, "centroidal_momentum", told)
+    patch.setitem(mechanics.ORACLES, "centroidal_momentum", changed)
 
 
 def centre_without_the_load(patch: Patch) -> None:
     """The mass centre is that of the declared parts."""
     was = mechanics.ORACLES["center_of_mass"]
 
-    def told(reference: mechanics.Reference, q: object, payload: object = None) -> dict[str, Array]:
+    def changed(
+        reference: mechanics.Reference, q: object, payload: object = None
+    ) -> dict[str, Array]:
         return was(mechanics.Reference(reference.mechanism, reference.scalars), q=q)
 
-    patch.setitem(mechanics.ORACLES, "center_of_mass", told)
+    patch.setitem(mechanics.ORACLES, "center_of_mass", changed)
 
 
 def height_of_the_base(patch: Patch) -> None:
     """Weight is worth what it is above the first link."""
     was = mechanics.ORACLES["potential_energy"]
 
-    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
-        first = reference.placements(given["q"])[0].shift[0]
+    def changed(reference: mechanics.Reference, **arguments: object) -> dict[str, Array]:
+        first = reference.placements(arguments["q"])[0].shift[0]
         with reference.scalars.working():
-            return {"U": was(reference, **given)["U"] + (first * reference.gravity).sum(axis=-1)}
+            return {
+                "U": was(reference, **arguments)["U"] + (first * reference.gravity).sum(axis=-1)
+            }
 
-    patch.setitem(mechanics.ORACLES, "potential_energy", told)
+    patch.setitem(mechanics.ORACLES, "potential_energy", changed)
 
 
 def poses_where_they_were(patch: Patch) -> None:
     """Links are told in an order of their names."""
     was = mechanics.ORACLES["link_poses"]
 
-    def told(reference: mechanics.Reference, **given: object) -> dict[str, Array]:
+    def changed(reference: mechanics.Reference, **arguments: object) -> dict[str, Array]:
         order = sorted(
             range(len(reference.mechanism.bodies)), key=lambda i: reference.mechanism.bodies[i].name
         )
-        found = was(reference, **given)
+        poses = was(reference, **arguments)
         return {
-            "R_links": found["R_links"][..., order, :, :],
-            "p_links": found["p_links"][..., order, :],
+            "R_links": poses["R_links"][..., order, :, :],
+            "p_links": poses["p_links"][..., order, :],
         }
 
-    patch.setitem(mechanics.ORACLES, "link_poses", told)
+    patch.setitem(mechanics.ORACLES, "link_poses", changed)
 
 
 Plant = Callable[[Patch], None]

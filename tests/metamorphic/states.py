@@ -1,4 +1,4 @@
-"""The same robot at other states, where the laws of motion say what becomes of the answers."""
+"""Relations between the states of one robot that follow from the laws of motion."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.metamorphic._core import (
     Setting,
     States,
     cross,
-    moved,
-    placed,
+    integrated,
+    placement,
     times,
     with_,
 )
@@ -35,35 +35,35 @@ def turned_round(setting: Setting) -> Case | None:
     """After 2π an angle that does nothing but turn is what it was, and a quaternion is with its other sign. None without one."""
     old = setting.mechanism
     rounds = [
-        setting.random.choice((-2, -1, 1, 2)) if one.unit == "rad" and not j.parameters else 0
+        setting.random.choice((-2, -1, 1, 2)) if position.unit == "rad" and not j.parameters else 0
         for j in old.joints
-        for one in j.type.positions
+        for position in j.type.positions
     ]
     counted = [
         n if j.type.directed else 0
         for j, of_v, of_q in zip(old.joints, old.v_slices, old.q_slices, strict=True)
         for n in (rounds[of_q] if j.type.directed else [0] * j.type.nv)
     ]
-    signs = [-1 if one.unit == "1" else 1 for j in old.joints for one in j.type.positions]
+    signs = [-1 if position.unit == "1" else 1 for j in old.joints for position in j.type.positions]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         with here.scalars.working():
 
-            def turned(q: Array) -> Array:
+            def shifted_by_whole_turns(q: Array) -> Array:
                 return q * here.scalars.array(signs) + here.scalars.array(rounds) * (
                     2 * flint.arb.pi()
                 )
 
-            wanted, found = (
+            wanted, answers = (
                 here(function, states),
-                there(function, with_(states, q=turned(states["q"]))),
+                there(function, with_(states, q=shifted_by_whole_turns(states["q"]))),
             )
             goes = {
-                "q_next": turned,
+                "q_next": shifted_by_whole_turns,
                 "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi()),
             }
             return {
-                name: (goes.get(name, lambda x: x)(values), found[name])
+                name: (goes.get(name, lambda x: x)(values), answers[name])
                 for name, values in wanted.items()
             }
 
@@ -85,9 +85,9 @@ def time_reversed(setting: Setting) -> Case:
                 return {"delta": (-here(function, states)["delta"], back)}
         if function not in FILMED:
             return {}
-        wanted, found = here(function, states), there(function, with_(states, v=-states["v"]))
+        wanted, answers = here(function, states), there(function, with_(states, v=-states["v"]))
         with here.scalars.working():
-            return {name: (values, found[name]) for name, values in backwards(wanted).items()}
+            return {name: (values, answers[name]) for name, values in backwards(wanted).items()}
 
     def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         film = Tangents(
@@ -127,33 +127,35 @@ def backwards(results: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def set_down_elsewhere(setting: Setting) -> Case | None:
-    """What floats feels the same wherever it is, and whichever way it is turned about gravity; what is told in the axes of the
-    base, or from its origin, goes along. None where the one root does not float, and of a frame that stays behind.
+    """Place a floating robot elsewhere, rotated about gravity: its dynamics stay the same.
+
+    Quantities in the axes of the base, or about its origin, move with the robot. Return None if the
+    root does not float, or if the frame stays behind.
     """
     old, links = setting.mechanism, setting.links
     roots = old.children(BASE)
     if len(roots) > 1 or old.joints[roots[0]].type.nv != 6 or old.frame(links.frame).body == BASE:
         return None
-    own, angle, to = old.q_slices[roots[0]], setting.fraction(-3, 3), setting.vector(1000)
+    q_slice, angle, to = old.q_slices[roots[0]], setting.fraction(-3, 3), setting.vector(1000)
     about = old.gravity if any(old.gravity) else setting.vector(1)
-    told = unchanged(old, base=(Shift(to), Turn(about, Angle(angle))))
+    problem = unchanged(old, base=(Shift(to), Turn(about, Angle(angle))))
 
     def elsewhere(q: Array, scalars: Scalars) -> Array:
-        """Of the root's joint, as its own pose has it."""
-        turn, shift = placed(old.joints[roots[0]].pose, scalars)
-        around, away = placed(told.base, scalars)
+        """Return the coordinates of the root joint at the new place, in the joint's own pose."""
+        turn, shift = placement(old.joints[roots[0]].pose, scalars)
+        around, away = placement(problem.base, scalars)
         away = (around @ shift + away - shift) @ turn
         axis = scalars.array(list(about)) @ turn
         half = scalars.constant(angle) / 2
         axis, c = axis / np.sqrt((axis * axis).sum()) * half.sin(), half.cos()
         at = np.array(q)
-        p, u, w = at[..., own][..., :3], at[..., own][..., 3:6], at[..., own][..., 6:]
+        p, u, w = at[..., q_slice][..., :3], at[..., q_slice][..., 3:6], at[..., q_slice][..., 6:]
         p = p + 2 * (c * cross(axis[None], p) + cross(axis[None], cross(axis[None], p))) + away
         turned = [
             c * u + w * axis + cross(axis[None], u),
             w * c - (u * axis).sum(axis=-1, keepdims=True),
         ]
-        at[..., own] = np.concatenate([p, *turned], axis=-1)
+        at[..., q_slice] = np.concatenate([p, *turned], axis=-1)
         return at
 
     def there_too(states: States, scalars: Scalars) -> States:
@@ -162,19 +164,19 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
         with scalars.working():
-            wanted, found = here(function, states), there(function, there_too(states, scalars))
+            wanted, answers = here(function, states), there(function, there_too(states, scalars))
             if "q_next" in wanted:
                 return {
-                    name: (elsewhere(x, scalars) if name == "q_next" else x, found[name])
+                    name: (elsewhere(x, scalars) if name == "q_next" else x, answers[name])
                     for name, x in wanted.items()
                 }
         return {
-            name: (values, found[name])
-            for name, values in told.results(links, wanted, states, scalars).items()
+            name: (values, answers[name])
+            for name, values in problem.results(links, wanted, states, scalars).items()
         }
 
     return Judged(
-        old, links, judge, derived=Tangents(there_too, partial(told.results, links)).pairs
+        old, links, judge, derived=Tangents(there_too, partial(problem.results, links)).pairs
     )
 
 
@@ -193,14 +195,14 @@ LINEAR = {
 
 def superposed(setting: Setting) -> Case:
     """Answers are linear in accelerations or forces: f(x) = 3 f(x/3 + y) − f(y) − f(2y), since 3(x/3 + y) − y − 2y = x."""
-    other = [setting.fraction(-3, 3) for _ in range(setting.mechanism.nv)]
+    second_accelerations = [setting.fraction(-3, 3) for _ in range(setting.mechanism.nv)]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         argument = LINEAR.get(function)
         if argument is None:
             return {}
         with here.scalars.working():
-            y = here.scalars.array([other])
+            y = here.scalars.array([second_accelerations])
             whole = here(function, states)
             at = [
                 there(function, with_(states, **{argument: x}))
@@ -215,10 +217,10 @@ def superposed(setting: Setting) -> Case:
 
 
 def directions_superposed(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-    """The same of derivatives: linear in all changes of the arguments, or in all weights of the results where these are given."""
+    """Derivatives are linear in the changes of the arguments, or in the weights of the results."""
     of = FUNCTIONS[derivatives.base_function(function)]
-    weights = [derivatives.weight_name(one.name) for one in of.results]
-    changes = [derivatives.change_name(one.name) for one in differentiated_by(function)]
+    weights = [derivatives.weight_name(result.name) for result in of.results]
+    changes = [derivatives.change_name(result.name) for result in differentiated_by(function)]
     linear = {"jvp": changes, "hvp": changes, "vjp": weights, "jacobian": []}[
         FUNCTIONS[function].derivative.mode
     ]
@@ -228,12 +230,12 @@ def directions_superposed(function: str, states: States, here: Asked, there: Ask
         x = {name: states[name] for name in linear}
         y = {name: values.ravel()[::-1].reshape(values.shape) for name, values in x.items()}
         whole = here(function, states)
-        one, two, three = (
+        result, two, three = (
             there(function, with_(states, **{name: p * x[name] + r * y[name] for name in linear}))
             for p, r in ((here.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2))
         )
         return {
-            name: (values, 3 * one[name] - two[name] - three[name])
+            name: (values, 3 * result[name] - two[name] - three[name])
             for name, values in whole.items()
         }
 
@@ -266,7 +268,7 @@ def lagrange_obeyed(setting: Setting) -> Case:
 
         def momentum(step: Array, rates: Array) -> Array:
             return times(
-                there("mass_matrix", with_(calm, q=moved(old, states["q"], step)))["M"], rates
+                there("mass_matrix", with_(calm, q=integrated(old, states["q"], step)))["M"], rates
             )
 
         with here.scalars.working():
@@ -303,14 +305,14 @@ def weight_has_a_potential(setting: Setting) -> Case | None:
         }
         with here.scalars.working():
             h = here.scalars.constant(STEP)
-            u, w = (here.scalars.array([one]) for one in both)
+            u, w = (here.scalars.array([value]) for value in both)
 
             def slope(along: np.ndarray, felt: np.ndarray) -> np.ndarray:
                 up, down = (
                     next(
                         iter(
                             there(
-                                function, with_(rest, q=moved(old, states["q"], along * s))
+                                function, with_(rest, q=integrated(old, states["q"], along * s))
                             ).values()
                         )
                     )
@@ -345,29 +347,32 @@ def slopes_followed(setting: Setting) -> Case:
             if function == "mass_matrix_log_determinant_gradient":
                 along = slope(
                     lambda t: there(
-                        "mass_matrix_log_determinant", with_(states, q=moved(old, q, v * t))
+                        "mass_matrix_log_determinant", with_(states, q=integrated(old, q, v * t))
                     )["logdet"]
                 )
                 return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
             if function in DIFFERENTIATED:
                 plain, of_q, of_v = DIFFERENTIATED[function]
-                found = here(function, states)
+                answers = here(function, states)
                 by_q = slope(
                     lambda t: next(
-                        iter(there(plain, with_(states, q=moved(old, q, v * t))).values())
+                        iter(there(plain, with_(states, q=integrated(old, q, v * t))).values())
                     )
                 )
                 by_v = slope(
                     lambda t: next(iter(there(plain, with_(states, v=v + v * t)).values()))
                 )
-                return {of_q: (times(found[of_q], v), by_q), of_v: (times(found[of_v], v), by_v)}
+                return {
+                    of_q: (times(answers[of_q], v), by_q),
+                    of_v: (times(answers[of_v], v), by_v),
+                }
             if function == "jacobian":
                 twist = times(here(function, states)["J"], v)
                 pose = here("forward_kinematics", states)
                 linear, turning = (
                     slope(
                         lambda t, name=name: there(
-                            "forward_kinematics", with_(states, q=moved(old, q, v * t))
+                            "forward_kinematics", with_(states, q=integrated(old, q, v * t))
                         )[name]
                     )
                     for name in ("p", "R")
@@ -379,25 +384,29 @@ def slopes_followed(setting: Setting) -> Case:
                 a = there("forward_dynamics", states)["a"]
                 followed = slope(
                     lambda t: times(
-                        there("jacobian", with_(states, q=moved(old, q, v * t + a * (t * t / 2))))[
-                            "J"
-                        ],
+                        there(
+                            "jacobian", with_(states, q=integrated(old, q, v * t + a * (t * t / 2)))
+                        )["J"],
                         v + a * t,
                     )
                 )
                 return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
             if function == "bias_acceleration":
                 along = slope(
-                    lambda t: there("jacobian", with_(states, q=moved(old, q, v * t)))["J"]
+                    lambda t: there("jacobian", with_(states, q=integrated(old, q, v * t)))["J"]
                 )
                 return {"Jdot_v": (here(function, states)["Jdot_v"], times(along, v))}
             if function == "center_of_mass_jacobian":
                 along = slope(
-                    lambda t: there("center_of_mass", with_(states, q=moved(old, q, v * t)))["com"]
+                    lambda t: there("center_of_mass", with_(states, q=integrated(old, q, v * t)))[
+                        "com"
+                    ]
                 )
                 return {"Jcom": (times(here(function, states)["Jcom"], v), along)}
             if function == "potential_energy":
-                along = slope(lambda t: there(function, with_(states, q=moved(old, q, v * t)))["U"])
+                along = slope(
+                    lambda t: there(function, with_(states, q=integrated(old, q, v * t)))["U"]
+                )
                 return {"U": ((here("gravity_force", states)["g"] * v).sum(axis=-1), along)}
             if function == "centroidal_momentum_rate":
                 along = slope(
@@ -405,7 +414,7 @@ def slopes_followed(setting: Setting) -> Case:
                         "centroidal_momentum",
                         with_(
                             states,
-                            q=moved(old, q, v * t + states["a"] * (t * t / 2)),
+                            q=integrated(old, q, v * t + states["a"] * (t * t / 2)),
                             v=v + states["a"] * t,
                         ),
                     )["h"]
@@ -417,7 +426,7 @@ def slopes_followed(setting: Setting) -> Case:
 
 
 def answers_fit(setting: Setting) -> Case:
-    """What is solved is solved, M x = b, M M⁻¹ = 1, M a + c = tau, and what others make is made: Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
+    """Functions satisfy their defining equations: M x = b, M M⁻¹ = 1, M a + c = tau, Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         scalars = here.scalars
@@ -455,11 +464,11 @@ def answers_fit(setting: Setting) -> Case:
                 rest = here(function, with_(calm, v=0 * states["v"]))["c"]
                 return {"c": (rest, there("gravity_force", states)["g"])}
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
-                (found,) = here(function, states).values()
+                (answer,) = here(function, states).values()
                 product = _determinant([list(row) for row in there("mass_matrix", states)["M"][0]])
                 return {
                     "det": (
-                        found if function == "mass_matrix_determinant" else np.exp(found),
+                        answer if function == "mass_matrix_determinant" else np.exp(answer),
                         np.array([product]),
                     )
                 }

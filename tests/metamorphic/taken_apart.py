@@ -41,9 +41,9 @@ def screw_apart(setting: Setting) -> Case | None:
         tuple[int, Fraction]
     ] = []  # of each new velocity: the old one that it follows, and by what
     places: list[tuple[int, Fraction]] = []  # of each new coordinate likewise
-    place = {BASE: BASE}
+    new_index = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
-        parent = place[joint.parent]
+        parent = new_index[joint.parent]
         of_v, of_q = old.v_slices[i], old.q_slices[i]
         if joint.type.directed and joint.type.turns and joint.type.slides:
             joints.append(Joint(f"{joint.name}_along", "prismatic", parent, joint.pose, joint.axis))
@@ -57,10 +57,10 @@ def screw_apart(setting: Setting) -> Case | None:
             rates += [(k, Fraction(1)) for k in range(of_v.start, of_v.stop)]
             places += [(k, Fraction(1)) for k in range(of_q.start, of_q.stop)]
         bodies.append(body)
-        place[i] = len(joints) - 1
+        new_index[i] = len(joints) - 1
     if len(joints) == len(old.joints):
         return None
-    frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
+    frames = tuple(replace(f, body=new_index[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -81,7 +81,7 @@ def screw_apart(setting: Setting) -> Case | None:
             placed = here.scalars.array(
                 [[rate if i == k else 0 for k in range(old.nq)] for i, rate in places]
             )
-            found = there(
+            answers = there(
                 function,
                 with_(
                     states,
@@ -97,7 +97,7 @@ def screw_apart(setting: Setting) -> Case | None:
                 "M": lambda x: together.T @ x @ together,
             }
             return {
-                name: (values, goes.get(name, lambda x: x)(found[name]))
+                name: (values, goes.get(name, lambda x: x)(answers[name]))
                 for name, values in here(function, states).items()
             }
 
@@ -115,16 +115,16 @@ def without_axes_apart(setting: Setting) -> Case | None:
     apart: dict[
         int, list[tuple[str, int]]
     ] = {}  # of each such joint: the kinds and the axes of what it is made of
-    place = {BASE: BASE}
+    new_index = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
-        parent, pose = place[joint.parent], joint.pose
+        parent, pose = new_index[joint.parent], joint.pose
         if joint.type.along is None:
             joints.append(replace(joint, parent=parent))
             bodies.append(body)
         else:
             apart[i] = [
-                ("prismatic" if one.unit == "m" else "revolute", along)
-                for along, one in zip(joint.type.along, joint.type.velocities, strict=True)
+                ("prismatic" if velocity.unit == "m" else "revolute", along)
+                for along, velocity in zip(joint.type.along, joint.type.velocities, strict=True)
             ]
             for n, (kind, along) in enumerate(apart[i]):
                 joints.append(
@@ -137,19 +137,19 @@ def without_axes_apart(setting: Setting) -> Case | None:
                     )
                 )
                 bodies.append(Body(f"{body.name}_{n}") if n + 1 < len(apart[i]) else body)
-        place[i] = len(joints) - 1
+        new_index[i] = len(joints) - 1
     if not apart:
         return None
-    frames = tuple(replace(f, body=place[f.body]) for f in old.frames)
+    frames = tuple(replace(f, body=new_index[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
-    kept = [place[i] for i in range(len(old.joints))]
+    kept = [new_index[i] for i in range(len(old.joints))]
     drawn = {i: [setting.fraction(-1, 1) for _ in made] for i, made in apart.items()}
     rates = [setting.fraction(-2, 2) for _ in range(old.nv)]
     gains = [setting.fraction(-2, 2) for _ in range(old.nv)]
 
     def twists(q: Array, scalars: Scalars) -> Array:
         """T (1, NV, NV) at q of the new robot."""
-        found = scalars.array([np.eye(old.nv)])
+        twists_of_joints = scalars.array([np.eye(old.nv)])
         for i, made in apart.items():
             first = old.v_slices[i].start
             after = scalars.array(
@@ -157,24 +157,26 @@ def without_axes_apart(setting: Setting) -> Case | None:
             )  # from the axes of the body to those behind the turns gone through, last first
             for n, (kind, along) in reversed(list(enumerate(made))):
                 seen = after.T[:, along]
-                for row, (other, axis) in enumerate(made):
-                    found[0, first + row, first + n] = (
-                        seen[axis] if other == kind else 0 * seen[axis]
+                for row, (joint, axis) in enumerate(made):
+                    twists_of_joints[0, first + row, first + n] = (
+                        seen[axis] if joint == kind else 0 * seen[axis]
                     )
                 if kind == "revolute":
                     after = _turn(along, q[0, first + n]) @ after
-        return found
+        return twists_of_joints
 
     def coordinates(q: Array, states: States) -> Array:
-        """Of the old robot, where the new one is at q."""
-        found = [states["q"][..., own] for own in old.q_slices]
+        """Return the coordinates of the old robot if the new one is at q."""
+        coordinates_of_joints = [states["q"][..., q_slice] for q_slice in old.q_slices]
         for i, made in apart.items():
-            own = q[0, old.v_slices[i]]
-            slides = [x for x, (kind, _) in zip(own, made, strict=True) if kind == "prismatic"]
+            q_slice = q[0, old.v_slices[i]]
+            slides = [x for x, (kind, _) in zip(q_slice, made, strict=True) if kind == "prismatic"]
             turns = [
-                (along, x) for x, (kind, along) in zip(own, made, strict=True) if kind == "revolute"
+                (along, x)
+                for x, (kind, along) in zip(q_slice, made, strict=True)
+                if kind == "revolute"
             ]
-            found[i] = np.array(
+            coordinates_of_joints[i] = np.array(
                 [
                     [
                         *slides,
@@ -187,10 +189,10 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 ],
                 dtype=object,
             )
-        for i, own in enumerate(old.v_slices):
+        for i, q_slice in enumerate(old.v_slices):
             if i not in apart:
-                found[i] = q[..., own]
-        return np.concatenate(found, axis=-1)
+                coordinates_of_joints[i] = q[..., q_slice]
+        return np.concatenate(coordinates_of_joints, axis=-1)
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function in ("difference", "base_regressor", "base_parameters"):
@@ -199,8 +201,8 @@ def without_axes_apart(setting: Setting) -> Case | None:
         with scalars.working():
             q = np.concatenate(
                 [
-                    scalars.array([drawn[i]]) if i in apart else states["q"][..., own]
-                    for i, own in enumerate(old.q_slices)
+                    scalars.array([drawn[i]]) if i in apart else states["q"][..., v_slice]
+                    for i, v_slice in enumerate(old.q_slices)
                 ],
                 axis=-1,
             )
@@ -222,9 +224,9 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 b=times(back, states["b"]),
             )
             ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
-            wanted, found = here(function, ours), there(function, theirs)
+            wanted, answers = here(function, ours), there(function, theirs)
 
-            def felt(values: Array) -> Array:
+            def torques_along(values: Array) -> Array:
                 return times(back, values)
 
             if "c" in wanted:  # their joints at rest are ours accelerated
@@ -252,9 +254,9 @@ def without_axes_apart(setting: Setting) -> Case | None:
             if function == "mass_matrix_log_determinant_gradient":
                 grown = [log_determinant(twists(q + v * t, scalars)) for t in (h, -h)]
                 along = (wanted["grad"] * ours["v"]).sum(axis=-1) + (grown[0] - grown[1]) / h
-                return {"grad": (along, (found["grad"] * v).sum(axis=-1))}
+                return {"grad": (along, (answers["grad"] * v).sum(axis=-1))}
             ours_as_theirs = {
-                **dict.fromkeys(("tau", "c", "g"), felt),
+                **dict.fromkeys(("tau", "c", "g"), torques_along),
                 "M": lambda x: back @ x @ T,
                 "Y": lambda x: back @ x,
                 "C": lambda x: back @ (x @ T + here("mass_matrix", ours)["M"] @ rate),
@@ -276,7 +278,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
             return {
                 name: (
                     ours_as_theirs.get(name, lambda x: x)(values),
-                    theirs_as_ours.get(name, lambda x: x)(found[name]),
+                    theirs_as_ours.get(name, lambda x: x)(answers[name]),
                 )
                 for name, values in wanted.items()
             }
@@ -286,25 +288,33 @@ def without_axes_apart(setting: Setting) -> Case | None:
 
 def log_determinant(matrix: Array) -> Array:
     """ln |det| of one state's (1, n, n)."""
-    found = flint.arb_mat([list(row) for row in matrix[0]]).det()
-    return np.array([abs(found).log()])
+    determinant = flint.arb_mat([list(row) for row in matrix[0]]).det()
+    return np.array([abs(determinant).log()])
 
 
 def _turn(along: int, angle: Any) -> Array:
     """About x, y or z."""
-    found, (c, s) = 0 * angle + np.eye(3, dtype=int).astype(object), (np.cos(angle), np.sin(angle))
-    one, two = (along + 1) % 3, (along + 2) % 3
-    found[one, one], found[one, two], found[two, one], found[two, two] = c, -s, s, c
-    return found
+    rotation, (c, s) = (
+        0 * angle + np.eye(3, dtype=int).astype(object),
+        (np.cos(angle), np.sin(angle)),
+    )
+    first, two = (along + 1) % 3, (along + 2) % 3
+    rotation[first, first], rotation[first, two], rotation[two, first], rotation[two, two] = (
+        c,
+        -s,
+        s,
+        c,
+    )
+    return rotation
 
 
 def _quaternion(turns: Sequence[tuple[int, Any]]) -> list[Any]:
     """x y z w of turns about axes, from left to right."""
     u, w = np.array([0 * turns[0][1]] * 3, dtype=object), 0 * turns[0][1] + 1
     for along, angle in turns:
-        other, c = np.array([0 * angle] * 3, dtype=object), np.cos(angle / 2)
-        other[along] = np.sin(angle / 2)
-        u, w = w * other + c * u + cross(u, other), w * c - (u * other).sum()
+        imaginary, c = np.array([0 * angle] * 3, dtype=object), np.cos(angle / 2)
+        imaginary[along] = np.sin(angle / 2)
+        u, w = w * imaginary + c * u + cross(u, imaginary), w * c - (u * imaginary).sum()
     return [*u, w]
 
 
@@ -324,20 +334,20 @@ def chain_reversed(setting: Setting) -> Case | None:
         if function not in ("forward_kinematics", "jacobian"):
             return {}
         with here.scalars.working():
-            pose, found = (
+            pose, tip_pose = (
                 here("forward_kinematics", states),
                 there(function, with_(states, q=states["q"][..., of_q])),
             )
             back = np.swapaxes(pose["R"], -1, -2)
             if function == "forward_kinematics":
-                return {"R": (back, found["R"]), "p": (-times(back, pose["p"]), found["p"])}
+                return {"R": (back, tip_pose["R"]), "p": (-times(back, pose["p"]), tip_pose["p"])}
             columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., of_v, :]  # (1, n, 6)
             angular, linear = columns[..., :3], columns[..., 3:]
             seen = [
                 -angular @ pose["R"],
                 -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"],
             ]
-            return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), found["J"])}
+            return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), tip_pose["J"])}
 
     return Judged(new, Links(frame), judge)
 
@@ -379,11 +389,11 @@ FLOATING = (
 
 
 def floating_reversed(setting: Setting) -> Case | None:
-    """Of a chain that floats, either end may be called the root. None where the frame is not at the end of a short chain.
+    """Take the other end of a floating chain as its root; None if the frame is not at the end of a short chain.
 
-    The root stands still for a moment and nothing pushes it. Then the joints accelerate alike, the frame at the other end too,
-    and det M is the same, since six velocities of one end, along and about its axes, give those of the other by a matrix of
-    determinant one.
+    The root is at rest and no force acts on it. Then the joints accelerate alike, and so does the frame
+    at the other end. det M is equal: a matrix of determinant one maps the six velocities of one end to
+    those of the other end.
     """
     old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
     path, _ = way_back(old, at)
@@ -416,21 +426,21 @@ def floating_reversed(setting: Setting) -> Case | None:
             return {}
         with here.scalars.working():
             rest = here.scalars.array([[0] * 6])
-            given = {
+            arguments = {
                 name: np.concatenate([rest, states[name]], axis=-1) for name in ("q", "v", "tau")
             }
-            turn = here("forward_kinematics", given)["R"]
-            twist = times(here("jacobian", given)["J"], given["v"])
+            turn = here("forward_kinematics", arguments)["R"]
+            twist = times(here("jacobian", arguments)["J"], arguments["v"])
             backwards = {
                 name: np.concatenate([rest, states[name][..., path]], axis=-1)
                 for name in ("q", "v", "tau")
             }
             backwards["v"][..., :6] = _velocities(turn, twist)
-            wanted, found = here(function, given), there(function, backwards)
+            wanted, answers = here(function, arguments), there(function, backwards)
             if function == "forward_dynamics":
-                return {"a": (wanted["a"][..., 6:][..., path], found["a"][..., 6:])}
+                return {"a": (wanted["a"][..., 6:][..., path], answers["a"][..., 6:])}
             return {
-                name: (values, found[name]) for name, values in wanted.items() if name != "alpha"
+                name: (values, answers[name]) for name, values in wanted.items() if name != "alpha"
             }
 
     return Judged(back, Links("end"), judge, (ahead, Links("end")))
@@ -455,7 +465,10 @@ def _floating(chain: Mechanism, root: Body, stands: Pose) -> Mechanism:
 
 
 def _velocities(turn: Array, twist: Array) -> Array:
-    """Of the six joints at zero: a twist (1, 6) in the axes of the base, angular part first, of a body turned by `turn`."""
+    """Return the velocities of the six joints at zero.
+
+    `twist` (1, 6) is in the axes of the base, angular part first, of a body rotated by `turn`.
+    """
     angular, linear = (
         times(np.swapaxes(turn, -1, -2), part) for part in (twist[..., :3], twist[..., 3:])
     )

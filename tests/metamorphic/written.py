@@ -1,4 +1,4 @@
-"""The same robot as a user would write it otherwise: links welded of two, joints that are locked, other formats."""
+"""Other ways to write one robot: links welded of two bodies, locked joints, other formats."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def welded(setting: Setting) -> Case:
         if setting.random.random() < 0.5:
             weld = (*weld, Turn(setting.vector(1), Angle(setting.fraction(-3, 3))))
         two = [halves(setting, part) for part in body.parts]
-        first.append(Body(body.name, tuple(other for _, other in two)))
+        first.append(Body(body.name, tuple(part for _, part in two)))
         block = [
             "[[body]]",
             f"name = {text(f'other half {i}')}",
@@ -48,8 +48,8 @@ def welded(setting: Setting) -> Case:
             'type = "fixed"',
             f"steps = {steps(weld)}",
         ]
-        for one, _ in two:
-            block += _part(replace(one, pose=compose(inverse(weld), one.pose)))
+        for part, _ in two:
+            block += _part(replace(part, pose=compose(inverse(weld), part.pose)))
         blocks.append((block, weld))
     halved = replace(old, bodies=tuple(first))
     joints = tuple(
@@ -59,12 +59,13 @@ def welded(setting: Setting) -> Case:
     head, *bodies = to_toml(replace(halved, joints=joints)).split("\n[[body]]\n")
     for i, body in enumerate(old.bodies):  # what hung on the body hangs on its other half
         bodies = [
-            one.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n")
-            for one in bodies
+            block.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n")
+            for block in bodies
         ]
     # Joints keep the order in which they are declared, so that each weld stands behind its body.
     each = [
-        "\n".join(["[[body]]", one, *block]) for one, (block, _) in zip(bodies, blocks, strict=True)
+        "\n".join(["[[body]]", body, *block])
+        for body, (block, _) in zip(bodies, blocks, strict=True)
     ]
     read = load("\n".join([head, *each, ""]))
     return unchanged(old).change(read, setting.links, _amiss(read, old))
@@ -153,9 +154,9 @@ def locked(setting: Setting) -> Case | None:
                 old.joints[which].parent == BASE and function in OF_ALL_MASS
             ):
                 return {}
-            wanted, found = here(function, held), there(function, fewer)
+            wanted, answers = here(function, held), there(function, fewer)
             return {
-                name: (goes.get(name, lambda x: x[..., rest])(values), found[name])
+                name: (goes.get(name, lambda x: x[..., rest])(values), answers[name])
                 for name, values in wanted.items()
             }
 
@@ -174,7 +175,7 @@ def in_urdf(setting: Setting) -> Case | None:
 
 
 def _amiss(read: Mechanism, old: Mechanism) -> str:
-    """What no answer shows: the joints' names, types and limits, in their order."""
+    """Return what differs in the joints' names, types, limits and order, which no result shows."""
     for mine, declared in zip(read.joints, old.joints, strict=True):
         if (mine.name, mine.kind, mine.limits) != (declared.name, declared.kind, declared.limits):
             return f"joint '{declared.name}' is not as it was declared"
@@ -222,9 +223,9 @@ def to_urdf(mechanism: Mechanism) -> str:
             f"<limit {declared}/>" * bool(declared),
             "</joint>",
         ]
-    known = {mechanism.base, *(body.name for body in mechanism.bodies)}
+    link_names = {mechanism.base, *(body.name for body in mechanism.bodies)}
     for frame in mechanism.frames:
-        if frame.name not in known:
+        if frame.name not in link_names:
             on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
             lines.append(
                 f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed"><parent link="{on}"/>'

@@ -36,8 +36,8 @@ def chain(
     """A finger or an arm of as many links, the last one called after it."""
     names = [f"{name}{k}" for k in range(len(axes) - 1)] + [name]
     return "".join(
-        turning(name, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
-        for k, (name, axis) in enumerate(zip(names, axes, strict=True))
+        turning(link, (["ground", *names])[k], axis, base if k == 0 else step, 1 / (k + 1))
+        for k, (link, axis) in enumerate(zip(names, axes, strict=True))
     )
 
 
