@@ -116,9 +116,12 @@ class AssemblyOptions:
     """Options of a user that apply to every format.
 
     - `lock`: joint -> value (rad or m; None: 0) at which it is locked.
-    - `mimic`: one of `coupling.MIMIC_CHOICES`, None for "independent". `strict`: doubtful inertias are refused.
-    - `base`: "free" for a free joint that moves the root link, "fixed" for a fixed root link, None for fixed by default.
-    - `drives`: kinds of `symgen.mechanism.drives` to apply, None for the default of the format; `friction_speed`: ε.
+    - `mimic`: one of `coupling.MIMIC_CHOICES`, None for "independent". `strict`: doubtful inertias
+      are refused.
+    - `base`: "free" for a free joint that moves the root link, "fixed" for a fixed root link, None
+      for fixed by default.
+    - `drives`: kinds of `symgen.mechanism.drives` to apply, None for the default of the format;
+      `friction_speed`: ε.
     - `independent`, `actuated`: joints of closed loops, None for those that the description names.
     """
 
@@ -260,7 +263,7 @@ def _remarks(
     tree: Tree, work: _Assembly, options: AssemblyOptions, mechanism: Mechanism
 ) -> list[Note]:
     """Return the notes on joints, weights and names."""
-    # Of a description that was lumped before, a joint that others mimic may be locked and gone; the first reading spoke of it.
+    # A lumped description may lack the leader of a mimic joint; the first reading reported that.
     leaders = {connection.name for connection in tree.connections}
     if tree.read_before:
         leaders |= {joint.mimic.joint for joint in work.joints if joint.mimic is not None}

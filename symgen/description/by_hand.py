@@ -101,17 +101,24 @@ class Robot:
     ) -> Self:
         """Add a body and the joint that moves it.
 
-        - `parent`: a body or the base. `joint`: name of the joint; default `name` with the suffix _joint.
-        - `type`: type of the joint (revolute, continuous, prismatic, helical, cylindrical, planar, spherical, free, universal, fixed).
-        - `axis`: direction of the joint's axis in its own frame; `axes`: the two axes of a universal joint.
-        - `xyz`, and `rpy` (Rz Ry Rx) or `quaternion` (w, x, y, z of any length): pose of the joint's frame in the parent's frame.
-          `steps` replaces them, each step a dict: {"shift": …}, {"turn": …, "axis": …}, {"quaternion": …} or {"slide": …, "axis": …}.
-        - `mass` (kg), `centre` (m) and `inertia` (kg m²) in the body's frame. `inertia`: six moments Ixx Ixy Ixz Iyy Iyz Izz, a
-          matrix 3×3 or a dict of their names, about the "centre" or the "frame" (`about`). Without `inertia` the body is a point
-          mass, without `mass` massless. `parts`: several inertias, each a dict of these keys.
+        - `parent`: a body or the base. `joint`: name of the joint; default `name` with the suffix
+          _joint.
+        - `type`: type of the joint (revolute, continuous, prismatic, helical, cylindrical, planar,
+          spherical, free, universal, fixed).
+        - `axis`: direction of the joint's axis in its own frame; `axes`: the two axes of a
+          universal joint.
+        - `xyz`, and `rpy` (Rz Ry Rx) or `quaternion` (w, x, y, z of any length): pose of the
+          joint's frame in the parent's frame. `steps` replaces them, each step a dict: {"shift":
+          …}, {"turn": …, "axis": …}, {"quaternion": …} or {"slide": …, "axis": …}.
+        - `mass` (kg), `centre` (m) and `inertia` (kg m²) in the body's frame. `inertia`: six
+          moments Ixx Ixy Ixz Iyy Iyz Izz, a matrix 3×3 or a dict of their names, about the "centre"
+          or the "frame" (`about`). Without `inertia` the body is a point mass, without `mass`
+          massless. `parts`: several inertias, each a dict of these keys.
         - `gravcomp`: fraction of the weight that gravity compensation cancels.
-        - `limits`: (lower, upper), or a dict of lower, upper, velocity, effort. `mimic`: a joint, or (joint, multiplier, offset).
-        - `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest; pitch of a screw; `unapplied`.
+        - `limits`: (lower, upper), or a dict of lower, upper, velocity, effort. `mimic`: a joint,
+          or (joint, multiplier, offset).
+        - `numbers`: armature, rotor_inertia, gear_ratio, damping, friction, stiffness, rest; pitch
+          of a screw; `unapplied`.
 
         Returns the robot. Raises DescriptionError for a wrong argument.
         """

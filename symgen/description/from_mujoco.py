@@ -389,7 +389,7 @@ class _Reading:
                 int(model.jnt_qposadr[joint]),
             )
             values = [exact(value, self.location) for value in qpos[address : address + of_type.nq]]
-            if of_type.quaternion is not None:  # w x y z there
+            if of_type.quaternion is not None:  # MuJoCo has w x y z
                 values = [
                     *values[: of_type.quaternion],
                     *values[of_type.quaternion + 1 :],

@@ -78,34 +78,42 @@ def load(
 
     `robot` is one of:
 
-    - the name of a built-in robot (`panda`, `planar_point_mass:12`); a str that is such a name never means a folder of that name
+    - the name of a built-in robot (`panda`, `planar_point_mass:12`); a str that is such a name
+      never means a folder of that name
     - the path of a description file or of a generated folder
-    - the text of a description: a str or bytes whose first character is `<` is URDF, SDF or MJCF, one of several lines is TOML;
-      messages about it name `<text>` and the line
+    - the text of a description: a str or bytes whose first character is `<` is URDF, SDF or MJCF,
+      one of several lines is TOML; messages about it name `<text>` and the line
     - a `symgen.Robot`
 
     Options of every robot:
 
-    - `lock`: joint -> value (rad or m; a number, a string such as `pi/2`, or None for 0) at which the joint is locked; a list of
-      names locks at 0. Links that a locked joint connects are merged.
-    - `gravity`: three numbers in m/s² or the string `x,y,z`; default the description's, else (0, 0, -9.81).
-    - `snap`: tolerance in rad for rotations that stand for multiples of π/2, 'off', or None (the description's, else 1e-8).
-    - `mimic`: 'independent', 'couple' (followers follow their leaders) or 'refuse'; default the description's, else 'independent'.
+    - `lock`: joint -> value (rad or m; a number, a string such as `pi/2`, or None for 0) at which
+      the joint is locked; a list of names locks at 0. Links that a locked joint connects are
+      merged.
+    - `gravity`: three numbers in m/s² or the string `x,y,z`; default the description's, else (0, 0,
+      -9.81).
+    - `snap`: tolerance in rad for rotations that stand for multiples of π/2, 'off', or None (the
+      description's, else 1e-8).
+    - `mimic`: 'independent', 'couple' (followers follow their leaders) or 'refuse'; default the
+      description's, else 'independent'.
     - `strict`: turn warnings into errors.
-    - `base`: 'fixed', or 'free' for a free joint `root_joint` from the world to the root link. Without it the root link is fixed,
-      with a warning if it looks like the trunk of a mobile robot.
-    - `drives`: declared drives to apply, 'on', 'off' or some of armature, damping, friction, stiffness, gravcomp; default 'off' for
-      URDF and xacro, 'on' for other formats.
+    - `base`: 'fixed', or 'free' for a free joint `root_joint` from the world to the root link.
+      Without it the root link is fixed, with a warning if it looks like the trunk of a mobile
+      robot.
+    - `drives`: declared drives to apply, 'on', 'off' or some of armature, damping, friction,
+      stiffness, gravcomp; default 'off' for URDF and xacro, 'on' for other formats.
     - `friction_speed`: ε of μ v/√(v² + ε²) in rad/s and m/s; default the description's, else 1e-3.
-    - `independent`, `actuated`: independent and actuated joints of closed loops, a list or a comma-separated string. A velocity of a
-      joint with several is named as in `root_joint.wz`.
-    - `joint_order`: order of the joints in q and v: 'file', 'pinocchio' (that of its reader of the format), or a list of all joints
-      with coordinates, parents first.
+    - `independent`, `actuated`: independent and actuated joints of closed loops, a list or a
+      comma-separated string. A velocity of a joint with several is named as in `root_joint.wz`.
+    - `joint_order`: order of the joints in q and v: 'file', 'pinocchio' (that of its reader of the
+      format), or a list of all joints with coordinates, parents first.
 
     Options of files:
 
-    - `model`: name of the model in a file with several; `xacro`: arguments of a xacro file; `packages`: ROS package -> folder.
-    - `distribution`: installed Python package that contains the file `robot`, such as example-robot-data.
+    - `model`: name of the model in a file with several; `xacro`: arguments of a xacro file;
+      `packages`: ROS package -> folder.
+    - `distribution`: installed Python package that contains the file `robot`, such as
+      example-robot-data.
 
     Raises DescriptionError, which names file, line and element, and RequestError for an option or a
     name. Issues a SymgenWarning for what looks like a mistake. It also issues one for snapped

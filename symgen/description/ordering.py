@@ -73,7 +73,7 @@ def parents_first(tree: Tree) -> tuple[list[Connection], str]:
     roots = [name for name in links if name not in joint_above]
     if not links:
         raise tree.location.error("no link is declared", "declare at least two links and a joint")
-    # An isolated root is reported only when there is a choice; a graph without any root is all cycle.
+    # A graph without a root consists of cycles, which are reported below.
     if len(roots) > 1:
         listed = " and ".join(quote(name) for name in roots[:2]) + (
             f" and {len(roots) - 2} more" if len(roots) > 2 else ""

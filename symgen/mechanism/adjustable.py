@@ -242,7 +242,7 @@ def _match_pattern(
         or parameter.kind == GRAVITY
         or parameter.name in applied
     ]
-    if not names:  # `adjustables` refuses what is not applied, with the reason
+    if not names:  # `adjustable_parameters` refuses unapplied drives, with the reason
         unapplied = _drive_names(
             mechanism, lambda joint: (*joint.withheld.declared, *joint.unapplied)
         )

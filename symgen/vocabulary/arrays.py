@@ -34,8 +34,10 @@ class Sizes(NamedTuple):
     - NQ entries of q, NV entries of v, NB moving bodies
     - NF named frames, NW external wrenches, NK rows of the task, NT contacts
     - NP inertial parameters, NR base parameters
-    - NG parameters that can change at run time, NS values prepared from them, NJ and NC values checked in them
-    - NL constraint rows of loop closures, NI independent velocities of closed loops, NA actuated velocities
+    - NG parameters that can change at run time, NS values prepared from them, NJ and NC values
+      checked in them
+    - NL constraint rows of loop closures, NI independent velocities of closed loops, NA actuated
+      velocities
     """
 
     NQ: int
@@ -93,8 +95,9 @@ class Array:
     """One argument or result of a function, stored row-major and full.
 
     - `shape` has names of `Sizes` and numbers; it is () for a scalar.
-    - `each`: the array exists once per named frame (NF) or once per link with an external wrench (NW). For a single one it has
-      this shape; several are stacked along a leading dimension of that size.
+    - `each`: the array exists once per named frame (NF) or once per link with an external wrench
+      (NW). For a single one it has this shape; several are stacked along a leading dimension of
+      that size.
     - `twist`: the array follows the chosen Convention. `what` describes it in the default one.
     - `switch`: each entry is 0 or 1, and there are no derivatives with respect to it.
     """

@@ -54,8 +54,8 @@ class Solves(NamedTuple):
     - `equation` is the function that computes the right-hand sides.
     - `unknowns` maps arguments of the equation to results of the function.
     - `rights` maps results of the equation to arguments of the function.
-    - `solution` is the function itself, or one that also takes right-hand sides that are always zero here, and also returns
-      unknowns that are no results of the function.
+    - `solution` is the function itself, or one that also takes right-hand sides that are always
+      zero here, and also returns unknowns that are no results of the function.
     """
 
     equation: str

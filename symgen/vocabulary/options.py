@@ -529,17 +529,23 @@ class ProgramOptions:
 
     - `real`: real type; it changes no row, only the method that is chosen by default.
     - `frame`: link whose pose or Jacobian is requested; a tuple for several, in order.
-    - `payload`, `wrench`: links with a run-time load or an external wrench, each one more argument; `wrench` may be a tuple.
-    - `jacobian_frame`, `jacobian_order`: convention of J and J̇ v (`symgen.vocabulary.arrays.Convention`).
+    - `payload`, `wrench`: links with a run-time load or an external wrench, each one more argument;
+      `wrench` may be a tuple.
+    - `jacobian_frame`, `jacobian_order`: convention of J and J̇ v
+      (`symgen.vocabulary.arrays.Convention`).
     - `task_rows`: rows of J for the functions that invert J M⁻¹ Jᵀ.
-    - `contact`: contact points, LINK or LINK:x,y,z (`symgen.vocabulary.contacts`); a tuple for several.
-    - `effort`: one of EFFORTS; `rounds`: number of rounds after which the search ends, None for all.
-    - `parameters`: numbers that can change at run time (`symgen.mechanism.adjustable`); with `floors`, the values prepared from
-      them include lower bounds of the divisors.
-    - `anywhere`: functions of closed loops also hold where the loops are open, as derivatives require.
-    - `baumgarte`: functions of closed loops also hold where the loops are open, and run-time gains pull open loops together.
-    - `series`: Programs that move positions use functions of a rotation that are differentiated without cancellation
-      (`symgen.pipeline.differentiation.series`).
+    - `contact`: contact points, LINK or LINK:x,y,z (`symgen.vocabulary.contacts`); a tuple for
+      several.
+    - `effort`: one of EFFORTS; `rounds`: number of rounds after which the search ends, None for
+      all.
+    - `parameters`: numbers that can change at run time (`symgen.mechanism.adjustable`); with
+      `floors`, the values prepared from them include lower bounds of the divisors.
+    - `anywhere`: functions of closed loops also hold where the loops are open, as derivatives
+      require.
+    - `baumgarte`: functions of closed loops also hold where the loops are open, and run-time gains
+      pull open loops together.
+    - `series`: Programs that move positions use functions of a rotation that are differentiated
+      without cancellation (`symgen.pipeline.differentiation.series`).
     - `form`: one of FORMS; "auto" uses loops over links if there would be too many rows.
     """
 
@@ -697,8 +703,10 @@ def names_of(links: Links) -> tuple[str, ...]:
 class TextOptions:
     """Validated options that change the C of a Program but not the Program.
 
-    - `trig`: one of TRIG. `checked`: functions return a status. `batch`: also functions for blocks of states.
-    - `wrap`: names of the additional wrappers of the C. `target`: the machine for which firmware/ is generated.
+    - `trig`: one of TRIG. `checked`: functions return a status. `batch`: also functions for blocks
+      of states.
+    - `wrap`: names of the additional wrappers of the C. `target`: the machine for which firmware/
+      is generated.
     """
 
     trig: str = "libm"

@@ -27,8 +27,10 @@ generated ones, assumed for <math.h>.
 class Real:
     """A binary type of IEEE 754, and its names in C, in <math.h> and in NumPy.
 
-    - A number has `digits` binary digits; the least normal number is 2**`exponent`; `decimals` digits distinguish any two numbers.
-    - `suffix` ends a literal and the names in <math.h>; `infinity` is the macro there. `numpy` is NumPy's name, `size` is in bytes.
+    - A number has `digits` binary digits; the least normal number is 2**`exponent`; `decimals`
+      digits distinguish any two numbers.
+    - `suffix` ends a literal and the names in <math.h>; `infinity` is the macro there. `numpy` is
+      NumPy's name, `size` is in bytes.
     - `spoilt` is a literal far from any correct answer, which marks results before a test.
     """
 

@@ -285,7 +285,7 @@ class Table:
 
     @staticmethod
     def _token(value: Any, location: Location, what: str) -> str:
-        # Floats arrive as their text; an integer too long to print is cut short before Python refuses to print it.
+        # Floats arrive as text. Python refuses to print very long integers, so they are refused before.
         if isinstance(value, int) and not isinstance(value, bool):
             if value.bit_length() > 4 * CANONICAL_DIGITS:
                 raise location.error(

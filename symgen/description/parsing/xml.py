@@ -240,7 +240,7 @@ def _only_namespaces(parser: Any) -> bool:
 
 
 def _parser(recover: bool) -> Any:
-    # The encoding is forced, so that no declaration can make the parser read another text than was searched.
+    # The encoding is forced, so that the parser reads exactly the text that was searched.
     """Return a parser that accesses no other files."""
     return etree.XMLParser(
         resolve_entities=False,

@@ -408,8 +408,9 @@ def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
 
 # -- vocabulary --
 #
-# By MuJoCo 4's schema (`mujoco.mj_printSchema`), with what older versions had besides, where it makes the tree, its masses and its
-# loops: a slip of the pen there would change the robot. What is in other sections describes no body and is passed over.
+# From MuJoCo 4's schema (`mujoco.mj_printSchema`) and older versions, for the sections that define
+# the tree, its masses and its loops: a typing error there would change the robot. Other sections
+# describe no body and are ignored.
 
 
 _WHERE = "axisangle euler pos quat xyaxes zaxis"

@@ -397,14 +397,14 @@ def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic 
 
 # -- drives --
 #
-# Formats that people have, each as its own reader takes it:
+# Forms in public files, as their own readers interpret them:
 #
-#     <dynamics damping friction>, and in some files armature or rotor_inertia beside them,
-#     <transmission> with mechanicalReduction and, seldom, motorInertia: texts,
-#     the same with <drake:gear_ratio value=""/> and <drake:rotor_inertia value=""/> at its actuator, Drake's.
+#     <dynamics damping friction>, in some files with armature or rotor_inertia,
+#     <transmission> with mechanicalReduction and, rarely, motorInertia, as text,
+#     <transmission> with <drake:gear_ratio value=""/> and <drake:rotor_inertia value=""/> (Drake).
 #
-# A rotor of inertia J behind a gear of ratio n is an armature of n²·J. It takes one J and at most one n: the ratios of a
-# differential, whose joints share motors, make no diagonal.
+# A rotor of inertia J behind a gear of ratio n is an armature of n²·J. It needs one J and at most
+# one n: the ratios of a differential, whose joints share motors, give no diagonal matrix.
 
 
 def _dynamics(element: Any, location: Location, elements: Elements) -> DriveData:
@@ -429,7 +429,7 @@ def _transmission(element: Any, elements: Elements) -> dict[str, DriveData]:
     """Return the rotor data of a transmission, by the name of each joint that it drives."""
     location = elements.location(element)
     numbers, faults = _rotor_data(element, location, elements)
-    # The same ratio can stand at the joint and at its motor; two joints driven by one differential have two ratios.
+    # A joint and its motor can declare the same ratio; two joints of a differential have two ratios.
     different = list(dict.fromkeys(numbers))
     if len(different) > MOST_ROTORS:
         elements.note(

@@ -689,7 +689,7 @@ class _Sites:
         declared, qpos = dict(mechanism.start), list[Fraction]()
         for joint in (mechanism.joints[k] for k in order):
             values = declared.get(joint.name, joint.type.neutral)
-            if (at := joint.type.quaternion) is not None:  # w x y z there
+            if (at := joint.type.quaternion) is not None:  # MuJoCo has w x y z
                 values = (*values[:at], values[at + 3], *values[at : at + 3])
             qpos += values
         return [element("key", {"name": HOME, "qpos": decimals(qpos)})]

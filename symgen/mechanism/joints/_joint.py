@@ -126,22 +126,28 @@ def no_steps(q: Sequence[Any]) -> list[tuple[Any, Any]]:
 class JointType:
     """A joint type: its coordinates, its motion in SymPy and its motion for the reference.
 
-    - `pose(q, p)` returns (R, r) in SymPy, for motion about the joint's own z axis: axes and origin of the moved frame in the
-      joint's frame. It may use the symbols of `steps(q)`, so that a shared product is computed once.
+    - `pose(q, p)` returns (R, r) in SymPy, for motion about the joint's own z axis: axes and origin
+      of the moved frame in the joint's frame. It may use the symbols of `steps(q)`, so that a
+      shared product is computed once.
     - `steps(q)` returns those symbols with their expressions, in order.
-    - `oracle(p)` describes the same motion to the reference, which shares no code with the derivation: a product of elementary
-      motions about the declared axis, from left to right.
-    - `limited` is False where a declared range has no meaning. `drawn` is the symbol of the joint in a picture.
-    - `along` is None where each velocity is the rate of a coordinate. Otherwise the joint has no axis, and its velocities are
-      those of the moved frame in its own axes. `along` then has the axis of each velocity; its unit says whether it is angular.
+    - `oracle(p)` describes the same motion to the reference, which shares no code with the
+      derivation: a product of elementary motions about the declared axis, from left to right.
+    - `limited` is False where a declared range has no meaning. `drawn` is the symbol of the joint
+      in a picture.
+    - `along` is None where each velocity is the rate of a coordinate. Otherwise the joint has no
+      axis, and its velocities are those of the moved frame in its own axes. `along` then has the
+      axis of each velocity; its unit says whether it is angular.
     - `quaternion` is the index of the first of four coordinates x y z w that are a unit quaternion.
     - `integrate_first_order(q, δ)` returns q ⊕ δ in SymPy, to the first order in δ.
-    - `integrate(q, v, dt)` returns (equations, coordinates): q after a time dt at the velocity v, which is constant in the
-      axes of the moved frame (the exponential map of v dt). The coordinates are expressions in the symbols of the equations.
-    - `difference(q, goal)` is the inverse of `integrate` (the logarithm). It returns the δ, in the axes of the frame at q,
-      that takes q to `goal`; of the two possible rotations it returns the shorter.
-    - `integrate_by_series` and `difference_by_series` return the same values in terms of `symgen.mechanism.joints._series`.
-      They take more operations, and their derivatives lose no digits at any angle.
+    - `integrate(q, v, dt)` returns (equations, coordinates): q after a time dt at the velocity v,
+      which is constant in the axes of the moved frame (the exponential map of v dt). The
+      coordinates are expressions in the symbols of the equations.
+    - `difference(q, goal)` is the inverse of `integrate` (the logarithm). It returns the δ, in the
+      axes of the frame at q, that takes q to `goal`; of the two possible rotations it returns the
+      shorter.
+    - `integrate_by_series` and `difference_by_series` return the same values in terms of
+      `symgen.mechanism.joints._series`. They take more operations, and their derivatives lose no
+      digits at any angle.
     """
 
     positions: tuple[Coordinate, ...]

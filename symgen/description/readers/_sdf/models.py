@@ -226,8 +226,8 @@ class Models:
 
 # -- vocabulary --
 #
-# By the specification of 1.4 to 1.12 (http://sdformat.org/spec): what is read, what is knowingly left out, and what is refused by
-# its name. An `include` and a model within are checked when they are opened.
+# From the specification of 1.4 to 1.12 (http://sdformat.org/spec): names that are read, ignored on
+# purpose, or refused. An `include` and an inner model are checked when they are opened.
 
 _IN_AXIS = "it is not read directly in a <joint>", "move it into the joint's <axis>"
 _IN_INERTIAL = "it is not read directly in a <link>", "move it into the link's <inertial>"
