@@ -81,9 +81,16 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
     force_notes = remarks.note_unmodelled_forces(root, classes)
     links = bodies.links_with_inertia()
     connections = with_springs(
-        bodies.connections, links, bodies.rests, bodies.sprung, compiler_settings, bodies.notes
+        bodies.connections,
+        links,
+        bodies.reference_coordinates,
+        bodies.spring_dampers,
+        compiler_settings,
+        bodies.notes,
     )
-    connections = with_mimics(connections, bodies.rests, root.all("equality"), classes, force_notes)
+    connections = with_mimics(
+        connections, bodies.reference_coordinates, root.all("equality"), classes, force_notes
+    )
     loops = Loops(bodies)
     force_notes += loops.read(root.all("equality"))
     return Tree(
@@ -118,7 +125,7 @@ IDENTITY = (Fraction(0), Fraction(1))
 
 def with_mimics(
     connections: list[Connection],
-    rests: Mapping[str, Fraction],
+    reference_coordinates: Mapping[str, Fraction],
     sections: Iterable[Element],
     classes: Classes,
     notes: list[Note],
@@ -133,7 +140,7 @@ def with_mimics(
         if not attributes.flag("active", True):
             continue
         if element.name == "joint":
-            _read_mimic(attributes, joints, rests, notes)
+            _read_mimic(attributes, joints, reference_coordinates, notes)
         elif element.name not in LOOPS:
             unsupported.setdefault(element.name, []).append(f"line {element.location.line}")
     notes += [
@@ -146,7 +153,7 @@ def with_mimics(
 def _read_mimic(
     attributes: Attributes,
     joints: dict[str, Connection],
-    rests: Mapping[str, Fraction],
+    reference_coordinates: Mapping[str, Fraction],
     notes: list[Note],
 ) -> None:
     """Record that a joint follows another; note what is left out."""
@@ -168,7 +175,7 @@ def _read_mimic(
         )
         return
     if not leader:
-        position = float(rests[name] + start)
+        position = float(reference_coordinates[name] + start)
         notes.append(
             Note(
                 "warning",
@@ -176,7 +183,9 @@ def _read_mimic(
             )
         )
         return
-    mimic = Mimic(leader, slope, rests[name] + start - slope * rests[leader])
+    mimic = Mimic(
+        leader, slope, reference_coordinates[name] + start - slope * reference_coordinates[leader]
+    )
     unsure = "the relation is a polynomial of higher order" if any(curved) else ""
     joints[name] = replace(joints[name], mimic=mimic, unsure=unsure)
 
@@ -277,11 +286,13 @@ class Loops:
     def _reference_coordinates(self, joint: str, kind: str, body: str) -> list[Fraction]:
         """Return the coordinates of a joint at qpos0. A free joint leads from the world."""
         if kind == "free":
-            rotation, location = displacement(self.bodies.stands[body].pose)
+            rotation, location = displacement(self.bodies.body_poses[body].pose)
             w, x, y, z = quaternion_of_axes(*([row[k] for row in rotation] for k in range(3)))
             return [*map(round_to_digits, location), x, y, z, w]
         of_type = joint_type(kind)
-        return [self.bodies.rests[joint]] if of_type.nq == 1 else list(of_type.neutral)
+        return (
+            [self.bodies.reference_coordinates[joint]] if of_type.nq == 1 else list(of_type.neutral)
+        )
 
     def _ends(self, attributes: Attributes, kind: str) -> tuple[LoopEnd, LoopEnd]:
         """Return both ends of a loop."""
@@ -298,7 +309,7 @@ class Loops:
             return first, second
         first_body, second_body = attributes.text("body1"), attributes.text("body2", WORLD)
         for which, body in (("body1", first_body), ("body2", second_body)):
-            if body not in self.bodies.stands:
+            if body not in self.bodies.body_poses:
                 raise attributes.location.error(
                     f"its {which} {quote(body)} is not a body of the model",
                     "name two bodies of the model",
@@ -359,7 +370,7 @@ class Loops:
 
     def _loop_end(self, body: str, pose: Pose, location: Location) -> LoopEnd:
         """Return a loop end from a pose in the frame of a body."""
-        return LoopEnd(body, compose(self.bodies.stands[body].back, pose), location)
+        return LoopEnd(body, compose(self.bodies.body_poses[body].back, pose), location)
 
     def _pose_between(self, start: str, end: str, location: Location) -> Pose:
         """Return the pose of a body's frame in that of another body, at qpos0."""
@@ -367,7 +378,7 @@ class Loops:
         while down and up and down[-1] == up[-1]:
             del down[-1], up[-1]
         back, there = (
-            [self.bodies.stands[body].pose for body in reversed(way)] for way in (up, down)
+            [self.bodies.body_poses[body].pose for body in reversed(way)] for way in (up, down)
         )
         pose = compose(inverse(compose(*back)), compose(*there))
         self._steps += len(pose) + len(up) + len(down)
@@ -382,7 +393,7 @@ class Loops:
         """Yield a body and the bodies around it, up to the world."""
         while body:
             yield body
-            body = self.bodies.stands[body].around
+            body = self.bodies.body_poses[body].around
 
 
 def _home_keyframe(root: Element) -> Element | None:

@@ -20,7 +20,7 @@ from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
 from symgen.description.readers._mjcf.joints import (
     JointMotion,
-    Sprung,
+    SpringDamper,
     read_joint,
     read_spring_damper,
     refuse_misplaced_free_joint,
@@ -65,7 +65,7 @@ def unsupported(location: Location, why: str) -> DescriptionError:
 
 
 @dataclass(frozen=True)
-class _Inside:
+class _Content:
     """One element of a body, with the frame around it and its default class."""
 
     element: Element
@@ -74,7 +74,7 @@ class _Inside:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _Parent:
     """The parent of a body: a link, the pose of the body's frame from the frame of that link's
     joint, and True if it moves.
     """
@@ -85,7 +85,7 @@ class _Around:
 
 
 @dataclass(frozen=True)
-class Stand:
+class BodyPose:
     """A declared body: `pose` in the body around it; `back` leads to its frame from that of its
     link's joint.
     """
@@ -110,7 +110,7 @@ class _Body:
     """A link whose inertia is computed when all masses are known."""
 
     link: Link
-    weighing: Weighing
+    declared_mass: DeclaredMass
     moves: bool
     gravcomp: Fraction
 
@@ -124,12 +124,12 @@ class Bodies:
     names: Names
     notes: list[Note] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
-    rests: dict[str, Fraction] = field(default_factory=dict)
+    reference_coordinates: dict[str, Fraction] = field(default_factory=dict)
     """Coordinate of each joint in the declared pose of its body (rad or m)."""
-    stands: dict[str, Stand] = field(default_factory=lambda: {WORLD: Stand("", (), ())})
+    body_poses: dict[str, BodyPose] = field(default_factory=lambda: {WORLD: BodyPose("", (), ())})
     """Declared pose of each body, the world included."""
     sites: dict[str, Site] = field(default_factory=dict)
-    sprung: dict[str, Sprung] = field(default_factory=dict)
+    spring_dampers: dict[str, SpringDamper] = field(default_factory=dict)
     """Declared springs and dampers of joints that depend on inertia."""
     _links: list[Link | _Body] = field(default_factory=lambda: [Link(WORLD)])
     _count: int = 0
@@ -141,7 +141,7 @@ class Bodies:
         for inside in self._contents(section, MAIN):
             self._site(inside, WORLD)
             if inside.element.name == "body":
-                self._body(inside, _Around(WORLD, (), False))
+                self._body(inside, _Parent(WORLD, (), False))
             elif inside.element.name in ("joint", "freejoint", "inertial"):
                 raise inside.element.location.error(
                     "it is in the worldbody, which never moves", "put it inside a body"
@@ -166,7 +166,7 @@ class Bodies:
         it affects no result.
         """
         try:
-            return inertials(body.weighing, self.settings)
+            return inertials(body.declared_mass, self.settings)
         except DescriptionError:
             if body.moves or self.settings.total is not None:
                 raise
@@ -205,7 +205,7 @@ class Bodies:
 
     def _contents(
         self, element: Element, childclass: str, frame: Pose = (), depth: int = 0
-    ) -> Iterator[_Inside]:
+    ) -> Iterator[_Content]:
         """Yield the elements in a body, with those inside frames."""
         if depth > MOST_FRAMES:
             raise element.location.error(
@@ -229,7 +229,7 @@ class Bodies:
             elif child.name in _UNSUPPORTED:
                 raise unsupported(child.location, _UNSUPPORTED[child.name])
             else:
-                yield _Inside(child, frame, childclass)
+                yield _Content(child, frame, childclass)
 
     def _childclass(self, attributes: Attributes, around: str) -> str:
         """Return the default class for the content of an element."""
@@ -239,7 +239,7 @@ class Bodies:
             else around
         )
 
-    def _body(self, inside: _Inside, around: _Around) -> None:
+    def _body(self, inside: _Content, around: _Parent) -> None:
         """Add a body with its content."""
         attributes = own_attributes(inside.element)
         self._count += 1
@@ -255,17 +255,17 @@ class Bodies:
             gravcomp = ZERO
         link = Link(name, location=attributes.location, frame=carrier.back)
         self._links.append(
-            _Body(link, self._weighing(contents, attributes), carrier.moves, gravcomp)
+            _Body(link, self._declared_mass(contents, attributes), carrier.moves, gravcomp)
         )
         if attributes.flag("mocap"):
             self._mocap_bodies.append(name)
-        self.stands[name] = Stand(around.link, own_pose, carrier.back)
+        self.body_poses[name] = BodyPose(around.link, own_pose, carrier.back)
         for content in contents:
             self._site(content, name)
             if content.element.name == "body":
                 self._body(content, carrier)
 
-    def _site(self, inside: _Inside, body: str) -> None:
+    def _site(self, inside: _Content, body: str) -> None:
         """Record a site, which loops may name."""
         if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
             self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
@@ -274,10 +274,10 @@ class Bodies:
         self,
         name: str,
         attributes: Attributes,
-        contents: list[_Inside],
+        contents: list[_Content],
         pose: Pose,
-        around: _Around,
-    ) -> _Around:
+        around: _Parent,
+    ) -> _Parent:
         """Add the joints from the parent to this body, and massless links between them."""
         joints = [item for item in contents if item.element.name in ("joint", "freejoint")]
         if not joints:
@@ -291,7 +291,7 @@ class Bodies:
                     location=attributes.location,
                 )
             )
-            return _Around(name, (), around.moves)
+            return _Parent(name, (), around.moves)
         motions = [self._joint(item) for item in joints]
         refuse_misplaced_free_joint(
             [motion.kind for motion in motions], attributes, around.link == WORLD
@@ -320,12 +320,14 @@ class Bodies:
                     drive=motion.drive,
                 )
             )
-            self.rests[joint] = motion.ref
-            self.sprung |= {} if motion.sprung is None else {joint: motion.sprung}
+            self.reference_coordinates[joint] = motion.ref
+            self.spring_dampers |= (
+                {} if motion.spring_damper is None else {joint: motion.spring_damper}
+            )
             parent, offset = child, motion.back
-        return _Around(name, offset, True)
+        return _Parent(name, offset, True)
 
-    def _joint(self, inside: _Inside) -> JointMotion:
+    def _joint(self, inside: _Content) -> JointMotion:
         """Return a joint."""
         if inside.element.name == "freejoint":
             attributes = own_attributes(inside.element)
@@ -350,9 +352,11 @@ class Bodies:
                 attributes.text("name") or attributes.location.short
             )
         motion = read_joint(attributes, inside.frame, self.settings, self.notes.append)
-        return replace(motion, sprung=read_spring_damper(attributes, motion.kind, self.settings))
+        return replace(
+            motion, spring_damper=read_spring_damper(attributes, motion.kind, self.settings)
+        )
 
-    def _weighing(self, contents: list[_Inside], attributes: Attributes) -> Weighing:
+    def _declared_mass(self, contents: list[_Content], attributes: Attributes) -> DeclaredMass:
         """Return the declared mass of a body."""
         declared = [item for item in contents if item.element.name == "inertial"]
         if len(declared) > 1:
@@ -364,7 +368,7 @@ class Bodies:
             for item in contents
             if item.element.name == "geom"
         ]
-        return Weighing(
+        return DeclaredMass(
             (declared[0].element, declared[0].frame) if declared else None,
             geoms,
             attributes.vector("pos", ZERO3),
@@ -378,7 +382,7 @@ Six = tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Weighing:
+class DeclaredMass:
     """The declared mass of a body: its `inertial` element, and its geoms, each with the pose of the
     frame around it.
 
@@ -391,7 +395,7 @@ class Weighing:
     location: Location
 
 
-def inertials(body: Weighing, settings: Settings) -> tuple[Inertial, ...]:
+def inertials(body: DeclaredMass, settings: Settings) -> tuple[Inertial, ...]:
     """Return all inertias of one body, in its frame, with bounds and balance applied."""
     declared = () if body.declared is None else (_declared_inertial(*body.declared, settings),)
     inertias: tuple[Inertial, ...] = declared
@@ -447,7 +451,7 @@ def _declared_inertial(element: Element, within: Pose, settings: Settings) -> In
 
 
 def _bounded(
-    inertias: tuple[Inertial, ...], settings: Settings, body: Weighing
+    inertias: tuple[Inertial, ...], settings: Settings, body: DeclaredMass
 ) -> tuple[Inertial, ...]:
     """Return inertias that are not below the bounds of mass and of principal moments.
 

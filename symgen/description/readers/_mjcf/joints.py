@@ -75,7 +75,7 @@ class JointMotion:
     drive: Drive
     ref: Fraction
     """Coordinate of the joint in the declared pose of its body, rad or m."""
-    sprung: Sprung | None = None
+    spring_damper: SpringDamper | None = None
     """Spring and damper that depend on inertia."""
 
 
@@ -151,12 +151,12 @@ def _drive(
 ) -> Drive:
     """Return armature, damping, friction and spring. Unsupported parts are warnings."""
     damping, stiffness = (_linear_term(attributes, name, note) for name in ("damping", "stiffness"))
-    is_sprung = _is_sprung(attributes)
-    has_spring = bool(stiffness) or is_sprung
+    has_spring_damper = _has_spring_damper(attributes)
+    has_spring = bool(stiffness) or has_spring_damper
     if has_spring and kind in ("ball", "free"):
         _leave_out(attributes, f"the spring of a {kind} joint is left out", note)
         stiffness = ZERO
-    if (stiffness or is_sprung) and attributes.number("springyield", ZERO):
+    if (stiffness or has_spring_damper) and attributes.number("springyield", ZERO):
         _leave_out(attributes, "its springyield is left out", note)
     armature, friction = (
         attributes.number("armature", ZERO),
@@ -168,7 +168,7 @@ def _drive(
             "its armature acts along the axes of the body here, but along those of the world in MuJoCo",
             note,
         )
-    if is_sprung:  # computed when the masses of all bodies are known
+    if has_spring_damper:  # computed when the masses of all bodies are known
         damping = stiffness = ZERO
     rest = _rest(attributes, kind, settings) if stiffness else ZERO
     disabled = {name for name, flag in _SWITCHES.items() if flag in settings.disabled}
@@ -189,16 +189,18 @@ def _linear_term(attributes: Attributes, name: str, note: Callable[[Note], None]
     return coefficients[0]
 
 
-def read_spring_damper(attributes: Attributes, kind: str, settings: Settings) -> Sprung | None:
+def read_spring_damper(
+    attributes: Attributes, kind: str, settings: Settings
+) -> SpringDamper | None:
     """Return `springdamper` of a joint of `kind`; None without one."""
-    if not _is_sprung(attributes):
+    if not _has_spring_damper(attributes):
         return None
     time, ratio = attributes.numbers("springdamper", 2)
     rest = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}.get(kind)
-    return Sprung(time, ratio, ZERO if rest is None else _rest(attributes, rest, settings))
+    return SpringDamper(time, ratio, ZERO if rest is None else _rest(attributes, rest, settings))
 
 
-def _is_sprung(attributes: Attributes) -> bool:
+def _has_spring_damper(attributes: Attributes) -> bool:
     """True if a joint has a valid springdamper."""
     return "springdamper" in attributes and all(
         number > 0 for number in attributes.numbers("springdamper", 2)
@@ -252,7 +254,7 @@ _ONE = Decimal(1)
 
 
 @dataclass(frozen=True)
-class Sprung:
+class SpringDamper:
     """Declared time constant (s), damping ratio, and rest position of the spring (rad or m)."""
 
     time: Fraction
@@ -273,24 +275,26 @@ class _Column:
 def with_springs(
     connections: Sequence[Connection],
     links: Iterable[Link],
-    rests: Mapping[str, Fraction],
-    sprung: Mapping[str, Sprung],
+    reference_coordinates: Mapping[str, Fraction],
+    spring_dampers: Mapping[str, SpringDamper],
     settings: Settings,
     note: list[Note],
 ) -> list[Connection]:
-    """Return the joints; those of `sprung` with their springs and dampers. `rests` has the
+    """Return the joints; those of `spring_dampers` with their springs and dampers. `reference_coordinates` has the
     coordinates at qpos0.
     """
-    if not sprung:
+    if not spring_dampers:
         return list(connections)
-    mobile = _mobilities(connections, {link.name: link.inertials for link in links}, rests)
+    mobile = _mobilities(
+        connections, {link.name: link.inertials for link in links}, reference_coordinates
+    )
     result = []
     for connection in connections:
-        if connection.name in sprung and connection.name in mobile:
+        if connection.name in spring_dampers and connection.name in mobile:
             connection = _with_spring(
-                connection, sprung[connection.name], mobile[connection.name], settings, note
+                connection, spring_dampers[connection.name], mobile[connection.name], settings, note
             )
-        elif connection.name in sprung:
+        elif connection.name in spring_dampers:
             note.append(
                 Note(
                     "warning",
@@ -304,7 +308,7 @@ def with_springs(
 
 def _with_spring(
     connection: Connection,
-    declared: Sprung,
+    declared: SpringDamper,
     mobility: Fraction,
     settings: Settings,
     note: list[Note],
@@ -336,14 +340,14 @@ def _with_spring(
 def _mobilities(
     connections: Sequence[Connection],
     masses: Mapping[str, Sequence[Inertial]],
-    rests: Mapping[str, Fraction],
+    reference_coordinates: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
     """Return the mean of (M⁻¹)_kk of each joint; empty if M is singular or too large."""
     if _steps(connections) > MOST:
         return {}
     with localcontext() as context:
         context.prec = DIGITS
-        rows, dofs_of = _mass_matrix(connections, masses, rests)
+        rows, dofs_of = _mass_matrix(connections, masses, reference_coordinates)
         pivots = _factor(rows)
         if pivots is None:
             return {}
@@ -372,7 +376,7 @@ def _steps(connections: Sequence[Connection]) -> int:
 def _mass_matrix(
     connections: Sequence[Connection],
     masses: Mapping[str, Sequence[Inertial]],
-    rests: Mapping[str, Fraction],
+    reference_coordinates: Mapping[str, Fraction],
 ) -> tuple[list[dict[int, Decimal]], dict[str, range]]:
     """Return row k of M as {j: M_kj}, for j = k and degrees of freedom nearer to the base, and the
     degrees of freedom of each joint.
@@ -384,7 +388,9 @@ def _mass_matrix(
     for connection in connections:
         turn, location, carriers = poses.get(connection.parent, (*displacement(()), []))
         turn, location = _extend(
-            turn, location, (*connection.pose, *_motion_to_declared_pose(connection, rests))
+            turn,
+            location,
+            (*connection.pose, *_motion_to_declared_pose(connection, reference_coordinates)),
         )
         moving = _columns(connection, turn, location)
         dofs_of[connection.name] = dofs = range(len(columns), len(columns) + len(moving))
@@ -403,9 +409,11 @@ def _mass_matrix(
     return rows, dofs_of
 
 
-def _motion_to_declared_pose(connection: Connection, rests: Mapping[str, Fraction]) -> Pose:
+def _motion_to_declared_pose(
+    connection: Connection, reference_coordinates: Mapping[str, Fraction]
+) -> Pose:
     """Return the motion of a joint to its declared pose."""
-    rest = rests.get(connection.name, ZERO)
+    rest = reference_coordinates.get(connection.name, ZERO)
     if connection.kind in ("fixed", "free", "spherical") or not rest:
         return ()
     return (
