@@ -301,7 +301,7 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             USUAL.frame,
-            "axes and reference point of jacobian and bias_acceleration: aligned: axes of the base at the frame's origin; "
+            "axes and reference point of jacobian and bias_acceleration; aligned: axes of the base at the frame's origin; "
             "local: axes of the frame at its origin; world: axes of the base at the base's origin (default %(default)s)",
             metavar="aligned|local|world",
         ),
