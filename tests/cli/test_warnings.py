@@ -50,8 +50,8 @@ def issued(call: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "words", "choice"),
     [
-        (TRUNK, "a (1 kg) stands still", {"base": "fixed"}),
-        (TRUNK, "a (1 kg) stands still", {"base": "free"}),
+        (TRUNK, "a (1 kg) is fixed, since no joint moves it", {"base": "fixed"}),
+        (TRUNK, "a (1 kg) is fixed, since no joint moves it", {"base": "free"}),
         (SNAPPED, "1.5708 read as pi/2", {"snap": "off"}),
         (SNAPPED, "1.5708 read as pi/2", {"snap": 1e-4}),
         (DAMPED, "damping of j; drives='on' applies damping", {"drives": "off"}),
@@ -90,7 +90,9 @@ def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Pa
     )
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert done.stderr.count("SymgenWarning") == 1
-    assert done.stderr.startswith(f"{path}:3: SymgenWarning: a (1 kg) stands still")
+    assert done.stderr.startswith(
+        f"{path}:3: SymgenWarning: a (1 kg) is fixed, since no joint moves it"
+    )
     assert "# here" in done.stderr
 
 
@@ -116,15 +118,17 @@ def test_the_command_line_prints_its_own_lines_and_no_python_warning(
         warnings.simplefilter("error")
         assert cli.main(["convert", str(path), "-o", str(tmp_path / "t.toml")]) == 0
         err = capsys.readouterr().err
-        assert err.count("stands still") == 1
-        assert err.splitlines()[-1].startswith("symgen: warning: a (1 kg) stands still")
+        assert err.count("is fixed, since no joint moves it") == 1
+        assert err.splitlines()[-1].startswith(
+            "symgen: warning: a (1 kg) is fixed, since no joint moves it"
+        )
         assert (
             cli.main(["convert", str(path), "--base", "fixed", "-o", str(tmp_path / "t.toml")]) == 0
         )
         assert "warning" not in capsys.readouterr().err
         assert cli.main(["show", str(path)]) == 0
         out, err = capsys.readouterr()
-        assert (out.count("stands still"), err) == (1, "")
+        assert (out.count("is fixed, since no joint moves it"), err) == (1, "")
 
 
 def test_dynamics_that_ignore_loops_warn_and_those_that_keep_them_do_not() -> None:

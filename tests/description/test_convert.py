@@ -173,7 +173,7 @@ SENTENCES = {
         "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 in MuJoCo, branch by branch",
     ],
     ("massless", "mjcf"): [
-        "without a mass, a, b, d_joint_cross, e, lost is not a body, and its joint is one of the next body's",
+        "without a mass, a, b, d_joint_cross, e, lost is not a body, and its joint belongs to the next body",
         "the velocity limit of a_joint, c_joint, f_joint is left out",
     ],
     ("light", "mjcf"): [

@@ -202,7 +202,7 @@ def test_faults() -> None:
     model.addJoint(0, pin.JointModelEllipsoid(), pin.SE3.Identity(), "egg")
     with pytest.raises(
         DescriptionError,
-        match="joint 'egg': its type 'JointModelEllipsoid' is not supported; take one of",
+        match="joint 'egg': its type 'JointModelEllipsoid' is not supported; use one of",
     ):
         symgen.from_pinocchio(model)
     model = pin.Model()

@@ -140,7 +140,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     )
     assert "<enable_wind> is left out" in windy
     assert "the decay of its velocity is not modelled" in windy
-    assert "1.13 is newer than 1.12, as which it is read" in notes(model(A, B, J, version="1.13"))
+    assert "1.13 is newer than 1.12; it is read as 1.12" in notes(model(A, B, J, version="1.13"))
     assert (
         "warning: line 5, model 'r': drake:joint 'x': <drake:joint> in <model> is not known in an SDF, and is"
         in notes(model(A, B, J, '<drake:joint name="x"/>'))

@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "two poses": (
         model(A, link("b", "<pose>1 0 0 0 0 0</pose><pose>2 0 0 0 0 0</pose>"), J),
-        "<pose> stands twice; keep one of the two",
+        "<pose> appears twice; keep one of the two",
     ),
     "neither true nor false": (
         model("<static>maybe</static>", A, B, J),
@@ -149,7 +149,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a zero axis": (
         model(A, B, joint("j", "a", "b", "<axis><xyz>0 0 0</xyz></axis>")),
-        "r.sdf:4: joint 'j': axis: xyz: the axis is zero; give a nonzero axis, for example 0 0 1",
+        "r.sdf:4: joint 'j': axis: xyz: the axis is zero; give a nonzero axis, such as 0 0 1",
     ),
     "an axis in an unknown frame": (
         model(A, B, joint("j", "a", "b", IN_MODEL.replace("__model__", "b1"))),
@@ -224,13 +224,13 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "two roots": (
         model(A, B, THIRD, J),
-        "r.sdf:4: link 'c': no joint carries the links 'a', 'c'; in Gazebo each moves freely; read it "
-        "with --base free, or join all but one to a parent",
+        "r.sdf:4: link 'c': the links 'a', 'c' have no joint to a parent; in Gazebo each moves freely; use "
+        "--base free, or connect all but one to a parent",
     ),
     "a root beside the world": (
         model(A, B, THIRD, J, joint("w", "world", "a", "", "fixed")),
-        "r.sdf:4: link 'c': no joint carries the link 'c', while "
-        "others are joined to the world; in Gazebo each moves freely; use --base free, or join each to",
+        "r.sdf:4: link 'c': the link 'c' has no joint to a parent, while "
+        "others are connected to the world; in Gazebo each moves freely; use --base free, or connect each to",
     ),
     "an element in another letter case": (
         model(A, B, J.replace("axis>", "Axis>")),
@@ -301,7 +301,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a changed include": (
         model(A, B, J, "<include><uri>x</uri><experimental:params/></include>"),
-        "changes the model that is included",
+        "modifies the included model",
     ),
 }
 

@@ -44,7 +44,7 @@ def test_the_root_link_becomes_a_body() -> None:
     assert made.bodies[0].mass == 3
     assert not made.base_parts
     assert any("use --base free" in note.text for note in fixed.notes if note.kind == "warning")
-    assert not any("stands still" in note.text for note in made.notes)
+    assert not any("is fixed, since no joint" in note.text for note in made.notes)
 
 
 def test_the_canonical_description_says_it_in_full() -> None:
@@ -130,7 +130,7 @@ def test_two_free_joints_in_a_row_are_a_warning() -> None:
     for felt in (first + "mass = 1\n" + second, first + second + third):
         assert not [note for note in load(felt).notes if note.kind == "warning"]
     with pytest.raises(
-        DescriptionError, match="strict reading refuses this warning: joints one and two"
+        DescriptionError, match="strict reading refuses this warning: the free joints one and two"
     ):
         load(first + second, strict=True)
 

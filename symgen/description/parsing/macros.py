@@ -81,7 +81,7 @@ def expansion_error(location: Location) -> DescriptionError:
     )
 
 
-def expand(text: str, file: str, options: FileOptions) -> tuple[str, list[Note]]:
+def expand_macros(text: str, file: str, options: FileOptions) -> tuple[str, list[Note]]:
     """Return the URDF that the macros of `text` produce, and the warnings of the package. `file` is
     its path, or '<text>'.
 

@@ -118,7 +118,7 @@ def _package_name(folder: Path) -> str:
     return ""
 
 
-def expand(request: dict[str, Any]) -> dict[str, Any]:
+def answer_request(request: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a request, in the form that the module describes."""
     import xacro
     from xacro import substitution_args
@@ -217,7 +217,7 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
-    answer = json.dumps(expand(request))
+    answer = json.dumps(answer_request(request))
     sys.stdout.write(answer)
 
 

@@ -117,7 +117,7 @@ def _read_expanded(
         for call in calls:
             elements.leave_out_call(call)
         notes, source = elements.notes, text_without(root, calls)
-    text, remarks = macros.expand(source, file, options)
+    text, remarks = macros.expand_macros(source, file, options)
     tree = _read_plain(text.encode(), f"{file} (expanded)", snapper, False)
     return replace(
         tree,
