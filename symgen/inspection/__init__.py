@@ -1,9 +1,11 @@
-"""Read the dynamics: every result and every letter of every method, as a formula that a person can follow.
+"""Inspection: every result and every letter of every method, as a readable formula.
 
-`inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` is a block of a method's own; without an index
-it is the whole matrix. Indices count from 0. A joint's name may stand for its number: "M[panda_joint2,panda_joint3]". `catalogue`
-knows what there is, `entries` derives it, `equations` puts names back into each other, `names` says how they count, `printing`
-writes it down.
+`inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` is a block of a
+method's own quantity; without an index the result is the full matrix. Indices count from 0. A
+joint's name may replace its number: "M[panda_joint2,panda_joint3]".
+
+`catalogue` lists the quantities, `entries` derives them, `equations` substitutes names, `names`
+defines how names count, and `printing` formats the result.
 """
 
 from __future__ import annotations
@@ -28,29 +30,38 @@ def inspect(
     method: str | None = None,
     **options: Unpack[FormulaRequest],
 ) -> Any:
-    """One quantity, SI units, as a SymPy expression, or a Matrix where it has more than one entry.
+    """Return one quantity, in SI units, as a SymPy expression, or as a Matrix if it has several
+    entries.
 
-    Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U, H_theta_L …) stand in the
-    link frames as declared, at their origins (SA's at the mass centres), no inertia moved to a parent. `form` "recursive"
-    gives named equations down to the inputs instead, "multiangle" the canonical form of an entry of M, c, g or tau (a
-    `MultiAngle`: unique, so that == decides; .sympy() is its sum). `at` puts numbers in for inputs, {"q1": "pi/2", "elbow": 0},
-    exact at multiples of pi/2; `frame` names the link that J and Lambda_inv speak of, or several in a list, and the first index
-    of J is then the frame's; `symbols` ("all", "m,l" …) keeps masses, mass centres, moments and lengths as symbols m_1, c_1_x,
-    I_1_xx, l_1_x; `task_rows` are the rows that Lambda and Jbar are about, and "Lambda[x,wz]" may name them. Every answer is the
-    whole formula and renders in a notebook: a SymPy object wholly, a long MultiAngle as its largest terms + ⋯ with the number of
-    the others in the sum.
-    Raises RequestError, one sentence, for an unknown quantity, index, joint or method, and for a formula beyond reading.
+    Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U,
+    H_theta_L …) refer to the declared link frames, at their origins (SA's at the mass centres),
+    without inertia moved to a parent.
+
+    `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
+    "multiangle" for the canonical form of an entry of M, c, g or tau. The canonical form is a
+    `MultiAngle`; it is unique, so == decides equality, and .sympy() returns its sum. `at`: numbers
+    for inputs, {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J
+    and Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
+    `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
+    symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which
+    "Lambda[x,wz]" may name.
+
+    Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
+    long MultiAngle by its largest terms + ⋯ with the number of the other terms.
+
+    Raises RequestError for an unknown quantity, index, joint or method, and for a formula that is
+    too large to read.
     """
-    from symgen.inspection.at import of_mapping
-    from symgen.inspection.parameters import kinds
+    from symgen.inspection.at import values_from_mapping
+    from symgen.inspection.parameters import parse_kinds
     from symgen.inspection.reading import FormulaOptions, read
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     formula = FormulaOptions(
         options["form"],
-        at=of_mapping(mechanism, options["at"] or {}),
+        at=values_from_mapping(mechanism, options["at"] or {}),
         frame=options["frame"],
-        keep=kinds(options["symbols"]),
+        keep=parse_kinds(options["symbols"]),
         task_rows=options["task_rows"],
     )
     value: Any | Recursive | MultiAngle = read(mechanism, what, method, formula).value

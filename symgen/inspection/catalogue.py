@@ -1,6 +1,8 @@
-"""Everything that can be asked for: the results of `symgen.vocabulary.functions`, and the letters that each method declares.
+"""Catalogue of the quantities that can be inspected: results of functions, and the letters that
+methods declare.
 
-Several methods may have a letter. Unless a method is named, the first that suits the robot is taken, and a note says so.
+Several methods may declare the same letter. Unless a method is named, the first one that accepts
+the robot is used, with a note.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symgen import methods
-from symgen.inspection.request import Words, taken_apart
+from symgen.inspection.request import Words, parse_request
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Quantity
 from symgen.pipeline.build import refusal
@@ -26,8 +28,8 @@ class Result:
 
     function: str
     array: Array
-    place: int
-    """Which of the function's results it is."""
+    index: int
+    """Index among the function's results."""
 
     @property
     def heading(self) -> str:
@@ -36,10 +38,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a request means: a result (`method` None: of the one with the fewest operations) or a letter of `method`."""
+    """Meaning of a request: a result, or a quantity of `method`.
+
+    `method` None stands for the method with the fewest operations.
+    """
 
     words: Words
-    found: Result | Quantity
+    target: Result | Quantity
     method: str | None
     notes: tuple[str, ...] = ()
 
@@ -49,80 +54,100 @@ def heading(letter: str, indices: tuple[str, ...]) -> str:
 
 
 def results() -> dict[str, Result]:
-    """By name; a name that two functions share is the first one's."""
-    found: dict[str, Result] = {}
+    """Return the results by name; of two functions with a result of the same name, the first
+    counts.
+    """
+    by_name: dict[str, Result] = {}
     for function in FUNCTIONS.values():
-        for place, array in enumerate(function.results):
-            found.setdefault(array.name, Result(function.name, array, place))
-    return found
+        for index, array in enumerate(function.results):
+            by_name.setdefault(array.name, Result(function.name, array, index))
+    return by_name
 
 
-def why_not(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
-    """Why a robot has no such quantity, in one sentence; None if it has."""
-    found = methods.find(method)
-    own = quantity.refusal if found.supports_mimic or not mechanism.coupled else None
-    return (own or found.refusal)(mechanism)
+def refusal_reason(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
+    """Return why a robot has no such quantity, in one sentence, or None."""
+    declared = methods.find(method)
+    quantity_refusal = (
+        quantity.refusal if declared.supports_mimic or not mechanism.coupled else None
+    )
+    return (quantity_refusal or declared.refusal)(mechanism)
 
 
-def owners() -> list[str]:
-    """The methods that declare quantities, sorted; variants read the same."""
+def methods_with_quantities() -> list[str]:
+    """Return the methods that declare quantities, sorted and without variants."""
     return [name for name in methods.names() if ":" not in name and methods.find(name).quantities]
 
 
 def choose(
     mechanism: Mechanism, what: str, method: str | None = None, task_rows: Rows = None
 ) -> Choice:
-    """What `what` asks for; RequestError lists what exists, and for `task_rows` where that is about no task."""
-    found = _chosen(mechanism, what, method)
+    """Return the meaning of a request.
+
+    RequestError lists the available quantities; it is also raised for `task_rows` with a quantity
+    that depends on no task.
+    """
+    choice = _choose(mechanism, what, method)
     if task_rows is None or (
-        isinstance(found.found, Result) and FUNCTIONS[found.found.function].counts("NK")
+        isinstance(choice.target, Result) and FUNCTIONS[choice.target.function].counts("NK")
     ):
-        return found
-    of_tasks = [name for name, one in results().items() if FUNCTIONS[one.function].counts("NK")]
+        return choice
+    task_results = [
+        name for name, result in results().items() if FUNCTIONS[result.function].counts("NK")
+    ]
     raise RequestError(
-        f"{found.words.letter} is about no task, so --task-rows does not apply; {' and '.join(of_tasks)} are"
+        f"{choice.words.letter} depends on no task, so --task-rows does not apply; it applies to {' and '.join(task_results)}"
     )
 
 
-def _chosen(mechanism: Mechanism, what: str, method: str | None) -> Choice:
-    words = taken_apart(what)
+def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
+    words = parse_request(what)
     if method is not None:
-        return _of_method(mechanism, what, words, nearest(method, methods.names(), "method"))
-    known = results()
+        return _choose_of_method(mechanism, what, words, nearest(method, methods.names(), "method"))
+    result_by_name = results()
     if words is None:
         raise _unknown(what)
-    having = [name for name in owners() if words.letter in methods.find(name).quantities]
-    suiting = [
-        name
-        for name in having
-        if why_not(mechanism, name, methods.find(name).quantities[words.letter]) is None
+    declaring = [
+        name for name in methods_with_quantities() if words.letter in methods.find(name).quantities
     ]
-    others = [f"--method {name}" for name in suiting[1:]]
-    if words.letter in known and having:
+    accepting = [
+        name
+        for name in declaring
+        if refusal_reason(mechanism, name, methods.find(name).quantities[words.letter]) is None
+    ]
+    others = [f"--method {name}" for name in accepting[1:]]
+    if words.letter in result_by_name and declaring:
         others += [
-            f"--method {name}" for name in methods.providers(known[words.letter].function)[:1]
+            f"--method {name}"
+            for name in methods.providers(result_by_name[words.letter].function)[:1]
         ]
-    if suiting:
+    if accepting:
         notes = (
-            (f"{words.letter} is that of {suiting[0]}; another one: {', '.join(others)}",)
+            (f"{words.letter} is that of {accepting[0]}; another one: {', '.join(others)}",)
             if others
             else ()
         )
-        return Choice(words, methods.find(suiting[0]).quantities[words.letter], suiting[0], notes)
-    if having:  # never another quantity that happens to have the same letter
-        why = why_not(mechanism, having[0], methods.find(having[0]).quantities[words.letter])
+        return Choice(
+            words, methods.find(accepting[0]).quantities[words.letter], accepting[0], notes
+        )
+    if declaring:  # never a different quantity with the same letter
+        reason = refusal_reason(
+            mechanism, declaring[0], methods.find(declaring[0]).quantities[words.letter]
+        )
         raise RequestError(
             "; ".join(
-                [f"{words.letter} of {having[0]}: {why}", *_namesake(known.get(words.letter))]
+                [
+                    f"{words.letter} of {declaring[0]}: {reason}",
+                    *_namesake(result_by_name.get(words.letter)),
+                ]
             )
         )
-    if words.letter in known:
-        return Choice(words, known[words.letter], None)
+    if words.letter in result_by_name:
+        return Choice(words, result_by_name[words.letter], None)
     raise _unknown(what)
 
 
 def _namesake(result: Result | None) -> list[str]:
-    """Return the option that shows the result of a function whose letter a method's own quantity shares."""
+    """Return the option that shows the function's result with the same name as a method's letter."""
     if result is None:
         return []
     provider = methods.providers(result.function)[0]
@@ -131,71 +156,78 @@ def _namesake(result: Result | None) -> list[str]:
     ]
 
 
-def _of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:
-    own, known = methods.find(method).quantities, results()
-    if words is not None and words.letter in own:
-        why = why_not(mechanism, method, own[words.letter])
-        if why is not None:
-            raise RequestError(why)
-        return Choice(words, own[words.letter], method)
-    if words is not None and words.letter in known:
-        methods.derivation(method, known[words.letter].function)
-        return Choice(words, known[words.letter], method)
-    computed = [one.heading for one in known.values() if method in methods.providers(one.function)]
-    listed = ", ".join([heading(letter, one.indices) for letter, one in own.items()] + computed)
+def _choose_of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:
+    quantities, result_by_name = methods.find(method).quantities, results()
+    if words is not None and words.letter in quantities:
+        reason = refusal_reason(mechanism, method, quantities[words.letter])
+        if reason is not None:
+            raise RequestError(reason)
+        return Choice(words, quantities[words.letter], method)
+    if words is not None and words.letter in result_by_name:
+        methods.derivation(method, result_by_name[words.letter].function)
+        return Choice(words, result_by_name[words.letter], method)
+    computed = [
+        item.heading
+        for item in result_by_name.values()
+        if method in methods.providers(item.function)
+    ]
+    listed = ", ".join(
+        [heading(letter, item.indices) for letter, item in quantities.items()] + computed
+    )
     raise UnknownName(f"'{what}' is no quantity of {method}; there are: {listed}")
 
 
 def _unknown(what: str) -> RequestError:
-    listed = ", ".join(one.heading for one in results().values())
+    listed = ", ".join(item.heading for item in results().values())
     letters = {
         name: [
-            heading(letter, one.indices) for letter, one in methods.find(name).quantities.items()
+            heading(letter, item.indices) for letter, item in methods.find(name).quantities.items()
         ]
-        for name in owners()
+        for name in methods_with_quantities()
     }
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
     return UnknownName(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
 
 
 def listing(mechanism: Mechanism) -> str:
-    """Every quantity of this robot, one a line, grouped by method; and those that it does not have, with the reason."""
+    """Return a table of all quantities of a robot by method, and the missing ones with the reasons."""
     groups = [("results, by any method that computes them (--method)", _results(mechanism))]
     groups += [
-        (f"{name}: {methods.find(name).source}", _letters(mechanism, name)) for name in owners()
+        (f"{name}: {methods.find(name).source}", _letters(mechanism, name))
+        for name in methods_with_quantities()
     ]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
     text = []
     for title, (rows, lacking) in groups:
         text += [title, *(next(lines) for _ in rows)]
-        text += [f"  {', '.join(names)}: not here: {why}" for why, names in lacking.items()]
+        text += [f"  {', '.join(names)}: not here: {reason}" for reason, names in lacking.items()]
     return "\n".join(text)
 
 
 Lines = tuple[list[tuple[str, str, str]], dict[str, list[str]]]
-"""(name, shape, what) of the quantities that exist, and the names of the others by reason."""
+"""(name, shape, meaning) of the available quantities, and the names of the missing ones by reason."""
 
 
 def _results(mechanism: Mechanism) -> Lines:
     rows: list[tuple[str, str, str]] = []
     lacking: dict[str, list[str]] = {}
-    for one in results().values():
-        why = refusal(mechanism, one.function, None)
-        if why is None:
-            shape = "x".join(map(str, one.array.shape)) or "scalar"
-            rows.append((f"  {one.heading}", shape, f"{one.array.what} ({one.function})"))
+    for result in results().values():
+        reason = refusal(mechanism, result.function, None)
+        if reason is None:
+            shape = "x".join(map(str, result.array.shape)) or "scalar"
+            rows.append((f"  {result.heading}", shape, f"{result.array.what} ({result.function})"))
         else:
-            lacking.setdefault(why, []).append(one.array.name)
+            lacking.setdefault(reason, []).append(result.array.name)
     return rows, lacking
 
 
 def _letters(mechanism: Mechanism, method: str) -> Lines:
     rows: list[tuple[str, str, str]] = []
     lacking: dict[str, list[str]] = {}
-    for letter, one in methods.find(method).quantities.items():
-        why = why_not(mechanism, method, one)
-        if why is None:
-            rows.append((f"  {heading(letter, one.indices)}", one.shape, one.what))
+    for letter, quantity in methods.find(method).quantities.items():
+        reason = refusal_reason(mechanism, method, quantity)
+        if reason is None:
+            rows.append((f"  {heading(letter, quantity.indices)}", quantity.shape, quantity.what))
         else:
-            lacking.setdefault(why, []).append(letter)
+            lacking.setdefault(reason, []).append(letter)
     return rows, lacking

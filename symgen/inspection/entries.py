@@ -1,8 +1,9 @@
-"""A request derived: the Program that computes it, the rows of its entries, and how they are laid out.
+"""Derivation of a request: the Program that computes it, the rows of its entries, and their layout.
 
-A result is taken from the Program that `symgen generate` prints: after the passes, links in the chosen frames, inertia moved to
-the parents, by the shortest method. A method's letters are derived for reading: nothing is moved and no pass runs. Twists and
-wrenches are in the axes of the links as declared, so that a block can be compared with the description.
+A result is taken from the Program that `symgen generate` prints: after the passes, with links in
+the chosen frames, inertia moved to the parents, by the method with the fewest operations. A
+method's letters are derived for reading: no inertia is moved and no pass runs. Twists and wrenches
+are in the declared axes of the links, so that a block can be compared with the description.
 """
 
 from __future__ import annotations
@@ -22,8 +23,15 @@ from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
 from symgen.inspection.catalogue import Choice, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
-from symgen.inspection.request import counted, joint, plain, several, task_row, velocity
-from symgen.inspection.request import frame as frame_named
+from symgen.inspection.request import (
+    check_index_count,
+    has_several_coordinates,
+    parse_index,
+    parse_joint,
+    parse_task_row,
+    parse_velocity,
+)
+from symgen.inspection.request import parse_frame as frame_named
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Block, Quantity
@@ -39,10 +47,11 @@ ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}
 
 @dataclass(frozen=True)
 class Answer:
-    """`rows` of `program`, one an entry, row-major, in `shape` () or (rows, columns); `label` names what was asked for.
+    """Answer to a request: `rows` of `program`, row-major, in `shape` () or (rows, columns);
+    `label` is the name of the quantity.
 
-    `notes` are what a reader should know: whose letter it is, in which axes it stands, why it is zero. `symbols`: what an
-    input that is a kept number of the description is called.
+    `notes` state whose letter it is, in which axes it is expressed, or why it is zero. `symbols`
+    are the names of inputs that stand for parameters of the description.
     """
 
     program: Program
@@ -60,38 +69,48 @@ def answer(
     keep: tuple[str, ...] = (),
     task_rows: Rows = None,
 ) -> Answer:
-    """What a choice stands for. The kinds of numbers in `keep` stay symbols (see `parameters`)."""
-    if isinstance(choice.found, Result):
-        function, options = choice.found.function, ProgramOptions(frame=frame, task_rows=task_rows)
+    """Return the answer of a choice. Parameters of the kinds in `keep` stay symbols (see
+    `parameters`).
+    """
+    if isinstance(choice.target, Result):
+        function, options = choice.target.function, ProgramOptions(frame=frame, task_rows=task_rows)
         if not keep:
-            made = program(mechanism, function, choice.method, frame=frame, task_rows=task_rows)
-            return of_result(mechanism, choice, choice.found, made, options)
+            result_program = program(
+                mechanism, function, choice.method, frame=frame, task_rows=task_rows
+            )
+            return result_answer(mechanism, choice, choice.target, result_program, options)
         derived, kept = symbolic(mechanism, function, keep, frame, choice.method, task_rows)
         return _with_symbols(
-            of_result(mechanism, choice, choice.found, derived, options), kept, CHOSEN
+            result_answer(mechanism, choice, choice.target, derived, options), kept, CHOSEN
         )
     assert choice.method is not None
-    found = layout(mechanism, choice.method, choice.words.letter, keep)
-    return _with_symbols(of_letter(mechanism, choice, choice.found, found), found.kept, UPRIGHT)
+    quantity_layout = layout(mechanism, choice.method, choice.words.letter, keep)
+    return _with_symbols(
+        quantity_answer(mechanism, choice, choice.target, quantity_layout),
+        quantity_layout.kept,
+        DECLARED,
+    )
 
 
 CHOSEN = "in the frames that 'symgen show' lists"
-UPRIGHT = "in the declared link frames, turned so that z is the joint's axis"
+DECLARED = "in the declared link frames, turned so that z is the joint's axis"
 
 
-def _with_symbols(found: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
-    """The same, with the names of the numbers that were kept and a note that says what they are."""
+def _with_symbols(plain_answer: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
+    """Add the names of the kept parameters, and a note that explains them."""
     if not kept:
-        return found
+        return plain_answer
     note = symbol_note({p.kind for p in kept}, frames)
     return replace(
-        found, notes=(*found.notes, note), symbols={(PORT, e): p.symbol for e, p in enumerate(kept)}
+        plain_answer,
+        notes=(*plain_answer.notes, note),
+        symbols={(PORT, e): p.symbol for e, p in enumerate(kept)},
     )
 
 
 def symbol_note(kinds: Collection[str], frames: str) -> str:
-    """What the symbols of these kinds are."""
-    stems = ", ".join(f"{example} {what}" for kind, example, what in SYMBOLS if kind in kinds)
+    """Return a note that explains the symbols of these kinds."""
+    stems = ", ".join(f"{example} {meaning}" for kind, example, meaning in SYMBOLS if kind in kinds)
     return f"symbols of link i, counted from 0, {frames}: {stems}"
 
 
@@ -99,26 +118,26 @@ SYMBOLS = (
     ("m", "m_i", "its mass (kg)"),
     ("c", "c_i_x", "its mass centre (m)"),
     ("I", "I_i_xx", "its moments about the mass centre (kg·m²)"),
-    ("l", "l_i_x", "the place of its frame in its parent's (m)"),
+    ("l", "l_i_x", "the position of its frame in its parent's (m)"),
 )
 
 
 # -- results of functions -----------------------------------------------------------------------------------------------
 
 
-def of_result(
+def result_answer(
     mechanism: Mechanism, choice: Choice, result: Result, derived: Program, options: ProgramOptions
 ) -> Answer:
-    """The entries of a function's result that are asked for."""
-    words, shape, frames = choice.words, derived.outputs[result.place].shape, options.frames
+    """Return the requested entries of a function's result."""
+    words, shape, frames = choice.words, derived.outputs[result.index].shape, options.frames
     array = result.array.laid_out(shape)
-    rows = derived.outputs[result.place].rows
-    if words.place is not None:
+    rows = derived.outputs[result.index].rows
+    if words.position is not None:
         raise ArgumentError(
-            f"'{words.what}' asks for a place in a number; {result.heading} is one already"
+            f"'{words.what}' has a second index, but {result.heading} is a number already"
         )
     if words.indices is None:
-        whole = (
+        matrix_shape = (
             (shape[0], 1)
             if len(shape) == 1
             else (len(rows) // shape[-1], shape[-1])
@@ -126,35 +145,37 @@ def of_result(
             else shape
         )
         notes = []
-        if several(mechanism) and "NV" in array.shape:
+        if has_several_coordinates(mechanism) and "NV" in array.shape:
             notes.append(order_of(words.letter, mechanism.velocity_names, 6 in shape))
         if len(shape) > 2:
             first, second = frames[:2] if "NF" in array.shape else ("link 0", "link 1")
             notes.append(
                 f"the {shape[1]} rows of {first} come first, then those of {second}, and so on"
             )
-        return Answer(derived, rows, whole, words.letter, tuple(notes))
-    counted(words, words.indices, len(shape))
-    named = {
-        "NV": partial(velocity, mechanism),
-        "NB": partial(joint, mechanism),
+        return Answer(derived, rows, matrix_shape, words.letter, tuple(notes))
+    check_index_count(words, words.indices, len(shape))
+    parsers = {
+        "NV": partial(parse_velocity, mechanism),
+        "NB": partial(parse_joint, mechanism),
         "NF": partial(frame_named, frames),
-        "NK": partial(task_row, options.rows),
+        "NK": partial(parse_task_row, options.rows),
     }
-    at = [
-        named[str(size)](text)
-        if size in named
-        else plain(text, sizes, f"a row or column of {words.letter}")
+    index_values = [
+        parsers[str(size)](text)
+        if size in parsers
+        else parse_index(text, sizes, f"a row or column of {words.letter}")
         for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)
     ]
     flat = 0
-    for index, size in zip(at, shape, strict=True):
+    for index, size in zip(index_values, shape, strict=True):
         flat = flat * size + index
-    return Answer(derived, (rows[flat],), (), heading(words.letter, tuple(map(str, at))))
+    return Answer(derived, (rows[flat],), (), heading(words.letter, tuple(map(str, index_values))))
 
 
 def order_of(letter: str, names: Sequence[str], six: bool) -> str:
-    """What the rows or columns that go with velocities are, which says how it differs from a side of six."""
+    """Return a note on the order of rows or columns that belong to velocities; `six` if the other
+    side is spatial.
+    """
     return f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}" + (
         "; those of six have the angular part first" if six else ""
     )
@@ -163,8 +184,10 @@ def order_of(letter: str, names: Sequence[str], six: bool) -> str:
 # -- letters of methods -------------------------------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
-    """Where a block stands among the entries, its size, and the links in whose axes its rows and columns are."""
+class BlockPosition(NamedTuple):
+    """Position of a block among the entries, its size, and the links in whose axes its rows and
+    columns are expressed.
+    """
 
     first: int
     size: tuple[int, int]
@@ -174,10 +197,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """All blocks of a quantity as one Program whose last entry is 0."""
+    """All blocks of a quantity in one Program, whose last entry is 0."""
 
     program: Program
-    blocks: dict[tuple[int, ...], Place]
+    blocks: dict[tuple[int, ...], BlockPosition]
     kept: tuple[Parameter, ...] = ()
 
     @property
@@ -192,35 +215,44 @@ class Layout:
 
 @lru_cache(maxsize=32)
 def layout(mechanism: Mechanism, method: str, letter: str, keep: tuple[str, ...] = ()) -> Layout:
-    """A quantity of a robot, in its declared link frames."""
+    """Return the layout of a quantity of a robot, in its declared link frames."""
     with k.precision():
-        return derived_layout(mechanism, method, letter, upright(mechanism), in_declared_axes, keep)
+        return derive_layout(
+            mechanism, method, letter, declared_model(mechanism), in_declared_axes, keep
+        )
 
 
-def upright(mechanism: Mechanism) -> Model:
-    """The model in the declared link frames, turned so that z is the joint's axis: rationally, so that exact stays exact."""
+def declared_model(mechanism: Mechanism) -> Model:
+    """Return the model in the declared link frames, rotated so that z is the joint's axis; rational
+    rotations keep exact constants exact.
+    """
     axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
     return build_model(mechanism, [(_onto(axis), k.ORIGIN) for axis in axes], [None] * len(axes))
 
 
 def _onto(axis: k.Vec3) -> k.Mat3:
-    """Some rotation whose z column is `axis`: along a coordinate axis a permutation, else half a turn about axis + z."""
+    """Return a rotation whose z column is `axis`: a permutation for a coordinate axis, else a half
+    turn about axis + z.
+    """
     if sum(not k.is_zero(x) for x in axis) == 1:
         return aligned(axis)
     v = k.add(axis, k.IDENTITY[2])
-    twice = 2 / k.dot(v, v)
-    return k.columns(*(k.sub(k.scale(twice * v[c], v), k.IDENTITY[c]) for c in range(3)))
+    factor = 2 / k.dot(v, v)
+    return k.columns(*(k.sub(k.scale(factor * v[c], v), k.IDENTITY[c]) for c in range(3)))
 
 
-def derived_layout(
+def derive_layout(
     mechanism: Mechanism,
     method: str,
     letter: str,
     model: Model,
-    shown: Callable[[Linkage, Block], Block],
+    display: Callable[[Linkage, Block], Block],
     keep: tuple[str, ...] = (),
 ) -> Layout:
-    """A quantity over any frames; `shown` turns a block into the axes it is to be read in; kinds in `keep` stay symbols."""
+    """Return the layout of a quantity over any frames.
+
+    `display` expresses a block in the axes in which it is shown; kinds in `keep` stay symbols.
+    """
     quantity = methods.find(method).quantities[letter]
     shapes = {name: ARGUMENTS[name].sizes(mechanism.sizes) for name in quantity.inputs}
     kept = parameters(model, keep)
@@ -237,18 +269,18 @@ def derived_layout(
         loop_closure.lay(linkage, mechanism)
     try:
         blocks = {
-            index: shown(linkage, block)
+            index: display(linkage, block)
             for index, block in sorted(quantity.derive(linkage).items())
         }
     except DivisionByZero:
         raise RequestError(
-            f"{letter} of {method} divides by what is zero in every state of '{mechanism.name}': a joint moves no "
-            "inertia of its own; 'symgen show' says which"
+            f"{letter} of {method} divides by a quantity that is zero in every state of '{mechanism.name}': a joint moves no "
+            "inertia; 'symgen show' names it"
         ) from None
     atoms: list[Scalar] = []
-    places = {}
+    positions = {}
     for index, block in blocks.items():
-        places[index] = Place(
+        positions[index] = BlockPosition(
             len(atoms),
             (len(block.rows), len(block.rows[0]) if block.rows else 0),
             block.left,
@@ -257,21 +289,25 @@ def derived_layout(
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
     return Layout(
-        home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), places, kept
+        home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), positions, kept
     )
 
 
 def in_declared_axes(linkage: Linkage, block: Block) -> Block:
-    """The same block with its twists and wrenches in the axes of the links' declared frames."""
-    if not any(block.rows):  # nothing to turn, and its size is kept
+    """Return the block with its twists and wrenches in the declared axes of the links."""
+    if not any(block.rows):  # an empty block keeps its size
         return block
     linkage.home.step("turned into the declared axes")
-    rows = _turned(linkage, block.left, block.rows)
-    columns = _turned(linkage, block.right, [list(column) for column in zip(*rows, strict=True)])
+    rows = _rotate_rows(linkage, block.left, block.rows)
+    columns = _rotate_rows(
+        linkage, block.right, [list(column) for column in zip(*rows, strict=True)]
+    )
     return Block([list(row) for row in zip(*columns, strict=True)], block.left, block.right)
 
 
-def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> list[list[Scalar]]:
+def _rotate_rows(
+    linkage: Linkage, link: int | None, rows: list[list[Scalar]]
+) -> list[list[Scalar]]:
     if link is None or link < 0:
         return rows
     axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
@@ -282,48 +318,50 @@ def _turned(linkage: Linkage, link: int | None, rows: list[list[Scalar]]) -> lis
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: Layout) -> Answer:
-    """The whole, a block, or an entry of a quantity."""
+def quantity_answer(
+    mechanism: Mechanism, choice: Choice, quantity: Quantity, quantity_layout: Layout
+) -> Answer:
+    """Return the full matrix, a block, or an entry of a quantity."""
     words = choice.words
     if (
-        quantity.of_loops and words.indices is not None and words.place is None
-    ):  # one block, and a place in it
-        words = replace(words, indices=(), place=words.indices)
+        quantity.of_loops and words.indices is not None and words.position is None
+    ):  # the quantity is one block, so the index selects an entry of it
+        words = replace(words, indices=(), position=words.indices)
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.whole:
         raise ArgumentError(
             f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}"
         )
     if words.indices is None:
-        grid = _whole(mechanism, quantity, found)
-        notes = [*choice.notes, *_frames_of_whole(quantity, found)]
-        return _laid_out(mechanism, found, grid, words.letter, notes)
-    counted(words, words.indices, len(quantity.indices))
-    index = tuple(joint(mechanism, text) for text in words.indices)
+        grid = _full_matrix(mechanism, quantity, quantity_layout)
+        notes = [*choice.notes, *_matrix_notes(quantity, quantity_layout)]
+        return _laid_out(mechanism, quantity_layout, grid, words.letter, notes)
+    check_index_count(words, words.indices, len(quantity.indices))
+    index = tuple(parse_joint(mechanism, text) for text in words.indices)
     label = heading(words.letter, tuple(map(str, index)))
-    grid = _block(mechanism, found, index)
+    grid = _block(mechanism, quantity_layout, index)
     _not_empty(mechanism, grid, label)
-    notes = [*choice.notes, *_about(mechanism, quantity, found, index, label)]
-    if words.place is None:
-        return _laid_out(mechanism, found, grid, label, notes)
+    notes = [*choice.notes, *_block_notes(mechanism, quantity, quantity_layout, index, label)]
+    if words.position is None:
+        return _laid_out(mechanism, quantity_layout, grid, label, notes)
     if len(grid) == len(grid[0]) == 1:
-        raise ArgumentError(f"'{words.what}' asks for a place in a number; {label} is one already")
+        raise ArgumentError(f"'{words.what}' has a second index, but {label} is a number already")
     single = len(grid[0]) == 1
-    if not (single and len(words.place) == 1) and len(words.place) != 2:
+    if not (single and len(words.position) == 1) and len(words.position) != 2:
         raise ArgumentError(
-            f"'{words.what}' asks for a place in a {len(grid)}x{len(grid[0])} block; write {label}[row,column]"
+            f"'{words.what}' selects an entry of a {len(grid)}x{len(grid[0])} block; write {label}[row,column]"
         )
-    r = plain(words.place[0], len(grid), f"the rows of {label}")
+    r = parse_index(words.position[0], len(grid), f"the rows of {label}")
     c = (
-        plain(words.place[1], len(grid[0]), f"the columns of {label}")
-        if len(words.place) == 2
+        parse_index(words.position[1], len(grid[0]), f"the columns of {label}")
+        if len(words.position) == 2
         else 0
     )
     return Answer(
-        found.program,
+        quantity_layout.program,
         (grid[r][c],),
         (),
-        f"{label}[{','.join(map(str, (r, c)[: len(words.place)]))}]",
+        f"{label}[{','.join(map(str, (r, c)[: len(words.position)]))}]",
         tuple(notes),
     )
 
@@ -331,60 +369,74 @@ def of_letter(mechanism: Mechanism, choice: Choice, quantity: Quantity, found: L
 def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
     if not any(grid):
         raise RequestError(
-            f"{label} of '{mechanism.name}' is empty: a joint has as many rows or columns of it as directions "
-            "that it forbids, and a free joint forbids none"
+            f"{label} of '{mechanism.name}' is empty: it has one row or column per constrained direction of a joint, "
+            "and a free joint constrains none"
         )
 
 
 def _laid_out(
-    mechanism: Mechanism, found: Layout, grid: list[list[int]], label: str, notes: list[str]
+    mechanism: Mechanism,
+    quantity_layout: Layout,
+    grid: list[list[int]],
+    label: str,
+    notes: list[str],
 ) -> Answer:
     _not_empty(mechanism, grid, label)
     shape = () if len(grid) == len(grid[0]) == 1 else (len(grid), len(grid[0]))
-    return Answer(found.program, tuple(x for row in grid for x in row), shape, label, tuple(notes))
+    return Answer(
+        quantity_layout.program, tuple(x for row in grid for x in row), shape, label, tuple(notes)
+    )
 
 
-def sizes(found: Layout, side: int, count: int) -> list[int]:
-    """How many rows (side 0) or columns (side 1) the blocks of each index have."""
-    usual = next((block.size[side] for block in found.blocks.values()), 1)
+def block_sizes(quantity_layout: Layout, side: int, count: int) -> list[int]:
+    """Return the number of rows (side 0) or columns (side 1) of the blocks of each index."""
+    usual = next((block.size[side] for block in quantity_layout.blocks.values()), 1)
     sizes = [usual] * count
-    for index, block in found.blocks.items():
+    for index, block in quantity_layout.blocks.items():
         sizes[index[min(side, len(index) - 1)]] = block.size[side]
     return sizes
 
 
-def _block(mechanism: Mechanism, found: Layout, index: tuple[int, ...]) -> list[list[int]]:
-    if index in found.blocks:
-        return found.rows(index)
+def _block(
+    mechanism: Mechanism, quantity_layout: Layout, index: tuple[int, ...]
+) -> list[list[int]]:
+    if index in quantity_layout.blocks:
+        return quantity_layout.rows(index)
     height, width = (
-        sizes(found, side, len(mechanism.joints))[index[min(side, len(index) - 1)]]
+        block_sizes(quantity_layout, side, len(mechanism.joints))[index[min(side, len(index) - 1)]]
         for side in (0, 1)
     )
-    return [[found.zero] * width for _ in range(height)]
+    return [[quantity_layout.zero] * width for _ in range(height)]
 
 
-def _whole(mechanism: Mechanism, quantity: Quantity, found: Layout) -> list[list[int]]:
-    """The matrix of all blocks: block diagonal where one index selects, in rows and columns where two do."""
+def _full_matrix(
+    mechanism: Mechanism, quantity: Quantity, quantity_layout: Layout
+) -> list[list[int]]:
+    """Return the matrix of all blocks: block diagonal for one index, in rows and columns for two."""
     if not quantity.indices:
-        return found.rows(())
+        return quantity_layout.rows(())
     n = len(mechanism.joints)
-    heights, widths = (sizes(found, side, n) for side in (0, 1))
-    grid = [[found.zero] * sum(widths) for _ in range(sum(heights))]
-    for index in found.blocks:
+    heights, widths = (block_sizes(quantity_layout, side, n) for side in (0, 1))
+    grid = [[quantity_layout.zero] * sum(widths) for _ in range(sum(heights))]
+    for index in quantity_layout.blocks:
         i, j = index[0], index[-1]
         top, left = sum(heights[:i]), sum(widths[:j])
-        for r, row in enumerate(found.rows(index)):
+        for r, row in enumerate(quantity_layout.rows(index)):
             grid[top + r][left : left + len(row)] = row
     return grid
 
 
-def _about(
-    mechanism: Mechanism, quantity: Quantity, found: Layout, index: tuple[int, ...], label: str
+def _block_notes(
+    mechanism: Mechanism,
+    quantity: Quantity,
+    quantity_layout: Layout,
+    index: tuple[int, ...],
+    label: str,
 ) -> list[str]:
-    """Say in which axes a block stands, or why it is zero."""
-    if index not in found.blocks:
+    """Return notes on the axes of a block, or on why it is zero."""
+    if index not in quantity_layout.blocks:
         return [_why_zero(quantity, label)]
-    block = found.blocks[index]
+    block = quantity_layout.blocks[index]
     velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
     sides = zip((block.left, block.right), block.size, strict=True)
     by_velocity = any(link is None and size > 1 for link, size in sides)
@@ -398,7 +450,7 @@ def _about(
 
 
 def _why_zero(quantity: Quantity, label: str) -> str:
-    """Say which blocks are not zero. UnknownName where the others do not exist."""
+    """Return why a block is zero; UnknownName if blocks outside the pattern do not exist."""
     if not quantity.whole:
         raise UnknownName(
             f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}"
@@ -408,8 +460,8 @@ def _why_zero(quantity: Quantity, label: str) -> str:
     return f"{label} is zero: blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}"
 
 
-def _axes_of(mechanism: Mechanism, block: Place) -> str:
-    """Name the links in whose axes the rows and the columns of a block stand."""
+def _axes_of(mechanism: Mechanism, block: BlockPosition) -> str:
+    """Name the links in whose axes the rows and the columns of a block are expressed."""
     names = {
         side: mechanism.base if link < 0 else mechanism.bodies[link].name
         for side, link in (("rows", block.left), ("columns", block.right))
@@ -420,8 +472,8 @@ def _axes_of(mechanism: Mechanism, block: Place) -> str:
     return ", ".join(f"{side} in the axes of link '{name}'" for side, name in names.items())
 
 
-def _frames_of_whole(quantity: Quantity, found: Layout) -> list[str]:
-    if all(block.left is None and block.right is None for block in found.blocks.values()):
+def _matrix_notes(quantity: Quantity, quantity_layout: Layout) -> list[str]:
+    if all(block.left is None and block.right is None for block in quantity_layout.blocks.values()):
         return []
     return [
         f"each block in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"

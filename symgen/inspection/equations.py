@@ -1,4 +1,6 @@
-"""Rows as formulas: named equations down to the inputs, or every name substituted back. Nothing is ever expanded."""
+"""Rows as formulas: named equations down to the inputs, or all names substituted. No expression is
+expanded.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from typing import Any
 import sympy as sp
 
 from symgen.inspection.at import Values
-from symgen.inspection.names import shown
+from symgen.inspection.names import formula_name
 from symgen.ir.program import Program, Row
 from symgen.vocabulary.poses import Angle
 
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40
-"""Digits of a number behind a root or a sine: those that are shown, and those while numbers are put in for inputs."""
+"""Digits of an irrational number: as shown, and while numbers are substituted for inputs."""
 
 _ACT = {
     "add": lambda a, b: a + b,
@@ -34,9 +36,10 @@ _ACT = {
 
 @dataclass(frozen=True)
 class Equations:
-    """`named`: (symbol, expression) in order, each over inputs and earlier symbols; `entries`: what was asked for, over both.
+    """`named`: (symbol, expression) in order, each in terms of inputs and earlier symbols;
+    `entries`: the requested expressions.
 
-    `in_c`: what the C calls a symbol of `named`, where it counts from 1.
+    `in_c`: the name in the C of each symbol in `named`, where indices count from 1.
     """
 
     named: tuple[tuple[Any, Any], ...]
@@ -44,8 +47,8 @@ class Equations:
     in_c: tuple[str, ...] = ()
 
 
-def needed(derived: Program, targets: Sequence[int]) -> list[int]:
-    """The rows that the targets are computed from, in order."""
+def needed_rows(derived: Program, targets: Sequence[int]) -> list[int]:
+    """Return the rows from which the targets are computed, in order."""
     seen, stack = set(), list(targets)
     while stack:
         r = stack.pop()
@@ -55,18 +58,22 @@ def needed(derived: Program, targets: Sequence[int]) -> list[int]:
     return sorted(seen)
 
 
-def size(derived: Program, targets: Sequence[int], at: Values | None = None) -> int:
-    """Operations in the closed forms of all targets together. What is a number at `at` counts as one."""
-    given = at or {}
-    found: dict[int, int] = {}
+def closed_form_size(derived: Program, targets: Sequence[int], at: Values | None = None) -> int:
+    """Return the number of operations in the closed forms of all targets; a subexpression that is a
+    number at `at` counts as one.
+    """
+    values = at or {}
+    sizes: dict[int, int] = {}
     numbers: set[int] = set()
-    for r in needed(derived, targets):
+    for r in needed_rows(derived, targets):
         row = derived.rows[r]
-        known = row.op == "const" or (row.op == "input" and _place(derived, row) in given)
-        if known or (row.args and all(a in numbers for a in row.args)):
+        is_number = row.op == "const" or (
+            row.op == "input" and _input_element(derived, row) in values
+        )
+        if is_number or (row.args and all(a in numbers for a in row.args)):
             numbers.add(r)
-        found[r] = 1 if r in numbers else 1 + sum(found[a] for a in row.args)
-    return sum(found[r] for r in targets)
+        sizes[r] = 1 if r in numbers else 1 + sum(sizes[a] for a in row.args)
+    return sum(sizes[r] for r in targets)
 
 
 def equations(
@@ -76,58 +83,66 @@ def equations(
     named: bool = True,
     symbols: Mapping[tuple[str, int], str] | None = None,
 ) -> Equations:
-    """The formulas behind rows; `named` False substitutes every name back. Inputs that `at` gives are numbers.
+    """Return the formulas of rows; with `named` False all names are substituted. Inputs in `at` are
+    numbers.
 
-    An input (argument, element) is called as `symbols` says, else by both: q0, v1. Names count from 0 (`names`).
+    The name of an input (argument, element) is taken from `symbols`, else it is q0, v1, …. Names
+    count from 0 (`names`).
 
-    A number is exact where it is rational, and shown with SHOWN_DIGITS digits elsewhere.
+    A rational number is exact; any other is shown with SHOWN_DIGITS digits.
     """
-    given, called = at or {}, symbols or {}
+    numbers, input_names = at or {}, symbols or {}
     values: dict[int, Any] = {}
-    found, in_c = [], []
-    aims, taken = set(targets), {row.name for row in derived.rows}
-    for r in needed(derived, targets):
+    named_equations, in_c = [], []
+    target_set, taken = set(targets), {row.name for row in derived.rows}
+    for r in needed_rows(derived, targets):
         row = derived.rows[r]
         if row.op == "const":
-            value = number(row.value, WORKING_DIGITS if given else SHOWN_DIGITS)
+            value = number(row.value, WORKING_DIGITS if numbers else SHOWN_DIGITS)
         elif row.op == "input":
-            place = _place(derived, row)
+            element = _input_element(derived, row)
             value = (
-                _angle(given[place])
-                if place in given
-                else sp.Symbol(called.get(place, f"{place[0]}{place[1]}"), real=True)
+                _angle(numbers[element])
+                if element in numbers
+                else sp.Symbol(input_names.get(element, f"{element[0]}{element[1]}"), real=True)
             )
         else:
-            value = applied(row, values)
-            if r in aims or not _is_angle(value):
-                value = _settled(value)
-            if named and row.name and r not in aims:
-                name, sign = unsigned(row.name, taken)
-                found.append((sp.Symbol(shown(name), real=True), shown_number(sign * value)))
+            value = apply_operation(row, values)
+            if r in target_set or not _is_angle(value):
+                value = _evaluate_irrational(value)
+            if named and row.name and r not in target_set:
+                name, sign = unsigned_name(row.name, taken)
+                named_equations.append(
+                    (sp.Symbol(formula_name(name), real=True), round_numbers(sign * value))
+                )
                 in_c.append(name)
-                value = value if value.is_number else sign * found[-1][0]
+                value = value if value.is_number else sign * named_equations[-1][0]
         values[r] = value
-    return Equations(tuple(found), tuple(shown_number(values[r]) for r in targets), tuple(in_c))
+    return Equations(
+        tuple(named_equations), tuple(round_numbers(values[r]) for r in targets), tuple(in_c)
+    )
 
 
-def applied(row: Row, values: Mapping[int, Any]) -> Any:
-    """An operation of formulas."""
+def apply_operation(row: Row, values: Mapping[int, Any]) -> Any:
+    """Apply the operation of a row to expressions."""
     return _ACT[row.op](*(values[a] for a in row.args))
 
 
-def unsigned(name: str, taken: Collection[str]) -> tuple[str, int]:
-    """A row that holds −x is named neg_x in the C; to a reader it is x. (name, sign)"""
+def unsigned_name(name: str, taken: Collection[str]) -> tuple[str, int]:
+    """Return (name, sign): the C names a row that holds −x neg_x, a reader sees −x."""
     plain = name.removeprefix("neg_")
     return (plain, -1) if plain != name and plain not in taken else (name, 1)
 
 
-def _place(derived: Program, row: Any) -> tuple[str, int]:
+def _input_element(derived: Program, row: Any) -> tuple[str, int]:
     port, element = row.value
     return derived.inputs[port].name, element
 
 
 def number(value: Fraction, digits: int = SHOWN_DIGITS) -> Any:
-    """A rational of the description stays one; a 64-digit value behind a root or a sine becomes a Float."""
+    """Return a rational of the description exactly, and a long fraction of an irrational number as
+    a Float.
+    """
     if len(str(value.denominator)) <= LONGEST_DENOMINATOR:
         return exact(value)
     return sp.Float(exact(value), digits)
@@ -142,13 +157,13 @@ def _angle(angle: Angle) -> Any:
 
 
 def _is_angle(value: Any) -> bool:
-    """Whether it is a rational and a rational times π, as sums of given angles are: their sines and cosines may be exact."""
-    exactly = value.is_number and value.has(sp.pi) and not value.has(sp.Float)
-    return bool(exactly and (value - value.coeff(sp.pi) * sp.pi).is_Rational)
+    """True for a rational plus a rational multiple of π, whose sine and cosine may be exact."""
+    has_exact_pi = value.is_number and value.has(sp.pi) and not value.has(sp.Float)
+    return bool(has_exact_pi and (value - value.coeff(sp.pi) * sp.pi).is_Rational)
 
 
-def _settled(value: Any) -> Any:
-    """A number that is not rational as a Float: a sine of 0.3 is no formula."""
+def _evaluate_irrational(value: Any) -> Any:
+    """Return an irrational number as a Float: sin(0.3) is not shown as a formula."""
     return (
         value.evalf(WORKING_DIGITS)
         if value.is_number and not value.is_Rational and not value.is_Float
@@ -156,8 +171,8 @@ def _settled(value: Any) -> Any:
     )
 
 
-def shown_number(value: Any) -> Any:
-    """The same with no more than SHOWN_DIGITS digits of a number."""
+def round_numbers(value: Any) -> Any:
+    """Return the expression with at most SHOWN_DIGITS digits per number."""
     longer = [x for x in value.atoms(sp.Float) if x._prec > _BITS]
     return value.xreplace({x: sp.Float(x, SHOWN_DIGITS) for x in longer}) if longer else value
 

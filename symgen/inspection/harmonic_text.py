@@ -1,4 +1,4 @@
-"""A multi-angle form written out: text, LaTeX, Python, C, or a SymPy sum."""
+"""Output of a multi-angle form as text, LaTeX, Python, C, or a SymPy sum."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from symgen.inspection.harmonics import Index
 from symgen.inspection.names import latex
-from symgen.inspection.printing import aligned
+from symgen.inspection.printing import align_latex
 from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
@@ -16,7 +16,7 @@ FORMATS = ("text", "latex", "python", "c")
 DIGITS = 17
 LONGEST_RATIO = 10**6
 LONGEST_LINE, LONGEST_SUM = 20, 100
-"""Terms in a line of LaTeX, and in a sum of Python without parentheses."""
+"""Most terms in a line of LaTeX, and in a Python sum without parentheses."""
 
 
 Monomial = tuple[tuple[str, int], ...]
@@ -25,18 +25,21 @@ Coefficient = dict[Monomial, Fraction]
 
 
 class Form(Protocol):
-    """Σ coefficient · cos(k·q) or sin(k·q), as `symgen.inspection.multiangle` finds it; its length is the number of its k."""
+    """Σ coefficient · cos(k·q) or sin(k·q), see `symgen.inspection.multiangle`; its length is the
+    number of its k.
+    """
 
     def waves(self, largest: bool = False) -> dict[tuple[Index, bool], Coefficient]:
-        """(k, sine?) → its coefficient, in order or the largest first."""
+        """Return (k, is sine) → coefficient, in lexicographic order or the largest first."""
 
     def __len__(self) -> int: ...
 
 
-def written(form: Form, format: str, most: int | None) -> str:
-    """The form as one sum; beyond `most` terms the largest ones, one a line, and how many others the sum has.
+def format_form(form: Form, format: str, most: int | None) -> str:
+    """Return the form as one sum.
 
-    RequestError where a sum beyond `most` would have to be shortened in Python or C.
+    A form with more than `most` terms is shortened to the largest ones, one per line, with the
+    number of the other terms. Raises RequestError if a Python or C sum would have to be shortened.
     """
     nearest(format, FORMATS, "format")
     waves = form.waves()
@@ -49,20 +52,20 @@ def written(form: Form, format: str, most: int | None) -> str:
         )
     if format in ("python", "c"):
         raise RequestError(
-            f"this sum has {len(waves)} terms and {'C' if format == 'c' else 'Python'} cannot say that some are "
-            "left out; --full prints all, --form recursive the C's equations"
+            f"this sum has {len(waves)} terms, and a shortened sum is not valid {'C' if format == 'c' else 'Python'}; "
+            "--full prints all terms, --form recursive the C's equations"
         )
     largest = [_term(*item, format) for item in list(form.waves(largest=True).items())[:most]]
-    rest = len(waves) - most
+    remaining = len(waves) - most
     if format == "latex":
-        return _lines(largest, rf"+ \cdots \text{{ {_terms(rest)} }}")
+        return _lines(largest, rf"+ \cdots \text{{ {_terms(remaining)} }}")
     first, *others = (_sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest))
-    # indented: no line of it, pasted alone, is an expression that Python takes for the whole
+    # Indented, so that no single line is a valid Python expression that could be mistaken for the whole.
     return "\n  ".join(
         [
             first,
             *others,
-            f"+ … {_terms(rest)} ({len(form)} harmonics in {len(waves)} cosines and sines)",
+            f"+ … {_terms(remaining)} ({len(form)} harmonics in {len(waves)} cosines and sines)",
         ]
     )
 
@@ -72,8 +75,8 @@ def _terms(count: int) -> str:
 
 
 def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
-    """LaTeX, a term a line."""
-    return aligned(
+    """Return LaTeX with one term per line."""
+    return align_latex(
         [
             "& " + text
             for text in (_sum(terms[:1]), *(" ".join(term) for term in terms[1:]), end)
@@ -83,7 +86,7 @@ def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
 
 
 def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]:
-    """Sums within a sum where there are many: CPython cannot compile a thousand signs in a row."""
+    """Group the terms of a long Python sum: CPython cannot compile a thousand signs in a row."""
     if format != "python" or len(terms) <= LONGEST_SUM:
         return terms
     groups = [terms[n : n + LONGEST_SUM] for n in range(0, len(terms), LONGEST_SUM)]
@@ -91,7 +94,7 @@ def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]
 
 
 def _sum(terms: Sequence[tuple[str, str]]) -> str:
-    """Signed terms side by side, without the plus of the first."""
+    """Join signed terms, without the plus of the first."""
     if not terms:
         return "0"
     joined = " ".join(f"{sign} {body}" for sign, body in terms)
@@ -101,20 +104,24 @@ def _sum(terms: Sequence[tuple[str, str]]) -> str:
 def _term(
     wave: tuple[tuple[int, ...], bool], coefficient: Coefficient, format: str
 ) -> tuple[str, str]:
-    """(sign, rest) of coefficient · cos(k·q) or sin(k·q)."""
+    """Return (sign, rest) of coefficient · cos(k·q) or sin(k·q)."""
     index, sine = wave
     parts = [_monomial(monomial, x, format) for monomial, x in coefficient.items()]
     if not any(index):
         return _signed(_sum(parts)) if len(parts) > 1 else parts[0]
-    turning = (
+    trigonometric = (
         ("\\" if format == "latex" else "") + ("sin" if sine else "cos") + _angle(index, format)
     )
     dot = " " if format == "latex" else "*"
     if len(parts) > 1:
-        opened, closed = (r"\left(", r"\right)") if format == "latex" else ("(", ")")
-        return "+", f"{opened}{_sum(parts)}{closed}{dot}{turning}"
+        left_parenthesis, right_parenthesis = (
+            (r"\left(", r"\right)") if format == "latex" else ("(", ")")
+        )
+        return "+", f"{left_parenthesis}{_sum(parts)}{right_parenthesis}{dot}{trigonometric}"
     sign, body = parts[0]
-    return sign, turning if body == number(Fraction(1), format) else f"{body}{dot}{turning}"
+    return sign, trigonometric if body == number(
+        Fraction(1), format
+    ) else f"{body}{dot}{trigonometric}"
 
 
 def _signed(text: str) -> tuple[str, str]:
@@ -157,12 +164,12 @@ def _symbol(symbol: str, format: str) -> str:
 
 
 def number(x: Fraction, format: str = "text") -> str:
-    """A short decimal as one, a short ratio as p/q, anything else to DIGITS digits."""
+    """Return a short decimal as it is, a short ratio as p/q, another number with DIGITS digits."""
     places = _places(x.denominator)
     if places is not None and len(str(x.numerator)) <= DIGITS:
         digits = str(x.numerator * 10**places // x.denominator).rjust(places + 1, "0")
-        whole = digits[:-places] + "." + digits[-places:] if places else digits
-        return whole + ".0" if format == "c" and not places else whole
+        decimal = digits[:-places] + "." + digits[-places:] if places else digits
+        return decimal + ".0" if format == "c" and not places else decimal
     if x.denominator < LONGEST_RATIO and x.numerator < LONGEST_RATIO:
         p, q = str(x.numerator), str(x.denominator)
         return (
@@ -180,12 +187,12 @@ def number(x: Fraction, format: str = "text") -> str:
 
 
 def _places(denominator: int) -> int | None:
-    """Decimal places of p/denominator, None where it does not terminate or not within DIGITS."""
+    """Return the decimal places of p/denominator, None if it does not terminate within DIGITS."""
     return next((n for n in range(DIGITS + 1) if 10**n % denominator == 0), None)
 
 
 def as_sympy(form: Form) -> Any:
-    """Σ coefficient · cos(k·q): Rationals where short, else Floats of DIGITS digits."""
+    """Return Σ coefficient · cos(k·q) with Rationals if short, else Floats of DIGITS digits."""
     import sympy as sp
 
     def symbol(name: str) -> Any:

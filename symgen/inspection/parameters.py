@@ -1,7 +1,9 @@
-"""Numbers of a description kept as symbols: masses, mass centres, moments of inertia and lengths become arguments.
+"""Parameters of a description as symbols: masses, mass centres, moments of inertia and lengths
+become arguments.
 
-A zero stays zero. Equal quantities are not merged, so a formula shows what it is made of. Frames are the chosen ones
-(`symgen.derivation.model`), and every link has its own inertia. Rotations and gravity stay numbers.
+A zero stays zero. Equal parameters are not merged, so that a formula shows its origin. Frames are
+the chosen ones (`symgen.derivation.model`), and every link has its own inertia. Rotations and
+gravity stay numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ KINDS = {
     "I": "moments of inertia about the mass centre",
     "l": "lengths",
 }
-"""What can be kept: m (kg), c and l (m), I (kg·m²)."""
+"""Kinds of parameters: m (kg), c and l (m), I (kg·m²)."""
 PORT = "parameters"
 AXES = ("x", "y", "z")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -50,10 +52,10 @@ PAIRS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number that was kept: element number (its place in the tuple) of the argument "parameters".
+    """One kept parameter: an element of the argument "parameters", at its index in the tuple.
 
-    `symbol` m_2, c_2_x, I_2_xx or l_2_x, links counted from 0; `value` in SI units, exact, or with 64 digits where it is
-    irrational.
+    `symbol` is m_2, c_2_x, I_2_xx or l_2_x, with links counted from 0; `value` is in SI units,
+    exact, or with 64 digits if it is irrational.
     """
 
     symbol: str
@@ -63,24 +65,28 @@ class Parameter:
     meaning: str
 
 
-def kinds(text: str | Iterable[str]) -> tuple[str, ...]:
-    """The kinds to keep, in the order of KINDS, from "all", "none" or "m,c"; RequestError says what there is."""
+def parse_kinds(text: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the kinds to keep, in the order of KINDS, from "all", "none" or "m,c"; RequestError
+    lists the kinds.
+    """
     if isinstance(text, str):
         text = {"all": tuple(KINDS), "none": ()}.get(
             text.strip(), [part.strip() for part in text.split(",")]
         )
-    wanted = tuple(text)
-    for one in wanted:
-        if one not in KINDS:
-            there = ", ".join(f"{kind} ({what})" for kind, what in KINDS.items())
+    requested = tuple(text)
+    for name in requested:
+        if name not in KINDS:
+            available = ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
             raise UnknownName(
-                f"'{one}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {there}"
+                f"'{name}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {available}"
             )
-    return tuple(kind for kind in KINDS if kind in wanted)
+    return tuple(kind for kind in KINDS if kind in requested)
 
 
 class SymbolicLinkage(Linkage):
-    """A Linkage whose inertias, mass centres and lengths hold the symbols of `parameters` in place of their numbers."""
+    """A Linkage whose inertias, mass centres and lengths are the symbols of `parameters` instead of
+    numbers.
+    """
 
     def __init__(
         self,
@@ -96,12 +102,13 @@ class SymbolicLinkage(Linkage):
         self._kinds = {p.kind for p in parameters}
         super().__init__(model, home, frame, coupling=coupling)
 
-    def _known(self, symbol: str, value: Constant) -> Scalar:
+    def _symbol_or_number(self, symbol: str, value: Constant) -> Scalar:
         return self._kept[symbol] if symbol in self._kept else self.scalar(value)
 
     def _triple(self, kind: str, i: int, values: Sequence[Constant]) -> Vector:
         return Vector(
-            self._known(f"{kind}_{i}_{axis}", x) for axis, x in zip(AXES, values, strict=True)
+            self._symbol_or_number(f"{kind}_{i}_{axis}", x)
+            for axis, x in zip(AXES, values, strict=True)
         )
 
     def center(self, i: int) -> Vector:
@@ -110,17 +117,18 @@ class SymbolicLinkage(Linkage):
     def _offset(self, i: int) -> Vector:
         return self._triple("l", i, self.model.links[i].shift)
 
-    def _shift(self, link: Link, whole: Vector, slide: Vector) -> Vector:
-        return whole if "l" in self._kinds else super()._shift(link, whole, slide)
+    def _shift(self, link: Link, total: Vector, slide: Vector) -> Vector:
+        return total if "l" in self._kinds else super()._shift(link, total, slide)
 
     def _inertia(self, i: int) -> RigidInertia:
-        """Σ = ½tr(I)1 − I + m c cᵀ and h = m c about the frame's origin."""
+        """Return the inertia with Σ = ½tr(I)1 − I + m c cᵀ and h = m c about the frame's origin."""
         if not self._kinds & {"m", "c", "I"}:
             return super()._inertia(i)
-        own = self.model.links[i].inertia
-        m, c = self._known(f"m_{i}", own.m), self.center(i)
+        inertia = self.model.links[i].inertia
+        m, c = self._symbol_or_number(f"m_{i}", inertia.m), self.center(i)
         xx, xy, xz, yy, yz, zz = (
-            self._known(f"I_{i}_{pair}", x) for pair, x in zip(PAIRS, moments(own), strict=True)
+            self._symbol_or_number(f"I_{i}_{pair}", x)
+            for pair, x in zip(PAIRS, moments(inertia), strict=True)
         )
         h = c * m
         half = (xx + yy + zz) * self.scalar(k.rational(1) / 2)
@@ -129,7 +137,9 @@ class SymbolicLinkage(Linkage):
 
 
 def moments(inertia: Inertia) -> tuple[Constant, ...]:
-    """xx xy xz yy yz zz of I = tr(Σ)1 − Σ about the mass centre (tensor entries, Ixy = −∫xy dm)."""
+    """Return xx xy xz yy yz zz of I = tr(Σ)1 − Σ about the mass centre (tensor entries, Ixy = −∫xy
+    dm).
+    """
     h, S = inertia.h, inertia.S
     if not k.is_zero(inertia.m):
         squares = [k.normalize(h[a] * h[b] / inertia.m) for a, b in UPPER]
@@ -139,63 +149,79 @@ def moments(inertia: Inertia) -> tuple[Constant, ...]:
 
 
 def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
-    """Every number of these kinds that is not zero, link by link."""
-    wanted = kinds(keep)
-    if has_gravity_compensation(model) and {"m", "c"} & {*wanted}:
+    """Return every nonzero parameter of these kinds, link by link."""
+    requested = parse_kinds(keep)
+    if has_gravity_compensation(model) and {"m", "c"} & {*requested}:
         raise RequestError(
-            f"part of the weight of links of '{model.name}' is borne by gravcomp, and that is known in numbers "
-            "alone; keep l and I as symbols, or leave it out by --drives"
+            f"links of '{model.name}' have gravity compensation (gravcomp), which is not available in symbols m and c; "
+            "keep l and I as symbols, or leave gravcomp out with --drives"
         )
-    found: list[Parameter] = []
+    result: list[Parameter] = []
 
     def add(kind: str, i: int, suffix: str, value: Constant, meaning: str) -> None:
-        if kind in wanted and not k.is_zero(value):
-            found.append(Parameter(f"{kind}_{i}{suffix}", kind, i, k.to_fraction(value), meaning))
+        if kind in requested and not k.is_zero(value):
+            result.append(Parameter(f"{kind}_{i}{suffix}", kind, i, k.to_fraction(value), meaning))
 
     with k.precision():
         for i, link in enumerate(model.links):
-            own = f"link '{link.name}'"
-            outer = f"link '{model.links[link.parent].name}'" if link.parent >= 0 else "the base"
-            add("m", i, "", link.inertia.m, f"mass of {own} (kg)")
+            link_text = f"link '{link.name}'"
+            parent_text = (
+                f"link '{model.links[link.parent].name}'" if link.parent >= 0 else "the base"
+            )
+            add("m", i, "", link.inertia.m, f"mass of {link_text} (kg)")
             for axis, x in zip(AXES, link.center, strict=True):
-                add("c", i, f"_{axis}", x, f"{axis} of the mass centre of {own}, in its frame (m)")
+                add(
+                    "c",
+                    i,
+                    f"_{axis}",
+                    x,
+                    f"{axis} of the mass centre of {link_text}, in its frame (m)",
+                )
             for pair, x in zip(PAIRS, moments(link.inertia), strict=True):
                 add(
                     "I",
                     i,
                     f"_{pair}",
                     x,
-                    f"moment {pair} of {own} about its mass centre, axes of its frame (kg·m²)",
+                    f"moment {pair} of {link_text} about its mass centre, axes of its frame (kg·m²)",
                 )
             for axis, x in zip(AXES, link.shift, strict=True):
-                add("l", i, f"_{axis}", x, f"{axis} of the frame of {own}, in that of {outer} (m)")
-    return tuple(found)
+                add(
+                    "l",
+                    i,
+                    f"_{axis}",
+                    x,
+                    f"{axis} of the frame of {link_text}, in that of {parent_text} (m)",
+                )
+    return tuple(result)
 
 
 MOST_ROWS = 4 * ROW_BUDGET
-"""Of what is derived to be read."""
+"""Most rows of a derivation for inspection."""
 
 
-def linkage(
+def symbolic_linkage(
     mechanism: Mechanism,
     arguments: Mapping[str, int],
     keep: str | Iterable[str] = "none",
     frame: str | None = None,
 ) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
-    """The robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and what those inputs are.
+    """Return the robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and
+    the parameters of these inputs.
 
-    `arguments`: name -> number of elements; the argument "parameters" comes behind them where anything is kept. `frame`
-    names a declared link, for what speaks of one. Work with the result inside `symgen.derivation.constants.precision()`.
+    `arguments`: name -> number of elements; the argument "parameters" follows them if any parameter
+    is kept. `frame` names a declared link, for functions of a frame. Use the result inside
+    `symgen.derivation.constants.precision()`.
     """
     model, _ = models(mechanism)
-    found = parameters(model, keep)
+    kept = parameters(model, keep)
     with k.precision():
-        home = Derivation({**arguments, **({PORT: len(found)} if found else {})}, MOST_ROWS)
-        function_named = model.frame(mechanism, frame) if frame else None
-        return SymbolicLinkage(model, home, found, function_named, Coupling.of(mechanism)), found
+        home = Derivation({**arguments, **({PORT: len(kept)} if kept else {})}, MOST_ROWS)
+        chosen_frame = model.frame(mechanism, frame) if frame else None
+        return SymbolicLinkage(model, home, kept, chosen_frame, Coupling.of(mechanism)), kept
 
 
-def derived(
+def derive_symbolic(
     mechanism: Mechanism,
     function: str,
     keep: str | Iterable[str] = "none",
@@ -203,46 +229,46 @@ def derived(
     frame: Links = None,
     task_rows: Rows = None,
 ) -> tuple[Program, tuple[Parameter, ...]]:
-    """`symbolic` as the method writes it, before any pass."""
-    what = FUNCTIONS[function_named(function)]
-    method = chosen(mechanism, function) if method is None else method
+    """Return the Program of `symbolic` before any pass."""
+    declared = FUNCTIONS[function_named(function)]
+    method = default_method(mechanism, function) if method is None else method
     build = methods.derivation(method, function)
     options = ProgramOptions(frame=frame, task_rows=task_rows)
-    why = refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
-    why = why or methods.find(method).refusal(mechanism)
-    if why is not None:
-        raise RequestError(why)
+    reason = refusal(mechanism, function, None) or task.refusal(mechanism, function, options)
+    reason = reason or methods.find(method).refusal(mechanism)
+    if reason is not None:
+        raise RequestError(reason)
     shapes = {
         a.name: a.sizes(mechanism.sizes)
-        for a in (*what.arguments, *(() if Q in what.arguments else (Q,)))
+        for a in (*declared.arguments, *(() if Q in declared.arguments else (Q,)))
     }
-    names = frames(mechanism, what, options)
+    names = frames(mechanism, declared, options)
     try:
-        laid, found = linkage(
+        linkage, kept = symbolic_linkage(
             mechanism,
             {name: prod(shape) for name, shape in shapes.items()},
             keep,
             names[0] if names else None,
         )
-        laid.task_rows, laid.base = (
+        linkage.task_rows, linkage.base = (
             options.rows,
-            base_parameters(mechanism) if what.counts("NR") else None,
+            base_parameters(mechanism) if declared.counts("NR") else None,
         )
         sizes = mechanism.sizes._replace(
-            NF=len(names), NR=0 if laid.base is None else len(laid.base), NK=len(options.rows)
+            NF=len(names), NR=0 if linkage.base is None else len(linkage.base), NK=len(options.rows)
         )
         with k.precision():
-            results = build(laid, [laid.model.frame(mechanism, name) for name in names])
-            results_named = _named(what, sizes, results)
-            program = laid.home.freeze(
-                function, method, results_named, {**shapes, PORT: (len(found),)}
+            results = build(linkage, [linkage.model.frame(mechanism, name) for name in names])
+            results_named = _named_results(declared, sizes, results)
+            program = linkage.home.freeze(
+                function, method, results_named, {**shapes, PORT: (len(kept),)}
             )
     except TooManyRows:
         raise RequestError(
             f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} rows before passes make "
             "them fewer; lock joints that do not matter with --lock"
         ) from None
-    return program, found
+    return program, kept
 
 
 def symbolic(
@@ -253,28 +279,31 @@ def symbolic(
     method: str | None = None,
     task_rows: Rows = None,
 ) -> tuple[Program, tuple[Parameter, ...]]:
-    """The Program of a function with the kinds in `keep` (see `kinds`) as its last argument, "parameters", and what they are.
+    """Return the Program of a function with the kinds in `keep` as its last argument, "parameters",
+    and these parameters.
 
-    At the parameters' own values it is the plain Program's function. `method` None takes the first one that suits.
-    Raises RequestError for an unknown function, kind, method or link.
+    At the parameters' own values it equals the plain Program's function. `method` None takes the
+    default method. Raises RequestError for an unknown function, kind, method or link.
     """
-    program, found = derived(mechanism, function, keep, method, frame, task_rows)
-    return passes.run(program), found
+    program, kept = derive_symbolic(mechanism, function, keep, method, frame, task_rows)
+    return passes.run(program), kept
 
 
-def chosen(mechanism: Mechanism, function: str) -> str:
-    """The method that is read by default: composite bodies where they compute the function, else the first."""
-    there = methods_for(mechanism, function)
-    return "composite_body" if "composite_body" in there else there[0]
+def default_method(mechanism: Mechanism, function: str) -> str:
+    """Return the method that is inspected by default: composite_body if it computes the function,
+    else the first.
+    """
+    candidates = methods_for(mechanism, function)
+    return "composite_body" if "composite_body" in candidates else candidates[0]
 
 
-def _named(
-    what: Function, sizes: Sizes, results: Sequence[Sequence[Scalar]]
+def _named_results(
+    function: Function, sizes: Sizes, results: Sequence[Sequence[Scalar]]
 ) -> list[tuple[str, tuple[int, ...], Any]]:
     def shape(array: Array) -> tuple[int, ...]:
         return array.of_each(sizes.NF).sizes(sizes)
 
     return [
         (array.name, shape(array), atoms)
-        for array, atoms in zip(what.results, results, strict=True)
+        for array, atoms in zip(function.results, results, strict=True)
     ]

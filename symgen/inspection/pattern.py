@@ -1,4 +1,6 @@
-"""What `--plot` draws of a quantity: which entries are zero, constant or moving, and how large they are at a pose."""
+"""Pattern of a matrix for `--plot`: which entries are zero, constant or variable, and their size at
+a pose.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from flint import arb, fmpq
 from symgen.derivation import constants as k
 from symgen.inspection.at import Values, quaternions
 from symgen.inspection.catalogue import Choice, Result, choose
-from symgen.inspection.entries import Answer, answer, layout, sizes
-from symgen.inspection.equations import needed
+from symgen.inspection.entries import Answer, answer, block_sizes, layout
+from symgen.inspection.equations import needed_rows
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir.program import Numbers, Port, evaluate
 from symgen.mechanism.mechanism import Mechanism
@@ -30,18 +32,19 @@ BALLS = Numbers(
 )
 SAME = fmpq(1, 10**DIGITS)
 HUNDREDTHS = (26, -50, 10, 82)
-"""Of a unit quaternion: the squares add up to 100²."""
+"""Entries of a unit quaternion in hundredths: the squares add up to 100²."""
 SPATIAL = tuple(f"{part} {axis}" for part in ("angular", "linear") for axis in "xyz")
 Groups = tuple[tuple[str, int], ...]
-"""(name, rows or columns that it takes), in order."""
+"""(name, number of its rows or columns), in order."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Of a matrix, row by row: `kinds` ZERO (at every pose), NUMBER (one number at every pose) or MOVES, `values` at `pose` (SI).
+    """Pattern of a matrix, row by row: `kinds` are ZERO or NUMBER (at every pose) or MOVES;
+    `values` are those at `pose` (SI).
 
-    `rows`, `columns`: what they belong to, joints by name. `pose`: the inputs that count, q0=0.3,… as `--at` takes them;
-    `chosen` where all of them were asked for.
+    `rows`, `columns`: what they belong to, joints by name. `pose`: the inputs that matter, q0=0.3,…
+    as `--at` takes them; `chosen` is True if the user gave all of them.
     """
 
     label: str
@@ -61,84 +64,93 @@ def pattern(
     at: Values | None = None,
     task_rows: Rows = None,
 ) -> Pattern:
-    """Of a quantity at a pose; inputs that `at` leaves out have drawn values, the same each time, within the joints' limits.
+    """Return the pattern of a quantity at a pose.
 
-    An entry is told to be zero, or the same number, at every pose by its values at two drawn states, which agree to DIGITS
-    digits. Raises RequestError for a single number, or where an entry has no value at that pose.
+    Inputs that `at` leaves out get random values within the joints' limits, the same each time. An
+    entry counts as zero or constant at every pose if its values at two random states agree to
+    DIGITS digits. Raises RequestError for a single number, and for an entry without a value at that
+    pose.
     """
     choice = choose(mechanism, what, method, task_rows)
-    found = answer(mechanism, choice, frame, task_rows=task_rows)
-    if not found.shape:
+    matrix = answer(mechanism, choice, frame, task_rows=task_rows)
+    if not matrix.shape:
         raise RequestError(
-            f"{found.label} is one number, which makes no picture; ask for a block or the whole matrix"
+            f"{matrix.label} is one number, which makes no picture; ask for a block or the whole matrix"
         )
-    inputs = _inputs_read(found)
-    states, given = _drawn(mechanism), at or {}
-    _refuse_part_of_quaternion(mechanism, given)
-    places = {**states[0], **given}
-    kinds, shown = _magnitudes(found, states, places)
+    inputs = _inputs_read(matrix)
+    states, user_values = _random_states(mechanism), at or {}
+    _refuse_part_of_quaternion(mechanism, user_values)
+    pose_values = {**states[0], **user_values}
+    kinds, magnitudes = _magnitudes(matrix, states, pose_values)
     rows, columns = _sides(
-        mechanism, choice, found, ProgramOptions(frame=frame, task_rows=task_rows)
+        mechanism, choice, matrix, ProgramOptions(frame=frame, task_rows=task_rows)
     )
-    said = [
-        f"{name}{element}={_said(places[name, element])}"
-        for name, element in places
+    pose_text = [
+        f"{name}{element}={_format_value(pose_values[name, element])}"
+        for name, element in pose_values
         if (name, element) in inputs
     ]
     return Pattern(
-        found.label,
-        _grid(kinds, found),
-        _grid(shown, found),
+        matrix.label,
+        _grid(kinds, matrix),
+        _grid(magnitudes, matrix),
         rows,
         columns,
-        ",".join(said),
-        inputs <= set(given),
+        ",".join(pose_text),
+        inputs <= set(user_values),
     )
 
 
-def _inputs_read(found: Answer) -> set[tuple[str, int]]:
-    """Return the elements of arguments that an answer depends on."""
-    program = found.program
-    rows = [program.rows[r] for r in needed(program, found.rows)]
+def _inputs_read(matrix: Answer) -> set[tuple[str, int]]:
+    """Return the elements of arguments on which an answer depends."""
+    program = matrix.program
+    rows = [program.rows[r] for r in needed_rows(program, matrix.rows)]
     read = {row.value for row in rows if row.op == "input"}
     return {(program.inputs[port].name, element) for port, element in read}
 
 
-def _refuse_part_of_quaternion(mechanism: Mechanism, given: Values) -> None:
-    """Raise RequestError if some entries of a unit quaternion are given, and not all."""
+def _refuse_part_of_quaternion(mechanism: Mechanism, user_values: Values) -> None:
+    """Raise RequestError if only some entries of a unit quaternion are given."""
     for first in quaternions(mechanism):
-        if 0 < sum(("q", first + k) in given for k in range(4)) < 4:
+        if 0 < sum(("q", first + k) in user_values for k in range(4)) < 4:
             raise RequestError(
                 f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at, or none"
             )
 
 
 def _magnitudes(
-    found: Answer, states: tuple[Values, Values], pose: Values
+    matrix: Answer, states: tuple[Values, Values], pose: Values
 ) -> tuple[list[int], list[float]]:
     """Return the kind of every entry by its values at two states, and the values at a pose."""
     with k.precision():
-        first, second, here = (_values(found, state) for state in (*states, pose))
-        least = max(abs(x) for x in (*first, *second)) * SAME
+        first, second, at_pose = (_values(matrix, state) for state in (*states, pose))
+        tolerance = max(abs(x) for x in (*first, *second)) * SAME
     kinds = [
-        ZERO if max(abs(x), abs(y)) <= least else NUMBER if abs(x - y) <= abs(x) * SAME else MOVES
+        ZERO
+        if max(abs(x), abs(y)) <= tolerance
+        else NUMBER
+        if abs(x - y) <= abs(x) * SAME
+        else MOVES
         for x, y in zip(first, second, strict=True)
     ]
-    shown = [
-        0.0 if kind == ZERO or abs(x) <= least else float(x)
-        for kind, x in zip(kinds, here, strict=True)
+    magnitudes = [
+        0.0 if kind == ZERO or abs(x) <= tolerance else float(x)
+        for kind, x in zip(kinds, at_pose, strict=True)
     ]
-    return kinds, shown
+    return kinds, magnitudes
 
 
-def _grid(flat: Sequence[X], found: Answer) -> tuple[tuple[X, ...], ...]:
-    height, width = found.shape
+def _grid(flat: Sequence[X], matrix: Answer) -> tuple[tuple[X, ...], ...]:
+    height, width = matrix.shape
     return tuple(tuple(flat[r * width : (r + 1) * width]) for r in range(height))
 
 
-def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
-    """Two generic states, the first with two decimals a number; so its quaternions are told, since few have two decimals."""
-    drawn = [
+def _random_states(mechanism: Mechanism) -> tuple[Values, Values]:
+    """Return two random states, the first with two decimals per number.
+
+    Its quaternions are fixed, since few unit quaternions have two decimals.
+    """
+    states = [
         {
             (name, element): x
             for name, rows in draw_states(mechanism, 2).items()
@@ -146,32 +158,34 @@ def _drawn(mechanism: Mechanism) -> tuple[Values, Values]:
         }
         for n in range(2)
     ]
-    told = {
+    quaternion_entries = {
         ("q", first + k): Fraction(HUNDREDTHS[(n + k) % 4], 100)
         for n, first in enumerate(quaternions(mechanism))
         for k in range(4)
     }
     return (
         {
-            place: Angle(told.get(place, Fraction(round(100 * x), 100)))
-            for place, x in drawn[0].items()
+            element: Angle(quaternion_entries.get(element, Fraction(round(100 * x), 100)))
+            for element, x in states[0].items()
         },
-        {place: Angle(x) for place, x in drawn[1].items()},
+        {element: Angle(x) for element, x in states[1].items()},
     )
 
 
-def _values(found: Answer, at: Values) -> list[Any]:
-    """Over balls, so that a cancelled term is far below anything that is shown."""
-    whole = replace(found.program, outputs=(Port("x", (len(found.rows),), found.rows),))
-    given = {
+def _values(matrix: Answer, at: Values) -> list[Any]:
+    """Return the entries, evaluated over balls, so that a cancelled term is far below any value
+    that is shown.
+    """
+    entry_program = replace(matrix.program, outputs=(Port("x", (len(matrix.rows),), matrix.rows),))
+    inputs = {
         port.name: [_number(at[port.name, element]) for element in range(port.size)]
-        for port in found.program.inputs
+        for port in matrix.program.inputs
     }
-    values = evaluate(whole, given, BALLS)["x"]
+    values = evaluate(entry_program, inputs, BALLS)["x"]
     if not all(x.is_finite() for x in values):
         raise RequestError(
-            f"{found.label} has an entry without a value at this pose: it divides by zero or takes the root or "
-            "logarithm of what is not positive; take another --at"
+            f"{matrix.label} has an entry without a value at this pose: it divides by zero or takes the root or "
+            "logarithm of a nonpositive number; choose another --at"
         )
     return [x.mid() for x in values]
 
@@ -180,55 +194,58 @@ def _number(x: Angle) -> Any:
     return BALLS.constant(x.radians) + BALLS.constant(x.pi) * arb.pi()
 
 
-def _said(x: Angle) -> str:
+def _format_value(x: Angle) -> str:
     if not x.pi:
         return f"{float(x.radians):g}"
-    turn = f"{x.pi.numerator}*pi" + (f"/{x.pi.denominator}" if x.pi.denominator != 1 else "")
-    return turn.replace("1*pi", "pi") if abs(x.pi.numerator) == 1 else turn
+    text = f"{x.pi.numerator}*pi" + (f"/{x.pi.denominator}" if x.pi.denominator != 1 else "")
+    return text.replace("1*pi", "pi") if abs(x.pi.numerator) == 1 else text
 
 
 # -- what rows and columns belong to ----------------------------------------------------------------------------------------
 
 
 def _sides(
-    mechanism: Mechanism, choice: Choice, found: Answer, options: ProgramOptions
+    mechanism: Mechanism, choice: Choice, matrix: Answer, options: ProgramOptions
 ) -> tuple[Groups, Groups]:
     joints, words = tuple(joint.name for joint in mechanism.joints), choice.words
-    if isinstance(choice.found, Result):
-        called: dict[Size, Sequence[str]] = {
+    if isinstance(choice.target, Result):
+        names_of: dict[Size, Sequence[str]] = {
             "NV": mechanism.velocity_names,
             "NB": joints,
             "NF": options.frames,
             "NK": [TASK_ROWS[row] for row in options.rows],
         }
-        sizes_of = choice.found.array.laid_out(
-            found.program.outputs[choice.found.place].shape
+        sizes_of = choice.target.array.laid_out(
+            matrix.program.outputs[choice.target.index].shape
         ).shape
-        if (
-            len(sizes_of) > 2 and words.indices is None
-        ):  # a matrix of each link or frame, one below the other
-            each = called[sizes_of[0]]
-            return tuple((name, found.shape[0] // len(each)) for name in each), _named(
-                called.get(sizes_of[2]), found.shape[1]
-            )
-        named = [called.get(size) for size in sizes_of]
+        if len(sizes_of) > 2 and words.indices is None:  # one matrix per link or frame, stacked
+            outer_names = names_of[sizes_of[0]]
+            return tuple(
+                (name, matrix.shape[0] // len(outer_names)) for name in outer_names
+            ), _groups(names_of.get(sizes_of[2]), matrix.shape[1])
+        names = [names_of.get(size) for size in sizes_of]
         first, second = (
-            _named(name, size) for name, size in zip([*named, None], found.shape, strict=False)
+            _groups(name, size) for name, size in zip([*names, None], matrix.shape, strict=False)
         )
         return first, second
-    quantity = choice.found
+    quantity = choice.target
     if words.indices is not None or not quantity.indices:
-        return _named(None, found.shape[0]), _named(None, found.shape[1])
+        return _groups(None, matrix.shape[0]), _groups(None, matrix.shape[1])
     assert choice.method is not None
-    laid = layout(mechanism, choice.method, words.letter)
+    quantity_layout = layout(mechanism, choice.method, words.letter)
     rows, columns = (
-        tuple(zip(joints, sizes(laid, side, len(joints)), strict=True)) for side in (0, 1)
+        tuple(zip(joints, block_sizes(quantity_layout, side, len(joints)), strict=True))
+        for side in (0, 1)
     )
     return rows, columns
 
 
-def _named(names: Sequence[str] | None, size: int) -> Groups:
-    """By name. For rows without a joint, what so many of them are; a column alone has no name."""
+def _groups(names: Sequence[str] | None, size: int) -> Groups:
+    """Return groups by name.
+
+    Rows without a joint are named by their number: xyz for 3, spatial components for 6; a single
+    column has no name.
+    """
     if names is None:
         names = {1: ("",), 3: tuple("xyz"), 6: SPATIAL}.get(
             size, tuple(str(n) for n in range(size))

@@ -1,7 +1,8 @@
 """Formulas as text, LaTeX, Python and C: a number, a matrix, or a list of named equations.
 
-Each printed form, read back by SymPy, TeX, Python or a C compiler, is the whole expression: one number, one matrix, or one
-equation a name. LaTeX is for math mode; Python and C take sin, cos, sqrt, log and atan2 from math and <math.h>.
+Each output is a complete expression for SymPy, TeX, Python or a C compiler: one number, one matrix,
+or one equation per name. LaTeX is for math mode; Python and C take sin, cos, sqrt, log and atan2
+from math and <math.h>.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from symgen.support.errors import RequestError
 
 FORMATS = ("text", "latex", "python", "c")
 DEEPEST = 150
-"""Most nested parentheses: CPython reads 200, clang 256."""
+"""Deepest nesting of parentheses: CPython reads 200, clang 256."""
 _CALLED = re.compile(r"\b(atan2|cos|log|sin|sqrt)\(|\b(pi)\b")
 
 
 class _Decimal(sp.Symbol):  # type: ignore[misc]
-    """A positive rational that is written as its decimal, where a number stands: SymPy would print x/4 for 0.25*x."""
+    """A positive rational that is printed as a decimal at the position of a number: SymPy would
+    print x/4 for 0.25*x.
+    """
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
@@ -40,12 +43,14 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     _print__Decimal = _print_Symbol
 
     def _print_log(self, expr: Any, exp: Any = None) -> str:
-        """SymPy's ln (x)^2 does not say what is squared."""
+        """Print ln with braces: SymPy's ln (x)^2 is ambiguous."""
         return rf"\ln{'' if exp is None else f'^{{{exp}}}'}{{\left({self._print(expr.args[0])} \right)}}"
 
 
 class _C(C99CodePrinter):  # type: ignore[misc]
-    """Whole numbers as doubles, so that none is too large for an int; π as its digits, since C99 has no M_PI."""
+    """C printer: integers as doubles, so that none exceeds an int; π by its digits, since C99 has
+    no M_PI.
+    """
 
     def _print_Integer(self, expr: Any) -> str:
         return f"{expr.p}.0"
@@ -56,8 +61,11 @@ class _C(C99CodePrinter):  # type: ignore[misc]
         return str(expr.evalf(17))
 
 
-def printed(expression: Any, format: str) -> str:
-    """One expression or matrix. Raises RequestError where it nests too deep to be printed, or for Python or C to read."""
+def print_expression(expression: Any, format: str) -> str:
+    """Return the text of one expression or matrix.
+
+    Raises RequestError if it is nested too deeply to be printed, or to be read by Python or C.
+    """
     if isinstance(expression, sp.MatrixBase):
         return _matrix(expression, format)
     try:
@@ -95,8 +103,13 @@ def _readable(text: str, format: str) -> str:
 
 
 def _matrix(matrix: Any, format: str) -> str:
-    """C: one flat initializer, row-major. Text: a line a row, two spaces or more between columns."""
-    rows = [[printed(matrix[r, c], format) for c in range(matrix.cols)] for r in range(matrix.rows)]
+    """Print a matrix. C: one flat initializer, row-major. Text: one line per row, two spaces or
+    more between columns.
+    """
+    rows = [
+        [print_expression(matrix[r, c], format) for c in range(matrix.cols)]
+        for r in range(matrix.rows)
+    ]
     if format == "latex":
         return r"\begin{bmatrix}" + r" \\ ".join(" & ".join(row) for row in rows) + r"\end{bmatrix}"
     if format == "c":
@@ -115,19 +128,22 @@ def _matrix(matrix: Any, format: str) -> str:
     )
 
 
-def listed(
-    named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, apart: str
+def print_equations(
+    named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, suffix: str
 ) -> str:
-    """Named equations, one a line, then the answer. `apart` is added to its name where a named equation has the same."""
+    """Print named equations, one per line, followed by the result.
+
+    `suffix` is appended to the name of the result if a named equation has the same name.
+    """
     taken = {str(name) for name, _ in named}
     names = [str(name) for name, _ in named]
-    last = label if format == "text" else _free(label, taken, apart)
+    last = label if format == "text" else _unique_name(label, taken, suffix)
     equations = [
-        *zip(names, (printed(x, format) for _, x in named), strict=True),
-        (last, printed(value, format)),
+        *zip(names, (print_expression(x, format) for _, x in named), strict=True),
+        (last, print_expression(value, format)),
     ]
     if format == "latex":
-        return aligned([f"{latex(name)} &= {text}" for name, text in equations])
+        return align_latex([f"{latex(name)} &= {text}" for name, text in equations])
     if format == "c":
         count = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
         sizes = [*[""] * len(named), count]
@@ -136,43 +152,45 @@ def listed(
             for (name, text), size in zip(equations, sizes, strict=True)
         )
     lines = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
-    return "\n".join([*imports("\n".join(lines)), *lines] if format == "python" else lines)
+    return "\n".join([*import_lines("\n".join(lines)), *lines] if format == "python" else lines)
 
 
-def aligned(lines: Sequence[str]) -> str:
-    """Lines of LaTeX, each with its &, as one formula."""
+def align_latex(lines: Sequence[str]) -> str:
+    """Return lines of LaTeX, each with its &, as one formula."""
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
-def imports(text: str) -> list[str]:
-    """The import line that Python needs before such a formula; none if it calls nothing."""
-    names = called(text)
+def import_lines(text: str) -> list[str]:
+    """Return the import line that Python needs before such a formula; none if it calls no function."""
+    names = math_names(text)
     return [f"from math import {', '.join(names)}"] if names else []
 
 
-def called(text: str) -> list[str]:
-    """The functions that a formula in Python or C takes from math or <math.h>."""
+def math_names(text: str) -> list[str]:
+    """Return the functions and constants that a formula in Python or C takes from math or <math.h>."""
     return sorted({function or constant for function, constant in _CALLED.findall(text)})
 
 
-def _free(label: str, taken: set[str], apart: str) -> str:
-    """M[1,2] as M_1_2; P[2] as P_2_declared where the list has a P_2_0_0 of its own."""
+def _unique_name(label: str, taken: set[str], suffix: str) -> str:
+    """Return a label as an identifier: M[1,2] as M_1_2; P[2] as P_2_declared if the list has a
+    P_2_0_0.
+    """
     name = re.sub(r"\W+", "_", label).strip("_")
     return (
-        f"{name}_{apart}"
-        if any(one == name or one.startswith(f"{name}_") for one in taken)
+        f"{name}_{suffix}"
+        if any(other_name == name or other_name.startswith(f"{name}_") for other_name in taken)
         else name
     )
 
 
-def _decimals(expression: Any, known: dict[Any, Any]) -> Any:
-    """Rationals with a short decimal expansion as decimals, but for exponents."""
-    if expression not in known:
-        known[expression] = _with_decimals(expression, known)
-    return known[expression]
+def _decimals(expression: Any, cache: dict[Any, Any]) -> Any:
+    """Replace rationals that have a short decimal expansion by decimals, except in exponents."""
+    if expression not in cache:
+        cache[expression] = _with_decimals(expression, cache)
+    return cache[expression]
 
 
-def _with_decimals(expression: Any, known: dict[Any, Any]) -> Any:
+def _with_decimals(expression: Any, cache: dict[Any, Any]) -> Any:
     if expression.is_Rational:
         short = not expression.is_Integer and _terminates(
             Fraction(int(expression.p), int(expression.q))
@@ -181,8 +199,8 @@ def _with_decimals(expression: Any, known: dict[Any, Any]) -> Any:
     if not expression.args:
         return expression
     if expression.is_Pow:
-        return sp.Pow(_decimals(expression.base, known), expression.exp)
-    return expression.func(*(_decimals(x, known) for x in expression.args))
+        return sp.Pow(_decimals(expression.base, cache), expression.exp)
+    return expression.func(*(_decimals(x, cache) for x in expression.args))
 
 
 def _terminates(value: Fraction) -> bool:
@@ -194,7 +212,7 @@ def _terminates(value: Fraction) -> bool:
 
 
 def _decimal(r: Any) -> str:
-    """A positive terminating Rational as its decimal."""
+    """Return a positive terminating Rational as a decimal."""
     places, rest = 0, int(r.q)
     while (10**places) % rest:
         places += 1

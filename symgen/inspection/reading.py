@@ -1,4 +1,4 @@
-"""One request answered: closed or recursive by size, as SymPy objects, with notes for the reader."""
+"""Answer to one request: closed or recursive by size, as SymPy objects, with notes for the reader."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ import sympy as sp
 from symgen.inspection.at import Values
 from symgen.inspection.catalogue import Choice, Result, choose, results
 from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
-from symgen.inspection.equations import Equations, equations, size
+from symgen.inspection.equations import Equations, closed_form_size, equations
 from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
-from symgen.inspection.printing import FORMATS, called, imports, listed, printed
-from symgen.inspection.request import counted, joint, refuse_several, several
+from symgen.inspection.printing import (
+    FORMATS,
+    import_lines,
+    math_names,
+    print_equations,
+    print_expression,
+)
+from symgen.inspection.request import (
+    check_index_count,
+    has_several_coordinates,
+    parse_joint,
+    refuse_several,
+)
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.loops import FRAMES, LoopProgram
 from symgen.mechanism.mechanism import Mechanism
@@ -23,20 +34,21 @@ from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows
 
 FORMS = ("closed", "recursive", "multiangle", "looped")
-UNASKED = ("M", "c", "g")
-"""Entries whose multi-angle form is the default. That of tau has too many terms to be read."""
+MULTIANGLE_BY_DEFAULT = ("M", "c", "g")
+"""Letters whose entries are shown in multi-angle form by default. That of tau has too many terms to be read."""
 CLOSED_UP_TO = 600
-"""Operations beyond which named equations are the default."""
+"""Most operations of a closed form that is shown by default."""
 CLOSED_AT_MOST = 500_000
-"""Operations beyond which a closed form is refused: a page holds about a hundred."""
+"""Most operations of a closed form: a page holds about a hundred."""
 
 
 @dataclass(frozen=True)
 class FormulaOptions:
-    """Form of a formula, and which numbers it holds.
+    """Form of a formula, and the numbers in it.
 
-    `form` is one of FORMS; None: closed up to CLOSED_UP_TO operations. `at` are numbers for inputs, `keep` the kinds of parameters
-    that stay symbols (see `parameters`). `frame` and `task_rows` as in `ProgramOptions`.
+    `form` is one of FORMS; None means closed up to CLOSED_UP_TO operations. `at` are numbers for
+    inputs, `keep` the kinds of parameters that stay symbols (see `parameters`). `frame` and
+    `task_rows` are as in `ProgramOptions`.
     """
 
     form: str | None = None
@@ -52,15 +64,17 @@ class FormulaOptions:
 
 
 BY_SIZE = FormulaOptions()
-"""The formula unless options say otherwise."""
+"""Default options: the form is chosen by size."""
 
 
 @dataclass(frozen=True)
 class Recursive:
-    """Named equations down to the inputs, and what was asked for over them; `str` is text, a notebook shows LaTeX.
+    """Named equations down to the inputs, and the requested value in terms of them; `str` is text,
+    a notebook shows LaTeX.
 
-    `named`: (symbol, expression) in order. Links, rows and columns count from 0 in the symbols too (see `names`). `apart`:
-    what tells the name of the answer from those of the list, where both stand for one letter.
+    `named`: (symbol, expression) in order. Links, rows and columns count from 0 in the symbols too
+    (see `names`). `apart` is the suffix of the result's name if a named equation has the same
+    letter.
     """
 
     label: str
@@ -69,7 +83,7 @@ class Recursive:
     apart: str = "result"
 
     def written(self, format: str) -> str:
-        return listed(self.named, self.label, self.value, format, self.apart)
+        return print_equations(self.named, self.label, self.value, format, self.apart)
 
     def __str__(self) -> str:
         return self.written("text")
@@ -80,7 +94,9 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, Recursive, Loops or a MultiAngle; `notes`: one sentence each."""
+    """`value`: an expression, a Matrix, Recursive, Loops or a MultiAngle; `notes`: one sentence
+    each.
+    """
 
     value: Any
     notes: tuple[str, ...]
@@ -91,7 +107,7 @@ class Reading:
         return (
             self.value.written(format)
             if isinstance(self.value, Recursive | Loops)
-            else printed(self.value, format)
+            else print_expression(self.value, format)
         )
 
 
@@ -101,7 +117,7 @@ def read(
     method: str | None = None,
     options: FormulaOptions = BY_SIZE,
 ) -> Reading:
-    """Answer a request. A note says so where the form by size is not the closed one."""
+    """Answer a request. A note explains a form that was chosen by size."""
     choice = choose(mechanism, what, method, options.task_rows)
     if options.form == "multiangle":
         return _multiangle(mechanism, choice, options)
@@ -111,7 +127,7 @@ def read(
         options.form is None
         and not options.at
         and not options.keep
-        and isinstance(choice.found, Result)
+        and isinstance(choice.target, Result)
         and choice.words.indices is None
     ):
         try:
@@ -123,7 +139,7 @@ def read(
                 raise error from None
             return Reading(
                 looped.value,
-                (*looped.notes, f"these are loops over links, since rows are refused: {error}"),
+                (*looped.notes, f"shown as loops over links, since rows are refused: {error}"),
             )
     return _in_rows(mechanism, choice, options)
 
@@ -131,16 +147,19 @@ def read(
 def _looped(
     mechanism: Mechanism, choice: Choice, options: FormulaOptions, explicit: bool
 ) -> Reading:
-    """Return a whole result as loops over links. RequestError for a method's letter where the method is `explicit`."""
+    """Return a full result as loops over links.
+
+    RequestError for a method's letter if the method is `explicit`.
+    """
     words = choice.words
-    found, method = choice.found, choice.method
-    if not isinstance(found, Result):
+    result, method = choice.target, choice.method
+    if not isinstance(result, Result):
         if explicit or words.letter not in results():
             raise RequestError(
                 f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
                 "such as tau"
             )
-        found, method = results()[words.letter], None  # the result of that name
+        result, method = results()[words.letter], None  # the result with the same name
     if words.indices is not None:
         raise RequestError(
             f"loops over links compute the whole of {words.letter}, so leave out [...]"
@@ -152,68 +171,76 @@ def _looped(
                 "take --form recursive"
             )
     form = build_form(
-        mechanism, found.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
+        mechanism, result.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
     )
     if not isinstance(form, LoopProgram) or form.part_count:
         raise RequestError(
-            f"{form.method} goes along no links one by one; take --method {form.method.split(':')[0]}"
+            f"{form.method} has no step per link that could be shown; use --method {form.method.split(':')[0]}"
         )
     columns = tuple(
-        f"{name}0, {name}1, ... are the columns of a link's joint, row by row; what no sweep comes to is zero"
+        f"{name}0, {name}1, ... are the columns of a link's joint, row by row; columns that no sweep reaches are zero"
         for name, _ in form.columns
     )
     notes = (
         f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
-        "children's; names are the C's of one link, places in a block count from 1",
+        "children's; names are the C's of one link, positions in a block count from 1",
         *columns,
         FRAMES,
     )
-    return Reading(loops(form, found.array.name), notes)
+    return Reading(loops(form, result.array.name), notes)
 
 
 def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
-    """Return the formulas of rows of a Program: closed ones, or named equations."""
+    """Return the formulas of a Program's rows: closed ones, or named equations."""
     form, at = options.form, options.at
-    found = answer(mechanism, choice, options.frame, options.keep, options.task_rows)
-    many, notes = size(found.program, found.rows, at), list(found.notes)
-    if form == "closed" and many > CLOSED_AT_MOST:
+    entries = answer(mechanism, choice, options.frame, options.keep, options.task_rows)
+    operations, notes = closed_form_size(entries.program, entries.rows, at), list(entries.notes)
+    if form == "closed" and operations > CLOSED_AT_MOST:
         raise RequestError(
-            f"the closed form of {found.label} has {many} operations, more than anybody reads; take the recursive "
+            f"the closed form of {entries.label} has {operations} operations, too many to read; use the recursive "
             "form, one entry of it, or a pose with --at"
         )
-    if form is None and many > CLOSED_UP_TO:
+    if form is None and operations > CLOSED_UP_TO:
         notes.append(
-            f"{found.label} has {many} operations in closed form, so these are its named equations; --form closed "
+            f"{entries.label} has {operations} operations in closed form, so these are its named equations; --form closed "
             "substitutes them back"
         )
-    named = form == "recursive" or (form is None and many > CLOSED_UP_TO)
-    made = equations(found.program, found.rows, at, named, found.symbols)
-    value = _shaped(found, made.entries)
+    named = form == "recursive" or (form is None and operations > CLOSED_UP_TO)
+    formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
+    value = _shaped(entries, formulas.entries)
     if not named:
         return Reading(value, tuple(notes))
-    of_function = isinstance(choice.found, Result)
-    notes += _numbering(made, f"; they stand {CHOSEN}" if of_function else "", several(mechanism))
+    of_function = isinstance(choice.target, Result)
+    notes += _numbering(
+        formulas,
+        f"; they stand {CHOSEN}" if of_function else "",
+        has_several_coordinates(mechanism),
+    )
     return Reading(
-        Recursive(found.label, made.named, value, "result" if of_function else "declared"),
+        Recursive(entries.label, formulas.named, value, "result" if of_function else "declared"),
         tuple(notes),
     )
 
 
-def _numbering(made: Equations, frames: str, velocities: bool) -> list[str]:
-    """How names in equations count, by an example."""
-    pairs = [(str(symbol), name) for (symbol, _), name in zip(made.named, made.in_c, strict=True)]
-    if not pairs:
+def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:
+    """Return a note on how names in equations count, with an example."""
+    symbol_pairs = [
+        (str(symbol), name) for (symbol, _), name in zip(formulas.named, formulas.in_c, strict=True)
+    ]
+    if not symbol_pairs:
         return []
-    here, there = max(pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_")))
+    symbol, c_name = max(
+        symbol_pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_"))
+    )
     counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
     return [
-        f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {here} is {there} there{frames}"
+        f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {symbol} is {c_name} there{frames}"
     ]
 
 
 def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
-    """One entry of M, c, g or tau in its canonical form."""
-    letter, where = choice.words.letter, choice.words.indices
+    """Return one entry of M, c, g or tau in its canonical form."""
+    letter, index_texts = choice.words.letter, choice.words.indices
     if not entry_of(choice):
         raise RequestError(
             f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
@@ -221,12 +248,12 @@ def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -
         )
     if options.at:
         raise RequestError(
-            "a multi-angle form is one for every pose, so --at does not apply; take --form closed"
+            "a multi-angle form holds for every pose, so --at does not apply; use --form closed"
         )
-    assert where is not None
+    assert index_texts is not None
     refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
-    counted(choice.words, where, ENTRIES[letter][1])
-    indices = [joint(mechanism, text) for text in where]
+    check_index_count(choice.words, index_texts, ENTRIES[letter][1])
+    indices = [parse_joint(mechanism, text) for text in index_texts]
     notes = (symbol_note(options.keep, CHOSEN),) if options.keep else ()
     return Reading(multiangle(mechanism, letter, indices, options.keep, choice.method), notes)
 
@@ -235,15 +262,15 @@ def entry_of(choice: Choice) -> bool:
     """True if a request is for one entry of M, c, g or tau."""
     words = choice.words
     return (
-        isinstance(choice.found, Result)
+        isinstance(choice.target, Result)
         and words.letter in ENTRIES
         and words.indices is not None
-        and words.place is None
+        and words.position is None
     )
 
 
-def _shaped(found: Answer, entries: tuple[Any, ...]) -> Any:
-    return sp.Matrix(*found.shape, list(entries)) if found.shape else entries[0]
+def _shaped(entries_layout: Answer, entries: tuple[Any, ...]) -> Any:
+    return sp.Matrix(*entries_layout.shape, list(entries)) if entries_layout.shape else entries[0]
 
 
 def render(
@@ -254,36 +281,42 @@ def render(
     options: FormulaOptions = BY_SIZE,
     full: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what `symgen inspect` prints, and its notes.
+    """Return the text that `symgen inspect` prints, and its notes.
 
     An entry of M, c or g is a multi-angle form unless a form, a method or a pose is named.
     """
     nearest(format, FORMATS, "format")
     choice = choose(mechanism, what, method, options.task_rows)
-    multiple = entry_of(choice) and choice.words.letter in UNASKED and not several(mechanism)
-    if options.form is None and method is None and not options.at and multiple:
+    is_multiangle = (
+        entry_of(choice)
+        and choice.words.letter in MULTIANGLE_BY_DEFAULT
+        and not has_several_coordinates(mechanism)
+    )
+    if options.form is None and method is None and not options.at and is_multiangle:
         options = FormulaOptions("multiangle", keep=options.keep)
         try:
-            found = read(mechanism, what, None, options)
-        except RequestError as error:  # too many terms: the named equations are there all the same
-            found = read(mechanism, what, None, replace(options, form="recursive"))
-            found = Reading(found.value, (*found.notes, str(error)))
+            reading = read(mechanism, what, None, options)
+        except RequestError as error:  # too many terms: show the named equations instead
+            reading = read(mechanism, what, None, replace(options, form="recursive"))
+            reading = Reading(reading.value, (*reading.notes, str(error)))
         else:
-            if not full and found.value.is_long:
+            if not full and reading.value.is_long:
                 note = (
                     f"the {MOST} largest terms of the multi-angle form, the sum of the others as …; --full prints all, "
                     "--form recursive the C's equations"
                 )
-                found = Reading(found.value, (*found.notes, note))
+                reading = Reading(reading.value, (*reading.notes, note))
     else:
-        found = read(mechanism, what, method, options)
-    text = found.written(format, full)
-    return text, (*found.notes, *_wanted(found.value, text, format))
+        reading = read(mechanism, what, method, options)
+    text = reading.written(format, full)
+    return text, (*reading.notes, *_needed_imports(reading.value, text, format))
 
 
-def _wanted(value: Any, text: str, format: str) -> list[str]:
-    """What a formula in Python or C needs from its surroundings. Named equations in Python import it themselves."""
-    names = called(text) if format in ("python", "c") else []
+def _needed_imports(value: Any, text: str, format: str) -> list[str]:
+    """Return a note on the includes or imports of a formula in C or Python; named equations in
+    Python have their import line.
+    """
+    names = math_names(text) if format in ("python", "c") else []
     if not names or (format == "python" and isinstance(value, Recursive)):
         return []
-    return [f"this takes: {'#include <math.h>' if format == 'c' else imports(text)[0]}"]
+    return [f"this takes: {'#include <math.h>' if format == 'c' else import_lines(text)[0]}"]

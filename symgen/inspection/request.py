@@ -1,4 +1,6 @@
-"""WHAT as text: a letter, the indices of an entry or a block, and behind a block the place in it: M[1,2], P[2], P[2][0,5]."""
+"""Syntax of a request: a letter, the indices of an entry or a block, and the position in a block:
+M[1,2], P[2], P[2][0,5].
+"""
 
 from __future__ import annotations
 
@@ -17,89 +19,102 @@ _WHAT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\]\s*)?(?:\[([^\[\]]*)\]\
 
 @dataclass(frozen=True)
 class Words:
-    """A request taken apart: None where no brackets stood."""
+    """A parsed request; None where brackets are missing."""
 
     what: str
     letter: str
     indices: tuple[str, ...] | None
-    place: tuple[str, ...] | None
+    position: tuple[str, ...] | None
 
 
-def taken_apart(what: str) -> Words | None:
-    """None where it is no letter with brackets."""
-    found = _WHAT.fullmatch(what)
-    if found is None:
+def parse_request(what: str) -> Words | None:
+    """Parse a request; None if it is not a letter with brackets."""
+    match = _WHAT.fullmatch(what)
+    if match is None:
         return None
-    inside = [
+    index_lists = [
         None if part is None else tuple(word.strip() for word in part.split(","))
-        for part in (found[2], found[3])
+        for part in (match[2], match[3])
     ]
-    return Words(what.strip(), found[1], inside[0], inside[1])
+    return Words(what.strip(), match[1], index_lists[0], index_lists[1])
 
 
-def counted(words: Words, given: tuple[str, ...], takes: int) -> None:
-    """RequestError unless so many indices were given."""
-    if len(given) != takes:
+def check_index_count(words: Words, indices: tuple[str, ...], expected: int) -> None:
+    """Raise RequestError unless the number of indices is right."""
+    if len(indices) != expected:
         raise ArgumentError(
-            f"'{words.what}' has {len(given)} indices, {words.letter} takes {takes}"
+            f"'{words.what}' has {len(indices)} indices, {words.letter} takes {expected}"
         )
 
 
-def joint(mechanism: Mechanism, text: str) -> int:
-    """A joint, or the link that it moves, by its number from 0 or its name."""
+def parse_joint(mechanism: Mechanism, text: str) -> int:
+    """Return the index of a joint, or of the link that it moves, from its number or name."""
     if not _NUMBER.fullmatch(text):
         return mechanism.joint_index(text)
     return _within(text, len(mechanism.joints), "joints")
 
 
-def velocity(mechanism: Mechanism, text: str) -> int:
-    """An entry of v by its number from 0 or its name: its joint's, or "base.vx" of a joint that has several."""
+def parse_velocity(mechanism: Mechanism, text: str) -> int:
+    """Return the index of an entry of v, from its number or name: the joint's name, or "base.vx"
+    for a joint that has several.
+    """
     if not _NUMBER.fullmatch(text):
-        return entry(mechanism, text, mechanism.velocity_names, "velocities")
-    return _within(text, mechanism.nv, "velocities" if several(mechanism) else "joints")
+        return find_entry(mechanism, text, mechanism.velocity_names, "velocities")
+    return _within(
+        text, mechanism.nv, "velocities" if has_several_coordinates(mechanism) else "joints"
+    )
 
 
-def entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> int:
-    """An entry of q or v (`what`: coordinates or velocities) by its name among `names`."""
-    own = [name for name in names if name.startswith(f"{text}.")]
+def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> int:
+    """Return the index of an entry of q or v (`what`: coordinates or velocities) by its name among
+    `names`.
+    """
+    entries_of_joint = [name for name in names if name.startswith(f"{text}.")]
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if joint.name == text and follows is not None:
             leader = mechanism.joints[follows.leader].name
             raise ArgumentError(
-                f"joint '{text}' follows '{leader}' and has no {what} of its own; name '{leader}'"
+                f"joint '{text}' mimics '{leader}' and has no {what} of its own; name '{leader}'"
             )
-    if text not in names and own and text in (joint.name for joint in mechanism.joints):
+    if (
+        text not in names
+        and entries_of_joint
+        and text in (joint.name for joint in mechanism.joints)
+    ):
         raise ArgumentError(
-            f"joint '{text}' has {len(own)} {what}; name one of them: {', '.join(own)}"
+            f"joint '{text}' has {len(entries_of_joint)} {what}; name one of them: {', '.join(entries_of_joint)}"
         )
     return names.index(
         nearest(
             text,
             names,
             "coordinate"
-            if several(mechanism) and what == "coordinates"
+            if has_several_coordinates(mechanism) and what == "coordinates"
             else "velocity"
-            if several(mechanism)
+            if has_several_coordinates(mechanism)
             else "joint",
         )
     )
 
 
-def several(mechanism: Mechanism) -> bool:
-    """Whether a joint has several coordinates or velocities, or none of its own, so that its number is none of an entry of q or
-    v."""
+def has_several_coordinates(mechanism: Mechanism) -> bool:
+    """True if joint numbers are no indices of q or v: a joint has several coordinates, several
+    velocities, or mimics another.
+    """
     return mechanism.coupled or any(
         (joint.type.nq, joint.type.nv) != (1, 1) for joint in mechanism.joints
     )
 
 
 def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
-    """RequestError where a joint has several coordinates: `what` is made of one a joint, so take `instead`."""
+    """Raise RequestError if a joint has several coordinates or mimics another; `instead` is the
+    remedy.
+    """
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if follows is not None:
             raise RequestError(
                 f"{what} is for joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
-                f"follows another; {instead}"
+                f"mimics another; {instead}"
             )
         if (joint.type.nq, joint.type.nv) != (1, 1):
             raise RequestError(
@@ -108,8 +123,8 @@ def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
             )
 
 
-def frame(frames: Sequence[str], text: str) -> int:
-    """One of the frames that were named, by its number from 0 or its name."""
+def parse_frame(frames: Sequence[str], text: str) -> int:
+    """Return the index of one of the named frames, from its number or name."""
     return (
         _within(text, len(frames), "frames")
         if _NUMBER.fullmatch(text)
@@ -117,8 +132,8 @@ def frame(frames: Sequence[str], text: str) -> int:
     )
 
 
-def task_row(rows: Sequence[int], text: str) -> int:
-    """One of the rows of the task that were asked for, by its number from 0 among these or its name."""
+def parse_task_row(rows: Sequence[int], text: str) -> int:
+    """Return the index of one of the requested task rows, from its number among these or its name."""
     if _NUMBER.fullmatch(text):
         return _within(text, len(rows), "rows of the task")
     return [TASK_ROWS[row] for row in rows].index(
@@ -134,8 +149,8 @@ def _within(text: str, count: int, what: str) -> int:
     return int(text)
 
 
-def plain(text: str, size: int, of: str) -> int:
-    """A row or a column by its number from 0."""
+def parse_index(text: str, size: int, of: str) -> int:
+    """Return the index of a row or a column."""
     if not _NUMBER.fullmatch(text) or not 0 <= int(text) < size:
         raise UnknownName(f"index '{text}' is outside {of}, which counts from 0 to {size - 1}")
     return int(text)

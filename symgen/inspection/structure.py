@@ -1,15 +1,18 @@
-"""What each entry of M, c, g or tau depends on, and the base parameters: the combinations of inertial parameters that matter.
+"""Dependence of each entry of M, c, g or tau, and the base parameters: the combinations of inertial
+parameters that matter.
 
-M, c, g and tau are linear functions of inertial parameters. Every link's inertia enters by the ten numbers of PARAMETERS: mass m
-(kg), first moment h = m c (kg·m) and moments of inertia J (kg·m², tensor entries) about the origin of its chosen frame, in the
-axes of that frame. The wrench that a link needs for its motion (ω, ω̇, acceleration of the origin, gravity included) is
-f = m a + ω̇ × h + ω × (ω × h), n = h × a + J ω̇ + ω × J ω. Joint i then takes the share ξᵢᵀ (n, f), with ξᵢ the twist of that
-link for a unit rate of joint i.
+M, c, g and tau are linear functions of inertial parameters. Each link's inertia enters by the ten
+numbers of PARAMETERS: mass m (kg), first moment h = m c (kg·m) and moments of inertia J (kg·m²,
+tensor entries) about the origin of its chosen frame, in the axes of that frame. The wrench that a
+link needs for its motion (ω, ω̇, acceleration a of the origin, gravity included) is f = m a + ω̇ ×
+h + ω × (ω × h), n = h × a + J ω̇ + ω × J ω. Joint i contributes ξᵢᵀ (n, f), with ξᵢ the twist of
+that link per unit rate of joint i.
 
-Dependence is decided by evaluating at STATES random rational states, over rationals where the model is exact and over balls of
-120 digits elsewhere. A dependence that is found is certain. One is overlooked only if a rational function that is not zero
-vanishes at every state. Its numerator's degree is at most D = 4 n + 3 in the n joints' t = tan q/2, q, v and a. By Schwartz and
-Zippel's lemma the answer is then wrong with a probability of at most (D / STEPS)^STATES.
+Dependence is decided by evaluation at STATES random rational states, over rationals if the model is
+exact and over balls of 120 digits otherwise. A dependence that is found is certain. A dependence is
+missed only if a nonzero rational function vanishes at every state. The degree of its numerator is
+at most D = 4 n + 3 in t = tan q/2, q, v and a of the n joints. By the Schwartz- Zippel lemma the
+probability of a miss is at most (D / STEPS)^STATES.
 """
 
 from __future__ import annotations
@@ -38,11 +41,9 @@ from symgen.vocabulary.names import nearest
 LETTERS = ("M", "c", "g", "tau")
 STATES = 3
 PARAMETERS = ("J_xx", "J_xy", "J_xz", "J_yz", "J_zz", "h_x", "h_y", "h_z", "J_yy", "m")
-"""Parameters of one link, in the order in which they are preferred as base parameters. Later ones are expressed by earlier
-ones.
-"""
+"""Parameters of one link, in the order of preference as base parameters. Later ones are expressed by earlier ones."""
 STEPS = 2**20
-"""How many values a coordinate is drawn from."""
+"""Number of values from which a coordinate is drawn."""
 
 Matter = tuple[Constant, Vec3, Mat3]
 """(m, h, J)."""
@@ -53,13 +54,14 @@ Row = list[Constant]
 
 @dataclass(frozen=True)
 class Structure:
-    """Of one mechanism and letter; indices count from 0.
+    """Dependence and base parameters of one letter of one mechanism; indices count from 0.
 
-    `joints[i][j]` (M; `joints[i]` of a vector): the joints whose coordinate the entry depends on. `parameters` likewise: names of
-    what is not zero in this robot and changes the entry: m_2, h_2_x (h = m c), J_2_xx (about the origin of link 2's frame) and
-    l_2_x (the place of that frame in its parent's). `base`: (name, {parameter: coefficient}) of every base parameter, all ten
-    parameters of every link considered, whether zero here or not; it is named after the first parameter in it. `values`: theirs
-    (SI units).
+    `joints[i][j]` (M; `joints[i]` of a vector): the joints on whose coordinates the entry depends.
+    `parameters`: for each entry, the names of the nonzero parameters on which it depends: m_2,
+    h_2_x (h = m c), J_2_xx (about the origin of link 2's frame) and l_2_x (the position of that
+    frame in its parent's). `base`: (name, {parameter: coefficient}) of each base parameter, with
+    all ten parameters of each link considered, zero or not; it is named after its first parameter.
+    `values`: their values (SI units).
     """
 
     robot: str
@@ -72,16 +74,16 @@ class Structure:
 
     @property
     def rank(self) -> int:
-        """How many base parameters there are."""
+        """Number of base parameters."""
         return len(self.base)
 
     @property
     def chance(self) -> float:
-        """Bound on the probability that one dependence was overlooked."""
+        """Bound on the probability that one dependence was missed."""
         return float(Fraction(4 * len(self.joint_names) + 3, STEPS) ** STATES)
 
     def entries(self) -> list[tuple[str, tuple[int, ...], tuple[str, ...]]]:
-        """(name, joints, parameters) of every entry, of M those with i ≤ j."""
+        """Return (name, joints, parameters) of each entry; for M those with i ≤ j."""
         n = len(self.joint_names)
         if self.letter != "M":
             return [(f"{self.letter}[{i}]", self.joints[i], self.parameters[i]) for i in range(n)]
@@ -95,7 +97,7 @@ class Structure:
         return self.text()
 
     def text(self) -> str:
-        """For a person: joints, parameters, base parameters with their values."""
+        """Return a readable text: joints, parameters, base parameters with their values."""
         rows = self.entries()
         width = max(len(name) for name, _, _ in rows)
         numbered = ", ".join(f"{i} {name}" for i, name in enumerate(self.joint_names))
@@ -108,7 +110,7 @@ class Structure:
         lines += [
             "",
             "depends on the parameters (of link i: m_i mass, h_i = m c, J_i moments about the origin of its frame,",
-            "l_i place of that frame in its parent's)",
+            "l_i position of that frame in its parent's)",
         ]
         lines += [
             f"  {name:{width}}  {' '.join(parameters) or '-'}" for name, _, parameters in rows
@@ -123,7 +125,7 @@ class Structure:
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
-        """For JSON; exact numbers as text."""
+        """Return the data for JSON; exact numbers as text."""
         return {
             "robot": self.robot,
             "quantity": self.letter,
@@ -145,7 +147,7 @@ class Structure:
 
 
 def combination(terms: Mapping[str, Fraction]) -> str:
-    """J_0_zz + 0.25*m_1 - h_1_x."""
+    """Return a linear combination as text: J_0_zz + 0.25*m_1 - h_1_x."""
     text = ""
     for name, x in terms.items():
         sign = (" - " if x < 0 else " + ") if text else "-" if x < 0 else ""
@@ -155,23 +157,23 @@ def combination(terms: Mapping[str, Fraction]) -> str:
 
 @lru_cache(maxsize=32)
 def structure(mechanism: Mechanism, letter: str) -> Structure:
-    """The structure of "M", "c", "g" or "tau". Raises RequestError for another letter."""
+    """Return the structure of "M", "c", "g" or "tau". Raises RequestError for another letter."""
     nearest(letter, LETTERS, "quantity with a structure")
     refuse_several(mechanism, "a structure", f"read {letter} with --form recursive")
     model = models(mechanism)[0]
     n = len(model.links)
     with k.precision():
-        bodies = [matter(link.inertia) for link in model.links]
-        felt = _columns(model, letter, [str(s) for s in range(STATES)])
+        bodies = [inertial_parameters(link.inertia) for link in model.links]
+        regressor_rows = _columns(model, letter, [str(s) for s in range(STATES)])
         joints = _joints(model, letter, bodies)
-        names = {entry: _parameters(bodies, felt[entry]) for entry in felt}
+        names = {entry: _parameters(bodies, regressor_rows[entry]) for entry in regressor_rows}
         for symbol, entries in _lengths(model, letter, bodies).items():
             for entry in entries:
                 names[entry].append(symbol)
         base = _base(model, letter)
-        own = dict(zip(_names(n), _numbers(bodies), strict=True))
+        parameter_values = dict(zip(_names(n), _numbers(bodies), strict=True))
         values = tuple(
-            k.to_fraction(_sum(k.rational(x) * own[p] for p, x in terms.items()))
+            k.to_fraction(_sum(k.rational(x) * parameter_values[p] for p, x in terms.items()))
             for _, terms in base
         )
     return Structure(
@@ -185,14 +187,14 @@ def structure(mechanism: Mechanism, letter: str) -> Structure:
     )
 
 
-def _shaped(n: int, letter: str, found: Mapping[Entry, Sequence[Any]]) -> tuple[Any, ...]:
+def _shaped(n: int, letter: str, by_entry: Mapping[Entry, Sequence[Any]]) -> tuple[Any, ...]:
     if letter != "M":
-        return tuple(tuple(found[i,]) for i in range(n))
-    return tuple(tuple(tuple(found[min(i, j), max(i, j)]) for j in range(n)) for i in range(n))
+        return tuple(tuple(by_entry[i,]) for i in range(n))
+    return tuple(tuple(tuple(by_entry[min(i, j), max(i, j)]) for j in range(n)) for i in range(n))
 
 
 def _names(n: int) -> list[str]:
-    """m_0, h_0_x, …: every parameter in the order of the regressor's columns."""
+    """Return the names m_0, h_0_x, … of all parameters in the order of the regressor's columns."""
     return [
         "_".join([stem, str(b), *where])
         for b in range(n)
@@ -201,7 +203,7 @@ def _names(n: int) -> list[str]:
 
 
 def _numbers(bodies: Sequence[Matter]) -> list[Constant]:
-    """The values of `_names`."""
+    """Return the values of `_names`."""
     return [k.normalize(x) for body in bodies for x in ten(body)]
 
 
@@ -216,21 +218,23 @@ def _sum(terms: Iterable[Constant]) -> Constant:
 
 
 def _columns(model: Model, letter: str, seeds: Sequence[str]) -> dict[Entry, list[Row]]:
-    """The rows of the regressor, entry by entry, a row for every state."""
+    """Return the rows of the regressor for each entry, one row per state."""
     n = len(model.links)
-    found: dict[Entry, list[Row]] = {}
+    rows: dict[Entry, list[Row]] = {}
     for seed in seeds:
-        for entry, by_link in contributions(model, letter, drawn(n, seed), [units()] * n).items():
-            found.setdefault(entry, []).append([x for link in by_link for x in link])
-    return found
+        for entry, by_link in contributions(
+            model, letter, random_state(n, seed), [unit_parameters()] * n
+        ).items():
+            rows.setdefault(entry, []).append([x for link in by_link for x in link])
+    return rows
 
 
 def _parameters(bodies: Sequence[Matter], rows: Sequence[Row]) -> list[str]:
-    """Names of the parameters that are not zero and whose column is not."""
-    felt = [any(row[c] != 0 for row in rows) for c in range(len(rows[0]))]
-    there = zip(_names(len(bodies)), _numbers(bodies), felt, strict=True)
+    """Return the names of the nonzero parameters with a nonzero column."""
+    has_effect = [any(row[c] != 0 for row in rows) for c in range(len(rows[0]))]
+    candidates = zip(_names(len(bodies)), _numbers(bodies), has_effect, strict=True)
     return sorted(
-        (name for name, own, is_felt in there if is_felt and not k.is_zero(own)),
+        (name for name, value, effective in candidates if effective and not k.is_zero(value)),
         key=lambda name: (int(name.split("_")[1]), "mhJ".index(name[0]), name),
     )
 
@@ -238,67 +242,76 @@ def _parameters(bodies: Sequence[Matter], rows: Sequence[Row]) -> list[str]:
 def _total(
     model: Model, letter: str, bodies: Sequence[Matter], state: State
 ) -> dict[Entry, Constant]:
-    found = contributions(model, letter, state, [[body] for body in bodies])
-    return {entry: _sum(link[0] for link in links) for entry, links in found.items()}
+    by_link = contributions(model, letter, state, [[body] for body in bodies])
+    return {entry: _sum(link[0] for link in links) for entry, links in by_link.items()}
 
 
-def _changed(one: Mapping[Entry, Constant], two: Mapping[Entry, Constant]) -> set[Entry]:
-    return {entry for entry in one if not k.is_zero(k.normalize(one[entry] - two[entry]))}
+def _changed(before: Mapping[Entry, Constant], after: Mapping[Entry, Constant]) -> set[Entry]:
+    return {entry for entry in before if not k.is_zero(k.normalize(before[entry] - after[entry]))}
 
 
 def _joints(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[Entry, list[int]]:
-    """By moving one joint at a time."""
+    """Return for each entry the joints on which it depends, by changing one joint at a time."""
     n = len(model.links)
     changed: list[set[Entry]] = [set() for _ in range(n)]
     for s in range(STATES):
-        state, other = drawn(n, str(s)), drawn(n, f"{s}, elsewhere")
-        here = _total(model, letter, bodies, state)
+        state, second_state = random_state(n, str(s)), random_state(n, f"{s}, elsewhere")
+        before = _total(model, letter, bodies, state)
         for joint in range(n):
             changed[joint] |= _changed(
-                here, _total(model, letter, bodies, moved(state, other, joint))
+                before,
+                _total(model, letter, bodies, replace_joint_state(state, second_state, joint)),
             )
-    return {entry: [i for i in range(n) if entry in changed[i]] for entry in here}
+    return {entry: [i for i in range(n) if entry in changed[i]] for entry in before}
 
 
 def _lengths(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[str, set[Entry]]:
-    """By changing one length that is not zero at a time, the links' own matter in place."""
+    """Return for each length the entries that depend on it, by changing one nonzero length at a
+    time with the links' matter fixed.
+    """
     n = len(model.links)
-    found: dict[str, set[Entry]] = {}
+    dependent: dict[str, set[Entry]] = {}
     for s in range(STATES):
-        state, other = drawn(n, str(s)), drawn(n, f"{s}, longer")
-        here = _total(model, letter, bodies, state)
+        state, second_state = random_state(n, str(s)), random_state(n, f"{s}, longer")
+        before = _total(model, letter, bodies, state)
         for i, link in enumerate(model.links):
             for axis in range(3):
                 if not k.is_zero(link.shift[axis]):
-                    shift = [x + other.q[i] if a == axis else x for a, x in enumerate(link.shift)]
+                    shift = [
+                        x + second_state.q[i] if a == axis else x for a, x in enumerate(link.shift)
+                    ]
                     links = [
                         *model.links[:i],
                         replace(link, shift=(shift[0], shift[1], shift[2])),
                         *model.links[i + 1 :],
                     ]
-                    there = _total(replace(model, links=tuple(links)), letter, bodies, state)
-                    found.setdefault(f"l_{i}_{AXES[axis]}", set()).update(_changed(here, there))
-    return found
+                    after = _total(replace(model, links=tuple(links)), letter, bodies, state)
+                    dependent.setdefault(f"l_{i}_{AXES[axis]}", set()).update(
+                        _changed(before, after)
+                    )
+    return dependent
 
 
 # -- base parameters -----------------------------------------------------------------------------------------------------------
 
 
 def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], ...]:
-    """The row echelon form of the regressor over enough states: what a column adds to those before it.
+    """Return the base parameters from the row echelon form of the regressor over enough states.
 
-    Links come base first, so that a parent carries what a joint cannot feel. Enough states: the rows of STATES more lie in the
-    space of those before.
+    Links come base first, so that a parent takes over what a joint cannot distinguish. States are
+    enough when the rows of STATES more states lie in the row space.
     """
     names = _names(len(model.links))
     rows: list[Row] = []
     while True:
         seeds = [f"base {len(rows)} {s}" for s in range(STATES)]
-        fresh = [row for found in _columns(model, letter, seeds).values() for row in found]
+        new_rows = [
+            row for entry_rows in _columns(model, letter, seeds).values() for row in entry_rows
+        ]
         echelon = _echelon(rows)
-        if rows and all(_within(row, echelon) for row in fresh):
+        if rows and all(_within(row, echelon) for row in new_rows):
             break
-        rows += fresh
+        rows += new_rows
     return tuple(
         (names[c], {names[i]: k.to_fraction(x) for i, x in enumerate(row) if not k.is_zero(x)})
         for c, row in sorted(echelon.items())
@@ -306,34 +319,34 @@ def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], .
 
 
 def _echelon(rows: Sequence[Row]) -> dict[int, Row]:
-    """Reduced row echelon form: column of the pivot → row."""
+    """Return the reduced row echelon form: pivot column → row."""
     if rows and all(k.is_rational(x) for row in rows for x in row):
         return _rational_echelon(rows)
-    left = [list(row) for row in rows]
-    found: dict[int, Row] = {}
+    remaining = [list(row) for row in rows]
+    echelon: dict[int, Row] = {}
     for c in range(len(rows[0]) if rows else 0):
-        best = max(
-            (row for row in left if not k.is_zero(row[c])),
+        pivot_row = max(
+            (row for row in remaining if not k.is_zero(row[c])),
             key=lambda row: abs(k.as_float(row[c])),
             default=None,
         )
-        if best is None:
+        if pivot_row is None:
             continue
-        pivot = [k.normalize(x / best[c]) for x in best]
-        left = [_without(row, pivot, c) for row in left if row is not best]
-        found = {at: _without(row, pivot, c) for at, row in found.items()}
-        found[c] = pivot
-    return found
+        pivot = [k.normalize(x / pivot_row[c]) for x in pivot_row]
+        remaining = [_eliminate_column(row, pivot, c) for row in remaining if row is not pivot_row]
+        echelon = {column: _eliminate_column(row, pivot, c) for column, row in echelon.items()}
+        echelon[c] = pivot
+    return echelon
 
 
 def _rational_echelon(rows: Sequence[Row]) -> dict[int, Row]:
-    """Reduced row echelon form of rationals."""
+    """Return the reduced row echelon form of rationals."""
     reduced, rank = fmpq_mat([list(row) for row in rows]).rref()
     pivoted = reduced.tolist()[:rank]
     return {next(c for c, x in enumerate(row) if x != 0): row for row in pivoted}
 
 
-def _without(row: Row, pivot: Row, c: int) -> Row:
+def _eliminate_column(row: Row, pivot: Row, c: int) -> Row:
     factor = row[c]
     return (
         row
@@ -344,7 +357,7 @@ def _without(row: Row, pivot: Row, c: int) -> Row:
 
 def _within(row: Row, echelon: Mapping[int, Row]) -> bool:
     for c, pivot in echelon.items():
-        row = _without(row, pivot, c)
+        row = _eliminate_column(row, pivot, c)
     return all(k.is_zero(x) for x in row)
 
 
@@ -353,41 +366,50 @@ def _within(row: Row, echelon: Mapping[int, Row]) -> bool:
 
 @dataclass(frozen=True)
 class State:
-    """A joint's cosine, sine and coordinate are independent unknowns of a formula, each drawn for itself; v and a likewise."""
+    """A random state; cosine, sine and coordinate of a joint are independent unknowns of a formula,
+    as are v and a.
+    """
 
-    turn: tuple[tuple[Constant, Constant], ...]
+    cosine_sine: tuple[tuple[Constant, Constant], ...]
     q: tuple[Constant, ...]
     v: tuple[Constant, ...]
     a: tuple[Constant, ...]
 
 
-def drawn(n: int, seed: str) -> State:
-    """A rational state; each number is one of STEPS in [−2, 2], an angle by t = tan q/2."""
+def random_state(n: int, seed: str) -> State:
+    """Return a rational state; each number is one of STEPS in [−2, 2], an angle is drawn by t = tan
+    q/2.
+    """
     random = Random(f"structure/{n}/{seed}")
 
     def number() -> Constant:
         return k.rational(Fraction(4 * random.randrange(STEPS) - 2 * STEPS, STEPS))
 
-    def turn() -> tuple[Constant, Constant]:
+    def random_rotation() -> tuple[Constant, Constant]:
         t = number()
         return (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
 
     return State(
-        tuple(turn() for _ in range(n)), *(tuple(number() for _ in range(n)) for _ in range(3))
+        tuple(random_rotation() for _ in range(n)),
+        *(tuple(number() for _ in range(n)) for _ in range(3)),
     )
 
 
-def moved(state: State, other: State, joint: int) -> State:
-    """`state` with one joint where `other` has it."""
+def replace_joint_state(state: State, donor: State, joint: int) -> State:
+    """Return `state` with the state of one joint taken from `donor`."""
 
-    def put(a: tuple[Constant, ...], b: tuple[Constant, ...]) -> tuple[Constant, ...]:
+    def replace_at(a: tuple[Constant, ...], b: tuple[Constant, ...]) -> tuple[Constant, ...]:
         return (*a[:joint], b[joint], *a[joint + 1 :])
 
-    return replace(state, turn=put(state.turn, other.turn), q=put(state.q, other.q))
+    return replace(
+        state,
+        cosine_sine=replace_at(state.cosine_sine, donor.cosine_sine),
+        q=replace_at(state.q, donor.q),
+    )
 
 
-def matter(inertia: Inertia) -> Matter:
-    """The ten numbers of a link: J = tr(Σ)1 − Σ."""
+def inertial_parameters(inertia: Inertia) -> Matter:
+    """Return m, h and J = tr(Σ)1 − Σ of a link."""
     xx, xy, xz, yy, yz, zz = inertia.S
     J = [
         [k.normalize(yy + zz), -xy, -xz],
@@ -402,33 +424,38 @@ def matter(inertia: Inertia) -> Matter:
 
 
 def ten(body: Matter) -> tuple[Constant, ...]:
-    """In the order of PARAMETERS."""
+    """Return the ten numbers in the order of PARAMETERS."""
     m, h, J = body
     return (J[0][0], J[0][1], J[0][2], J[1][2], J[2][2], *h, J[1][1], m)
 
 
-def units() -> list[Matter]:
-    """One parameter 1 and the others 0, in the order of PARAMETERS."""
-    nothing: Mat3 = (k.ORIGIN, k.ORIGIN, k.ORIGIN)
-    found: list[Matter] = []
+def unit_parameters() -> list[Matter]:
+    """Return ten sets of parameters, in the order of PARAMETERS: one parameter 1 and the others 0."""
+    zero_matrix: Mat3 = (k.ORIGIN, k.ORIGIN, k.ORIGIN)
+    result: list[Matter] = []
     for name in PARAMETERS:
-        stem, _, where = name.partition("_")
-        at = ["xyz".index(axis) for axis in where]
+        stem, _, suffix = name.partition("_")
+        axes = ["xyz".index(axis) for axis in suffix]
         if stem == "J":
             rows = [
-                [k.ONE if (r, c) in ((at[0], at[1]), (at[1], at[0])) else k.ZERO for c in range(3)]
+                [
+                    k.ONE if (r, c) in ((axes[0], axes[1]), (axes[1], axes[0])) else k.ZERO
+                    for c in range(3)
+                ]
                 for r in range(3)
             ]
-            found.append((k.ZERO, k.ORIGIN, tuple(tuple(row) for row in rows)))  # type: ignore[arg-type]
+            result.append((k.ZERO, k.ORIGIN, tuple(tuple(row) for row in rows)))  # type: ignore[arg-type]
         else:
-            found.append(
-                (k.ZERO, k.IDENTITY[at[0]], nothing) if stem == "h" else (k.ONE, k.ORIGIN, nothing)
+            result.append(
+                (k.ZERO, k.IDENTITY[axes[0]], zero_matrix)
+                if stem == "h"
+                else (k.ONE, k.ORIGIN, zero_matrix)
             )
-    return found
+    return result
 
 
 def entries(model: Model, letter: str) -> list[Entry]:
-    """(i, j), i ≤ j, of M, (i,) of a vector."""
+    """Return the entries (i, j), i ≤ j, of M, or (i,) of a vector."""
     n = len(model.links)
     return (
         [(i, j) for i in range(n) for j in range(i, n)]
@@ -440,41 +467,50 @@ def entries(model: Model, letter: str) -> list[Entry]:
 def contributions(
     model: Model, letter: str, state: State, bodies: Sequence[Sequence[Matter]]
 ) -> dict[Entry, list[list[Constant]]]:
-    """Contributions to M, c, g or tau of each of `bodies[b]`, alone on link b: entry → link → body → number."""
-    found = {entry: [[k.ZERO] * len(there) for there in bodies] for entry in entries(model, letter)}
+    """Return the contribution of each of `bodies[b]`, alone on link b, to each entry: entry → link
+    → body → number.
+    """
+    result = {
+        entry: [[k.ZERO] * len(link_bodies) for link_bodies in bodies]
+        for entry in entries(model, letter)
+    }
     rates: list[dict[int, Twist]] = []
     motions: list[tuple[Vec3, Vec3, Vec3]] = []
     for b, link in enumerate(model.links):
         frame = _Crossing(link, state, b)
-        at = {
+        twists = {
             j: frame.to_child(*twist)
             for j, twist in (rates[link.parent].items() if link.parent >= 0 else ())
         }
-        at[b] = (frame.turn, frame.slide)
-        rates.append(at)
+        twists[b] = (frame.cosine_sine, frame.slide)
+        rates.append(twists)
         motions.append(_motion(letter, link, frame, motions, state, b))
-        for place, body in enumerate(bodies[b]):
+        for index, body in enumerate(bodies[b]):
             if letter == "M":
-                for j in at:
-                    n, f = _wrench(body, (k.ORIGIN, *at[j]))
-                    for i in at:
+                for j in twists:
+                    n, f = _wrench(body, (k.ORIGIN, *twists[j]))
+                    for i in twists:
                         if i <= j:
-                            found[i, j][b][place] = k.normalize(
-                                k.dot(at[i][0], n) + k.dot(at[i][1], f)
+                            result[i, j][b][index] = k.normalize(
+                                k.dot(twists[i][0], n) + k.dot(twists[i][1], f)
                             )
             else:
                 n, f = _wrench(body, motions[b])
-                for i in at:
-                    found[i,][b][place] = k.normalize(k.dot(at[i][0], n) + k.dot(at[i][1], f))
-    return found
+                for i in twists:
+                    result[i,][b][index] = k.normalize(
+                        k.dot(twists[i][0], n) + k.dot(twists[i][1], f)
+                    )
+    return result
 
 
 class _Crossing:
-    """From the parent's frame to a link's at a state: x_parent = rotation x_link + shift, and the joint's unit rate."""
+    """Transform from the parent's frame to a link's at a state, x_parent = rotation x_link + shift,
+    and the joint's unit twist.
+    """
 
     def __init__(self, link: Link, state: State, b: int) -> None:
         form = joint_form(link.kind)
-        c, s = state.turn[b]
+        c, s = state.cosine_sine[b]
         declared = {form.parameters[name]: _number(value) for name, value in link.parameters}
         slid = _rational(form.shift.subs({form.q[0]: _number(state.q[b]), **declared}))
         H = _rational(form.motion_subspace.subs(declared))
@@ -484,7 +520,7 @@ class _Crossing:
             if link.turns
             else link.rotation
         )
-        self.turn, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
+        self.cosine_sine, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
 
     def to_child(self, w: Vec3, v: Vec3) -> Twist:
         return k.apply(self.back, w), k.apply(self.back, k.add(v, k.cross(w, self.shift)))
@@ -502,30 +538,35 @@ def _motion(
     letter: str,
     link: Link,
     frame: _Crossing,
-    before: Sequence[tuple[Vec3, Vec3, Vec3]],
+    motions: Sequence[tuple[Vec3, Vec3, Vec3]],
     state: State,
     b: int,
 ) -> tuple[Vec3, Vec3, Vec3]:
-    """(ω, ω̇, acceleration of the origin less gravity) in the link's axes. For c, a is left out; for g, v as well."""
+    """Return (ω, ω̇, acceleration of the origin less gravity) in the link's axes; a = 0 for c, also
+    v = 0 for g.
+    """
     v = state.v[b] if letter in ("c", "tau") else k.ZERO
     a = state.a[b] if letter == "tau" else k.ZERO
     w, dw, acc = (
-        before[link.parent]
+        motions[link.parent]
         if link.parent >= 0
         else (k.ORIGIN, k.ORIGIN, k.scale(-k.ONE, link.gravity))
     )
-    here = k.add(acc, k.add(k.cross(dw, frame.shift), k.cross(w, k.cross(w, frame.shift))))
-    carried, turning, sliding = (
+    at_joint = k.add(acc, k.add(k.cross(dw, frame.shift), k.cross(w, k.cross(w, frame.shift))))
+    parent_omega, joint_omega, joint_velocity = (
         k.apply(frame.back, w),
-        k.scale(v, frame.turn),
+        k.scale(v, frame.cosine_sine),
         k.scale(v, frame.slide),
     )
-    spin = k.add(k.add(k.apply(frame.back, dw), k.scale(a, frame.turn)), k.cross(carried, turning))
-    pull = k.add(
-        k.add(k.apply(frame.back, here), k.scale(a, frame.slide)),
-        k.cross(carried, k.scale(k.rational(2), sliding)),
+    angular = k.add(
+        k.add(k.apply(frame.back, dw), k.scale(a, frame.cosine_sine)),
+        k.cross(parent_omega, joint_omega),
     )
-    return k.add(carried, turning), spin, pull
+    linear = k.add(
+        k.add(k.apply(frame.back, at_joint), k.scale(a, frame.slide)),
+        k.cross(parent_omega, k.scale(k.rational(2), joint_velocity)),
+    )
+    return k.add(parent_omega, joint_omega), angular, linear
 
 
 def _wrench(body: Matter, motion: tuple[Vec3, Vec3, Vec3]) -> tuple[Vec3, Vec3]:

@@ -1,7 +1,9 @@
-"""A result as loops over links: the sweeps of a `LoopProgram` as named equations of one link, to be read.
+"""Results as loops over links: the sweeps of a `LoopProgram` as named equations of one link, for
+reading.
 
-What the C keeps in its work array and hands on by place has its name here. `F_p` is the parent's F, `F_c` the sum of the
-children's. The names are the C's, of one link; places in a block count from 1.
+Saved values and carries, which the C addresses by index, get names here. `F_p` is the parent's F,
+`F_c` the sum of the children's. The names are those of one link in the C; positions in a block
+count from 1.
 """
 
 from __future__ import annotations
@@ -13,35 +15,37 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from symgen.inspection.equations import applied, number, shown_number, unsigned
+from symgen.inspection.equations import apply_operation, number, round_numbers, unsigned_name
 from symgen.inspection.names import latex
-from symgen.inspection.printing import aligned, printed
+from symgen.inspection.printing import align_latex, print_expression
 from symgen.ir.loops import CARRY, CONSTANTS, FINAL_CARRY, SAVED, LoopProgram
 from symgen.ir.program import Program, Row
 from symgen.support.errors import RequestError
 
 FORMATS = ("text", "latex")
 PARENT, CHILDREN = "p", "c"
-"""What stands behind the name of that which the link before hands on."""
+"""Suffixes of the names of carries from the parent and from the children."""
 Named = tuple[tuple[str, Any], ...]
 
 
 class Step(NamedTuple):
-    """What a sweep does at a link of one kind: equations in order, results last."""
+    """Step of a sweep at a link of one class: equations in order, results last."""
 
     kind: str
     named: Named
 
 
 class Way(NamedTuple):
-    """One sweep. `handed`: what goes from link to link; `start`: of each what stands for it where there is no link before;
-    `joins`: inward, how that of several children becomes one; `tip`: the link that it begins or ends at, and comes to no others
-    than those between that and the base, -1 where it comes to all.
+    """One sweep.
+
+    `handed`: names of the carries; `start`: their initial values; `joins`: how the carries of
+    several children are combined in an inward sweep. `tip`: the link at which a sweep along one
+    path starts or ends; -1 if the sweep visits all links.
     """
 
     inward: bool
     steps: tuple[Step, ...]
-    handed: tuple[str, ...]
+    carry_names: tuple[str, ...]
     start: tuple[Any, ...]
     joins: tuple[str, ...]
     tip: int = -1
@@ -49,11 +53,12 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Loops:
-    """A result as loops over links. `ends`: what is made at the end, where the result is none of a link, of what link `on` or,
-    where that is -1, the base is handed.
+    """A result as loops over links.
 
-    Of link i `parents[i]` is its parent (-1: the base), `kinds[of[i]]` its kind of joint, and `tables[i]` its constants, called
-    `columns[of[i]]`; names of one that are equal in all links are joined by " = ", and the first stands in equations.
+    `ends`: the equations after the sweeps, if the result belongs to no link; they use the carries
+    of link `on`, or of the base if it is -1. For link i, `parents[i]` is its parent (-1: base),
+    `kinds[of[i]]` its joint type, and `tables[i]` its constants, named `columns[of[i]]`. Names of
+    columns that are equal in all links are joined by " = ", and the first one is used in equations.
     """
 
     label: str
@@ -67,13 +72,13 @@ class Loops:
     tables: tuple[tuple[Any, ...], ...] = field(repr=False)
 
     def written(self, format: str) -> str:
-        """Text, or LaTeX of one formula."""
+        """Return text, or LaTeX of one formula."""
         if format not in FORMATS:
             raise RequestError(
-                f"loops over links are written as {' or '.join(FORMATS)}; their C is what 'symgen generate "
-                "--form looped' writes"
+                f"loops over links are written as {' or '.join(FORMATS)}; 'symgen generate --form looped' writes "
+                "their C"
             )
-        return "\n".join(_text(self)) if format == "text" else aligned([*_latex(self)])
+        return "\n".join(_text(self)) if format == "text" else align_latex([*_latex(self)])
 
     def __str__(self) -> str:
         return self.written("text")
@@ -83,23 +88,23 @@ class Loops:
 
 
 def loops(recursion: LoopProgram, label: str) -> Loops:
-    """The sweeps of a recursion in names."""
+    """Return the sweeps of a loop program in names."""
     return _Naming(recursion).read(label)
 
 
 class _Naming:
-    """Names for what goes by place: of the work array, and of what is handed on."""
+    """Names for saved values and carries, which the loop program addresses by index."""
 
     def __init__(self, recursion: LoopProgram) -> None:
         self.recursion = recursion
         ports = {port.name for port in (*recursion.inputs, *recursion.outputs)}
-        self.told = [
+        self.column_names = [
             tuple(
                 f"table_{name}" if name.split(" = ")[0] in ports else name for name in kind.columns
             )
             for kind in recursion.link_classes
         ]
-        self.columns = [[name.split(" = ")[0] for name in told] for told in self.told]
+        self.columns = [[name.split(" = ")[0] for name in names] for names in self.column_names]
         self.sizes = [
             {
                 port.name: port.size
@@ -108,30 +113,30 @@ class _Naming:
             }
             for c, _ in enumerate(recursion.link_classes)
         ]
-        self.taken = [{*ports, *own} for own in self.columns]
-        self.kept: list[dict[int, Any]] = [{} for _ in recursion.link_classes]
-        self.twice = [0 for _ in recursion.link_classes]
-        self.handed: list[tuple[str, ...]] = []
+        self.taken = [{*ports, *columns_of_class} for columns_of_class in self.columns]
+        self.saved: list[dict[int, Any]] = [{} for _ in recursion.link_classes]
+        self.temporaries = [0 for _ in recursion.link_classes]
+        self.carry_names: list[tuple[str, ...]] = []
 
     def read(self, label: str) -> Loops:
         recursion = self.recursion
-        ways = tuple(self._way(s) for s, _ in enumerate(recursion.sweeps))
+        ways = tuple(self._sweep(s) for s, _ in enumerate(recursion.sweeps))
         on = max((end.link for end in recursion.final_carries), default=-1)
         return Loops(
             label,
             ways,
-            tuple(self._ends()),
+            tuple(self._results_at_end()),
             on,
             tuple(kind.name for kind in recursion.link_classes),
-            tuple(self.told),
+            tuple(self.column_names),
             recursion.parents,
             recursion.class_of,
             recursion.constants,
         )
 
-    def _way(self, s: int) -> Way:
+    def _sweep(self, s: int) -> Way:
         sweep = self.recursion.sweeps[s]
-        self.handed.append(self._handed(s))
+        self.carry_names.append(self._carry_names(s))
         used = [
             c for c, _ in enumerate(self.recursion.link_classes) if c in self.recursion.class_of
         ]
@@ -141,15 +146,17 @@ class _Naming:
         return Way(
             sweep.inward,
             steps,
-            self.handed[s],
-            tuple(shown_number(number(x)) for x in sweep.initial),
+            self.carry_names[s],
+            tuple(round_numbers(number(x)) for x in sweep.initial),
             sweep.combine,
             sweep.only_path_to,
         )
 
-    def _handed(self, s: int) -> tuple[str, ...]:
-        """What each element is called: as the first kind of link calls it, where that is a name of its own."""
-        found: list[str] = []
+    def _carry_names(self, s: int) -> tuple[str, ...]:
+        """Return the name of each carry: that of its row in the first link class, if it is free,
+        else hS_E.
+        """
+        names: list[str] = []
         step = self.recursion.sweeps[s].steps[0]
         rows = next((port.rows for port in step.outputs if port.name == CARRY), ())
         for e in range(len(self.recursion.sweeps[s].initial)):
@@ -157,72 +164,78 @@ class _Naming:
             free = (
                 name
                 and not name.startswith("neg_")
-                and name not in found
-                and not any(name in own for own in self.taken)
+                and name not in names
+                and not any(name in names_of_class for names_of_class in self.taken)
             )
-            found.append(name if free else self._free(f"h{s + 1}_{e + 1}", found))
-        return tuple(found)
+            names.append(name if free else self._unused_name(f"h{s + 1}_{e + 1}", names))
+        return tuple(names)
 
-    def _free(self, name: str, others: Sequence[str] = (), own: int | None = None) -> str:
-        """The name, or one like it that nothing has."""
+    def _unused_name(
+        self, name: str, reserved: Sequence[str] = (), link_class: int | None = None
+    ) -> str:
+        """Return the name, extended by underscores until it is unused."""
         taken = {
-            *others,
-            *(n for c, names in enumerate(self.taken) for n in names if own in (None, c)),
+            *reserved,
+            *(n for c, names in enumerate(self.taken) for n in names if link_class in (None, c)),
         }
         while name in taken:
             name += "_"
         return name
 
     def _step(self, s: int, c: int) -> Iterator[tuple[str, Any]]:
-        """The equations of a step, in order: what has a name, what is kept, what is handed on, what is a result."""
-        sweep, own = self.recursion.sweeps[s], self.taken[c]
+        """Yield the equations of a step in order: named rows, saved values, carries, results."""
+        sweep, names_of_class = self.recursion.sweeps[s], self.taken[c]
         step, first = sweep.steps[c], sweep.saved_at[c]
         rows = {port.name: port.rows for port in step.outputs}
-        if self._unheard(s, c):
+        if self._carry_unused(s, c):
             rows[CARRY] = ()
-        handed = {r: self.handed[s][e] for e, r in reversed([*enumerate(rows.get(CARRY, ()))])}
-        kept, own_names = (
+        carries = {
+            r: self.carry_names[s][e] for e, r in reversed([*enumerate(rows.get(CARRY, ()))])
+        }
+        saved_index, step_names = (
             {r: k for k, r in reversed([*enumerate(rows.get(SAVED, ()))])},
-            set(self.handed[s]),
+            set(self.carry_names[s]),
         )
         uses = _uses(step)
 
-        def called(r: int, row: Row) -> tuple[str, int]:
-            if r in handed:
-                return handed[r], 1
-            name, sign = unsigned(row.name, set())
-            if not name and r in kept:
-                name = f"k{s + 1}_{kept[r] + 1}"
+        def name_of(r: int, row: Row) -> tuple[str, int]:
+            if r in carries:
+                return carries[r], 1
+            name, sign = unsigned_name(row.name, set())
+            if not name and r in saved_index:
+                name = f"k{s + 1}_{saved_index[r] + 1}"
             elif not name and uses[r] > 1:
-                self.twice[c] += 1
-                name = f"t{self.twice[c]}"
+                self.temporaries[c] += 1
+                name = f"t{self.temporaries[c]}"
             if name:
-                name = self._free(name, [*own_names], c)
-                own_names.add(name)
+                name = self._unused_name(name, [*step_names], c)
+                step_names.add(name)
             return name, sign
 
-        named, values = _equations(step, lambda port, k: self._given(s, c, step, port, k), called)
+        named, values = _equations(
+            step, lambda port, k: self._argument(s, c, step, port, k), name_of
+        )
         yield from named
         for e, r in enumerate(rows.get(CARRY, ())):
-            if handed[r] != self.handed[s][e] or step.rows[r].op in ("input", "const"):
-                yield self.handed[s][e], shown_number(values[r])
+            if carries[r] != self.carry_names[s][e] or step.rows[r].op in ("input", "const"):
+                yield self.carry_names[s][e], round_numbers(values[r])
         for k, r in enumerate(rows.get(SAVED, ())):
-            self.kept[c][first + k] = values[r]
-        own |= own_names
+            self.saved[c][first + k] = values[r]
+        names_of_class |= step_names
         for port in step.outputs:
             if port.name not in (CARRY, SAVED):
                 yield from (
-                    (self._element(c, port.name, k), shown_number(values[r]))
+                    (self._element(c, port.name, k), round_numbers(values[r]))
                     for k, r in enumerate(port.rows)
                 )
 
-    def _unheard(self, s: int, c: int) -> bool:
-        """Whether links of a kind all stand on the base, which does not ask what they hand on."""
+    def _carry_unused(self, s: int, c: int) -> bool:
+        """True if all links of a class are roots, and no final carry is read from the sweep."""
         recursion = self.recursion
         roots = all(
             parent < 0
-            for parent, own in zip(recursion.parents, recursion.class_of, strict=True)
-            if own == c
+            for parent, link_class in zip(recursion.parents, recursion.class_of, strict=True)
+            if link_class == c
         )
         return (
             recursion.sweeps[s].inward
@@ -233,80 +246,85 @@ class _Naming:
     def _element(self, c: int, port: str, k: int) -> str:
         return port if self.sizes[c].get(port, 1) == 1 else f"{port}{k}"
 
-    def _given(self, s: int, c: int, step: Program, port: int, k: int) -> Any:
-        """What an argument of a step is."""
+    def _argument(self, s: int, c: int, step: Program, port: int, k: int) -> Any:
+        """Return the symbol or value of a step's input."""
         name = step.inputs[port].name
         if name == SAVED:
-            return self.kept[c][k]
+            return self.saved[c][k]
         if name == CONSTANTS:
             return sp.Symbol(self.columns[c][k], real=True)
         if name == CARRY:
-            return self._before(s, k)
+            return self._incoming(s, k)
         return sp.Symbol(self._element(c, name, k), real=True)
 
-    def _before(self, s: int, e: int) -> Any:
+    def _incoming(self, s: int, e: int) -> Any:
         side = CHILDREN if self.recursion.sweeps[s].inward else PARENT
-        return sp.Symbol(f"{self.handed[s][e]}_{side}", real=True)
+        return sp.Symbol(f"{self.carry_names[s][e]}_{side}", real=True)
 
-    def _ends(self) -> Iterator[tuple[str, Any]]:
-        """Results that come to an end, and what is made of what does."""
-        ended: list[Any] = []
+    def _results_at_end(self) -> Iterator[tuple[str, Any]]:
+        """Yield results that are final carries, and the equations of the epilogue."""
+        final_values: list[Any] = []
         for end in self.recursion.final_carries:
             inward = self.recursion.sweeps[end.sweep].inward
             values = [
-                self._before(end.sweep, e)
+                self._incoming(end.sweep, e)
                 if end.link < 0 and inward
-                else sp.Symbol(self.handed[end.sweep][e], real=True)
+                else sp.Symbol(self.carry_names[end.sweep][e], real=True)
                 for e in end.elements
             ]
             if end.name == FINAL_CARRY:
-                ended += values
+                final_values += values
             else:
                 yield from (
                     ((end.name if len(values) == 1 else f"{end.name}{k}"), x)
                     for k, x in enumerate(values)
                 )
         if self.recursion.epilogue is not None:
-            yield from _last(self.recursion.epilogue, ended)
+            yield from _epilogue(self.recursion.epilogue, final_values)
 
 
-def _last(step: Program, ended: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """What is made at the end of what the sweeps carry there."""
-    uses, taken = _uses(step), Counter[str]()
+def _epilogue(step: Program, final_values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the equations of the epilogue, whose inputs are final carries."""
+    uses, counts = _uses(step), Counter[str]()
 
-    def called(r: int, row: Row) -> tuple[str, int]:
-        name, sign = unsigned(row.name or "t" * (uses[r] > 1), set())
-        taken[name] += 1
+    def name_of(r: int, row: Row) -> tuple[str, int]:
+        name, sign = unsigned_name(row.name or "t" * (uses[r] > 1), set())
+        counts[name] += 1
         return (
-            f"{name}{taken[name]}" if name and (not row.name or taken[name] > 1) else name
+            f"{name}{counts[name]}" if name and (not row.name or counts[name] > 1) else name
         ), sign
 
-    named, values = _equations(step, lambda _, k: ended[k], called)
+    named, values = _equations(step, lambda _, k: final_values[k], name_of)
     yield from named
     for port in step.outputs:
         for k, r in enumerate(port.rows):
-            yield (port.name if port.size == 1 else f"{port.name}{k}"), shown_number(values[r])
+            yield (port.name if port.size == 1 else f"{port.name}{k}"), round_numbers(values[r])
 
 
 def _uses(step: Program) -> Counter[int]:
-    """How often each row is taken, but for those that change a sign."""
+    """Return the number of uses of each row, without sign changes."""
     return Counter(a for row in step.rows for a in row.args if step.rows[a].op != "neg")
 
 
 def _equations(
-    step: Program, given: Callable[[int, int], Any], called: Callable[[int, Row], tuple[str, int]]
+    step: Program,
+    argument: Callable[[int, int], Any],
+    name_of: Callable[[int, Row], tuple[str, int]],
 ) -> tuple[list[tuple[str, Any]], dict[int, Any]]:
-    """The equations of the rows that have a name and a sign, and the values of all; `given` is an argument's element."""
+    """Return the equations of the rows to which `name_of` gives a name, and the values of all rows.
+
+    `argument` returns the value of an input's element.
+    """
     named: list[tuple[str, Any]] = []
     values: dict[int, Any] = {}
     for r, row in enumerate(step.rows):
         if row.op in ("input", "const"):
-            values[r] = number(row.value) if row.op == "const" else given(*row.value)
+            values[r] = number(row.value) if row.op == "const" else argument(*row.value)
             continue
-        value = applied(row, values)
-        name, sign = called(r, row)
+        value = apply_operation(row, values)
+        name, sign = name_of(r, row)
         if name:
-            named.append((name, shown_number(sign * value)))
+            named.append((name, round_numbers(sign * value)))
             value = sign * sp.Symbol(name, real=True)
         values[r] = value
     return named, values
@@ -315,26 +333,28 @@ def _equations(
 # -- written ---------------------------------------------------------------------------------------------------------------------
 
 
-def _text(found: Loops) -> Iterator[str]:
-    for kind, columns in zip(found.kinds, found.columns, strict=True):
+def _text(result: Loops) -> Iterator[str]:
+    for kind, columns in zip(result.kinds, result.columns, strict=True):
         if columns:
-            yield f"table of a link{f', {kind}' * (len(found.kinds) > 1)}: {', '.join(columns)}"
-    for way in found.ways:
+            yield f"table of a link{f', {kind}' * (len(result.kinds) > 1)}: {', '.join(columns)}"
+    for way in result.ways:
         yield _head(way)
         for step in way.steps:
             indent = "  "
             if len(way.steps) > 1:
                 yield f"  {step.kind}:" if step.named else f"  {step.kind}: nothing"
                 indent = "    "
-            yield from (f"{indent}{name} = {printed(value, 'text')}" for name, value in step.named)
-        yield from (f"  {line}" for line in _behind(way))
-    if found.ends:
-        yield f"{_end(found)}:"
-        yield from (f"  {name} = {printed(value, 'text')}" for name, value in found.ends)
+            yield from (
+                f"{indent}{name} = {print_expression(value, 'text')}" for name, value in step.named
+            )
+        yield from (f"  {line}" for line in _carry_lines(way))
+    if result.ends:
+        yield f"{_end(result)}:"
+        yield from (f"  {name} = {print_expression(value, 'text')}" for name, value in result.ends)
 
 
-def _end(found: Loops) -> str:
-    return f"at the end, of link {found.on}" if found.on >= 0 else "at the end, of the base"
+def _end(result: Loops) -> str:
+    return f"at the end, of link {result.on}" if result.on >= 0 else "at the end, of the base"
 
 
 def _head(way: Way) -> str:
@@ -346,52 +366,54 @@ def _head(way: Way) -> str:
         )
     else:
         where = "inward, from the tips" if way.inward else "outward, from the base"
-    return f"{where}{_before(way)}:"
+    return f"{where}{_initial_carries(way)}:"
 
 
-def _behind(way: Way) -> Iterator[str]:
-    """What is handed on, and how that of several children becomes one where it is no sum."""
-    if way.handed:
-        yield f"handed on: {', '.join(way.handed)}"
-    products = [name for name, join in zip(way.handed, way.joins, strict=False) if join == "mul"]
+def _carry_lines(way: Way) -> Iterator[str]:
+    """Yield the carries, and those that are multiplied over several children instead of summed."""
+    if way.carry_names:
+        yield f"handed on: {', '.join(way.carry_names)}"
+    products = [
+        name for name, join in zip(way.carry_names, way.joins, strict=False) if join == "mul"
+    ]
     if products:
         yield f"of several children the product: {', '.join(products)}"
 
 
-def _before(way: Way) -> str:
-    """What stands for what the link before hands on where there is none."""
-    if not way.handed:
+def _initial_carries(way: Way) -> str:
+    """Return the text of the initial carries."""
+    if not way.carry_names:
         return ""
     side = CHILDREN if way.inward else PARENT
-    values = [printed(x, "text") for x in way.start]
+    values = [print_expression(x, "text") for x in way.start]
     where = "at the base" if not way.inward else "at a tip" if way.tip < 0 else "behind it"
-    others = {value for value in values if value != "0"}
-    if not others:
+    nonzero = {value for value in values if value != "0"}
+    if not nonzero:
         return f"; {where} all that ends with _{side} = 0"
-    given = ", ".join(
+    assignments = ", ".join(
         f"{name}_{side} = {value}"
-        for name, value in zip(way.handed, values, strict=True)
+        for name, value in zip(way.carry_names, values, strict=True)
         if value != "0"
     )
-    return f"; {where} {given}" + (
+    return f"; {where} {assignments}" + (
         f", all else that ends with _{side} = 0" if "0" in values else ""
     )
 
 
-def _latex(found: Loops) -> Iterator[str]:
+def _latex(result: Loops) -> Iterator[str]:
     def equations(named: Named) -> Iterator[str]:
-        return (f"{latex(name)} &= {printed(value, 'latex')}" for name, value in named)
+        return (f"{latex(name)} &= {print_expression(value, 'latex')}" for name, value in named)
 
-    def said(text: str) -> str:
+    def escape(text: str) -> str:
         return text.replace("_", r"\_")
 
-    for way in found.ways:
-        yield rf"&\text{{{said(_head(way))}}}"
+    for way in result.ways:
+        yield rf"&\text{{{escape(_head(way))}}}"
         for step in way.steps:
             if len(way.steps) > 1:
                 yield rf"&\quad\text{{{step.kind}}}"
             yield from equations(step.named)
-        yield from (rf"&\quad\text{{{said(line)}}}" for line in _behind(way))
-    if found.ends:
-        yield rf"&\text{{{_end(found)}:}}"
-        yield from equations(found.ends)
+        yield from (rf"&\quad\text{{{escape(line)}}}" for line in _carry_lines(way))
+    if result.ends:
+        yield rf"&\text{{{_end(result)}:}}"
+        yield from equations(result.ends)

@@ -1,7 +1,9 @@
-"""--where: the lines of the generated C that compute a quantity, as `symgen generate` prints them without options.
+"""--where: the lines of the generated C that compute a quantity, as `symgen generate` prints them
+without options.
 
-A result is found by its stores and the locals behind them, a method's letter by the names that its derivation gives. The C
-stands in the chosen frames with inertia moved to the parents (`symgen show`), so a block's numbers there may differ.
+A result is found by its stores and the locals in them, a method's letter by the names in its
+derivation. The C uses the chosen frames with inertia moved to the parents (`symgen show`), so a
+block's numbers there may differ.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.emission import printer
 from symgen.inspection.catalogue import Choice, Result, choose
-from symgen.inspection.entries import Answer, answer, derived_layout, of_letter
+from symgen.inspection.entries import Answer, answer, derive_layout, quantity_answer
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import program
@@ -34,54 +36,58 @@ def where(
     frame: Links = None,
     task_rows: Rows = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """(the lines with their file and numbers, notes); RequestError when the C has none of them."""
+    """Return the lines with their file and line numbers, and notes; RequestError if the C has no
+    such line.
+    """
     choice = choose(mechanism, what, method, task_rows)
-    if isinstance(choice.found, Result):
-        found = answer(mechanism, choice, frame, task_rows=task_rows)
-        return _lines(mechanism, found.program, _stored(mechanism, found, choice.found)), (
-            *found.notes,
+    if isinstance(choice.target, Result):
+        entries = answer(mechanism, choice, frame, task_rows=task_rows)
+        return _lines(mechanism, entries.program, _stored(mechanism, entries, choice.target)), (
+            *entries.notes,
             COUNTS,
         )
     return _of_letter(mechanism, choice)
 
 
 def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ...]]:
-    """Find the lines of a method's letter in the first function of the method that has some of them."""
+    """Find the lines of a method's letter in the first function of the method that contains some of
+    them.
+    """
     method = choice.method
     assert method is not None
-    found = _as_in_c(mechanism, choice, method)
-    rows = [found.program.rows[r] for r in dict.fromkeys(found.rows)]
+    entries = _as_in_c(mechanism, choice, method)
+    rows = [entries.program.rows[r] for r in dict.fromkeys(entries.rows)]
     names = [row.name for row in rows if row.op not in ("const", "input")]
     for name, function in FUNCTIONS.items():
         if method not in methods.providers(name) or function.counts("NT"):
             continue
-        made = program(mechanism, name, method)
-        present = {row.name for row in made.rows if row.name}
+        function_program = program(mechanism, name, method)
+        present = {row.name for row in function_program.rows if row.name}
         if kept := [name for name in names if name in present]:
-            notes = _notes(method, found.label, len(names), len(kept))
-            return _lines(mechanism, made, set(kept)), (*notes, COUNTS)
+            notes = _notes(method, entries.label, len(names), len(kept))
+            return _lines(mechanism, function_program, set(kept)), (*notes, COUNTS)
     raise RequestError(
-        f"no line of the C by {method} is {found.label}: it is constant, or the passes merged it into others; "
+        f"no line of the C by {method} is {entries.label}: it is constant, or the passes merged it into others; "
         "--form recursive shows its equations"
     )
 
 
 def _as_in_c(mechanism: Mechanism, choice: Choice, method: str) -> Answer:
     """Derive a letter in the frames and with the inertias of the C."""
-    assert not isinstance(choice.found, Result)
+    assert not isinstance(choice.target, Result)
     plain, regrouped = models(mechanism)
     with k.precision():
         model = regrouped if methods.find(method).regroups else plain
-        layout = derived_layout(
+        layout = derive_layout(
             mechanism, method, choice.words.letter, model, lambda _, block: block
         )
-        return of_letter(mechanism, choice, choice.found, layout)
+        return quantity_answer(mechanism, choice, choice.target, layout)
 
 
 def _notes(method: str, label: str, all_entries: int, kept: int) -> list[str]:
-    """Say in which frames the C computes, and how many entries have no line."""
-    moved = ", with inertia moved to the parents" if methods.find(method).regroups else ""
-    notes = [f"the C computes in the frames that 'symgen show' lists{moved}"]
+    """Return notes on the frames of the C, and on the number of entries without a line."""
+    inertia_text = ", with inertia moved to the parents" if methods.find(method).regroups else ""
+    notes = [f"the C computes in the frames that 'symgen show' lists{inertia_text}"]
     if all_entries > kept:
         notes.append(
             f"{all_entries - kept} of the {all_entries} entries of {label} have no line of their own: the passes merged "
@@ -90,11 +96,11 @@ def _notes(method: str, label: str, all_entries: int, kept: int) -> list[str]:
     return notes
 
 
-def _stored(mechanism: Mechanism, found: Answer, result: Result) -> set[str]:
-    """The stores of the rows asked for: M[5]."""
-    port = found.program.outputs[result.place]
-    name = printer().parameters(found.program, _target(mechanism))[port.name]
-    return {f"{name}[{element}]" for element, row in enumerate(port.rows) if row in found.rows}
+def _stored(mechanism: Mechanism, entries: Answer, result: Result) -> set[str]:
+    """Return the stores of the requested rows, such as M[5]."""
+    port = entries.program.outputs[result.index]
+    name = printer().parameters(entries.program, _target(mechanism))[port.name]
+    return {f"{name}[{element}]" for element, row in enumerate(port.rows) if row in entries.rows}
 
 
 def _target(mechanism: Mechanism) -> Target:
@@ -103,19 +109,21 @@ def _target(mechanism: Mechanism) -> Target:
     )
 
 
-def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:
-    """`FILE:FIRST-LAST:` and the lines, run by run: the stores and the locals in `found`, and what the stores store."""
+def _lines(mechanism: Mechanism, function_program: Program, wanted_names: set[str]) -> str:
+    """Return `FILE:FIRST-LAST:` and the lines, run by run: the stores and locals in `wanted_names`, and
+    the locals that the stores read.
+    """
     target = _target(mechanism)
     backend = printer()
-    text = backend.source(made, target).splitlines()
-    local = re.compile(backend.language.declared(made.real, r"(\w+)", ".*"))
+    text = backend.source(function_program, target).splitlines()
+    local = re.compile(backend.language.declared(function_program.real, r"(\w+)", ".*"))
     stores = {
         n: m[2]
         for n, line in enumerate(text, 1)
-        if (m := _STORE.fullmatch(line)) is not None and m[1] in found
+        if (m := _STORE.fullmatch(line)) is not None and m[1] in wanted_names
     }
-    names = found | set(stores.values())
-    hits = sorted(
+    names = wanted_names | set(stores.values())
+    line_numbers = sorted(
         {
             *stores,
             *(
@@ -126,9 +134,9 @@ def _lines(mechanism: Mechanism, made: Program, found: set[str]) -> str:
         }
     )
     printed = []
-    for first, last in _runs(hits):
-        place = str(first) if first == last else f"{first}-{last}"
-        printed.append(f"{target.file(made.function)}:{place}:")
+    for first, last in _runs(line_numbers):
+        range_text = str(first) if first == last else f"{first}-{last}"
+        printed.append(f"{target.file(function_program.function)}:{range_text}:")
         printed += text[first - 1 : last]
     return "\n".join(printed)
 

@@ -485,7 +485,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             ["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=0"],
             "q3 … q6 are a quaternion x y z w, and four zeros are none; "
-            "write 0, 0, 0, 1 where nothing is turned",
+            "write 0, 0, 0, 1 for no rotation",
         ),
         (
             ["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=2"],

@@ -13,7 +13,7 @@ import pytest
 import symgen
 from symgen.benchmarks.peers import found as peers
 from symgen.description.canonical import to_toml
-from symgen.inspection.request import velocity
+from symgen.inspection.request import parse_velocity
 from symgen.mechanism.coupling import Mimic
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
@@ -179,12 +179,12 @@ def test_the_folder_says_who_follows(gripper: Mechanism, tmp_path: Path) -> None
 
 
 def test_entries_are_counted_by_those_that_lead(gripper: Mechanism) -> None:
-    assert velocity(gripper, "knuckle") == 1
+    assert parse_velocity(gripper, "knuckle") == 1
     with pytest.raises(
         ArgumentError,
-        match="'slide' follows 'knuckle' and has no velocities of its own; name 'knuckle'",
+        match="'slide' mimics 'knuckle' and has no velocities of its own; name 'knuckle'",
     ):
-        velocity(gripper, "slide")
+        parse_velocity(gripper, "slide")
     assert str(symgen.inspect(gripper, "M[1,1]"))
     with pytest.raises(RequestError, match="riccati does not support mimic joints"):
         symgen.inspect(gripper, "P[0]")

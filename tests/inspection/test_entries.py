@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 import symgen
 from symgen import methods
-from symgen.inspection.catalogue import choose, owners, results
+from symgen.inspection.catalogue import choose, methods_with_quantities, results
 from symgen.inspection.entries import answer
 from symgen.inspection.equations import equations
 from symgen.inspection.reading import FormulaOptions
@@ -185,11 +185,11 @@ def test_a_joints_name_is_an_index() -> None:
         ("M[0,0]+1", "is no quantity to inspect"),
         ("__import__('os')[0]", "is no quantity to inspect"),
         ("M[,]", "no joint is named ''"),
-        ("M[0,0][1]", r"'M\[0,0\]\[1\]' asks for a place in a number"),
+        ("M[0,0][1]", r"'M\[0,0\]\[1\]' has a second index, but"),
         ("P[2][0,x]", r"index 'x' is outside the columns of P\[2\], which counts from 0 to 5"),
         ("P[2][6,0]", r"index '6' is outside the rows of P\[2\], which counts from 0 to 5"),
-        ("P[2][0]", r"asks for a place in a 6x6 block; write P\[2\]\[row,column\]"),
-        ("D[2][0]", r"asks for a place in a number; D\[2\] is one already"),
+        ("P[2][0]", r"selects an entry of a 6x6 block; write P\[2\]\[row,column\]"),
+        ("D[2][0]", r"has a second index, but D\[2\] is a number already"),
         ("E", r"'E' needs an index: E\[k\], counted from 0 to 6"),
         ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"),
         ("J[6,0]", "index '6' is outside a row or column of J, which counts from 0 to 5"),
@@ -208,7 +208,7 @@ def test_the_sentence_lists_every_quantity() -> None:
         symgen.inspect("scara", "?")
     for one in results().values():
         assert one.heading in str(refused.value)
-    for method in owners():
+    for method in methods_with_quantities():
         for letter, quantity in methods.find(method).quantities.items():
             assert (f"{letter}[" if quantity.indices else letter) in str(refused.value)
 

@@ -21,13 +21,13 @@ import sympy as sp
 import symgen
 from symgen import methods
 from symgen.cli import main
-from symgen.inspection.at import values as pose
-from symgen.inspection.catalogue import choose, owners, why_not
+from symgen.inspection.at import parse_values as pose
+from symgen.inspection.catalogue import choose, methods_with_quantities, refusal_reason
 from symgen.inspection.entries import answer, layout
 from symgen.inspection.multiangle import MOST, MultiAngle
-from symgen.inspection.names import latex, shown
-from symgen.inspection.parameters import kinds
-from symgen.inspection.printing import DEEPEST, FORMATS, imports, printed
+from symgen.inspection.names import formula_name, latex
+from symgen.inspection.parameters import parse_kinds
+from symgen.inspection.printing import DEEPEST, FORMATS, import_lines, print_expression
 from symgen.inspection.reading import FormulaOptions, render
 from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.machine.compilers import find_compiler
@@ -149,7 +149,7 @@ def expected(case: Case) -> tuple[dict[str, Any], list[Any]]:
     """The values of what a formula may hold, and the numbers of the Program's own rows there."""
     name, what, method, _, keep, at = case
     mechanism, random = made(name), Random(name)
-    found = answer(mechanism, choose(mechanism, what, method), None, kinds(keep))
+    found = answer(mechanism, choose(mechanism, what, method), None, parse_kinds(keep))
     given = pose(mechanism, at) if at else {}
     known: dict[str, Any] = {}
     arguments: dict[str, list[Any]] = {}
@@ -178,7 +178,7 @@ def text_of(case: Case, format: str) -> str:
         what,
         method,
         format,
-        FormulaOptions(form, at=pose(mechanism, at) if at else None, keep=kinds(keep)),
+        FormulaOptions(form, at=pose(mechanism, at) if at else None, keep=parse_kinds(keep)),
         full=True,
     )[0]
 
@@ -201,7 +201,7 @@ def test_what_is_printed_is_read_back_as_the_formula(case: Case) -> None:
 def test_what_is_printed_as_c_compiles_to_the_formula(tmp_path: Path) -> None:
     grow = [grown(Random(seed), 4) for seed in range(20)] + [sp.Integer(10) ** 30 * LETTERS[0]]
     texts = [(text_of(case, "c"), *expected(case)) for case in CASES] + [
-        (printed(x, "c"), MADE_UP, [made_up(x)]) for x in grow
+        (print_expression(x, "c"), MADE_UP, [made_up(x)]) for x in grow
     ]
     found = by_compiler([(text, known) for text, known, _ in texts], tmp_path, find_compiler())
     for (text, _, numbers), compiled in zip(texts, found, strict=True):
@@ -221,12 +221,14 @@ def test_any_expression_is_printed_as_what_it_is(format: str) -> None:
     """Fractions, powers, roots, logarithms, signs, π, Floats and numbers of any size, put together by chance."""
     for seed in range(25):
         grow = grown(Random(seed), 4)
-        assert same(READERS[format](printed(grow, format), MADE_UP), [made_up(grow)], format), (
+        assert same(
+            READERS[format](print_expression(grow, format), MADE_UP), [made_up(grow)], format
+        ), (
             grow,
-            printed(grow, format),
+            print_expression(grow, format),
         )
     assert same(
-        READERS[format](printed(sp.log(LETTERS[0]) ** 2, format), MADE_UP),
+        READERS[format](print_expression(sp.log(LETTERS[0]) ** 2, format), MADE_UP),
         [made_up(sp.log(LETTERS[0]) ** 2)],
         format,
     )
@@ -310,7 +312,7 @@ def test_a_shortened_sum_says_so_where_it_stands(
             refused = capsys.readouterr()
             assert refused.out == ""
             assert re.search(
-                r"this sum has \d+ terms and .* cannot say that some are left out; --full prints all",
+                r"this sum has \d+ terms, and a shortened sum is not valid .*; --full prints all",
                 refused.err,
             )
 
@@ -356,14 +358,14 @@ def test_what_nests_deeper_than_python_reads_is_refused() -> None:
             RequestError,
             match=f"nests {DEEPEST + 1} parentheses, more than .* is sure to read; take --form rec",
         ):
-            printed(x, format)
+            print_expression(x, format)
     for _ in range(400):
         x = sp.sin(x, evaluate=False)
     for format in FORMATS:
         with pytest.raises(
             RequestError, match="nests too deep to be printed; take --form recursive"
         ):
-            printed(x, format)
+            print_expression(x, format)
 
 
 def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]) -> None:
@@ -379,7 +381,7 @@ def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]
         main(["inspect", "planar_arm", "M[0,0]", "--format", "python", "--form", "recursive"]) == 0
     )
     assert capsys.readouterr().out.startswith("from math import cos\nc_1 = cos(q1)\n")
-    assert imports("sin(q0) + log(sqrt(q1)) + cos_1 + pi") == [
+    assert import_lines("sin(q0) + log(sqrt(q1)) + cos_1 + pi") == [
         "from math import log, pi, sin, sqrt"
     ]
 
@@ -412,16 +414,16 @@ def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_a_name_of_the_c_counts_from_zero_in_a_formula(name: str, read: str, written: str) -> None:
-    assert shown(name) == read
+    assert formula_name(name) == read
     assert latex(read) == written
 
 
 def twelve_links() -> Iterator[tuple[str, str, Program]]:
     """Every letter of every method of twelve point masses in a plane, or of a chain of bodies where they have no such letter."""
     chain, points = flat_chain(12), symgen.load("planar_point_mass:12")
-    for method in owners():
+    for method in methods_with_quantities():
         for letter, one in methods.find(method).quantities.items():
-            suiting = points if why_not(points, method, one) is None else chain
+            suiting = points if refusal_reason(points, method, one) is None else chain
             yield method, letter, layout(suiting, method, letter).program
 
 
@@ -431,7 +433,9 @@ def test_every_letter_of_every_method_has_one_numbering() -> None:
     for method, letter, derived in twelve_links():
         names = [row.name for row in derived.rows if row.name]
         read = [
-            shown(name.removeprefix("neg_") if name.removeprefix("neg_") not in names else name)
+            formula_name(
+                name.removeprefix("neg_") if name.removeprefix("neg_") not in names else name
+            )
             for name in names
         ]
         inputs = [f"{port.name}{i}" for port in derived.inputs for i in range(port.size)]
@@ -440,7 +444,7 @@ def test_every_letter_of_every_method_has_one_numbering() -> None:
         for row in derived.rows:
             if row.name and row.op in ("cos", "sin"):
                 _, element = derived.rows[row.args[0]].value
-                assert shown(row.name) == f"{row.op[0]}_{element}"
+                assert formula_name(row.name) == f"{row.op[0]}_{element}"
         for name, there in zip(read, names, strict=True):
             indices = [int(word) for word in name.split("_") if word.isdigit()]
             assert indices[0] < 12, name
@@ -452,7 +456,7 @@ def test_every_letter_of_every_method_has_one_numbering() -> None:
         last,
     ) in seen.items():  # told from the numbers: components below seven, row and column two digits
         whole = stem.replace("#", "12")
-        split = len(shown(whole).split("_")) > len(whole.split("_"))
+        split = len(formula_name(whole).split("_")) > len(whole.split("_"))
         if stem.count("#") > 1 and max(last) > 6:
             assert split == (min(last) > 10), (method, stem, last)
 

@@ -14,8 +14,8 @@ import symgen
 from symgen import methods
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts
-from symgen.inspection.at import values
-from symgen.inspection.catalogue import choose, listing, owners, why_not
+from symgen.inspection.at import parse_values
+from symgen.inspection.catalogue import choose, listing, methods_with_quantities, refusal_reason
 from symgen.inspection.entries import answer
 from symgen.inspection.pattern import pattern
 from symgen.inspection.reading import FormulaOptions, read, render
@@ -122,7 +122,7 @@ def test_an_entry_of_a_matrix_is_the_references() -> None:
     q = draw_states(mechanism, 1)["q"]
     M = Reference(mechanism, FLOAT).mass_matrix(q.astype(float))[0]
     at = {f"q{k}": str(x) for k, x in enumerate(q[0])}
-    given = values(mechanism, ",".join(f"{name}={x}" for name, x in at.items()))
+    given = parse_values(mechanism, ",".join(f"{name}={x}" for name, x in at.items()))
     for form in ("closed", "recursive"):
         found = read(
             mechanism, "M[joint0.vy,joint1.wz]", None, FormulaOptions(form, at=given)
@@ -136,15 +136,15 @@ def test_an_entry_of_a_matrix_is_the_references() -> None:
 
 def test_a_pose_that_is_drawn_has_unit_quaternions() -> None:
     mechanism = made(RIDER)
-    told = values(mechanism, pattern(mechanism, "J", frame="link1").pose)
+    told = parse_values(mechanism, pattern(mechanism, "J", frame="link1").pose)
     assert sum(told["q", k].radians ** 2 for k in range(3, 7)) == 1
     with pytest.raises(SymgenError, match="one unit quaternion x y z w; give all four"):
-        pattern(mechanism, "M", at=values(mechanism, "q3=0.1"))
+        pattern(mechanism, "M", at=parse_values(mechanism, "q3=0.1"))
 
 
 def test_names_and_numbers_of_a_pose() -> None:
     mechanism = made(ARM)
-    found = values(
+    found = parse_values(
         mechanism, "joint0=pi/2,joint1.w=1,joint2.distance=0.5,joint3.angle=pi,q7=0.25,v8=3,tau2=1"
     )
     assert {place: (float(x.radians), float(x.pi)) for place, x in found.items()} == {
@@ -188,7 +188,7 @@ def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
         ("v7=0", "they count from 0 to 6 (NV = 7; q alone has NQ = 8)"),
         (
             "q3=0,q4=0,q5=0,q6=0",
-            "are a quaternion x y z w, and four zeros are none; write 0, 0, 0, 1 where nothing is turned",
+            "are a quaternion x y z w, and four zeros are none; write 0, 0, 0, 1 for no rotation",
         ),
         ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
         ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
@@ -196,7 +196,7 @@ def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
 )
 def test_a_wrong_pose_is_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(SymgenError) as error:
-        values(made(RIDER), text)
+        parse_values(made(RIDER), text)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -218,9 +218,9 @@ def test_what_is_made_of_one_coordinate_a_joint_is_refused_and_the_rest_is_read(
     assert text
     assert where(mechanism, "c[1]")[0]
     assert "P[k]" in listing(mechanism)
-    for owner in owners():
+    for owner in methods_with_quantities():
         for letter, quantity in methods.find(owner).quantities.items():
-            why = why_not(mechanism, owner, quantity)
+            why = refusal_reason(mechanism, owner, quantity)
             there = owner != "udut" and quantity.variant != "planar" and not quantity.of_loops
             assert (why is None) == there, (owner, letter, why)
 

@@ -12,7 +12,7 @@ import sympy as sp
 
 import symgen
 from symgen import methods
-from symgen.inspection.catalogue import owners, why_not
+from symgen.inspection.catalogue import methods_with_quantities, refusal_reason
 from symgen.inspection.entries import layout
 from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.reference.precision import Array
@@ -78,13 +78,13 @@ def close(found: Array, expected: Array) -> bool:
 
 
 def have(name: str, method: str, letter: str) -> bool:
-    return why_not(made(name), method, methods.find(method).quantities[letter]) is None
+    return refusal_reason(made(name), method, methods.find(method).quantities[letter]) is None
 
 
 def test_every_letter_of_every_method_has_an_oracle_or_an_identity() -> None:
     assert set(EXPECTED) | BY_IDENTITY == {
         (method, letter)
-        for method in owners()
+        for method in methods_with_quantities()
         for letter, one in methods.find(method).quantities.items()
         if not one.of_loops
     }
@@ -112,7 +112,7 @@ def test_every_block_is_what_its_letter_stands_for(name: str, method: str, lette
 @pytest.mark.parametrize("name", NAMES)
 def test_a_whole_is_its_blocks_and_an_entry_is_one_of_a_block(name: str) -> None:
     with BALLS.working():
-        for method in owners():
+        for method in methods_with_quantities():
             for letter, quantity in methods.find(method).quantities.items():
                 if not quantity.whole or not quantity.indices or not have(name, method, letter):
                     continue

@@ -198,7 +198,7 @@ def test_what_is_printed_computes_what_rows_do(robot):
 
 def test_named_equations_are_formulas_and_latex():
     found = symgen.inspect("ur5", "tau", form="looped")
-    assert found.ways[1].handed[:3] == ("omega_1", "omega_2", "omega_3")
+    assert found.ways[1].carry_names[:3] == ("omega_1", "omega_2", "omega_3")
     named = dict(found.ways[1].steps[0].named)
     c, s, along, across, v = (
         sp.Symbol(name, real=True)

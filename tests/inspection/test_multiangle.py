@@ -14,9 +14,15 @@ import numpy as np
 import pytest
 
 from symgen import methods
-from symgen.inspection.harmonics import in_multiples, waves
-from symgen.inspection.multiangle import DIGITS, ENTRIES, MultiAngle, exact, multiangle
-from symgen.inspection.parameters import derived, symbolic
+from symgen.inspection.harmonics import harmonic_coefficients, multiple_angles
+from symgen.inspection.multiangle import (
+    DIGITS,
+    ENTRIES,
+    MultiAngle,
+    has_exact_constants,
+    multiangle,
+)
+from symgen.inspection.parameters import derive_symbolic, symbolic
 from symgen.ir.program import Numbers
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError
@@ -210,7 +216,7 @@ def test_the_bias_force_is_the_lagrangians(name: str) -> None:
                     key = (wave, tuple(sorted([*monomial, *speeds])))
                     total[key] = total.get(key, Fraction(0)) + weight * x
         found = form(name, "c", (i,))
-        if exact(mechanism):
+        if has_exact_constants(mechanism):
             assert found == MultiAngle.of(total)
         else:
             rest = {(wave, monomial): x for wave, monomial, x in found.terms}
@@ -219,10 +225,10 @@ def test_the_bias_force_is_the_lagrangians(name: str) -> None:
 
 
 def test_the_exact_robots_are_among_those() -> None:
-    assert {exact(robot(name)) for name in (*SMALL, "puma560")} == {True, False}
-    assert exact(robot("ur5"))
-    assert not exact(robot("chain5"))
-    assert not exact(robot("panda"))  # a hand turned by an eighth
+    assert {has_exact_constants(robot(name)) for name in (*SMALL, "puma560")} == {True, False}
+    assert has_exact_constants(robot("ur5"))
+    assert not has_exact_constants(robot("chain5"))
+    assert not has_exact_constants(robot("panda"))  # a hand turned by an eighth
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560"])
@@ -236,7 +242,7 @@ def test_inverse_dynamics_is_the_mass_matrix_times_a_and_the_bias(name: str) -> 
                 {(w, tuple(sorted([*monomial, (f"a{j}", 1)]))): x for w, monomial, x in row.terms}
             )
         tau = form(name, "tau", (i,))
-        if exact(robot(name)):
+        if has_exact_constants(robot(name)):
             assert total == tau
         difference = {(wave, monomial): x for wave, monomial, x in tau.terms}
         for wave, monomial, x in total.terms:
@@ -315,7 +321,7 @@ def test_powers_of_sine_and_cosine() -> None:
         for x in (0.3, 1.1, -2.0):
             value = sum(
                 float(w.p) / float(w.q) * (math.sin if sine else math.cos)(m * x)
-                for m, sine, w in in_multiples(a, b)
+                for m, sine, w in multiple_angles(a, b)
             )
             assert value == pytest.approx(math.cos(x) ** a * math.sin(x) ** b, abs=1e-15)
 
@@ -327,11 +333,11 @@ def test_too_many_angles_are_refused_with_the_estimate() -> None:
     long = random_mechanism(12)
     with pytest.raises(
         RequestError,
-        match=r"M\[0,0\] turns with 11 angles and may have 48828125 terms .*--form recursive",
+        match=r"M\[0,0\] depends on 11 angles and may have 48828125 terms .*--form recursive",
     ):
         multiangle(long, "M", (0, 0))
     with pytest.raises(
-        RequestError, match=r"c\[0\] turns with 7 angles and may have 2265625 terms"
+        RequestError, match=r"c\[0\] depends on 7 angles and may have 2265625 terms"
     ):
         multiangle(random_mechanism(7), "c", (0,))
     assert multiangle(long, "M", (8, 9)).joints() == (9, 10, 11)
@@ -356,12 +362,12 @@ def test_a_wrong_request_is_one_sentence(
 
 
 def test_a_program_that_divides_has_no_form() -> None:
-    divides, _ = derived(robot("planar_arm"), "mass_matrix_solve", method="riccati")
+    divides, _ = derive_symbolic(robot("planar_arm"), "mass_matrix_solve", method="riccati")
     with pytest.raises(
         RequestError,
-        match=r"x\[0\] by riccati is no polynomial in sines and cosines, its equations hold a div",
+        match=r"x\[0\] by riccati is not a polynomial in sines and cosines: its equations contain a div",
     ):
-        waves(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
+        harmonic_coefficients(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,14 @@ import pytest
 
 from symgen import methods
 from symgen.derivation import constants
-from symgen.inspection.parameters import KINDS, PORT, Parameter, kinds, linkage, symbolic
+from symgen.inspection.parameters import (
+    KINDS,
+    PORT,
+    Parameter,
+    parse_kinds,
+    symbolic,
+    symbolic_linkage,
+)
 from symgen.ir.program import Program, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.composite_body.mass_matrix import lower_triangle
@@ -140,7 +147,9 @@ def changed(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
 def test_at_other_values_it_is_the_other_robot(name: str, keep: str, function: str) -> None:
     """Masses and moments of any robot are scaled where they stand, places all alike, so that the chosen frames stay put."""
     mechanism = two_rods() if name == "two_rods" else robot(name)
-    factors = {kind: Fraction(7 + 2 * i * (keep != "c,l"), 5) for i, kind in enumerate(kinds(keep))}
+    factors = {
+        kind: Fraction(7 + 2 * i * (keep != "c,l"), 5) for i, kind in enumerate(parse_kinds(keep))
+    }
     other = changed(mechanism, factors)
     at = states("planar_arm" if name == "two_rods" else name, 2, BALLS)
     expected = Reference(other, BALLS).evaluate(
@@ -210,7 +219,7 @@ def test_every_kind_keeps_its_own_and_nothing_that_is_zero(name: str) -> None:
 
 
 def test_any_routine_of_a_method_takes_the_linkage() -> None:
-    laid, found = linkage(robot("planar_arm"), {"q": 2}, "m,l")
+    laid, found = symbolic_linkage(robot("planar_arm"), {"q": 2}, "m,l")
     with constants.precision():
         rows = lower_triangle(laid)
     used = {laid.home.values[r] for r, (op, _, _) in enumerate(laid.home.rows) if op == "input"}
@@ -219,15 +228,15 @@ def test_any_routine_of_a_method_takes_the_linkage() -> None:
 
 
 def test_kinds_are_read_from_text() -> None:
-    assert kinds("all") == tuple(KINDS) == kinds(tuple(KINDS))
-    assert kinds(" none ") == () == kinds(())
-    assert kinds("l, m") == ("m", "l")
+    assert parse_kinds("all") == tuple(KINDS) == parse_kinds(tuple(KINDS))
+    assert parse_kinds(" none ") == () == parse_kinds(())
+    assert parse_kinds("l, m") == ("m", "l")
     for wrong in ("x", "", "m,,c", "all,m", "M"):
         with pytest.raises(
             RequestError,
             match="is no kind of parameter to keep as a symbol; there are all, none, or",
         ):
-            kinds(wrong)
+            parse_kinds(wrong)
     with pytest.raises(RequestError, match="no function is named 'mass'"):
         symbolic(robot("scara"), "mass")
     with pytest.raises(RequestError, match="constraint_force divides by the inertia of every link"):

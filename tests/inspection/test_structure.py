@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from symgen.derivation import constants
-from symgen.inspection.multiangle import ENTRIES, exact, multiangle
+from symgen.inspection.multiangle import ENTRIES, has_exact_constants, multiangle
 from symgen.inspection.parameters import symbolic
 from symgen.inspection.structure import (
     LETTERS,
@@ -20,11 +20,11 @@ from symgen.inspection.structure import (
     Structure,
     combination,
     contributions,
-    drawn,
-    matter,
+    inertial_parameters,
+    random_state,
     structure,
     ten,
-    units,
+    unit_parameters,
 )
 from symgen.mechanism.mechanism import Mechanism, Part
 from symgen.pipeline.derive import models
@@ -69,7 +69,9 @@ def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[f
     with constants.precision():
         return {
             entry: [x for link in links for x in link]
-            for entry, links in contributions(model, letter, drawn(n, seed), [units()] * n).items()
+            for entry, links in contributions(
+                model, letter, random_state(n, seed), [unit_parameters()] * n
+            ).items()
         }
 
 
@@ -91,9 +93,11 @@ def names(n: int) -> list[str]:
 def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: str) -> None:
     """Where no joint is a screw: its angle and the length that it advances by are drawn apart, as no pose has them."""
     mechanism = robot(name)
-    state = drawn(mechanism.nv, "here")
+    state = random_state(mechanism.nv, "here")
     with constants.precision():
-        own = [x for link in models(mechanism)[0].links for x in ten(matter(link.inertia))]
+        own = [
+            x for link in models(mechanism)[0].links for x in ten(inertial_parameters(link.inertia))
+        ]
         values = {
             entry: sum((x * y for x, y in zip(row, own, strict=True)), flint.arb(0))
             for entry, row in regressor(name, letter, "here").items()
@@ -134,7 +138,7 @@ def test_the_base_parameters_make_the_whole(name: str, letter: str) -> None:
                         order.index(base)
                     ] * constants.rational(x)
             difference = max(largest(a - b) for a, b in zip(whole, row, strict=True))
-            assert difference <= (0 if exact(robot(name)) else 1e-40)
+            assert difference <= (0 if has_exact_constants(robot(name)) else 1e-40)
 
 
 @pytest.mark.parametrize(("name", "letter"), ASKED)
@@ -174,7 +178,7 @@ def sampled(mechanism: Mechanism, letter: str) -> np.ndarray:
     return np.where(np.abs(columns) < 1e-12, 0, columns)
 
 
-@pytest.mark.parametrize("name", [name for name in READ if exact(robot(name))])
+@pytest.mark.parametrize("name", [name for name in READ if has_exact_constants(robot(name))])
 def test_their_number_is_the_rank_over_the_rationals(name: str) -> None:
     rows = [row for s in range(10 + 3) for row in regressor(name, "tau", f"rank {s}").values()]
     assert flint.fmpq_mat(rows).rank() == found(name, "tau").rank

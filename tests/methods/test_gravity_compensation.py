@@ -286,7 +286,7 @@ def test_masses_that_are_borne_are_constants() -> None:
     ):
         symgen.program(made, "bias_force", parameters=["a.mass"])
     with pytest.raises(
-        SymgenError, match=r"is borne by gravcomp, and that is known in numbers alone; keep l and I"
+        SymgenError, match=r"which is not available in symbols m and c; keep l and I"
     ):
         symgen.inspect(made, "c[0]", symbols="m")
     assert symgen.program(made, "bias_force", parameters=["gravity", "payload:b.mass"]).operations

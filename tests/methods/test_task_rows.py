@@ -217,7 +217,7 @@ def test_inspect_reads_the_rows_that_are_asked_for() -> None:
         ),
         (
             ["M[0,0]", "--task-rows", "x"],
-            "M is about no task, so --task-rows does not apply; Lambda and Jbar are",
+            "M depends on no task, so --task-rows does not apply; it applies to Lambda and Jbar",
         ),
         (["M", "--structure", "--task-rows", "x"], "--structure is about no task"),
         (["--task-rows", "x"], "--task-rows needs to know what"),

@@ -104,16 +104,16 @@ def run(options: Namespace) -> int:
     if options.plot is not None:
         _name_frame(mechanism, options)
         return _plot(mechanism, options)
-    from symgen.inspection.at import values
-    from symgen.inspection.parameters import kinds
+    from symgen.inspection.at import parse_values
+    from symgen.inspection.parameters import parse_kinds
     from symgen.inspection.reading import FormulaOptions, render
 
     _name_frame(mechanism, options)
     formula = FormulaOptions(
         options.form,
-        at=values(mechanism, options.at) if options.at is not None else None,
+        at=parse_values(mechanism, options.at) if options.at is not None else None,
         frame=options.frame,
-        keep=kinds(options.symbols),
+        keep=parse_kinds(options.symbols),
         task_rows=options.task_rows,
     )
     return _say(
@@ -125,19 +125,19 @@ def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
     """A result of a function that speaks of a frame is shown with its name."""
     from symgen.inspection.catalogue import choose
 
-    function = getattr(choose(mechanism, options.what, options.method).found, "function", None)
+    function = getattr(choose(mechanism, options.what, options.method).target, "function", None)
     if function is not None:
         name_frame(mechanism, [function], options.frame)
 
 
 def _plot(mechanism: Mechanism, options: Namespace) -> int:
     """Draw the magnitudes; which pose was drawn goes to stderr."""
-    from symgen.inspection.at import values
+    from symgen.inspection.at import parse_values
     from symgen.inspection.pattern import pattern
     from symgen.pages.pictures.pattern import drawer
 
     draw = drawer(options.plot)
-    at = values(mechanism, options.at) if options.at is not None else None
+    at = parse_values(mechanism, options.at) if options.at is not None else None
     found = pattern(mechanism, options.what, options.method, options.frame, at, options.task_rows)
     draw(mechanism.name, found)
     if found.pose and not found.chosen:
