@@ -1,9 +1,11 @@
-"""Divisors that cannot vanish: the certificate that D_k ≥ H_kᵀ M_k H_k, less what round-off can take (`divisors`).
+"""Certificate that divisors cannot vanish: D_k ≥ H_kᵀ M_k H_k, less a bound of round-off
+(`divisors`).
 
-`ranges` is the box of states that it speaks of, and `boxes` its cells; `bodies` is what the links say of the exact D_k.
-`recognition` tells which rows are pivots, by their values at the states of `samples`. Two analyses bound the round-off:
-`rounding` the forward errors of the rows, in `intervals`; `backward` the backward error of what `elimination` reads. `held` has
-the pivots of what forces of loops and contacts feel.
+`ranges` defines the box of states, and `boxes` its cells; `bodies` has the energy bounds on the
+exact D_k. `recognition` determines which rows are pivots, by their values at the states of
+`samples`. Two analyses bound the round-off: `rounding` the forward errors of the rows, in
+`intervals`; `backward` the backward error of the elimination that `elimination` reads. `divisors`
+also bounds the pivots of A M⁻¹ Aᵀ of closed loops and contacts.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ __all__ = ["checked_floors", "divisor_floors"]
 def checked_floors(
     mechanism: Mechanism, forms: Mapping[str, Form], options: ProgramOptions, text: TextOptions
 ) -> dict[str, dict[int, Bound]]:
-    """By function, what the divisors of checked functions are compared with, by row; nothing where `text` asks for no checks, and
-    of a loop over links, which there is without them.
+    """Return the lower bounds of the divisors of checked functions, by function and row.
+
+    The bounds are empty without `checked`, and for functions in looped form, which have none.
     """
     programs = {function: form for function, form in forms.items() if isinstance(form, Program)}
     if not text.checked or len(programs) < len(forms):

@@ -1,9 +1,11 @@
-"""What the divisors of a robot may be at least whose numbers change at run time: half of HᵀMH of the joint's own link.
+"""Lower bounds of divisors of a robot with run-time parameters: half of HᵀMH of the joint's own
+link.
 
-D_k ≥ H_kᵀ M_k H_k holds for whatever bodies there are (`bodies`). So the least is computed from the new numbers, where they are
-regrouped, and stands behind what the functions take (`symgen.pipeline.adjusting`). How much of a pivot round-off can take is not
-proved of numbers that nobody knows: half is left for it, and a pivot that has lost more is refused.
-Which row is whose pivot is decided by value, as ever, on a robot that is described anew with numbers drawn at random.
+D_k ≥ H_kᵀ M_k H_k holds for any bodies (`bodies`). So the bound is computed from the new
+parameters, when they are regrouped, and appended to the functions' argument
+(`symgen.pipeline.adjusting`). The round-off of a pivot cannot be proved for unknown parameters:
+half of the bound is left for it, and a pivot that has lost more is refused. Rows are assigned to
+pivots by value, on a robot with random parameters.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from typing import NamedTuple
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.divisors import lower_bound, rounded_down
 from symgen.certificate.ranges import declared_ranges
-from symgen.certificate.recognition import Recognition, divided
-from symgen.certificate.sum_of_squares import least
+from symgen.certificate.recognition import Recognition, divisor_rows
+from symgen.certificate.sum_of_squares import positive_bounds
 from symgen.ir.program import EXACT, Bound, Element, Program, Row, evaluate
 from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
@@ -32,14 +34,16 @@ SEED = 141421
 def run_time_floors(
     mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions
 ) -> dict[str, dict[int, Bound]]:
-    """{function: {row: bound}} of the divisors whose bound is known, an element of the argument `prepared` where it changes.
+    """Return {function: {row: bound}} of the divisors with a known bound: a number, or an element
+    of the argument `prepared`.
 
-    `programs` hold REGROUP, and what they are given holds the least of pivots (`ProgramOptions.floors`).
+    `programs` must contain REGROUP, and have the bounds of pivots among their inputs
+    (`ProgramOptions.floors`).
     """
-    drawn = _draw_parameters(mechanism, options)
-    numbers = [x for values in drawn.values() for x in values]
+    parameters = _draw_parameters(mechanism, options)
+    numbers = [x for values in parameters.values() for x in values]
     prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
-    sample = adjust_mechanism(mechanism, drawn), replace(options, parameters=(), floors=False)
+    sample = adjust_mechanism(mechanism, parameters), replace(options, parameters=(), floors=False)
     pivots = _pivot_bounds(mechanism, options)
     return {
         function: _divisor_bounds(program, prepared, sample, pivots)
@@ -50,7 +54,7 @@ def run_time_floors(
 def _draw_parameters(
     mechanism: Mechanism, options: ProgramOptions
 ) -> dict[str, tuple[Fraction, ...]]:
-    """Positive numbers for each parameter that may change, by name, in their order."""
+    """Return random positive numbers for each run-time parameter, by name, in their order."""
     random = Random(SEED)
     return {
         parameter.name: tuple(
@@ -63,8 +67,9 @@ def _draw_parameters(
 class PivotBounds(NamedTuple):
     """Lower bounds of pivots, by entry of v.
 
-    `prepared`: the entries whose bound is an element at the end of `prepared`, in that order. `sound`: the entries that move
-    only bodies without a weakness. `constant`: the bounds of sound entries that no parameter changes.
+    `prepared`: the entries whose bound is an element at the end of `prepared`, in that order.
+    `sound`: the entries that move only bodies without negative energy. `constant`: the bounds of
+    sound entries that no parameter changes.
     """
 
     prepared: list[int]
@@ -73,16 +78,20 @@ class PivotBounds(NamedTuple):
 
 
 def _pivot_bounds(mechanism: Mechanism, options: ProgramOptions) -> PivotBounds:
-    """Where each pivot's lower bound comes from."""
+    """Return the source of each pivot's lower bound."""
     bodies = Bodies(
         mechanism, declared_ranges(mechanism, wrenches=len(options.wrenches) or 1), options.payload
     )
     sound = {
         entry
         for entry in range(mechanism.nv)
-        if all(bodies.weakness(b) is None for b in bodies.moved(entry))
+        if all(bodies.weakness(b) is None for b in bodies.moved_bodies(entry))
     }
-    constant = {entry: rounded_down(own / 2) for entry in sound if (own := _own(bodies, entry)) > 0}
+    constant = {
+        entry: rounded_down(inertia / 2)
+        for entry in sound
+        if (inertia := _own_inertia(bodies, entry)) > 0
+    }
     prepared = [*adjusting(mechanism, options.parameters).prepared.least]
     return PivotBounds(prepared, sound, constant)
 
@@ -93,14 +102,18 @@ def _divisor_bounds(
     sample: tuple[Mechanism, ProgramOptions],
     pivots: PivotBounds,
 ) -> dict[int, Bound]:
-    """Bounds of the divisors of one Program, by row; which pivot a divisor is, is recognised at the `sample`."""
-    port = next((k for k, one in enumerate(program.inputs) if one.name == PREPARED.name), None)
-    if port is None or not (rows := divided(program.rows)):
+    """Return the bounds of the divisors of one Program, by row; divisors are assigned to pivots at
+    the `sample`.
+    """
+    port = next(
+        (k for k, input_port in enumerate(program.inputs) if input_port.name == PREPARED.name), None
+    )
+    if port is None or not (rows := divisor_rows(program.rows)):
         return {}
     mechanism, options = sample
     recognised = Recognition(mechanism, _with_prepared(program, port, prepared), options)
     divisors = {row: recognised.pivot(row) for row in rows}
-    others = least(program, [row for row, entry in divisors.items() if entry is None])
+    others = positive_bounds(program, [row for row, entry in divisors.items() if entry is None])
     bounds: dict[int, Bound] = {row: rounded_down(bound) for row, bound in others.items()}
     first = program.inputs[port].size - len(pivots.prepared)
     for row, entry in divisors.items():
@@ -112,7 +125,7 @@ def _divisor_bounds(
 
 
 def _with_prepared(program: Program, port: int, numbers: list[Fraction]) -> Program:
-    """The Program for these numbers alone: the same rows, in the same places."""
+    """Return the Program for these numbers, with the same rows at the same indices."""
     rows = tuple(
         Row("const", (), Fraction(numbers[row.value[1]]), row.name, row.step)
         if row.op == "input" and row.value[0] == port
@@ -122,6 +135,6 @@ def _with_prepared(program: Program, port: int, numbers: list[Fraction]) -> Prog
     return replace(program, rows=rows, inputs=program.inputs[:port])
 
 
-def _own(bodies: Bodies, entry: int) -> Fraction:
-    own = bodies.own(entry)
-    return Fraction(0) if own is None else lower_bound(own)
+def _own_inertia(bodies: Bodies, entry: int) -> Fraction:
+    inertia = bodies.own_inertia(entry)
+    return Fraction(0) if inertia is None else lower_bound(inertia)

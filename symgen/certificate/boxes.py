@@ -1,4 +1,6 @@
-"""The box of a Program's arguments, cut into smaller ones along the positions that it reads; or states, the points in it."""
+"""Cells of the box of a Program's arguments, cut along the positions that it reads, and random
+states in the box.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,19 @@ from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import REALS
 
 PIECES = 4096
-"""Boxes at most. Sines and cosines of narrow angles cancel as they do in truth; a wide one is anything between -1 and 1."""
+"""Most cells. Sines and cosines of narrow angle ranges cancel as they do exactly; that of a wide range is anything in [-1, 1]."""
 VALUES = 6_000_000
-"""Rows times boxes, or states, that are held at once."""
+"""Most values in memory: rows times cells or states."""
 
 LOADS = 64
-"""Different run-time loads among the states."""
+"""Number of different run-time loads among the states."""
 
 
-def boxes(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
-    """By argument, one Interval an element: end points per box for the positions that are read, one for all otherwise."""
-    of = ranges.for_program(program)
+def subdivide(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
+    """Return one Interval per element, by argument: end points per cell for the positions that are
+    read, one interval otherwise.
+    """
+    ranges_of = ranges.for_program(program)
     read = sorted(
         {
             row.value[1]
@@ -35,23 +39,25 @@ def boxes(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, l
         }
     )
     pieces = min(pieces, VALUES // len(program.rows))
-    each = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
-    place = (
-        dict(zip(read, np.indices((each,) * len(read)).reshape(len(read), -1), strict=True))
-        if read and each > 1
+    per_position = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
+    cells = (
+        dict(zip(read, np.indices((per_position,) * len(read)).reshape(len(read), -1), strict=True))
+        if read and per_position > 1
         else {}
     )
     return {
         name: [
-            _cut(one, each, place.get(i)) if name == "q" else _whole(one)
-            for i, one in enumerate(elements)
+            _cut(element_range, per_position, cells.get(i))
+            if name == "q"
+            else _enclose(element_range)
+            for i, element_range in enumerate(elements)
         ]
-        for name, elements in of.items()
+        for name, elements in ranges_of.items()
     }
 
 
 def points(states: Mapping[str, Array]) -> dict[str, list[Interval]]:
-    """By argument, (count, …) floats each, as Intervals of no width."""
+    """Return states, given as (count, …) floats by argument, as Intervals of width zero."""
     return {
         name: [
             Interval(column, column)
@@ -61,53 +67,58 @@ def points(states: Mapping[str, Array]) -> dict[str, list[Interval]]:
     }
 
 
-def _whole(one: Range) -> Interval:
-    return Interval(down(np.array([float(one[0])])), up(np.array([float(one[1])])))
+def _enclose(element_range: Range) -> Interval:
+    return Interval(
+        down(np.array([float(element_range[0])])), up(np.array([float(element_range[1])]))
+    )
 
 
-def _cut(one: Range, each: int, place: Array | None) -> Interval:
-    whole = _whole(one)
-    if place is None:
-        return whole
-    ends = np.linspace(whole.lo[0], whole.hi[0], each + 1)
-    ends[0], ends[-1] = whole.lo[0], whole.hi[0]
-    return Interval(ends[place], ends[place + 1])
+def _cut(element_range: Range, parts: int, cell: Array | None) -> Interval:
+    enclosure = _enclose(element_range)
+    if cell is None:
+        return enclosure
+    ends = np.linspace(enclosure.lo[0], enclosure.hi[0], parts + 1)
+    ends[0], ends[-1] = enclosure.lo[0], enclosure.hi[0]
+    return Interval(ends[cell], ends[cell + 1])
 
 
-def drawn(
+def random_states(
     mechanism: Mechanism, ranges: Ranges, options: ProgramOptions, count: int, seed: int = 0
 ) -> dict[str, Array]:
-    """`count` states in the box by argument name, numbers of the type `options.real` as float64; one in eight is a corner.
+    """Return `count` random states in the box by argument name, as float64 with values of the type
+    `options.real`; one in eight is a corner.
 
-    A run-time load is one that a body can be (`symgen.reference.states`), not any ten numbers of its box. Quaternions are
-    normalised, and then rounded to the type.
+    A run-time load is a possible body (`symgen.reference.states`), not ten independent numbers.
+    Quaternions are normalised, and then rounded to the type.
     """
     random = np.random.default_rng([seed, count, mechanism.nv])
     real = np.dtype(REALS[options.real].numpy).type
-    found = {}
+    states = {}
     for name, elements in ranges.of.items():
-        low, high = (np.array([float(one[end]) for one in elements]) for end in (0, 1))
+        low, high = (np.array([float(element[end]) for element in elements]) for end in (0, 1))
         share = random.random((count, len(elements)))
         share[::8] = np.round(share[::8])
         inside = (low + share * (high - low)).astype(real)
         inside = np.where(inside < low, np.nextafter(inside, real(np.inf)), inside)
-        found[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(
+        states[name] = np.where(inside > high, np.nextafter(inside, real(-np.inf)), inside).astype(
             float
         )
     for first in mechanism.quaternions:
-        own = slice(first, first + 4)
+        entries = slice(first, first + 4)
         for name in POSITIONS:
-            found[name][:, own] = _normalised(found[name][:, own]).astype(real).astype(float)
+            states[name][:, entries] = (
+                _normalised(states[name][:, entries]).astype(real).astype(float)
+            )
     if options.payload is not None:
         loads = draw_states(mechanism, min(count, LOADS), seed, options.payload)["payload"].astype(
             float
         )
-        found["payload"] = loads[np.arange(count) % len(loads)]
-    return found
+        states["payload"] = loads[np.arange(count) % len(loads)]
+    return states
 
 
 def _normalised(entries: Array) -> Array:
-    """(count, 4) scaled to unit length; where they have none, the identity."""
+    """Return (count, 4) quaternions of unit length; the identity for zero."""
     length = np.sqrt((entries * entries).sum(axis=1, keepdims=True))
     return np.where(
         length > 0, entries / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 0.0, 1.0])

@@ -1,7 +1,8 @@
-"""What the degrees of freedom of one joint do to its body: the columns of H, in the frame of `model.declared`, and how far they
-lead.
+"""Columns of the motion subspace H of a joint, in the frame of `model.declared`, and the distances
+that the joint can move its body.
 
-That frame has its z on the joint's axis; of a joint without one it is the declared frame. So the columns are constants.
+The z axis of that frame is the joint's axis; if the joint has none, it is the declared frame. So
+the columns are constant.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from symgen.mechanism.mechanism import Joint
 
 @dataclass(frozen=True)
 class Column:
-    """The twist of the body at its frame's origin for a unit of one velocity."""
+    """Twist of the body at its frame's origin per unit of one velocity."""
 
     angular: Vec3
     linear: Vec3
@@ -39,28 +40,28 @@ class Column:
 
 
 def columns(joint: Joint) -> list[Column]:
-    """H of a joint, a column a velocity."""
+    """Return H of a joint, one column per velocity."""
     kind = joint.type
     if kind.along is not None:
-        units = [k.IDENTITY[along] for along in kind.along]
+        units = [k.IDENTITY[axis] for axis in kind.along]
         return [
             Column(unit, k.ORIGIN) if velocity.unit == "rad" else Column(k.ORIGIN, unit)
             for unit, velocity in zip(units, kind.velocities, strict=True)
         ]
     z = k.IDENTITY[2]
-    found = []
-    for of in range(kind.nv):
-        own = [step for step in joint.about_axis if step.of == of]
-        turn, slide = (
-            sum((k.rational(step.rate) for step in own if isinstance(step, sort)), k.ZERO)
-            for sort in (Turning, Sliding)
+    result = []
+    for index in range(kind.nv):
+        steps = [step for step in joint.about_axis if step.of == index]
+        rotation, translation = (
+            sum((k.rational(step.rate) for step in steps if isinstance(step, step_type)), k.ZERO)
+            for step_type in (Turning, Sliding)
         )
-        found.append(Column(k.scale(turn, z), k.scale(slide, z)))
-    return found
+        result.append(Column(k.scale(rotation, z), k.scale(translation, z)))
+    return result
 
 
 def orthonormal(H: Sequence[Column]) -> bool:
-    """Whether HᵀH = 1: then Hᵀ reads the velocities off a twist."""
+    """True if HᵀH = 1, so that Hᵀ maps a twist to the velocities."""
     return all(
         k.normalize(k.dot(a.angular, b.angular) + k.dot(a.linear, b.linear)) == int(a is b)
         for a in H
@@ -69,7 +70,9 @@ def orthonormal(H: Sequence[Column]) -> bool:
 
 
 def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
-    """How far (m) the joint moves its body's origin at most, its own coordinates in `ranges`."""
+    """Return the largest distance (m) by which the joint moves its body's origin, with its
+    coordinates in `ranges`.
+    """
     size = [flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in ranges]
     total = flint.arb(0)
     for step in joint.motions:
@@ -84,7 +87,9 @@ def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
 def block(
     H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]
 ) -> list[list[Constant]]:
-    """HᵀMH of a body with this inertia about the frame's origin, and the armatures of its joint on the diagonal."""
+    """Return HᵀMH of a body with this inertia about the frame's origin, with the joint's armatures
+    on the diagonal.
+    """
     return [
         [
             k.normalize(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
@@ -95,26 +100,28 @@ def block(
 
 
 def _energy(a: Column, b: Column, inertia: Inertia) -> Any:
-    """aᵀ M b = ∫ρ (ω_a × r + v_a)·(ω_b × r + v_b)."""
+    """Return aᵀ M b = ∫ρ (ω_a × r + v_a)·(ω_b × r + v_b)."""
     xx, xy, xz, yy, yz, zz = inertia.S
     moments = ((yy + zz, -xy, -xz), (-xy, xx + zz, -yz), (-xz, -yz, xx + yy))
     turning = k.dot(a.angular, k.apply(moments, b.angular))
-    both = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(
+    mixed = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(
         a.linear, k.cross(b.angular, inertia.h)
     )
-    return turning + both + inertia.m * k.dot(a.linear, b.linear)
+    return turning + mixed + inertia.m * k.dot(a.linear, b.linear)
 
 
 def pivots(matrix: Sequence[Sequence[Constant]]) -> list[Constant | None]:
-    """The least of xᵀAx over the later entries of x, for each with x_k = 1 and the earlier 0: A eliminated from last to first.
+    """Return for each k the minimum of xᵀAx over the later entries of x, with x_k = 1 and earlier
+    entries 0.
 
-    A is positive semidefinite. A pivot that is zero has a row of zeros, and nothing to eliminate. None inward of a pivot that is
-    not known to be either.
+    These are the pivots of A, eliminated from last to first. A is positive semidefinite, so a zero
+    pivot has a row of zeros and needs no elimination. Entries inward of a pivot whose sign is
+    unknown are None.
     """
     rows = [list(row) for row in matrix]
-    found: list[Constant | None] = [None] * len(rows)
+    result: list[Constant | None] = [None] * len(rows)
     for j in reversed(range(len(rows))):
-        found[j] = pivot = rows[j][j]
+        result[j] = pivot = rows[j][j]
         above = range(j)
         if k.is_zero(pivot) and all(k.is_zero(rows[i][j]) for i in above):
             continue
@@ -123,4 +130,4 @@ def pivots(matrix: Sequence[Sequence[Constant]]) -> list[Constant | None]:
         for i in above:
             for c in above:
                 rows[i][c] = k.normalize(rows[i][c] - rows[i][j] * rows[c][j] / pivot)
-    return found
+    return result

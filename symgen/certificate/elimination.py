@@ -1,23 +1,28 @@
-"""A Program's rows read as the reverse Gaussian elimination of the mass matrix, Saha (25)-(30); NoElimination where they are not.
+"""Reading of a Program's rows as the reverse Gaussian elimination of the mass matrix, Saha
+(25)-(30).
 
-The matrix is M. A joint is here an entry of v, of which a joint of the robot may have several.
-From the last joint k to the first, with R for what is left of M and D_k = R_kk for its pivot,
+The matrix is M. In this file "joint" means one entry of v. From the last joint k to the first, with
+R for the remaining matrix and D_k = R_kk for its pivot,
 
     α_ik = R_ik/D_k,    R_ij ← R_ij − α_ik R_jk    (i ≤ j < k),
 
-so that M = U D Uᵀ with U_ik = α_ik, U_kk = 1. An entry R_ij is thus M_ij less one product α_ik R_jk for each joint k further out.
-A Program computes it as a sum in any order. The reading starts at the pivots, which are divisors, and goes inwards:
+so that M = U D Uᵀ with U_ik = α_ik, U_kk = 1. So an entry R_ij is M_ij less one product α_ik R_jk
+for each joint k further out. A Program computes it as a sum in any order. The reader starts at the
+pivots, which are divisors, and goes inward:
 
     a sum's row      → its leaves (summands of M_ij) and its products      (`_Reader.sum_at`)
     a product's row  → the rows of R_ik, of which α_ik is made, and of R_jk   (`_Reader.product_at`)
 
-until every entry that a pivot depends on is read. Where a row stands proposes what it may be; its values at random states
-decide (`samples`). Three things differ where a pivot is constant, as nothing divides by it then:
+until every entry that a pivot depends on is read. A row's position suggests its role; its values at
+random states confirm it (`samples`). With a constant pivot three things differ, since nothing is
+divided by it:
 
-    multiples        R_ik may be made of α_ik, with as many roundings, where α_ik was there before, a cosine, say;
+    multiples        R_ik may be computed from α_ik, with as many roundings, if α_ik exists already, such as a cosine;
     exact entries    R_ik and D_k are constants, and the product has a constant for α_ik;
-    merged joints    no sum has products over joint k, since they are part of the leaves. What is eliminated is then M less
-                     these products, which must be so in every entry.
+    merged joints    no sum has products over joint k, since they are part of the leaves. The eliminated matrix is then M less
+                     these products, which must hold in every entry.
+
+Raises NoElimination if the rows are no elimination.
 """
 
 from __future__ import annotations
@@ -32,14 +37,15 @@ from symgen.certificate.samples import Pair, Values
 
 
 class NoElimination(Exception):
-    """The rows are not an elimination of the mass matrix; the text says where."""
+    """The rows are not an elimination of the mass matrix; the message says where."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A summand −α_ak R_bk, k = `over`: `factor` is (a, k) and `entry` (b, k), each with the row of that R, signs aside.
+    """A summand −α_ak R_bk, k = `over`: `factor` is (a, k) and `entry` (b, k), each with the row of
+    that R, up to sign.
 
-    `factor_row` is None where α_ak is a constant.
+    `factor_row` is None if α_ak is a constant.
     """
 
     over: int
@@ -51,8 +57,11 @@ class Product:
 
 @dataclass(frozen=True)
 class Sum:
-    """How an entry is computed: `leaves` are rows without a product in them. `depth` additions at most act on a summand,
-    `operations` of the sum have a product in them, the products themselves included."""
+    """Sum that computes an entry.
+
+    `leaves` are rows without a product in them. Each summand goes through at most `depth`
+    additions. `operations` is the number of operations with a product in them, products included.
+    """
 
     leaves: tuple[int, ...] = ()
     products: tuple[Product, ...] = ()
@@ -66,43 +75,49 @@ class Sum:
 
 @dataclass(frozen=True)
 class Elimination:
-    """The elimination that a Program carries out: `sums[i, k]`, i ≤ k, of every entry that a pivot depends on.
+    """Elimination that a Program carries out: `sums[i, k]`, i ≤ k, of every entry that a pivot
+    depends on.
 
-    `pivots` are the rows that are divided by, by joint. `place` has the row of each entry that has one, signs aside. `exact`
-    entries are constants. `merged` joints have no entries. An entry that is absent is zero, or belongs to a merged joint.
+    `pivots` are the rows of the divisors, by joint. `rows` has the row of each entry that has one,
+    up to sign. `exact` entries are constants. `merged` joints have no entries. An absent entry is
+    zero, or belongs to a merged joint.
     """
 
     pivots: Mapping[int, int]
     sums: Mapping[Pair, Sum]
-    place: Mapping[Pair, int]
+    rows: Mapping[Pair, int]
     exact: frozenset[Pair]
     merged: frozenset[int]
 
     @property
     def joints(self) -> frozenset[int]:
-        """Those whose pivots have an entry."""
+        """The joints whose pivots have an entry."""
         return _joints(self.sums)
 
 
 def read_elimination(recognised: Recognition) -> Elimination:
-    """The elimination behind the divisors of a Program. Raises NoElimination where the rows are something else."""
+    """Return the elimination behind the divisors of a Program. Raises NoElimination if the rows are
+    something else.
+    """
     reader = _Reader(recognised)
-    place, sums = _all_sums(reader)
-    kept = _joints(sums) | {product.over for one in sums.values() for product in one.products}
-    exact, merged = _constants(reader, sums, kept)
-    for pair in exact & set(place):
-        if reader.rows[place[pair]].op != "const":
+    entry_rows, sums = _all_sums(reader)
+    kept_joints = _joints(sums) | {
+        product.over for entry_sum in sums.values() for product in entry_sum.products
+    }
+    exact, merged = _constants(reader, sums, kept_joints)
+    for pair in exact & set(entry_rows):
+        if reader.rows[entry_rows[pair]].op != "const":
             raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
-    found = Elimination(
-        reader.pivots, {**sums, **dict.fromkeys(exact, Sum())}, place, exact, merged
+    elimination = Elimination(
+        reader.pivots, {**sums, **dict.fromkeys(exact, Sum())}, entry_rows, exact, merged
     )
-    _check_merged(reader, found)
-    _check_absent(reader, found)
-    return found
+    _check_merged(reader, elimination)
+    _check_absent(reader, elimination)
+    return elimination
 
 
 class _Reader:
-    """Takes one row at a time apart. It keeps no account of what was read."""
+    """Analysis of single rows, without memory of what was read."""
 
     def __init__(self, recognised: Recognition) -> None:
         self.rows, self.samples = recognised.rows, recognised.samples
@@ -116,65 +131,67 @@ class _Reader:
 
     # -- what rows are ---------------------------------------------------------------------------------------------------
 
-    def bare(self, row: int) -> int:
-        """The row behind any negations."""
+    def without_negation(self, row: int) -> int:
+        """Return the row behind any negations."""
         while self.rows[row].op == "neg":
             row = self.rows[row].args[0]
         return row
 
     def sign(self, row: int, values: Values) -> int:
-        """1 or −1 where a row is these values or their negative, else 0."""
+        """Return 1 or −1 if a row equals these values or their negative, else 0."""
         return self.samples.same(self.samples.rows[row], values)
 
     def is_constant(self, pair: Pair) -> bool:
-        """Whether R_ik is a constant in a column that is not divided by its pivot."""
+        """True if R_ik is a constant in a column that is not divided by its pivot."""
         return pair[1] not in self.pivots and self.samples.constant(self.reduced[pair])
 
     def further_out(self, pair: Pair) -> range:
-        """The joints whose products an entry may have."""
+        """Return the joints whose products an entry may have."""
         return range(pair[1] + 1, len(self.samples.joints))
 
     def product_values(self, pair: Pair, k: int) -> Values | None:
-        """α_ik R_jk at the states, for the entry (i, j); None where it vanishes."""
+        """Return α_ik R_jk at the states, for the entry (i, j); None if it vanishes."""
         i, j = pair
         if (i, k) not in self.factors or (j, k) not in self.factors:
             return None
-        found = self.samples.product(self.factors[i, k], self.reduced[j, k])
-        return None if self.samples.is_zero(found) else found
+        values = self.samples.product(self.factors[i, k], self.reduced[j, k])
+        return None if self.samples.is_zero(values) else values
 
-    def left_out(self, pair: Pair, one: Sum) -> Iterator[int]:
-        """The joints whose products do not vanish and do not stand in the sum."""
+    def missing_products(self, pair: Pair, entry_sum: Sum) -> Iterator[int]:
+        """Return the joints whose products do not vanish but are missing in the sum."""
         return (
             k
             for k in self.further_out(pair)
-            if k not in one.over and self.product_values(pair, k) is not None
+            if k not in entry_sum.over and self.product_values(pair, k) is not None
         )
 
     # -- taking a row apart ----------------------------------------------------------------------------------------------
 
     def sum_at(self, pair: Pair, row: int, sign: int, depth: int = 0) -> Sum:
-        """The summands at `row`, itself a summand of `sign` times the entry, `depth` additions below it.
+        """Return the summands at `row`, which is itself a summand of `sign` times the entry,
+        `depth` additions below it.
 
-        It is taken apart as far as there are products in it; what has none is one leaf.
+        The row is expanded as far as it contains products; a part without products is one leaf.
         """
-        here = self.rows[row]
-        if here.op == "neg":
-            return self.sum_at(pair, here.args[0], -sign, depth)
-        if here.op in ("add", "sub"):
-            first, second = here.args
+        current = self.rows[row]
+        if current.op == "neg":
+            return self.sum_at(pair, current.args[0], -sign, depth)
+        if current.op in ("add", "sub"):
+            first, second = current.args
             parts = (
                 self.sum_at(pair, first, sign, depth + 1),
-                self.sum_at(pair, second, sign if here.op == "add" else -sign, depth + 1),
+                self.sum_at(pair, second, sign if current.op == "add" else -sign, depth + 1),
             )
             if any(part.products for part in parts):
-                return _together(parts)
-        product = self.product_at(pair, row, sign) if here.op == "mul" else None
+                return _combine(parts)
+        product = self.product_at(pair, row, sign) if current.op == "mul" else None
         return Sum((row,), (), depth) if product is None else Sum((), (product,), depth, 1)
 
     def product_at(self, pair: Pair, row: int, sign: int) -> Product | None:
-        """The product −α_ak R_bk, {a, b} = `pair`, that a row is; None for a row that is none.
+        """Return the product −α_ak R_bk, {a, b} = `pair`, that a row computes, or None.
 
-        The row must have its value, one operand that of R_bk, and the other must be α_ak by value and by how it is made.
+        The row must have its value, one operand that of R_bk, and the other operand must be α_ak by
+        value and by its operation.
         """
         for k in self.further_out(pair):
             values = self.product_values(pair, k)
@@ -187,10 +204,12 @@ class _Reader:
         return None
 
     def _products(self, pair: Pair, k: int, args: tuple[int, ...]) -> Iterator[Product]:
-        """The ways to read two operands as α_ak and R_bk: M is symmetric, and so is a product."""
+        """Yield the readings of two operands as α_ak and R_bk: M is symmetric, and a product
+        commutes.
+        """
         for left, right in (args, args[::-1]):
             for a, b in (pair, pair[::-1]):
-                factor, entry = self.bare(left), self.bare(right)
+                factor, entry = self.without_negation(left), self.without_negation(right)
                 if self.sign(factor, self.factors[a, k]) and self.sign(entry, self.reduced[b, k]):
                     numerator = self._numerator(factor, (a, k))
                     if numerator is not None or (
@@ -199,49 +218,60 @@ class _Reader:
                         yield Product(k, (a, k), numerator, (b, k), entry)
 
     def _numerator(self, factor: int, pair: Pair) -> int | None:
-        """The row of R_ik that α_ik is made of, or that is made of α_ik by a constant D_k; None where it is made otherwise."""
-        of = chain(
+        """Return the row of R_ik from which α_ik is computed, or that is computed from α_ik by a
+        constant D_k; else None.
+        """
+        candidates = chain(
             self._scaled(factor, pair[1]),
             self._multiples.get(factor, ()) if pair[1] not in self.pivots else (),
         )
-        return next((self.bare(one) for one in of if self.sign(one, self.reduced[pair])), None)
+        return next(
+            (
+                self.without_negation(candidate)
+                for candidate in candidates
+                if self.sign(candidate, self.reduced[pair])
+            ),
+            None,
+        )
 
     @cached_property
     def _multiples(self) -> dict[int, list[int]]:
         """The rows that are a constant times another row, by that row."""
-        found: dict[int, list[int]] = {}
+        multiples: dict[int, list[int]] = {}
         for i, row in enumerate(self.rows):
             if row.op == "mul":
                 for a, b in (row.args, row.args[::-1]):
                     if self.rows[b].op == "const":
-                        found.setdefault(a, []).append(i)
-        return found
+                        multiples.setdefault(a, []).append(i)
+        return multiples
 
     def _scaled(self, factor: int, k: int) -> Iterator[int]:
-        """x, where a row is x/D_k or x·(1/D_k) by the pivot's own row; where D_k is a constant, x·constant, or x for D_k = 1."""
+        """Yield x if a row is x/D_k or x·(1/D_k) by the pivot's own row; for a constant D_k, x of
+        x·constant, or the row itself.
+        """
         row, pivot = self.rows[factor], self.pivots.get(k)
         if row.op == "div" and row.args[1] == pivot:
             yield row.args[0]
         if row.op == "mul":
             yield from (
-                one for one, other in (row.args, row.args[::-1]) if self._scales(other, pivot)
+                x for x, factor in (row.args, row.args[::-1]) if self._scales(factor, pivot)
             )
         if pivot is None:
             yield factor
 
     def _scales(self, row: int, pivot: int | None) -> bool:
-        """Whether a row is ±1/pivot, or a constant where there is no row of the pivot."""
-        here = self.rows[row]
+        """True if a row is ±1/pivot, or a constant if the pivot has no row."""
+        current = self.rows[row]
         if pivot is None:
-            return here.op == "const"
-        return here.op == "div" and here.args[1] == pivot and self._is_one(here.args[0])
+            return current.op == "const"
+        return current.op == "div" and current.args[1] == pivot and self._is_one(current.args[0])
 
     def _is_one(self, row: int) -> bool:
         return self.rows[row].op == "const" and abs(self.rows[row].value) == 1
 
 
-def _together(parts: Iterable[Sum]) -> Sum:
-    """The sum of sums, with one operation more."""
+def _combine(parts: Iterable[Sum]) -> Sum:
+    """Return the sum of sums, with one operation more."""
     parts = list(parts)
     return Sum(
         tuple(chain.from_iterable(part.leaves for part in parts)),
@@ -252,74 +282,85 @@ def _together(parts: Iterable[Sum]) -> Sum:
 
 
 def _all_sums(reader: _Reader) -> tuple[dict[Pair, int], dict[Pair, Sum]]:
-    """(row, sum) of every entry that a pivot depends on. Multipliers and products of an entry must be made of one row."""
-    place: dict[Pair, int] = {}
+    """Return (row, sum) of every entry that a pivot depends on. Multipliers and products of an
+    entry must use the same row.
+    """
+    entry_rows: dict[Pair, int] = {}
     sums: dict[Pair, Sum] = {}
-    wanted = [((joint, joint), row) for joint, row in reader.pivots.items()]
-    while wanted:
-        pair, signed = wanted.pop()
-        row = reader.bare(signed)
-        if place.setdefault(pair, row) != row:
+    pending = [((joint, joint), row) for joint, row in reader.pivots.items()]
+    while pending:
+        pair, signed = pending.pop()
+        row = reader.without_negation(signed)
+        if entry_rows.setdefault(pair, row) != row:
             raise NoElimination(f"entry {_text(pair)} of the elimination is computed twice")
         if pair not in sums:
-            sums[pair] = one = reader.sum_at(pair, row, reader.sign(row, reader.reduced[pair]))
-            if len(one.over) < len(one.products):
+            sums[pair] = entry_sum = reader.sum_at(
+                pair, row, reader.sign(row, reader.reduced[pair])
+            )
+            if len(entry_sum.over) < len(entry_sum.products):
                 raise NoElimination(f"entry {_text(pair)} has a product twice")
-            wanted += [(product.entry, product.entry_row) for product in one.products]
-            wanted += [
+            pending += [(product.entry, product.entry_row) for product in entry_sum.products]
+            pending += [
                 (product.factor, product.factor_row)
-                for product in one.products
+                for product in entry_sum.products
                 if product.factor_row is not None
             ]
-    return place, sums
+    return entry_rows, sums
 
 
 def _constants(
-    reader: _Reader, sums: Mapping[Pair, Sum], kept: frozenset[int]
+    reader: _Reader, sums: Mapping[Pair, Sum], kept_joints: frozenset[int]
 ) -> tuple[frozenset[Pair], frozenset[int]]:
-    """(exact entries, merged joints).
+    """Return (exact entries, merged joints).
 
-    Products say which entries they take for constants. Of a joint that is kept in some sums and left out of another, both
-    operands there must be constants too: their product is one, and part of a leaf.
+    Products determine which entries they take for constants. If a joint is kept in some sums and
+    missing in another, both operands there must be constants too: their product is a constant, and
+    part of a leaf.
     """
-    products = [product for one in sums.values() for product in one.products]
+    products = [product for entry_sum in sums.values() for product in entry_sum.products]
     exact = {product.factor for product in products if product.factor_row is None}
     exact |= {
         (product.over, product.over) for product in products if product.over not in reader.pivots
     }
-    partly: set[Pair] = set()
+    partly_exact: set[Pair] = set()
     merged: set[int] = set()
-    for pair, one in {**sums, **dict.fromkeys(exact, Sum())}.items():
-        for k in reader.left_out(pair, one):
+    for pair, entry_sum in {**sums, **dict.fromkeys(exact, Sum())}.items():
+        for k in reader.missing_products(pair, entry_sum):
             if k in reader.pivots:
                 raise NoElimination("the rows do not eliminate the matrix entry by entry")
-            if k not in kept:
+            if k not in kept_joints:
                 merged.add(k)
             elif all(reader.is_constant((i, k)) for i in pair):
-                partly |= {(i, k) for i in pair}
+                partly_exact |= {(i, k) for i in pair}
             else:
                 raise NoElimination(
                     f"products of the elimination are merged with entry {_text(pair)} only in part"
                 )
-    return frozenset(exact | partly), frozenset(merged)
+    return frozenset(exact | partly_exact), frozenset(merged)
 
 
-def _check_merged(reader: _Reader, found: Elimination) -> None:
-    """Merged joints are so in every entry, and come before all others that they are coupled with."""
-    if any(found.merged & set(pair) for pair in found.sums):
+def _check_merged(reader: _Reader, elimination: Elimination) -> None:
+    """Check that merged joints are merged in every entry, and come before all others that they are
+    coupled with.
+    """
+    if any(elimination.merged & set(pair) for pair in elimination.sums):
         raise NoElimination("a constant pivot is merged only in part")
     for (i, k), values in reader.reduced.items():
-        if i in found.merged and k not in found.merged and not reader.samples.is_zero(values):
+        if (
+            i in elimination.merged
+            and k not in elimination.merged
+            and not reader.samples.is_zero(values)
+        ):
             raise NoElimination(f"pivot {i + 1} is merged before pivot {k + 1}")
 
 
-def _check_absent(reader: _Reader, found: Elimination) -> None:
-    """An entry that is absent, or exact, has no product that is computed."""
+def _check_absent(reader: _Reader, elimination: Elimination) -> None:
+    """Check that an absent or exact entry has no product that is computed."""
     for pair in reader.reduced:
-        if pair not in found.sums or pair in found.exact:
+        if pair not in elimination.sums or pair in elimination.exact:
             for k in reader.further_out(pair):
-                both = {(i, k) for i in pair}
-                if both <= set(found.sums) and not both <= found.exact:
+                operands = {(i, k) for i in pair}
+                if operands <= set(elimination.sums) and not operands <= elimination.exact:
                     raise NoElimination(f"entry {_text(pair)} is left out although it has products")
 
 

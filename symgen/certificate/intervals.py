@@ -1,7 +1,8 @@
-"""Intervals over stacks of boxes in float64, every operation rounded outwards, so that an enclosure is one.
+"""Interval arithmetic over stacks of boxes in float64, with outward rounding, so that every result
+is an enclosure.
 
-`nextafter` behind a correctly rounded operation of IEEE 754 takes its half unit back. NumPy's sine and cosine promise no
-such rounding: their end points are taken from FLINT's balls.
+`nextafter` after a correctly rounded operation of IEEE 754 covers its half-ulp error. NumPy's sine
+and cosine have no such guarantee: their end points are computed with FLINT's balls.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ import numpy as np
 from symgen.reference.precision import Array
 
 _TURNS_KNOWN = 1e6
-"""rad: beyond, a multiple of π is not told from its neighbourhood in float64, and an angle can be anything."""
+"""rad: larger angles are treated as arbitrary, since float64 does not resolve multiples of π well enough."""
 HALF_TURN = 3.1415926535897936
 """π, rounded up."""
 _NEAR = 1e-9
-"""rad: an extreme of the sine so near to an interval counts as inside. It hides the rounding of π up to _TURNS_KNOWN."""
+"""rad: an extremum of the sine this close to an interval counts as inside; it covers the rounding of π up to _TURNS_KNOWN."""
 
 
 def up(x: Any) -> Array:
-    """The next float above: an upper bound of what an operation was rounded from."""
+    """Return the next float above: an upper bound of the exact result of a rounded operation."""
     return np.asarray(np.nextafter(x, np.inf))
 
 
 def down(x: Any) -> Array:
-    """The next float below."""
+    """Return the next float below."""
     return np.asarray(np.nextafter(x, -np.inf))
 
 
 def summed(*terms: Any) -> Array:
-    """Upper bound of a sum."""
+    """Return an upper bound of a sum."""
     total = terms[0]
     for term in terms[1:]:
         total = up(total + term)
@@ -42,32 +43,32 @@ def summed(*terms: Any) -> Array:
 
 
 def times(a: Any, b: Any) -> Array:
-    """Upper bound of a product of numbers that are not negative; 0 times an infinite bound is 0."""
+    """Return an upper bound of a product of nonnegative numbers; 0 times an infinite bound is 0."""
     with np.errstate(invalid="ignore", over="ignore"):
         product = up(np.multiply(a, b))
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, product)
 
 
 def hypotenuse(a: Array, b: Array) -> Array:
-    """Upper bound of √(a² + b²) of numbers that are not negative."""
+    """Return an upper bound of √(a² + b²) of nonnegative numbers."""
     return up(np.sqrt(summed(times(a, a), times(b, b))))
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Closed intervals [lo, hi], one a box, or one for all boxes."""
+    """Closed intervals [lo, hi], one per box, or one for all boxes."""
 
     lo: Array
     hi: Array
 
     @property
     def size(self) -> Array:
-        """The largest magnitude in it."""
+        """Largest magnitude in the interval."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
     @property
     def least(self) -> Array:
-        """The smallest magnitude in it."""
+        """Smallest magnitude in the interval."""
         return np.where(
             (self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(np.abs(self.lo), np.abs(self.hi))
         )
@@ -94,7 +95,7 @@ class Interval:
         return Interval(np.maximum(0.0, down(self.least * self.least)), up(self.size * self.size))
 
     def __truediv__(self, other: Interval) -> Interval:
-        """Everything where the divisor may be 0."""
+        """Return the quotient; the whole real line if the divisor may be 0."""
         crosses = (other.lo <= 0) & (other.hi >= 0)
         with np.errstate(all="ignore"):
             ends = [self.lo / other.lo, self.lo / other.hi, self.hi / other.lo, self.hi / other.hi]
@@ -103,11 +104,11 @@ class Interval:
         return Interval(np.where(crosses, -np.inf, low), np.where(crosses, np.inf, high))
 
     def within(self, size: Any) -> Interval:
-        """What of it is no larger than `size`."""
+        """Return the part of magnitude at most `size`."""
         return Interval(np.maximum(self.lo, -np.asarray(size)), np.minimum(self.hi, size))
 
     def clipped(self, low: float, high: float) -> Interval:
-        """What of it lies between `low` and `high`; an end of those where nothing does."""
+        """Return the part between `low` and `high`; one of these bounds if the part is empty."""
         return Interval(np.clip(self.lo, low, high), np.clip(self.hi, low, high))
 
     def sqrt(self) -> Interval:
@@ -128,12 +129,14 @@ class Interval:
         return Interval(_ends(self.lo, "log")[0], _ends(self.hi, "log")[1])
 
     def angle(self, x: Interval) -> Interval:
-        """atan2(self, x): any angle where `cuts`; else the extremes lie in the corners, since it is monotone along each edge."""
+        """Return atan2(self, x): any angle where `cuts`, else the range of the corners, since atan2
+        is monotone along each edge.
+        """
         corners = [_angles(a, b) for a in (self.lo, self.hi) for b in (x.lo, x.hi)]
         low, high = (
-            np.maximum.reduce([one[end] for one in corners])
+            np.maximum.reduce([corner[end] for corner in corners])
             if end
-            else np.minimum.reduce([one[end] for one in corners])
+            else np.minimum.reduce([corner[end] for corner in corners])
             for end in (0, 1)
         )
         return Interval(
@@ -141,39 +144,41 @@ class Interval:
         )
 
     def cuts(self, x: Interval) -> Array:
-        """Whether the boxes of y (self) and x meet the half line where y is 0 and x is not positive."""
+        """True where the boxes of y (self) and x meet the half line y = 0, x ≤ 0."""
         return np.asarray((self.lo <= 0) & (self.hi >= 0) & (x.lo <= 0))
 
     def widened(self, by: Array) -> Interval:
-        """By a bound of an error."""
+        """Return the interval widened by an error bound."""
         return Interval(down(self.lo - by), up(self.hi + by))
 
 
 def _ends(points: Array, name: str) -> tuple[Array, Array]:
-    """Lower and upper bounds of a function of FLINT's at each of `points`; each different point is evaluated once."""
-    known, where = np.unique(points, return_inverse=True)
-    low, high = np.empty(len(known)), np.empty(len(known))
-    for k, point in enumerate(known):
+    """Return lower and upper bounds of a FLINT function at each of `points`; each distinct point is
+    evaluated once.
+    """
+    distinct, inverse = np.unique(points, return_inverse=True)
+    low, high = np.empty(len(distinct)), np.empty(len(distinct))
+    for k, point in enumerate(distinct):
         value = getattr(flint.arb(float(point)), name)()
         low[k], high[k] = float(value.lower()), float(value.upper())
     shape = np.shape(points)
-    return down(low)[where].reshape(shape), up(high)[where].reshape(shape)
+    return down(low)[inverse].reshape(shape), up(high)[inverse].reshape(shape)
 
 
 def _angles(y: Array, x: Array) -> tuple[Array, Array]:
-    """Lower and upper bounds of atan2(y, x) at each point."""
+    """Return lower and upper bounds of atan2(y, x) at each point."""
     y, x = np.broadcast_arrays(y, x)
-    known, where = np.unique(np.stack([y.ravel(), x.ravel()]), axis=1, return_inverse=True)
-    values = [flint.arb.atan2(flint.arb(float(a)), flint.arb(float(b))) for a, b in known.T]
+    distinct, inverse = np.unique(np.stack([y.ravel(), x.ravel()]), axis=1, return_inverse=True)
+    values = [flint.arb.atan2(flint.arb(float(a)), flint.arb(float(b))) for a, b in distinct.T]
     low, high = (
-        np.array([float(one) for one in ends])
+        np.array([float(ball_end) for ball_end in ends])
         for ends in zip(*((v.lower(), v.upper()) for v in values), strict=True)
     )
-    return down(low)[where].reshape(y.shape), up(high)[where].reshape(y.shape)
+    return down(low)[inverse].reshape(y.shape), up(high)[inverse].reshape(y.shape)
 
 
 def _circular(x: Interval, name: str, phase: float) -> Interval:
-    """Sine or cosine; its maxima lie at (2k + phase) π, its minima at (2k + 1 + phase) π."""
+    """Return sine or cosine; the maxima are at (2k + phase) π, the minima at (2k + 1 + phase) π."""
     (low_a, high_a), (low_b, high_b) = _ends(x.lo, name), _ends(x.hi, name)
 
     def holds(odd: int) -> Array:

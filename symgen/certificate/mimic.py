@@ -1,4 +1,6 @@
-"""Joints that follow others, to the proofs: what an entry of v moves, what M couples it with, and the range of a follower."""
+"""Mimic joints in the proofs: the bodies that an entry of v moves, its coupling in M, and the
+ranges of followers.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from symgen.mechanism.mechanism import Mechanism
 Number = Fraction | float
 
 
-class Driven(NamedTuple):
-    """A body whose joint moves at `rate` for a unit of an entry of v, by velocity `of` of that joint."""
+class DrivenBody(NamedTuple):
+    """A body whose joint moves at `rate` per unit of an entry of v, by velocity `of` of that joint."""
 
     body: int
     of: int
@@ -21,27 +23,27 @@ class Driven(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def driven(mechanism: Mechanism) -> tuple[tuple[Driven, ...], ...]:
-    """Of each entry of v the bodies whose joints go by it, its own first."""
-    found = [[Driven(body, of, Fraction(1))] for body, of in mechanism.dofs]
+def driven_bodies(mechanism: Mechanism) -> tuple[tuple[DrivenBody, ...], ...]:
+    """Return for each entry of v the bodies whose joints it moves, its own body first."""
+    result = [[DrivenBody(body, velocity, Fraction(1))] for body, velocity in mechanism.dofs]
     for body, follows in enumerate(mechanism.follows):
         if follows is not None:
-            found[mechanism.v_slices[follows.leader].start].append(
-                Driven(body, 0, follows.multiplier)
+            result[mechanism.v_slices[follows.leader].start].append(
+                DrivenBody(body, 0, follows.multiplier)
             )
-    return tuple(map(tuple, found))
+    return tuple(map(tuple, result))
 
 
 def ancestors(mechanism: Mechanism, body: int) -> list[int]:
-    """The bodies that carry a body, the nearest first."""
-    found: list[int] = []
+    """Return the ancestors of a body, the nearest first."""
+    result: list[int] = []
     while (body := mechanism.joints[body].parent) >= 0:
-        found.append(body)
-    return found
+        result.append(body)
+    return result
 
 
-def entry(mechanism: Mechanism, body: int) -> int:
-    """The first entry of v that a body's joint goes by."""
+def first_entry(mechanism: Mechanism, body: int) -> int:
+    """Return the first entry of v that moves a body's joint."""
     follows = mechanism.follows[body]
     first: int = mechanism.v_slices[body if follows is None else follows.leader].start
     return first
@@ -49,21 +51,26 @@ def entry(mechanism: Mechanism, body: int) -> int:
 
 @lru_cache(maxsize=64)
 def pattern(mechanism: Mechanism) -> tuple[tuple[int, ...], ...]:
-    """Of each entry of v, those up to it that M does not vanish with: one moves what the other one moves. Ascending."""
-    ways = [{body, *ancestors(mechanism, body)} for body in range(len(mechanism.bodies))]
-    moved = [[one.body for one in bodies] for bodies in driven(mechanism)]
+    """Return for each entry of v the entries up to it with a nonzero element of M, ascending.
+
+    An element is nonzero if one entry moves bodies that the other one moves.
+    """
+    paths = [{body, *ancestors(mechanism, body)} for body in range(len(mechanism.bodies))]
+    moved_bodies = [
+        [driven_body.body for driven_body in bodies] for bodies in driven_bodies(mechanism)
+    ]
     return tuple(
         tuple(
             i
             for i in range(j + 1)
-            if any(f in ways[g] or g in ways[f] for f in moved[i] for g in moved[j])
+            if any(f in paths[g] or g in paths[f] for f in moved_bodies[i] for g in moved_bodies[j])
         )
         for j in range(mechanism.nv)
     )
 
 
-def filled(mechanism: Mechanism) -> list[list[int]]:
-    """The same of M and of what its elimination from the last entry on leaves of it."""
+def filled_pattern(mechanism: Mechanism) -> list[list[int]]:
+    """Return the pattern of M including the fill-in of its elimination from the last entry on."""
     rows = [set(row) for row in pattern(mechanism)]
     for j in reversed(range(len(rows))):
         above = rows[j] - {j}
@@ -72,24 +79,26 @@ def filled(mechanism: Mechanism) -> list[list[int]]:
     return [sorted(row) for row in rows]
 
 
-def together(mechanism: Mechanism, k: int) -> list[int]:
-    """The entries of v from k on that move with k, directly or by way of others from k on, ascending."""
+def coupled_entries(mechanism: Mechanism, k: int) -> list[int]:
+    """Return the entries of v from k on that are coupled with k, directly or through others from k
+    on, ascending.
+    """
     rows = pattern(mechanism)
-    found, waiting = {k}, [k]
+    result, waiting = {k}, [k]
     while waiting:
         i = waiting.pop()
-        near = {
+        neighbours = {
             j for j in range(k, len(rows)) if (i in rows[j] if i <= j else j in rows[i])
-        } - found
-        found |= near
-        waiting += near
-    return sorted(found)
+        } - result
+        result |= neighbours
+        waiting += neighbours
+    return sorted(result)
 
 
-def own_ranges(
+def joint_ranges(
     mechanism: Mechanism, q: Sequence[tuple[Number, Number]], joint: int
 ) -> list[tuple[Fraction, Fraction]]:
-    """The ranges of a joint's own coordinates, from those of q."""
+    """Return the ranges of a joint's own coordinates, from those of q."""
     follows = mechanism.follows[joint]
     if follows is None:
         return [(Fraction(low), Fraction(high)) for low, high in q[mechanism.q_slices[joint]]]

@@ -1,9 +1,11 @@
-"""The box of states that a proof speaks of: joint ranges as declared, and what is assumed where nothing is declared.
+"""Box of states for the proofs: declared joint ranges, and assumed ranges where a description
+declares none.
 
-No description limits accelerations, and many leave out velocities or efforts: each such range is an assumption, stated
-with its joint. Positions in rad or m, velocities in rad/s or m/s, accelerations in rad/s² or m/s², forces in N·m or N.
-Limits belong to joints of one coordinate. Of a joint with several, every range is an assumption, stated with the coordinate.
-The entries of a quaternion range within ±1; that they are of unit length is not in the box, and stated besides.
+No description limits accelerations, and many omit velocities or efforts: each such range is an
+assumption, stated with its joint. Positions are in rad or m, velocities in rad/s or m/s,
+accelerations in rad/s² or m/s², forces in N·m or N. Limits belong to joints of one coordinate. For
+a joint with several, every range is an assumption, stated with the coordinate. The entries of a
+quaternion range within ±1; that they have unit length is stated separately.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from symgen.vocabulary import derivatives
 
 Range = tuple[Fraction, Fraction]
 TURN = Fraction(math.pi) + Fraction(1, 10**15)
-"""A half turn, rounded up."""
+"""π, rounded up."""
 STROKE = Fraction(1)
 RATE, FORCE = Fraction(5), Fraction(100)
 ACCELERATION = Fraction(10)
@@ -36,13 +38,13 @@ _WRENCH: tuple[Range, ...] = (
     *[(Fraction(-100), Fraction(100))] * 3,
 )
 _STEP: tuple[Range, ...] = ((Fraction(-1), Fraction(1)),)
-"""Of a time step (s)."""
+"""Range of a time step (s)."""
 _GAINS: tuple[Range, ...] = ((Fraction(0), Fraction(10_000)), (Fraction(0), Fraction(200)))
-"""Of what pulls open loops together (1/s², 1/s)."""
+"""Ranges of the gains of Baumgarte stabilization (1/s², 1/s)."""
 _PARAMETER: Range = (Fraction(-100), Fraction(100))
-"""Of an inertial parameter of a link: kg, kg·m or kg·m²."""
+"""Range of an inertial parameter of a link: kg, kg·m or kg·m²."""
 _SWITCH: Range = (Fraction(0), Fraction(1))
-"""Whether a contact holds."""
+"""Range of the switch of a contact."""
 _STATED = {
     "pi": "pi: inertial parameters within ±100 kg, kg m and kg m²",
     "dt": "dt: time steps within ±1 s",
@@ -62,19 +64,22 @@ _ASSUMED = {
         "so that bounds over the ranges are wider",
     ),
 }
-"""By unit, of the coordinates of a joint that has several."""
+"""Assumed range and its statement, by unit, of the coordinates of a joint with several."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """`of` holds the range of every element of every argument; `assumed` says in sentences what no description declared."""
+    """`of` has the range of every element of every argument; `assumed` states in sentences what no
+    description declares.
+    """
 
     of: Mapping[str, tuple[Range, ...]]
     assumed: tuple[str, ...]
 
     def for_program(self, program: Program) -> dict[str, tuple[Range, ...]]:
-        """The ranges of a Program's arguments; RequestError for one that has none. What a derivative takes besides is in ±1: it
-        is linear in that.
+        """Return the ranges of a Program's arguments; RequestError for an argument without a range.
+
+        Additional arguments of a derivative are in ±1: the derivative is linear in them.
         """
         if derivatives.parse_derivative(program.function) is not None:
             return {
@@ -96,10 +101,11 @@ def declared_ranges(
     wrenches: int = 1,
     contacts: int = 0,
 ) -> Ranges:
-    """The box of `mechanism`; `acceleration` (rad/s², m/s²) bounds what no description does. `wrenches` are felt, each of
-    six, and `contacts` may hold.
+    """Return the box of `mechanism`; `acceleration` (rad/s², m/s²) bounds accelerations, which no
+    description limits.
 
-    RequestError for limits that are not in order, or an acceleration that is not positive.
+    `wrenches` is the number of run-time wrenches, `contacts` that of contacts. RequestError for
+    limits that are not in order, and for an acceleration that is not positive.
     """
     if acceleration <= 0:
         raise ArgumentError(
@@ -135,7 +141,7 @@ def declared_ranges(
 
 @dataclass
 class _OfJoints:
-    """Ranges of the entries of q, v and tau, and the names of the entries by what had to be assumed of them."""
+    """Ranges of the entries of q, v and tau, and the names of the entries by assumption."""
 
     positions: list[Range] = field(default_factory=list)
     velocities: list[Range] = field(default_factory=list)
@@ -147,12 +153,12 @@ class _OfJoints:
         for name, coordinate in _names(
             mechanism.coordinate_names, mechanism.q_slices[index], joint.type.positions
         ):
-            place, sentence = (
+            range_, sentence = (
                 _position(mechanism, joint, limits)
                 if _is_single(joint)
                 else _one_of_several(coordinate)
             )
-            self.positions.append(place)
+            self.positions.append(range_)
             if sentence:
                 self.assumed.setdefault(sentence, []).append(name)
 
@@ -161,14 +167,14 @@ class _OfJoints:
         for name, rate in _names(
             mechanism.velocity_names, mechanism.v_slices[index], joint.type.velocities
         ):
-            for kind, declared, default, found, unit in (
+            for kind, declared, default, ranges, unit in (
                 ("velocity", limits.velocity, RATE, self.velocities, rate.rate_unit),
                 ("effort", limits.effort, FORCE, self.efforts, rate.force_unit),
             ):
                 if _is_single(joint) and declared is not None and declared > 0:
-                    found.append((-declared, declared))
+                    ranges.append((-declared, declared))
                     continue
-                found.append((-default, default))
+                ranges.append((-default, default))
                 reason = f"{kind} {_ALONE}"
                 if _is_single(joint):
                     reason = f"no {kind} limit declared"
@@ -181,25 +187,25 @@ def _is_single(joint: Joint) -> bool:
     return joint.type.nq == joint.type.nv == 1
 
 
-def stated(names: Sequence[str]) -> list[str]:
-    """The sentences about arguments of these names that no description speaks of."""
+def assumptions_about(names: Sequence[str]) -> list[str]:
+    """Return the assumptions on arguments of these names, which no description declares."""
     return [_STATED[name] for name in names if name in _STATED]
 
 
 def _names(
-    names: Sequence[str], own: slice, coordinates: Sequence[Coordinate]
+    names: Sequence[str], joint_slice: slice, coordinates: Sequence[Coordinate]
 ) -> list[tuple[str, Coordinate]]:
-    """The coordinates or velocities of one joint, each with its name in the mechanism."""
-    return list(zip(names[own], coordinates, strict=True))
+    """Return the coordinates or velocities of one joint, each with its name in the mechanism."""
+    return list(zip(names[joint_slice], coordinates, strict=True))
 
 
 def _one_of_several(coordinate: Coordinate) -> tuple[Range, str]:
-    """The range of one of several coordinates, and what is assumed with it."""
+    """Return the range of one of several coordinates, and the statement of the assumption."""
     return _ASSUMED[coordinate.unit]
 
 
 def _position(mechanism: Mechanism, joint: Joint, limits: Limits) -> tuple[Range, str]:
-    """The range, and what had to be assumed ("": nothing)."""
+    """Return the range, and the statement of the assumption, "" if it is declared."""
     low, high = limits.lower, limits.upper
     if (joint.type.limited or limits is not joint.limits) and low is not None and high is not None:
         if low > high:

@@ -1,8 +1,10 @@
-"""What a row of a Program is to the proofs: a pivot of the mass matrix, a multiplier, or an element of a gain.
+"""Meaning of a Program's rows for the proofs: a pivot of the mass matrix, a multiplier, or an
+element of a gain.
 
-One rule for all of them. Something proposes: a divisor may be the pivot of any joint, and any other row what its name says. The
-values at random states decide (`samples`). So a certificate may be missed where rows have lost their names, but a name alone
-certifies nothing, and no pass has to carry names along.
+One rule serves all. A candidate is proposed: a divisor may be the pivot of any joint, and any other
+row what its name says. The values at random states confirm it (`samples`). So a certificate may be
+missed if rows have lost their names, but a name alone certifies nothing, and no pass has to
+preserve names.
 """
 
 from __future__ import annotations
@@ -23,21 +25,21 @@ from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions
 
 POSITIVE = ("div", "log", "sqrt")
-"""Operations whose last operand must not vanish, or change its sign."""
+"""Operations whose last operand must not vanish or change its sign."""
 _NAMED = re.compile(r"(?:neg_)?(alpha|G)_([1-9]\d*)_([1-9]\d*)")
-"""How derivations name multipliers and gains; joints and elements count from 1."""
+"""Names of multipliers and gains in derivations; joints and elements count from 1."""
 
 
 @dataclass(frozen=True)
 class Pivot:
-    """D_k of M = U D Uᵀ, k = `joint`; here and below, the entry of v, of which a joint may have several."""
+    """D_k of M = U D Uᵀ, k = `joint`; in this file "joint" means one entry of v."""
 
     joint: int
 
 
 @dataclass(frozen=True)
 class Multiplier:
-    """α_ik of the elimination (SA 26-30): i = `joint`, k = `over`, by whose pivot it is divided."""
+    """α_ik of the elimination (SA 26-30): i = `joint`; it is divided by the pivot of k = `over`."""
 
     joint: int
     over: int
@@ -45,7 +47,9 @@ class Multiplier:
 
 @dataclass(frozen=True)
 class Gain:
-    """One of the six elements of G_k (RK 5.12), moment first, in a frame that derivations choose for the link of `joint` k."""
+    """One of the six elements of G_k (RK 5.12), moment first, in a frame that derivations choose
+    for the link of `joint` k.
+    """
 
     joint: int
     element: int
@@ -55,7 +59,9 @@ Meaning = TypeVar("Meaning", Pivot, Multiplier | Gain)
 
 
 class Recognition:
-    """What the rows of `program` are. The sign is left open: a row may hold the negative of a multiplier or a gain."""
+    """Meaning of the rows of `program`. The sign is left open: a row may be the negative of a
+    multiplier or a gain.
+    """
 
     def __init__(
         self,
@@ -64,63 +70,73 @@ class Recognition:
         options: ProgramOptions,
         samples: Samples | None = None,
     ) -> None:
-        """`samples` where another matrix than M is eliminated."""
+        """`samples` are given if a matrix other than M is eliminated."""
         self.mechanism, self.function, self.rows = (
             mechanism,
             derivatives.base_function(program.function),
             program.rows,
         )
-        self.samples = samples or Samples.drawn(mechanism, program, options)
+        self.samples = samples or Samples.at_random_states(mechanism, program, options)
 
     @cached_property
     def divisors(self) -> dict[int, int | None]:
-        """{row: joint whose pivot it is, None where it is none} of every row that something is divided by, or whose logarithm
-        or root is taken, constants left out."""
-        return {row: self.pivot(row) for row in divided(self.rows)}
+        """{row: joint whose pivot it is, or None} of every variable row that is a divisor, or whose
+        logarithm or root is taken.
+        """
+        return {row: self.pivot(row) for row in divisor_rows(self.rows)}
 
     def pivot(self, row: int) -> int | None:
-        """The joint whose pivot a row is."""
-        what = self._decided(row, [Pivot(joint) for joint in self.samples.joints])
-        return None if what is None else what.joint
+        """Return the joint whose pivot a row is, or None."""
+        meaning = self._confirmed(row, [Pivot(joint) for joint in self.samples.joints])
+        return None if meaning is None else meaning.joint
 
     @cached_property
     def multipliers(self) -> dict[int, Multiplier | Gain]:
-        """The rows that are what their names say, a multiplier or an element of a gain."""
+        """The rows that are what their names say: a multiplier or an element of a gain."""
         proposed = {
-            index: what
+            index: meaning
             for index, row in enumerate(self.rows)
-            if (what := proposal(row.name)) is not None
+            if (meaning := named_meaning(row.name)) is not None
         }
-        return {index: what for index, what in proposed.items() if self._decided(index, [what])}
+        return {
+            index: meaning
+            for index, meaning in proposed.items()
+            if self._confirmed(index, [meaning])
+        }
 
-    def _decided(self, row: int, proposed: Iterable[Meaning]) -> Meaning | None:
-        """The first of what is proposed that the row's values bear out."""
-        return next((what for what in proposed if self._holds(row, what)), None)
+    def _confirmed(self, row: int, proposed: Iterable[Meaning]) -> Meaning | None:
+        """Return the first proposed meaning that the row's values confirm."""
+        return next((meaning for meaning in proposed if self._holds(row, meaning)), None)
 
-    def _holds(self, row: int, what: Pivot | Multiplier | Gain) -> bool:
-        if isinstance(what, Gain):
+    def _holds(self, row: int, meaning: Pivot | Multiplier | Gain) -> bool:
+        if isinstance(meaning, Gain):
             return any(
-                self.samples.same(self.samples.rows[row], values) for values in self._elements(what)
+                self.samples.same(self.samples.rows[row], values)
+                for values in self._elements(meaning)
             )
-        values = self._values(what)
+        values = self._values(meaning)
         sign = 0 if values is None else self.samples.same(self.samples.rows[row], values)
-        return sign == 1 if isinstance(what, Pivot) else sign != 0
+        return sign == 1 if isinstance(meaning, Pivot) else sign != 0
 
-    def _values(self, what: Pivot | Multiplier) -> Values | None:
-        """What the quantity is at the states, by the reference; None where the mechanism has no such quantity."""
-        found = self.samples.elimination
-        if isinstance(what, Pivot):
-            return found.reduced.get((what.joint, what.joint))
-        return found.factors.get((what.joint, what.over))
+    def _values(self, meaning: Pivot | Multiplier) -> Values | None:
+        """Return the quantity at the states, by the reference; None if the mechanism has no such
+        quantity.
+        """
+        elimination = self.samples.elimination
+        if isinstance(meaning, Pivot):
+            return elimination.reduced.get((meaning.joint, meaning.joint))
+        return elimination.factors.get((meaning.joint, meaning.over))
 
-    def _elements(self, what: Gain) -> list[Values]:
-        """What an element of a gain is at the states, in each of the frames that it may be written in."""
-        known = what.joint in self.samples.joints and what.element < 6
-        return [gain[what.element] for gain in self._gains[what.joint]] if known else []
+    def _elements(self, meaning: Gain) -> list[Values]:
+        """Return an element of a gain at the states, in each of the frames in which it may be
+        written.
+        """
+        exists = meaning.joint in self.samples.joints and meaning.element < 6
+        return [gain[meaning.element] for gain in self._gains[meaning.joint]] if exists else []
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
-        """The frames that derivations choose."""
+        """The models in the frames that derivations choose."""
         return tuple(
             derive.laid(self.mechanism, where)
             for where in choices(self.mechanism.uncoupled, self.function)
@@ -128,35 +144,37 @@ class Recognition:
 
     @cached_property
     def _gains(self) -> dict[int, list[list[Values]]]:
-        """Of every degree of freedom, in each of those frames of its link that differ."""
-        found = {}
+        """Gains of each degree of freedom, in each distinct frame of its link."""
+        gains = {}
         for k, (body, _) in enumerate(self.mechanism.dofs):
             *others, plain = (model.links[body] for model in self.models)
             links = [
                 plain,
                 *(
-                    one
-                    for one in others
-                    if one.placement is not plain.placement or not one.slack.is_zero
+                    link
+                    for link in others
+                    if link.placement is not plain.placement or not link.slack.is_zero
                 ),
             ]
-            found[k] = [self.samples.gain(k, one.placement, one.slack) for one in links]
-        return found
+            gains[k] = [self.samples.gain(k, link.placement, link.slack) for link in links]
+        return gains
 
 
-def divided(rows: Sequence[Row]) -> list[int]:
-    """What something is divided by, or its logarithm or root taken, constants left out; ascending."""
+def divisor_rows(rows: Sequence[Row]) -> list[int]:
+    """Return the rows that are divisors, or whose logarithm or root is taken, without constants;
+    ascending.
+    """
     return [
         row
-        for row in sorted({one.args[-1] for one in rows if one.op in POSITIVE})
+        for row in sorted({row_.args[-1] for row_ in rows if row_.op in POSITIVE})
         if rows[row].op != "const"
     ]
 
 
-def proposal(name: str) -> Multiplier | Gain | None:
-    """What a row of this name should be; names count degrees of freedom from 1."""
-    said = _NAMED.fullmatch(name)
-    if said is None:
+def named_meaning(name: str) -> Multiplier | Gain | None:
+    """Return the meaning that a row's name states; names count degrees of freedom from 1."""
+    match = _NAMED.fullmatch(name)
+    if match is None:
         return None
-    first, second = int(said[2]) - 1, int(said[3]) - 1
-    return Multiplier(first, second) if said[1] == "alpha" else Gain(first, second)
+    first, second = int(match[2]) - 1, int(match[3]) - 1
+    return Multiplier(first, second) if match[1] == "alpha" else Gain(first, second)

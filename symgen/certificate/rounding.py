@@ -1,9 +1,11 @@
-"""Forward error of a Program, row by row: an enclosure of what each row is, and a bound of how far the computed one is from it.
+"""Forward error of a Program, row by row: an enclosure of each row, and a bound of the error of its
+computed value.
 
-The standard model (Higham, Accuracy and Stability of Numerical Algorithms, §2.2) with its underflow (2.8): the machine's
-x∘y is (x∘y)(1 + δ) + η with |δ| ≤ u, |η| ≤ `underflow`. The recursion over the rows is his running error analysis (§3.3),
-carried out in rigorous intervals: over points it is a bound a posteriori, over boxes it is one for every state in them.
-Nothing here is observed, everything is proved, under the assumptions that `Arithmetic` states.
+The standard model (Higham, Accuracy and Stability of Numerical Algorithms, §2.2) with its underflow
+(2.8): the machine's x∘y is (x∘y)(1 + δ) + η with |δ| ≤ u, |η| ≤ `underflow`. The recursion over the
+rows is his running error analysis (§3.3), in rigorous intervals: over points it is an a posteriori
+bound, over boxes a bound for every state in them. Everything is proved, not observed, under the
+assumptions that `Arithmetic` states.
 """
 
 from __future__ import annotations
@@ -16,25 +18,27 @@ from typing import NamedTuple
 import numpy as np
 
 from symgen.certificate.intervals import HALF_TURN, Interval, down, hypotenuse, summed, times, up
-from symgen.certificate.sum_of_squares import least as least_sums
-from symgen.certificate.sum_of_squares import shares
+from symgen.certificate.sum_of_squares import bounded_shares
+from symgen.certificate.sum_of_squares import positive_bounds as least_sums
 from symgen.ir.program import POSITIONS, Program, Row
 from symgen.reference.precision import Array
 from symgen.vocabulary.reals import REALS
 
 LENGTH = 4
-"""Units of round-off. A quaternion that is normalised in its own type misses unit length by less, one that is rounded by one."""
+"""Units of round-off. The length of a quaternion that is normalised in its own type differs from 1 by less."""
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """A real type and what is assumed of it: rounding to nearest, no fused operation, no overflow.
+    """A real type and its assumptions: rounding to nearest, no fused operation, no overflow.
 
-    `trig`, `log` and `angle`: the error of the library's sine and cosine, logarithm, atan2, in units in the last place. An ulp of
-    a number below 1 is at most `unit`; cos 0 is taken to be exactly 1. `unit_entries` are the entries of positions that are of
-    unit quaternions: of these the type holds hardly any, so C is given ones whose length is 1 within LENGTH u. The exact answer
-    is that for the unit quaternion along it, whose entries are as near. `rounded_arguments` are those of which the exact answer
-    is that for numbers that were rounded to the type.
+    `trig`, `log` and `angle`: the errors of the library's sine and cosine, logarithm, and atan2, in
+    units in the last place. An ulp of a number below 1 is at most `unit`; cos 0 is assumed to be
+    exactly 1. `unit_entries` are the entries of positions that belong to unit quaternions. The type
+    contains hardly any unit quaternion exactly, so the length of the inputs is 1 within LENGTH u.
+    The exact result is that of the unit quaternion along the input, whose entries are as close. For
+    `rounded_arguments` the exact result is that of the numbers before they were rounded to the
+    type.
     """
 
     real: str
@@ -51,16 +55,18 @@ class Arithmetic:
 
     @property
     def underflow(self) -> float:
-        """The least normal number: no result, gradual or flushed to zero, misses by more below it."""
+        """The least normal number: below it, the error of a result, gradual or flushed to zero, is
+        at most this number.
+        """
         return float(REALS[self.real].least)
 
     def rounded(self, value: Fraction) -> float:
-        """The constant as it stands in C, as a float64."""
+        """Return a constant as it appears in C, as a float64."""
         return REALS[self.real].rounded(value)
 
     @property
     def assumptions(self) -> list[str]:
-        """What the bounds stand on, in sentences."""
+        """The assumptions of the bounds, in sentences."""
         lengths = [
             f"a quaternion is of unit length within {LENGTH} u; the exact answer is that for the unit quaternion along it"
         ]
@@ -74,7 +80,7 @@ class Arithmetic:
 
     @property
     def of_angles(self) -> str:
-        """What is assumed besides where an atan2 is taken."""
+        """The additional assumption for an atan2."""
         return (
             f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
             "is that of a whole turn"
@@ -83,14 +89,14 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Rounded:
-    """`exact` encloses a row's value; the machine's differs from it by `error` at most."""
+    """`exact` encloses a row's value; the computed value differs from it by at most `error`."""
 
     exact: Interval
     error: Array
 
     @property
     def size(self) -> Array:
-        """Largest magnitude of the machine's value."""
+        """Largest magnitude of the computed value."""
         return summed(self.exact.size, self.error)
 
 
@@ -98,62 +104,67 @@ def propagate(
     program: Program,
     boxes: Mapping[str, Sequence[Interval]],
     arithmetic: Arithmetic,
-    known: Mapping[int, tuple[float, float]] | None = None,
+    exact_bounds: Mapping[int, tuple[float, float]] | None = None,
     wanted: Iterable[int] | None = None,
 ) -> dict[int, Rounded]:
-    """Every row over `boxes` (by argument, one Interval a flat element), or those that the rows `wanted` need.
+    """Return every row over `boxes` (by argument, one Interval per flat element), or those that the
+    rows `wanted` need.
 
-    `known[r]`: the exact value of row r is known to lie between the two. Where a divisor may be 0 the bounds are infinite.
+    `known[r]` has bounds of the exact value of row r. If a divisor may be 0 the bounds are
+    infinite.
     """
     supplied = [boxes[port.name] for port in program.inputs]
-    needed = range(len(program.rows)) if wanted is None else needs(program, wanted)
+    indices = range(len(program.rows)) if wanted is None else required_rows(program, wanted)
     rows: dict[int, Rounded] = {}
     ratios = half_angle_ratios(program)
-    shared = shares(program) if ratios else {}
+    shared = bounded_shares(program) if ratios else {}
     with np.errstate(all="ignore"):
-        for index in needed:
+        for index in indices:
             row = program.rows[index]
-            found = (
+            rounded = (
                 _argument(program, row, supplied, arithmetic)
                 if row.op == "input"
                 else _row(program.rows, row, rows, arithmetic)
             )
             if index in ratios:
                 size, error = half_angle_ratio(ratios[index], rows, arithmetic)
-                found = Rounded(found.exact.within(size), np.fmin(found.error, error))
-            if index in shared:  # what is at most 1, and computed as at most that bound
-                found = Rounded(
-                    found.exact.within(1.0), np.fmin(found.error, float(shared[index] + 1))
+                rounded = Rounded(rounded.exact.within(size), np.fmin(rounded.error, error))
+            if index in shared:  # the exact value is at most 1, the computed one at most the bound
+                rounded = Rounded(
+                    rounded.exact.within(1.0), np.fmin(rounded.error, float(shared[index] + 1))
                 )
-            if known and index in known:
-                found = Rounded(found.exact.clipped(*known[index]), found.error)
-            rows[index] = found
+            if exact_bounds and index in exact_bounds:
+                rounded = Rounded(rounded.exact.clipped(*exact_bounds[index]), rounded.error)
+            rows[index] = rounded
     return rows
 
 
-def needs(program: Program, wanted: Iterable[int]) -> list[int]:
-    """The rows that `wanted` depend on, themselves included, ascending."""
-    found = set(wanted)
-    for index in range(max(found, default=-1), -1, -1):
-        if index in found:
-            found.update(program.rows[index].args)
-    return sorted(found)
+def required_rows(program: Program, wanted: Iterable[int]) -> list[int]:
+    """Return the rows that `wanted` depend on, themselves included, ascending."""
+    result = set(wanted)
+    for index in range(max(result, default=-1), -1, -1):
+        if index in result:
+            result.update(program.rows[index].args)
+    return sorted(result)
 
 
 def _argument(
     program: Program, row: Row, supplied: Sequence[Sequence[Interval]], arithmetic: Arithmetic
 ) -> Rounded:
-    """An argument, which may be flushed; of a quaternion the exact one is near it."""
+    """Return an argument, which may be flushed to zero; the exact entry of a quaternion is close to
+    the given one.
+    """
     port, entry = row.value
-    given, flushed = supplied[port][entry], np.array([arithmetic.underflow])
+    interval, flushed = supplied[port][entry], np.array([arithmetic.underflow])
     if program.inputs[port].name in arithmetic.rounded_arguments:
-        off = times(2 * arithmetic.unit, given.size)
-        given, flushed = given.widened(off), summed(off, flushed)
+        rounding = times(2 * arithmetic.unit, interval.size)
+        interval, flushed = interval.widened(rounding), summed(rounding, flushed)
     if program.inputs[port].name not in POSITIONS or entry not in arithmetic.unit_entries:
-        return Rounded(given, flushed)
-    near = LENGTH * arithmetic.unit
+        return Rounded(interval, flushed)
+    tolerance = LENGTH * arithmetic.unit
     return Rounded(
-        Interval(down(given.lo - near), up(given.hi + near)).within(1.0), summed(near, flushed)
+        Interval(down(interval.lo - tolerance), up(interval.hi + tolerance)).within(1.0),
+        summed(tolerance, flushed),
     )
 
 
@@ -172,79 +183,89 @@ def _row(
         exact = a.exact.sqrt()
         # |√x̂ − √x| = |x̂ − x| / (√x̂ + √x), where x̂ is not negative either
         least = down(exact.lo + Interval(down(a.exact.lo - a.error), a.exact.hi).sqrt().lo)
-        return _closed(
+        return _add_rounding(
             exact,
             np.where((least > 0) & (a.exact.lo >= a.error), up(a.error / least), np.inf),
             arithmetic,
         )
     if row.op == "log":
-        lost = down(a.exact.lo - a.error)
-        moved = np.where(lost > 0, up(a.error / lost), np.inf)
+        least_computed = down(a.exact.lo - a.error)
+        argument_error = np.where(least_computed > 0, up(a.error / least_computed), np.inf)
         exact = a.exact.logarithm()
         return Rounded(
             exact,
-            summed(moved, times(2 * arithmetic.log * arithmetic.unit, summed(exact.size, moved))),
+            summed(
+                argument_error,
+                times(2 * arithmetic.log * arithmetic.unit, summed(exact.size, argument_error)),
+            ),
         )
     b = rows[row.args[1]]
     if row.op == "atan2":
         return _angle(a, b, arithmetic)
     if row.op in ("add", "sub"):
-        turned = _turned(program, row, rows, arithmetic)
+        rotation = _planar_rotation(program, row, rows, arithmetic)
         exact = a.exact + b.exact if row.op == "add" else a.exact - b.exact
-        if turned is None:
-            return _closed(exact, summed(a.error, b.error), arithmetic)
-        size, error = turned
-        return _closed(exact.within(size), np.minimum(error, summed(a.error, b.error)), arithmetic)
+        if rotation is None:
+            return _add_rounding(exact, summed(a.error, b.error), arithmetic)
+        size, error = rotation
+        return _add_rounding(
+            exact.within(size), np.minimum(error, summed(a.error, b.error)), arithmetic
+        )
     if row.op == "mul":
         exact = a.exact.squared() if row.args[0] == row.args[1] else a.exact * b.exact
-        carried = summed(times(a.error, b.exact.size), times(a.size, b.error))
+        propagated = summed(times(a.error, b.exact.size), times(a.size, b.error))
         if _power_of_two(program, row.args):
-            return Rounded(exact, summed(carried, arithmetic.underflow))
-        return _closed(exact, carried, arithmetic)
+            return Rounded(exact, summed(propagated, arithmetic.underflow))
+        return _add_rounding(exact, propagated, arithmetic)
     exact = a.exact / b.exact
     # â/b̂ − a/b = ((â − a) − (a/b)(b̂ − b)) / b̂
     machine = down(b.exact.least - b.error)
-    carried = np.where(
+    propagated = np.where(
         machine > 0, up(summed(a.error, times(exact.size, b.error)) / machine), np.inf
     )
-    return _closed(exact, carried, arithmetic)
+    return _add_rounding(exact, propagated, arithmetic)
 
 
-def _closed(exact: Interval, carried: Array, arithmetic: Arithmetic) -> Rounded:
-    """With the operation's own rounding: u of what it would have been without, and the underflow."""
-    own = times(arithmetic.unit, summed(exact.size, carried))
-    return Rounded(exact, summed(carried, own, arithmetic.underflow))
+def _add_rounding(exact: Interval, propagated: Array, arithmetic: Arithmetic) -> Rounded:
+    """Return the row with the operation's own rounding added: u times the result, and the
+    underflow.
+    """
+    rounding = times(arithmetic.unit, summed(exact.size, propagated))
+    return Rounded(exact, summed(propagated, rounding, arithmetic.underflow))
 
 
 def _angle(y: Rounded, x: Rounded, arithmetic: Arithmetic) -> Rounded:
-    """atan2: where (x, y) is off by e, at r from the origin, its direction is by asin(e/r) ≤ e/(r − e). Where what is computed
-    may lie on the other side of the half line at which the angle jumps, or at the origin, it is by a whole turn at most.
+    """Return atan2 with its error.
+
+    If (x, y) at distance r from the origin is off by e, its direction is off by asin(e/r) ≤ e/(r −
+    e). If the computed point may be at the origin, or across the half line where the angle jumps,
+    the error is at most 2π.
     """
     exact = y.exact.angle(x.exact)
-    off = hypotenuse(y.error, x.error)
-    away = np.asarray(
+    distance_error = hypotenuse(y.error, x.error)
+    distance = np.asarray(
         down(
             np.sqrt(down(down(y.exact.least * y.exact.least) + down(x.exact.least * x.exact.least)))
         )
     )
-    left = down(away - off)
-    jumps = y.exact.widened(y.error).cuts(x.exact.widened(x.error)) | ~(left > 0)
-    moved = np.where(jumps, 2 * HALF_TURN, up(off / np.where(jumps, 1.0, left)))
-    own = times(2 * arithmetic.angle * arithmetic.unit, summed(exact.size, moved))
-    return Rounded(exact, summed(moved, own, arithmetic.underflow))
+    margin = down(distance - distance_error)
+    jumps = y.exact.widened(y.error).cuts(x.exact.widened(x.error)) | ~(margin > 0)
+    propagated = np.where(jumps, 2 * HALF_TURN, up(distance_error / np.where(jumps, 1.0, margin)))
+    rounding = times(2 * arithmetic.angle * arithmetic.unit, summed(exact.size, propagated))
+    return Rounded(exact, summed(propagated, rounding, arithmetic.underflow))
 
 
 def _constant(value: Fraction, arithmetic: Arithmetic) -> Rounded:
-    near = float(value)
-    exact = Fraction(near) == value
-    low, high = (near, near) if exact else (float(down(near)), float(up(near)))
-    missed = abs(Fraction(arithmetic.rounded(value)) - value)
-    error = 0.0 if missed == 0 else float(up(up(float(missed))))
+    nearest = float(value)
+    exact = Fraction(nearest) == value
+    low, high = (nearest, nearest) if exact else (float(down(nearest)), float(up(nearest)))
+    rounding_error = abs(Fraction(arithmetic.rounded(value)) - value)
+    error = 0.0 if rounding_error == 0 else float(up(up(float(rounding_error))))
     return Rounded(Interval(np.array([low]), np.array([high])), np.array([error]))
 
 
 def _power_of_two(program: Sequence[Row], args: Sequence[int]) -> bool:
-    """Whether one operand is a constant ±2^k: such a product is exact."""
+    """True if one operand is a constant ±2^k: such a product is exact."""
     values = [abs(program[a].value) for a in args if program[a].op == "const"]
     return any(
         v and v.numerator & (v.numerator - 1) == 0 and v.denominator & (v.denominator - 1) == 0
@@ -252,62 +273,64 @@ def _power_of_two(program: Sequence[Row], args: Sequence[int]) -> bool:
     )
 
 
-def _turned(
+def _planar_rotation(
     program: Sequence[Row], row: Row, rows: Mapping[int, Rounded], arithmetic: Arithmetic
 ) -> tuple[Array, Array] | None:
-    """(size, error without the last rounding) of cos·x ± sin·y, which is no longer than (x, y); None for anything else.
+    """Return (size, error without the last rounding) of cos·x ± sin·y, which is at most the length
+    of (x, y); None for other rows.
 
-    Intervals alone forget cos² + sin² = 1 and let such a sum grow by √2 at every joint.
+    Plain intervals ignore cos² + sin² = 1 and let such a sum grow by √2 at every joint.
     """
     first, second = (program[a] for a in row.args)
     if first.op != "mul" or second.op != "mul":
         return None
-    for one, x in (first.args, first.args[::-1]):
-        for other, y in (second.args, second.args[::-1]):
-            if {program[one].op, program[other].op} == {"sin", "cos"} and program[
-                one
-            ].args == program[other].args:
-                c, s = rows[one], rows[other]
+    for cosine_row, x in (first.args, first.args[::-1]):
+        for sine_row, y in (second.args, second.args[::-1]):
+            if {program[cosine_row].op, program[sine_row].op} == {"sin", "cos"} and program[
+                cosine_row
+            ].args == program[sine_row].args:
+                c, s = rows[cosine_row], rows[sine_row]
                 vx, vy = rows[x], rows[y]
                 size = hypotenuse(vx.exact.size, vy.exact.size)
-                moved = np.minimum(
+                vector_error = np.minimum(
                     hypotenuse(vx.error, vy.error),
                     summed(times(c.exact.size, vx.error), times(s.exact.size, vy.error)),
                 )
                 # ĉx̂ − cx = c(x̂ − x) + (ĉ − c)x̂, and each product is rounded
-                slipped = summed(times(c.error, vx.size), times(s.error, vy.size))
+                coefficient_error = summed(times(c.error, vx.size), times(s.error, vy.size))
                 products = np.minimum(
                     hypotenuse(vx.size, vy.size),
                     summed(times(c.exact.size, vx.size), times(s.exact.size, vy.size)),
                 )
-                own = summed(
-                    times(arithmetic.unit, summed(products, slipped)), 2 * arithmetic.underflow
+                rounding = summed(
+                    times(arithmetic.unit, summed(products, coefficient_error)),
+                    2 * arithmetic.underflow,
                 )
-                return size, summed(moved, slipped, own)
+                return size, summed(vector_error, coefficient_error, rounding)
     return None
 
 
-# -- the angle of a turn by its own sine --
+# -- the angle of a rotation divided by its sine --
 #
-# The running error of A/r, where A = atan2(2 r w, w² − r²) and r = √S: what a turn is divided by its own sine.
+# Running error of A/r, where A = atan2(2 r w, w² − r²) and r = √S: a rotation angle divided by its sine.
 #
-# Row by row A and r are both lost where nothing turns: r is as small as its error. But what is computed is A/r of the r that was
-# computed, which stands in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² = ρ²,
+# Row by row, A and r lose all precision near zero rotation: r is as small as its error. But A/r is computed from one computed r,
+# which is in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² = ρ²,
 #
 #     |∂(A/r)/∂S| = (θ − sin θ cos θ)/(r³) ≤ (π/2)/ρ³,    |∂(A/r)/∂w| = 2/ρ²,    |A/r| = 2θ/(ρ sin θ) ≤ π/ρ.
 #
-# The roundings behind S and w are relative ones. Of 2 r w two, and the two of w² − r² are of ρ² at most, which turn A by |sin A| as
-# much; then that of atan2, and r's own with a division, or a reciprocal and a product.
+# The roundings after S and w are relative. There are two in 2 r w, and two in w² − r², at most u ρ² each, which change A by |sin A| times
+# as much. Then follow that of atan2, and that of r with a division, or a reciprocal and a product.
 
 
 _SLOPE = 1.5707963267948970
 """π/2, rounded up."""
 _ROUNDINGS = 12
-"""Nine at most besides that of atan2; and room for their products, in any type of ten digits or more."""
+"""At most nine, without that of atan2, plus a margin for their products, in any type of ten digits or more."""
 
 
 class HalfAngleRatio(NamedTuple):
-    """A row A/r: the rows of S and w, and the least that r is computed as."""
+    """A row A/r: the rows of S and w, and the least computed value of r."""
 
     square: int
     w: int
@@ -318,19 +341,19 @@ def half_angle_ratios(program: Program) -> dict[int, HalfAngleRatio]:
     """Find every row A/r of a Program."""
     if all(row.op != "atan2" for row in program.rows):
         return {}
-    found = {}
+    ratios = {}
     for index, row in enumerate(program.rows):
         parts = _parts(program.rows, row)
         if parts is not None:
             root, square, w = parts
             floor = least_sums(program, [root]).get(root)
             if floor is not None:
-                found[index] = HalfAngleRatio(square, w, float(down(float(floor))))
-    return found
+                ratios[index] = HalfAngleRatio(square, w, float(down(float(floor))))
+    return ratios
 
 
 def _parts(rows: Sequence[Row], row: Row) -> tuple[int, int, int] | None:
-    """Find the rows of r, S and w of a row that is A/r, or A·(1/r)."""
+    """Return the rows of r, S and w of a row that is A/r, or A·(1/r); else None."""
     angle, root = (rows[row.args[0]], row.args[1]) if row.op == "div" else _reciprocal(rows, row)
     if angle is None or angle.op != "atan2" or rows[root].op != "sqrt":
         return None
@@ -342,13 +365,13 @@ def _parts(rows: Sequence[Row], row: Row) -> tuple[int, int, int] | None:
 
 
 def _doubled(rows: Sequence[Row], row: Row) -> Row | None:
-    """Return x of 2 x."""
-    twice = [a for a in row.args if rows[a].value == 2] if row.op == "mul" else []
-    return next(rows[a] for a in row.args if a not in twice) if len(twice) == 1 else None
+    """Return x if the row is 2 x."""
+    factors = [a for a in row.args if rows[a].value == 2] if row.op == "mul" else []
+    return next(rows[a] for a in row.args if a not in factors) if len(factors) == 1 else None
 
 
 def _squared(rows: Sequence[Row], row: Row, subtracted: int) -> int | None:
-    """Return w of w² − S, S being the row that is `subtracted`."""
+    """Return w if the row is w² − S, where S is the row `subtracted`."""
     if row.op != "sub" or row.args[1] != subtracted:
         return None
     square = rows[row.args[0]]
@@ -357,10 +380,10 @@ def _squared(rows: Sequence[Row], row: Row, subtracted: int) -> int | None:
 
 
 def _reciprocal(rows: Sequence[Row], row: Row) -> tuple[Row | None, int]:
-    """Return x and r of x·(1/r)."""
-    for x, by in (row.args, row.args[::-1]) if row.op == "mul" else ():
-        if rows[by].op == "div" and rows[rows[by].args[0]].value == 1:
-            return rows[x], rows[by].args[1]
+    """Return x and r if the row is x·(1/r)."""
+    for x, factor in (row.args, row.args[::-1]) if row.op == "mul" else ():
+        if rows[factor].op == "div" and rows[rows[factor].args[0]].value == 1:
+            return rows[x], rows[factor].args[1]
     return None, 0
 
 
@@ -369,13 +392,22 @@ def half_angle_ratio(
 ) -> tuple[Array, Array]:
     """Bound the size of A/r and its error; both are infinite where w may change its sign."""
     S, w, underflow = rows[ratio.square], rows[ratio.w], arithmetic.underflow
-    low, away = np.maximum(down(S.exact.lo - S.error), 0.0), down(w.exact.least - w.error)
-    known = (away > 0) & (down(away * ratio.least) > 4 * underflow)
-    away = np.where(known, away, 1.0)
-    reach = down(low + down(away * away))  # ρ²
-    far = down(np.sqrt(reach))
-    size = up(HALF_TURN / far)
-    moved = summed(up(times(2.0, w.error) / reach), up(times(_SLOPE, S.error) / down(reach * far)))
-    own = times((_ROUNDINGS + 2 * arithmetic.angle) * arithmetic.unit, summed(size, moved))
-    flushed = summed(up(summed(up(3 * underflow / reach), underflow) / ratio.least), underflow)
-    return np.where(known, size, np.inf), np.where(known, summed(moved, own, flushed), np.inf)
+    low, w_least = np.maximum(down(S.exact.lo - S.error), 0.0), down(w.exact.least - w.error)
+    is_bounded = (w_least > 0) & (down(w_least * ratio.least) > 4 * underflow)
+    w_least = np.where(is_bounded, w_least, 1.0)
+    radius_squared = down(low + down(w_least * w_least))  # ρ²
+    radius = down(np.sqrt(radius_squared))
+    size = up(HALF_TURN / radius)
+    propagated = summed(
+        up(times(2.0, w.error) / radius_squared),
+        up(times(_SLOPE, S.error) / down(radius_squared * radius)),
+    )
+    rounding = times(
+        (_ROUNDINGS + 2 * arithmetic.angle) * arithmetic.unit, summed(size, propagated)
+    )
+    flushed = summed(
+        up(summed(up(3 * underflow / radius_squared), underflow) / ratio.least), underflow
+    )
+    return np.where(is_bounded, size, np.inf), np.where(
+        is_bounded, summed(propagated, rounding, flushed), np.inf
+    )

@@ -1,9 +1,11 @@
-"""Divisors that are sums of squares and a positive constant: no state and no rounding takes them below that constant.
+"""Divisors that are sums of squares and a positive constant: no state and no rounding can take them
+below that constant.
 
-Rounding to nearest is monotone. So a square is computed as no less than 0, a sum of two numbers that are no less than 0 as no
-less than the larger bound, and the root of what is no less than a number of the type as no less than that number's own root. A
-fused a·b + c is as monotone. Nothing is assumed of the state but that nothing overflows. And a share of a length is no longer
-than the length.
+Rounding to nearest is monotone. So a computed square is at least 0. A computed sum of two
+nonnegative numbers is at least the larger of their bounds. A computed root of a number is at least
+the root of a bound that is a number of the type. A fused a·b + c is monotone as well. The only
+assumption on the state is that nothing overflows. In addition, a component of a vector is at most
+as long as the vector.
 """
 
 from __future__ import annotations
@@ -16,52 +18,58 @@ from symgen.ir.program import Program
 from symgen.vocabulary.reals import REALS
 
 _BITS = 200
-"""Of a root, before it is rounded down to the type."""
+"""Bits of a root before it is rounded down to the type."""
 
 
-def least(program: Program, wanted: Iterable[int]) -> dict[int, Fraction]:
-    """{row: bound} of the rows in `wanted` whose computed value has a positive bound: numbers of the type, as the rows' units."""
+def positive_bounds(program: Program, wanted: Iterable[int]) -> dict[int, Fraction]:
+    """Return {row: bound} of the rows in `wanted` whose computed value has a positive lower bound,
+    which is a number of the type.
+    """
     bounds = _bounds(program)
     return {row: bounds[row] for row in wanted if bounds.get(row, 0) > 0}
 
 
-def shares(program: Program) -> dict[int, Fraction]:
-    """{row: bound of its magnitude} of x·(1/√S), where S is a sum of squares, that of x among them, and a positive constant.
+def bounded_shares(program: Program) -> dict[int, Fraction]:
+    """Return {row: bound of its magnitude} of x·(1/√S), where S is a sum of squares including x²,
+    and a positive constant.
 
-    Such a share is at most 1, and computed as at most 2: S is computed as no less than x² is, and four roundings follow. Where x²
-    is so small that it is flushed, the constant is larger.
+    Such a ratio is at most 1, and computed as at most 2: the computed S is at least the computed
+    x², and four roundings follow. If x² is so small that it is flushed to zero, the constant is
+    larger.
     """
     bounds, rows, flushed = _bounds(program), program.rows, 4 * REALS[program.real].least
-    found: dict[int, Fraction] = {}
+    result: dict[int, Fraction] = {}
     for index, (op, args, _, _, _) in enumerate(rows):
-        for x, other in (args, args[::-1]) if op == "mul" else ():
-            turned = rows[other]
+        for x, reciprocal in (args, args[::-1]) if op == "mul" else ():
+            division = rows[reciprocal]
             if (
-                turned.op == "div"
-                and rows[turned.args[0]].value == 1
-                and rows[turned.args[1]].op == "sqrt"
+                division.op == "div"
+                and rows[division.args[0]].value == 1
+                and rows[division.args[1]].op == "sqrt"
             ):
-                (square,) = rows[turned.args[1]].args
+                (square,) = rows[division.args[1]].args
                 if bounds.get(square, 0) >= flushed and x in _squared(program, square):
-                    found[index] = Fraction(2)
-    return found
+                    result[index] = Fraction(2)
+    return result
 
 
 def _squared(program: Program, total: int) -> set[int]:
-    """The rows whose squares are terms of a sum."""
-    found: set[int] = set()
-    open_ = [total]
-    while open_:
-        row = program.rows[open_.pop()]
+    """Return the rows whose squares are terms of a sum."""
+    result: set[int] = set()
+    pending = [total]
+    while pending:
+        row = program.rows[pending.pop()]
         if row.op == "add":
-            open_ += row.args
+            pending += row.args
         elif row.op == "mul" and row.args[0] == row.args[1]:
-            found.add(row.args[0])
-    return found
+            result.add(row.args[0])
+    return result
 
 
 def _bounds(program: Program) -> dict[int, Fraction]:
-    """{row: lower bound of its computed value} of the rows that are never negative by their form."""
+    """Return {row: lower bound of its computed value} of the rows that are nonnegative by their
+    form.
+    """
     bounds: dict[int, Fraction] = {}
     real = REALS[program.real]
     for index, (op, args, value, _, _) in enumerate(program.rows):
@@ -77,7 +85,7 @@ def _bounds(program: Program) -> dict[int, Fraction]:
 
 
 def _root(square: Fraction, real: str) -> Fraction:
-    """The largest number of the type that is no more than the root."""
+    """Return the largest number of the type that does not exceed the root."""
     below = Fraction(isqrt((square.numerator << 2 * _BITS) // square.denominator), 1 << _BITS)
     nearest = REALS[real].nearest(below)
     return nearest if nearest <= below else nearest - REALS[real].spacing(float(below))

@@ -20,7 +20,7 @@ import flint
 import numpy as np
 
 from symgen import methods
-from symgen.certificate.boxes import boxes
+from symgen.certificate.boxes import subdivide
 from symgen.certificate.divisors import Floor, arithmetic_of, floors, with_quaternions
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import Recognition
@@ -87,7 +87,7 @@ class Case:
     @cached_property
     def enclosed(self) -> dict[int, Rounded]:
         """Every row over the whole box."""
-        return propagate(self.program, boxes(self.program, self.ranges, 64), self.arithmetic)
+        return propagate(self.program, subdivide(self.program, self.ranges, 64), self.arithmetic)
 
     @property
     def arithmetic(self) -> Arithmetic:

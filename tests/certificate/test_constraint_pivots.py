@@ -12,7 +12,7 @@ import pytest
 import symgen
 from symgen.certificate import checked_floors, divisors
 from symgen.certificate.bodies import Bodies
-from symgen.certificate.boxes import drawn
+from symgen.certificate.boxes import random_states
 from symgen.certificate.divisors import Floor, floors
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
@@ -79,7 +79,7 @@ every_case = pytest.mark.parametrize(("name", "function", "method", "contact"), 
 
 def states(mechanism: Mechanism, options: ProgramOptions, count: int) -> dict[str, Array]:
     """Anywhere in the box, closed or not; contacts hold, do not, or are in between."""
-    found = drawn(
+    found = random_states(
         mechanism, declared_ranges(mechanism, contacts=len(options.contacts)), options, count
     )
     if "active" in found:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
-from symgen.certificate.boxes import boxes
+from symgen.certificate.boxes import subdivide
 from symgen.certificate.divisors import (
     Floor,
     arithmetic_of,
@@ -26,7 +26,7 @@ from symgen.certificate.divisors import (
 from symgen.certificate.elimination import Elimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
-from symgen.certificate.rounding import needs, propagate
+from symgen.certificate.rounding import propagate, required_rows
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism, Part
 from symgen.pipeline.build import program as derive
@@ -173,7 +173,7 @@ def analysed(
         declared_ranges(mechanism),
     )
     rounded = propagate(
-        made, boxes(made, ranges), arithmetic, wanted=needs(made, recognised.divisors)
+        made, subdivide(made, ranges), arithmetic, wanted=required_rows(made, recognised.divisors)
     )
     found = read_elimination(recognised)
     return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)

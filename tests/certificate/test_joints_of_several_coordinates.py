@@ -11,9 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgen.certificate.backward import backward, closed_root, constant_roots, open_root, share
+from symgen.certificate.backward import (
+    backward,
+    closed_root,
+    constant_roots,
+    open_root,
+    relative_error,
+)
 from symgen.certificate.bodies import Bodies
-from symgen.certificate.boxes import boxes, drawn
+from symgen.certificate.boxes import random_states, subdivide
 from symgen.certificate.divisors import (
     Floor,
     divisor_floors,
@@ -23,8 +29,8 @@ from symgen.certificate.divisors import (
 )
 from symgen.certificate.elimination import read_elimination
 from symgen.certificate.ranges import declared_ranges
-from symgen.certificate.recognition import Recognition, proposal
-from symgen.certificate.rounding import needs, propagate
+from symgen.certificate.recognition import Recognition, named_meaning
+from symgen.certificate.rounding import propagate, required_rows
 from symgen.derivation.constants import as_float
 from symgen.ir.program import Port
 from symgen.mechanism.joints import joint_type
@@ -84,7 +90,7 @@ def body(kind: str, *masses: tuple[int, tuple[int, int, int]]) -> Mechanism:
 def given(
     mechanism: Mechanism, count: int = 300, options: ProgramOptions = DOUBLE
 ) -> dict[str, Array]:
-    return drawn(mechanism, declared_ranges(mechanism), options, count, 11)
+    return random_states(mechanism, declared_ranges(mechanism), options, count, 11)
 
 
 def exact_pivots(mechanism: Mechanism, q: Array) -> Array:
@@ -259,9 +265,9 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str) -
     bodies = Bodies(mechanism, ranges)
     rounded = propagate(
         made,
-        boxes(made, ranges),
+        subdivide(made, ranges),
         with_quaternions(arithmetic, mechanism),
-        wanted=needs(made, recognised.divisors),
+        wanted=required_rows(made, recognised.divisors),
     )
     error = backward(read_elimination(recognised), bodies, rounded, arithmetic)
     M, roots, looked = (
@@ -273,7 +279,7 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str) -
         inside = [b for b in bodies.outward(k) if b in error.elimination.joints]
         if k not in inside:
             continue
-        eta, rates, at = share(error, k, roots), bodies.rates(k), inside.index(k)
+        eta, rates, at = relative_error(error, k, roots), bodies.rates(k), inside.index(k)
         assert not isinstance(eta, str), eta
         assert not isinstance(rates, str), rates
         root = open_root(error, k, rates, roots)
@@ -302,7 +308,7 @@ def test_multipliers_and_gains_are_known_and_keep_to_their_sizes(name: str, meth
     mechanism, (made, found) = robot(name), certified(name, method)
     recognised = Recognition(mechanism, made, REAL)
     assert recognised.multipliers == {
-        i: what for i, row in enumerate(made.rows) if (what := proposal(row.name)) is not None
+        i: what for i, row in enumerate(made.rows) if (what := named_meaning(row.name)) is not None
     }
     lowest = {floor.row: floor.floor for floor in found if floor.floor is not None}
     bounds = multiplier_sizes(recognised, declared_ranges(mechanism).of, lowest)

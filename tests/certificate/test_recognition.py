@@ -19,15 +19,15 @@ from symgen.certificate.backward import (
     closed_root,
     constant_roots,
     open_root,
-    share,
+    relative_error,
 )
 from symgen.certificate.bodies import Bodies
-from symgen.certificate.boxes import boxes
+from symgen.certificate.boxes import subdivide
 from symgen.certificate.divisors import arithmetic_of, divisor_floors, floors, own_inertias
 from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
-from symgen.certificate.recognition import Gain, Multiplier, Recognition, proposal
-from symgen.certificate.rounding import Arithmetic, Rounded, needs, propagate
+from symgen.certificate.recognition import Gain, Multiplier, Recognition, named_meaning
+from symgen.certificate.rounding import Arithmetic, Rounded, propagate, required_rows
 from symgen.emission.backends import c99
 from symgen.ir.program import Port, Program, Row
 from symgen.mechanism.mechanism import Mechanism
@@ -110,7 +110,7 @@ def next_joint(program: Program, _: int) -> Program:
         program,
         lambda i, row: (
             row.name
-            if (what := proposal(row.name)) is None
+            if (what := named_meaning(row.name)) is None
             else f"alpha_{what.joint + 2}_{what.over + 1}"
             if isinstance(what, Multiplier)
             else f"G_{what.joint + 2}_{what.element + 1}"
@@ -137,14 +137,16 @@ def next_joint(program: Program, _: int) -> Program:
     ],
 )
 def test_a_name_proposes(name: str, what: Multiplier | Gain | None) -> None:
-    assert proposal(name) == what
+    assert named_meaning(name) == what
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_what_names_say_of_a_derivation_is_borne_out(name: str, method: str) -> None:
     program = made(name, method)
     proposed = {
-        i: what for i, row in enumerate(program.rows) if (what := proposal(row.name)) is not None
+        i: what
+        for i, row in enumerate(program.rows)
+        if (what := named_meaning(row.name)) is not None
     }
     found = Recognition(robot(name), program, FLOAT)
     assert found.multipliers == proposed
@@ -167,7 +169,7 @@ def test_names_that_lie_certify_nothing(
         found = Recognition(mechanism, lying, FLOAT)
         assert found.divisors == honest.divisors
         for row, what in found.multipliers.items():
-            assert what == proposal(lying.rows[row].name)
+            assert what == named_meaning(lying.rows[row].name)
         _all_are_bounded(mechanism, lying, sizes(name, lying, lowest(name, method)))
         assert len(found.multipliers) < len(honest.multipliers)
 
@@ -537,7 +539,10 @@ def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Round
     ranges, recognised = declared_ranges(mechanism), Recognition(mechanism, program, FLOAT)
     bodies = Bodies(mechanism, ranges)
     rows = propagate(
-        program, boxes(program, ranges), arithmetic, wanted=needs(program, recognised.divisors)
+        program,
+        subdivide(program, ranges),
+        arithmetic,
+        wanted=required_rows(program, recognised.divisors),
     )
     return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
 
@@ -563,7 +568,7 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, b
         inside = [b for b in bodies.outward(joint) if b in error.elimination.joints]
         if joint not in inside:
             continue
-        eta, rates = share(error, joint, roots), bodies.rates(joint)
+        eta, rates = relative_error(error, joint, roots), bodies.rates(joint)
         assert not isinstance(eta, str)
         assert not isinstance(rates, str)
         assert eta < 1
@@ -633,7 +638,7 @@ def _additions(program: Program, row: int, stops: set[int]) -> int:
 
 def test_a_share_needs_the_pivots_further_out() -> None:
     _, _, error = analysed("puma560", arithmetic_of("float", PLAIN))
-    said = share(error, 2, {})
+    said = relative_error(error, 2, {})
     assert isinstance(said, str)
     assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has none"
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symgen.certificate.boxes import boxes, drawn, points
+from symgen.certificate.boxes import points, random_states, subdivide
 from symgen.certificate.intervals import Interval
 from symgen.certificate.ranges import ACCELERATION, declared_ranges
 from symgen.certificate.rounding import Arithmetic, propagate
@@ -178,7 +178,9 @@ def test_a_bound_for_a_smaller_unit_is_exceeded(make: Callable[[list[Row]], int]
 
 
 def given_states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str, Array]:
-    return drawn(mechanism, declared_ranges(mechanism), ProgramOptions("float"), count, seed)
+    return random_states(
+        mechanism, declared_ranges(mechanism), ProgramOptions("float"), count, seed
+    )
 
 
 def lost(name: str, function: str, states: dict[str, Array]) -> Array:
@@ -238,7 +240,7 @@ def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(
         found = bounded(made, ranges, states, arithmetic)
         assert found.everywhere
         pointwise = at_states(made, states, arithmetic)
-        cells = propagate(made, boxes(made, ranges), arithmetic)
+        cells = propagate(made, subdivide(made, ranges), arithmetic)
         exact, computed = (
             rows(made, states, Exact("float"), 0),
             rows(made, states, arithmetic, seed),

@@ -17,7 +17,7 @@ import sympy as sp
 
 import symgen
 from symgen.certificate.divisors import floors
-from symgen.certificate.sum_of_squares import least, shares
+from symgen.certificate.sum_of_squares import bounded_shares, positive_bounds
 from symgen.ir.program import Program, Row, check
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.mechanism.mechanism import Mechanism
@@ -233,7 +233,7 @@ def _rows(*rows: Row) -> Program:
 def test_a_bound_is_there_for_squares_and_a_positive_constant_alone(
     rows: tuple[Row, ...], bound: int | None
 ) -> None:
-    found = least(_rows(*rows), [len(rows)]).get(len(rows), Fraction(0))
+    found = positive_bounds(_rows(*rows), [len(rows)]).get(len(rows), Fraction(0))
     if bound is None:
         assert (
             0 <= 2 - found**2 < Fraction(2) ** -50
@@ -272,7 +272,7 @@ SHARE = (
 def test_a_share_of_a_length_is_no_longer_than_it(at: int | None, row: Row) -> None:
     """Only where it is one: any other row in its place, and nothing is claimed."""
     rows = tuple(row if at == k else one for k, one in enumerate(SHARE))
-    assert shares(_rows(*rows)) == ({7: Fraction(2)} if at is None else {})
+    assert bounded_shares(_rows(*rows)) == ({7: Fraction(2)} if at is None else {})
 
 
 @pytest.mark.parametrize("real", ["double", "float"])

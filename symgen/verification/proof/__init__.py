@@ -20,7 +20,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from symgen.certificate.boxes import drawn
+from symgen.certificate.boxes import random_states
 from symgen.certificate.divisors import (
     Floor,
     arithmetic_of,
@@ -29,7 +29,7 @@ from symgen.certificate.divisors import (
     own_inertias,
     with_quaternions,
 )
-from symgen.certificate.ranges import ACCELERATION, Ranges, declared_ranges, stated
+from symgen.certificate.ranges import ACCELERATION, Ranges, assumptions_about, declared_ranges
 from symgen.certificate.recognition import POSITIVE
 from symgen.certificate.rounding import Arithmetic
 from symgen.description.tip import tip
@@ -266,7 +266,7 @@ def prove_programs(
         text,
         ranges,
         _arithmetic(mechanism, options, text, chosen["trig_ulps"]),
-        drawn(mechanism, ranges, options, chosen["states"]),
+        random_states(mechanism, ranges, options, chosen["states"]),
         chosen["compiled"],
     )
     proved, certified = [], {}
@@ -376,7 +376,7 @@ def _assumptions(
     }
     return (
         *ranges.assumed,
-        *stated(list(given)),
+        *assumptions_about(list(given)),
         *arithmetic.assumptions,
         *([arithmetic.of_angles] if angles else []),
         *(f"{what}{', '.join(names)} left out: {_CLOSED}" for what, names in left.items() if names),

@@ -24,10 +24,10 @@ from fractions import Fraction
 
 from symgen.certificate.columns import Column, columns, travel
 from symgen.certificate.divisors import Floor
-from symgen.certificate.mimic import driven, own_ranges
+from symgen.certificate.mimic import driven_bodies, joint_ranges
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Multiplier, Recognition
-from symgen.certificate.sum_of_squares import shares
+from symgen.certificate.sum_of_squares import bounded_shares
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
 from symgen.ir.program import Program
@@ -60,7 +60,7 @@ def finite(
         for f, found in certified.items()
     }
     sizes = {
-        f: shares(programs[f])
+        f: bounded_shares(programs[f])
         | multiplier_sizes(
             Recognition(mechanism, programs[f], options), ranges.of, rows, options.payload
         )
@@ -114,7 +114,7 @@ def multiplier_sizes(
                 what.over,
                 sum(
                     abs(float(one.rate)) * math.sqrt(_met(of[one.body][one.of], *most[one.body]))
-                    for one in driven(mechanism)[what.joint]
+                    for one in driven_bodies(mechanism)[what.joint]
                 )
                 ** 2,
             )
@@ -163,7 +163,7 @@ def travels(mechanism: Mechanism, ranges: Spans) -> list[float]:
     """How far (m) each joint moves its link at most."""
     with k.precision():
         return [
-            k.as_float(travel(joint, own_ranges(mechanism, ranges["q"], i)))
+            k.as_float(travel(joint, joint_ranges(mechanism, ranges["q"], i)))
             for i, joint in enumerate(mechanism.joints)
         ]
 

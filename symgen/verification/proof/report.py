@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from symgen.certificate.divisors import Floor, Own
+from symgen.certificate.divisors import Floor, OwnInertia
 from symgen.certificate.ranges import Ranges
 from symgen.support.tables import table
 from symgen.verification.proof import eva
@@ -54,7 +54,7 @@ class Proof:
     robot: str
     real: str
     states: int
-    joints: tuple[Own, ...]
+    joints: tuple[OwnInertia, ...]
     units: tuple[str, ...]
     functions: tuple[Proved, ...]
     ranges: Ranges

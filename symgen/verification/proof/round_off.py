@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgen.certificate.boxes import VALUES, boxes, points
+from symgen.certificate.boxes import VALUES, points, subdivide
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
 from symgen.ir.program import POSITIONS, Program
@@ -88,7 +88,7 @@ def bounded(
     if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
         everywhere = _errors(
             program,
-            propagate(program, boxes(program, ranges), arithmetic, wanted=_outputs(program)),
+            propagate(program, subdivide(program, ranges), arithmetic, wanted=_outputs(program)),
             1,
         )
         if all(np.isfinite(bound).all() for bound in everywhere.values()):
