@@ -253,7 +253,5 @@ def test_what_loops_do_not_show_is_said(what, more, why):
 
 
 def test_c_is_what_generate_writes():
-    with pytest.raises(
-        RequestError, match="their C is what 'symgen generate --form looped' writes"
-    ):
+    with pytest.raises(RequestError, match="'symgen generate --form looped' writes their C"):
         render(load("ur5"), "tau", format="c", options=FormulaOptions("looped"))
