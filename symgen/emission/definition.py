@@ -16,7 +16,7 @@ from symgen.emission.c_text import C
 from symgen.emission.ports import stated, struct_of
 from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
 from symgen.ir.loops import WORK, Form, LoopProgram
-from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic
+from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic_shape
 from symgen.ir.program import Bound, Outline, Port, Program
 from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import Array, Sizes
@@ -62,7 +62,7 @@ def turns(program: Form, target: Target) -> bool:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
-    shape = symbolic(array, port, target.sizes)
+    shape = symbolic_shape(array, port, target.sizes)
     return (
         str(port.size)
         if shape is None

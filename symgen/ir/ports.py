@@ -1,4 +1,6 @@
-"""Arguments and results of Programs in words: shapes in the names of sizes, meanings, and what several Programs share."""
+"""Descriptions of Programs' arguments and results: symbolic shapes, meanings, and sizes that
+several Programs share.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import DOUBLE, REALS
 
 COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")
-"""Sizes that a header defines where a function has one, and that the function itself says."""
+"""Sizes that a header defines if a function has them; their values come from the function's own shapes."""
 
 
 def single_real(programs: Iterable[Form]) -> str:
-    """The real type that the programs share; RequestError when they mix double and float."""
+    """Return the real type that the programs share.
+
+    Raises ArgumentError if they mix double and float.
+    """
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
         raise ArgumentError(
@@ -29,82 +34,93 @@ def single_real(programs: Iterable[Form]) -> str:
 
 
 def describe(program: Form | Outline) -> tuple[list[Array], list[Array]]:
-    """Arguments and results of a Program with their symbolic shapes, where the table of functions knows them."""
+    """Return arguments and results of a Program, with symbolic shapes if the table of functions
+    lists them.
+    """
     declared = FUNCTIONS.get(program.function)
-    known = (
+    listed = (
         {a.name: a for a in (*declared.arguments, *declared.results, *declared.depends_on)}
         if declared
         else {}
     )
-    plain = [
+    arrays = [
         [
-            known.get(p.name, Array(p.name, p.shape, p.name)).laid_out(p.shape, program.convention)
+            listed.get(p.name, Array(p.name, p.shape, p.name)).laid_out(p.shape, program.convention)
             for p in ports
         ]
         for ports in (program.inputs, program.outputs)
     ]
-    return plain[0], plain[1]
+    return arrays[0], arrays[1]
 
 
-def several(programs: Iterable[Form]) -> dict[str, int]:
-    """`nf` and `nw`: of how many frames they speak and how many wrenches they feel, where it is several; else 1.
+def frame_and_wrench_counts(programs: Iterable[Form]) -> dict[str, int]:
+    """Return `nf` and `nw`, the numbers of frames and wrenches in the functions' arrays; 1 if no
+    array has such an axis.
 
-    ArgumentError where they do not agree.
+    Raises ArgumentError if functions disagree.
     """
-    found: dict[str, set[int]] = {"NF": set(), "NW": set()}
+    counts_of: dict[str, set[int]] = {"NF": set(), "NW": set()}
     for program in programs:
         ports = (*program.inputs, *program.outputs)
         for port, array in zip(ports, itertools.chain(*describe(program)), strict=True):
             if array.each in array.shape:
-                found[array.each].add(port.shape[0])
-    for size, what in (("NF", "frames"), ("NW", "wrenches")):
-        if len(found[size]) > 1:
-            first, second = sorted(found[size])[:2]
+                counts_of[array.each].add(port.shape[0])
+    for size, items in (("NF", "frames"), ("NW", "wrenches")):
+        if len(counts_of[size]) > 1:
+            first, second = sorted(counts_of[size])[:2]
             raise ArgumentError(
-                f"the functions mix {first} and {second} {what}; one header declares one number of them"
+                f"the functions mix {first} and {second} {items}; one header declares one number of them"
             )
-    return {size.lower(): max(counts, default=1) for size, counts in found.items()}
+    return {size.lower(): max(counts, default=1) for size, counts in counts_of.items()}
 
 
-def symbolic(array: Array, port: Port, sizes: Sizes) -> tuple[Size, ...] | None:
-    """The shape of a port in the names of sizes; None where the table of functions does not know better than the numbers."""
+def symbolic_shape(array: Array, port: Port, sizes: Sizes) -> tuple[Size, ...] | None:
+    """Return a port's shape in the names of sizes; None if its shape is not that of the table of
+    functions.
+    """
     named = any(isinstance(size, str) for size in array.shape)
-    own = {
+    own_counts = {
         size: count
         for size, count in zip(array.shape, port.shape, strict=False)
         if size in (array.each, *COUNTED)
     }
-    known = sizes._replace(**own)
-    return array.shape if named and array.sizes(known) == port.shape else None
+    all_sizes = sizes._replace(**own_counts)
+    return array.shape if named and array.sizes(all_sizes) == port.shape else None
 
 
 def meaning(array: Array, sizes: Sizes) -> str:
-    """What an array is on a robot of these `sizes`. Positions are longer than velocities where quaternions are among them."""
+    """Return the meaning of an array on a robot with these `sizes`.
+
+    If positions contain quaternions, so that they are longer than velocities, the text says so.
+    """
     if array.shape != ("NQ",) or sizes.NQ == sizes.NV:
         return array.what
     before, bracket, units = array.what.partition(" (")
     return f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of length 1)"
 
 
-def counted(programs: Iterable[Form]) -> list[dict[str, str | int]]:
-    """The `size` of COUNTED that stands in a shape, and its `count`, of each. ArgumentError where functions do not agree."""
-    found: dict[str, set[int]] = {size: set() for size in COUNTED}
+def size_definitions(programs: Iterable[Form]) -> list[dict[str, str | int]]:
+    """Return `size` and `count` of each size in COUNTED that occurs in a shape.
+
+    Raises ArgumentError if functions disagree.
+    """
+    counts_of: dict[str, set[int]] = {size: set() for size in COUNTED}
     for program in programs:
         ports = (*program.inputs, *program.outputs)
         for port, array in zip(ports, itertools.chain(*describe(program)), strict=True):
             for size, count in zip(array.shape, port.shape, strict=False):
                 if size in COUNTED:
-                    found[str(size)].add(count)
-    for name, counts in found.items():
+                    counts_of[str(size)].add(count)
+    for name, counts in counts_of.items():
         if len(counts) > 1:
             raise ArgumentError(
                 f"the functions mix {' and '.join(map(str, sorted(counts)))} for {name}; one header declares one"
             )
-    return [{"size": name, "count": min(counts)} for name, counts in found.items() if counts]
+    return [{"size": name, "count": min(counts)} for name, counts in counts_of.items() if counts]
 
 
 def counts_bodies(programs: Iterable[Form]) -> bool:
-    """Whether one of them has a row a body, in what it takes or in what it gives."""
+    """Return whether an argument or a result of a program has one row per body."""
     return any(
         "NB" in array.shape
         for program in programs
@@ -114,7 +130,9 @@ def counts_bodies(programs: Iterable[Form]) -> bool:
 
 
 def operations_text(program: Form | Outline) -> str:
-    """The operations of a Program in words, those that do not occur left out: '480 mul, 350 add, 7 sin'."""
+    """Return the operations of a Program as text, without those that do not occur: '480 mul, 350
+    add, 7 sin'.
+    """
     return (
         ", ".join(f"{count} {op}" for op, count in program.operations.items() if count)
         or "no operation"

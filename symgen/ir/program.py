@@ -1,8 +1,10 @@
-"""`Program`: straight-line arithmetic in single-assignment form, the one form between the papers and the C.
+"""`Program`: straight-line arithmetic in single-assignment form, the one form between the papers
+and the C.
 
-A row is one operation of a closed set; its operands are earlier rows. A constant is an exact `Fraction` (behind an
-irrational number of the description, a dyadic value of 100 digits), so a Program means the same thing to every
-number type that evaluates it; a backend rounds a constant once, when it prints.
+A row is one operation of a closed set; its operands are earlier rows. A constant is an exact
+`Fraction`, so that a Program means the same for every number type that evaluates it; a backend
+rounds a constant once, when it prints. An irrational number of the description is represented by a
+dyadic value of 100 digits.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from symgen.vocabulary.arrays import USUAL, Convention
 STUMPFF = tuple(f"stumpff{k}" for k in range(8))
 """Stumpff's functions c_k(y) = Σ (−y)ʲ/(2j + k)!, of which c₀ is cos √y and c₁ is sin √y/√y."""
 BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
-"""Functions of a turn that only Programs to be differentiated contain (`symgen.pipeline.differentiation.series`). `arc` is x and
-`arc_square` x²(1 − c²), of operands x and c: c is the cosine of an angle θ, x is θ/sin θ, and both change with c alone.
-`still` is its operand, and does not change with it."""
+"""Functions of a rotation angle that only Programs to be differentiated contain (`symgen.pipeline.differentiation.series`).
+
+`arc` and `arc_square` have operands x and c, where c is the cosine of an angle θ and x = θ/sin θ. `arc` has the value x and
+`arc_square` the value x²(1 − c²); both are differentiated as functions of c alone. `still` has the value of its operand and
+the derivative 0."""
 ARITY: dict[str, int] = {
     "const": 0,
     "input": 0,
@@ -42,28 +46,30 @@ ARITY: dict[str, int] = {
     "arc_square": 2,
     "still": 1,
 }
-"""Operands of each operation; `log` is the natural logarithm, and `atan2` of y and x the angle from the x axis to (x, y), from
--pi to pi: pi or -pi on the negative half of the axis, by the sign of the zero that y is there."""
+"""Number of operands of each operation. `log` is the natural logarithm. `atan2` of y and x is the angle from the x axis to (x, y),
+in [-pi, pi]; on the negative half of the axis it is pi or -pi, by the sign of the zero y."""
 COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
+"""Operations that `Program.operations` always lists."""
 POSITIONS = ("q", "q_next")
-"""Arguments that are positions of all joints."""
+"""Names of arguments that are positions of all joints."""
 SELDOM = ("log", "atan2")
-"""Counted where they are there."""
+"""Operations that `Program.operations` lists only if the Program has them."""
 
 
 SPARE = "spare"
-"""What a Program's last result is called where it is none: rows that compute a second time what others do. A pass chooses."""
+"""Name of a last output that is no result: its rows compute in another way what other rows compute, and a pass chooses."""
 ONES = "ones"
-"""What a Program's last argument is called where it is none: numbers that are 1, which the passes do not know. What is equal for
-that reason alone is computed apart."""
+"""Name of a last input that is no argument: its elements are 1, but the passes treat them as unknown.
+
+Values that are equal only because these numbers are 1 are thus computed separately."""
 
 
 class Row(NamedTuple):
     """One operation.
 
-    `args` are indices of earlier rows. `value` is the Fraction of a const, or (argument, element) of an input.
-    `name` is the derivation's name for the result ("" for an unnamed intermediate). `step` indexes
-    `Program.steps`, the comment under which the row stands (-1: none).
+    `args` are indices of earlier rows. `value` is the Fraction of a const, or (argument, element)
+    of an input. `name` is the derivation's name for the result ("" for an unnamed intermediate).
+    `step` indexes `Program.steps`, the comment under which the row stands (-1: none).
     """
 
     op: str
@@ -87,7 +93,9 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """What a caller of a Program's C needs to know of it: everything but the rows, of which there are `length`."""
+    """All that a caller of a Program's C needs: everything but the rows, of which there are
+    `length`.
+    """
 
     function: str
     method: str
@@ -100,14 +108,14 @@ class Outline:
 
 
 class Element(NamedTuple):
-    """Element `place` of the argument `port`, flat."""
+    """Element `place` (flat index) of argument `port`."""
 
     port: int
     place: int
 
 
 Bound = Fraction | Element
-"""What a row must be at least: a number, or what a call is given."""
+"""Lower bound of a row: a number, or an element of an argument."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,11 +125,11 @@ class Program:
     looped: ClassVar[bool] = False
     """True for a `symgen.ir.loops.LoopProgram`, whose text has loops over links."""
     constant_count: ClassVar[int] = 0
-    """Numbers of tables of link constants in the text."""
+    """How many numbers the tables of link constants contain."""
     part_count: ClassVar[int] = 0
-    """Parts of a chain that are computed at the same time; 0 without parts."""
+    """How many parts of a chain are computed in parallel; 0 without parts."""
     at_once: ClassVar[int] = 1
-    """Links that are computed at the same time."""
+    """How many links are computed in parallel."""
 
     function: str
     method: str
@@ -131,30 +139,30 @@ class Program:
     steps: tuple[str, ...] = ()
     real: str = "double"
     quaternions: tuple[int, ...] = ()
-    """Of each four elements of positions that are a unit quaternion, the first: what it computes holds for such alone."""
+    """Index of the first element of each unit quaternion in the positions; the results are only valid if its length is 1."""
     convention: Convention = USUAL
-    """How a Jacobian among its results is stated, and what goes with it."""
+    """Convention of a Jacobian among its results, and of velocities and forces that belong to it."""
     joints: tuple[str, ...] = ()
-    """The joints' types in their order, by which positions are made of coordinates and move."""
+    """Types of the joints in their order; they define how coordinates form positions."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Methods that might have been shorter and could not be derived, each with the reason."""
+    """Methods that might have been shorter but could not be derived, each with the reason."""
     rounds: int | None = field(default=None, compare=False)
-    """Of the search for fewer operations, after which somebody ended it; None where nobody did."""
+    """Rounds of the search for fewer operations after which the user ended it; None if it was not ended early."""
     origin: Any = field(default=None, compare=False, repr=False)
-    """A `symgen.pipeline.differentiation.Origin`, if rows of turns would lose digits when differentiated as they are."""
+    """A `symgen.pipeline.differentiation.Origin`, if rows of rotations would lose digits when differentiated as they are."""
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """Programs that hold the rows."""
+        """The Programs that hold the rows: this one."""
         return (self,)
 
     @property
     def rows_in_all(self) -> int:
-        """Rows of a call."""
+        """Number of rows that a call computes."""
         return len(self.rows)
 
     def by(self, change: Callable[[Program], Program]) -> Program:
-        """Return the Program that a pass makes of this one."""
+        """Return `change` of this Program; a form with several Programs changes each."""
         return change(self)
 
     def in_real(self, real: str) -> Program:
@@ -167,7 +175,7 @@ class Program:
 
     @property
     def outline(self) -> Outline:
-        """Without the rows."""
+        """The Program without its rows."""
         outputs = tuple(port._replace(rows=()) for port in self.outputs)
         return Outline(
             self.function,
@@ -182,7 +190,9 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many of each of `COUNTED`. Subtractions count as add. Those of `SELDOM` are there only where they are taken."""
+        """Count of each operation in COUNTED, and of those in SELDOM that occur; subtractions count
+        as add.
+        """
         count = dict.fromkeys(COUNTED, 0)
         for row in self.rows:
             op = "add" if row.op == "sub" else row.op
@@ -192,31 +202,35 @@ class Program:
 
     @property
     def unit_quaternions(self) -> tuple[tuple[int, int], ...]:
-        """(argument, first of four elements) of every unit quaternion among the arguments."""
-        places = [place for place, port in enumerate(self.inputs) if port.name in POSITIONS]
-        return tuple((place, first) for place in places for first in self.quaternions)
+        """(argument, index of the first of its four elements) of each unit quaternion among the
+        arguments.
+        """
+        positions = [
+            argument for argument, port in enumerate(self.inputs) if port.name in POSITIONS
+        ]
+        return tuple((argument, first) for argument in positions for first in self.quaternions)
 
     @cached_property
     def cost(self) -> int:
-        """mul + add + div, by which the bounds are stated. neg is not counted."""
+        """mul + add + div, the count that bounds refer to; neg is not counted."""
         ops = self.operations
         return ops["mul"] + ops["add"] + ops["div"]
 
     @cached_property
     def depth(self) -> int:
-        """Operations (neg apart) on the longest dependency chain."""
+        """Number of operations, without neg, on the longest dependency chain."""
         depth = [0] * len(self.rows)
         for i, row in enumerate(self.rows):
-            own = 0 if row.op in ("const", "input", "neg") else 1
-            depth[i] = own + max((depth[a] for a in row.args), default=0)
+            row_depth = 0 if row.op in ("const", "input", "neg") else 1
+            depth[i] = row_depth + max((depth[a] for a in row.args), default=0)
         return max((depth[r] for port in self.outputs for r in port.rows), default=0)
 
     @property
     def temporaries(self) -> int:
-        """The largest number of computed values that are needed at once when the rows run in order.
+        """Largest number of computed values that are live at once when the rows run in order.
 
-        A processor without spare registers keeps them in memory. Results count until the end; arguments and constants do not
-        count.
+        A processor without spare registers keeps them in memory. Results are live until the end;
+        arguments and constants are not counted.
         """
         last = {a: i for i, row in enumerate(self.rows) for a in row.args}
         last |= {r: len(self.rows) for port in self.outputs for r in port.rows}
@@ -234,20 +248,20 @@ class Program:
         return f"<symgen.Program {self._summary}; {self.cost} operations, depth {self.depth}>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: its arguments, its results and what it costs."""
+        """Return a table of the Program's arguments, results and operations for a notebook."""
         operations = self.operations
         figures = (*operations.values(), self.depth, len(self.rows))
         return html_table(self._summary, [(*operations, "depth", "rows"), figures], texts=())
 
     @property
     def _summary(self) -> str:
-        taken, given = (
+        arguments, results = (
             ", ".join(
                 f"{p.name}[{'×'.join(map(str, p.shape))}]" if p.shape else p.name for p in ports
             )
             for ports in (self.inputs, self.outputs)
         )
-        return f"{self.function} by {self.method}: {taken} → {given}, {self.real}"
+        return f"{self.function} by {self.method}: {arguments} → {results}, {self.real}"
 
     def with_rows(self, rows: Sequence[Row], outputs: Sequence[Port]) -> Program:
         return replace(self, rows=tuple(rows), outputs=tuple(outputs))
@@ -257,7 +271,10 @@ _OF_TWO = frozenset(op for op, operands in ARITY.items() if operands == 2)
 
 
 def check(program: Program) -> Program:
-    """Check the rules of a Program. Returns it unchanged or raises ProgramError naming the first row that breaks one."""
+    """Check the rules of a Program; return it unchanged.
+
+    Raises ProgramError naming the first row that breaks a rule.
+    """
     here = f"{program.function}/{program.method}"
     names: set[str] = set()
     steps = len(program.steps)
@@ -311,7 +328,7 @@ def _value_fault(row: Row, inputs: Sequence[Port]) -> str | None:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A number type to evaluate a Program over; `+ - * /` and unary minus are the values' own."""
+    """Number type over which a Program is evaluated; it supports `+ - * /` and unary minus."""
 
     constant: Callable[[Fraction], Any]
     sin: Callable[[Any], Any]
@@ -319,7 +336,7 @@ class Numbers:
     sqrt: Callable[[Any], Any]
     log: Callable[[Any], Any]
     atan2: Callable[[Any, Any], Any] = math.atan2
-    """Of y and x; unless told, of Python's floats."""
+    """Takes y and x; by default that of Python's floats."""
 
 
 def _no_fraction(*_: Any) -> Any:
@@ -327,16 +344,15 @@ def _no_fraction(*_: Any) -> Any:
 
 
 EXACT = Numbers(Fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction)
-"""Fractions, for Programs that take sums, products and quotients alone."""
+"""Fractions, for Programs that have only sums, products and quotients."""
 
 
 def evaluate(
     program: Program, arguments: Mapping[str, Sequence[Any]], numbers: Numbers
 ) -> dict[str, list[Any]]:
-    """Run the rows over any number type.
+    """Run the rows over any number type; return the flat list of elements of each result, by name.
 
-    `arguments[name]` is indexed by flat element; an element may itself be an array of states. Returns, per result
-    name, the flat list of its elements.
+    `arguments[name]` is indexed by flat element; an element may be an array of states.
     """
     supplied = [arguments[port.name] for port in program.inputs]
     functions: dict[str, Callable[..., Any]] = {

@@ -143,10 +143,10 @@ class Attempt:
         if self.options.series:
             return finished
         if methods.find(self.method).shallow:
-            return passes.told(finished)
+            return passes.replace_opaque_ones(finished)
         if self._polished is None:
             with collector_at_rest():
-                self._polished = passes.told(passes.polish(finished))
+                self._polished = passes.replace_opaque_ones(passes.polish(finished))
         return self._polished
 
     def program(
@@ -213,7 +213,7 @@ class Attempt:
         length = len(self.begun[0].rows)
         if length > 2 * budget:  # the passes after the first do not halve it
             raise TooManyRows(f"{length} rows")
-        prepared = self.begun[0] if self.options.series else passes.least(self.begun)
+        prepared = self.begun[0] if self.options.series else passes.shortest_finished(self.begun)
         self.begun = []
         return without_idle(prepared, len(FUNCTIONS[self.function].arguments))
 

@@ -72,11 +72,11 @@ def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Pr
         try:
             found = finished if n % anew == 0 else found
             start = int(random.random() * max(1, len(found.rows) - SPAN + 1))
-            after = passes.searched(found, limits, random, range(start, start + SPAN), MOVES)
+            after = passes.search_round(found, limits, random, range(start, start + SPAN), MOVES)
         except KeyboardInterrupt:
             return best, n
         found = after if after.cost <= found.cost else found
-        told_all = passes.told(found)
+        told_all = passes.replace_opaque_ones(found)
         if (told_all.cost, told_all.temporaries) < (best.cost, best.temporaries):
             best = told_all
             told(f"searching {plain.function}: {plain.cost} → {best.cost} operations")

@@ -206,11 +206,11 @@ def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis
     root = {
         joint: closed_root(error, joint) for joint in kept
     }  # whatever the pivots' certificates say
-    D = {k: computed[found.place[k, k]] if (k, k) in found.place else exact[:, k] for k in kept}
+    D = {k: computed[found.rows[k, k]] if (k, k) in found.rows else exact[:, k] for k in kept}
     U = {
         (i, k): 1.0
         if i == k
-        else sign(recognised, found, (i, k)) * computed[found.place[i, k]] / D[k]
+        else sign(recognised, found, (i, k)) * computed[found.rows[i, k]] / D[k]
         if (i, k) not in found.exact
         else exact_factor(M, i, k)
         for i, k in found.sums
@@ -230,7 +230,7 @@ def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis
 
 def sign(recognised: Recognition, found: Elimination, pair: tuple[int, int]) -> int:
     samples = recognised.samples
-    return samples.same(samples.rows[found.place[pair]], samples.elimination.reduced[pair])
+    return samples.same(samples.rows[found.rows[pair]], samples.elimination.reduced[pair])
 
 
 def exact_factor(M: Array, i: int, k: int) -> Any:

@@ -200,7 +200,7 @@ def _all_are_bounded(
 def test_a_row_is_read_through_its_negations() -> None:
     reader = elimination._Reader.__new__(elimination._Reader)
     reader.rows = (Row("input", (), (0, 0)), Row("neg", (0,)), Row("neg", (1,)))
-    assert [reader.bare(row) for row in range(3)] == [0, 0, 0]
+    assert [reader.without_negation(row) for row in range(3)] == [0, 0, 0]
 
 
 def test_floors_do_not_hang_on_names() -> None:
@@ -370,7 +370,7 @@ def test_the_entries_that_are_read_are_those_of_the_elimination(name: str) -> No
         if pair in found.exact:
             assert samples.constant(samples.elimination.reduced[pair])
             continue
-        sign = samples.same(samples.rows[found.place[pair]], samples.elimination.reduced[pair])
+        sign = samples.same(samples.rows[found.rows[pair]], samples.elimination.reduced[pair])
         assert sign != 0
         assert all(product.over > max(pair) for product in one.products)
         with samples.scalars.working():
@@ -380,7 +380,7 @@ def test_the_entries_that_are_read_are_those_of_the_elimination(name: str) -> No
                     * samples.elimination.reduced[p.entry][state]
                     for p in one.products
                 )
-                left = sign * samples.rows[found.place[pair]][state] + products
+                left = sign * samples.rows[found.rows[pair]][state] + products
                 # each leaf stands with some sign in the sum
                 assert _reaches([samples.rows[leaf][state] for leaf in one.leaves], left)
 
@@ -401,7 +401,7 @@ def test_a_product_that_is_split_is_no_elimination() -> None:
         i
         for i, r in enumerate(program.rows)
         if r.op == "mul"
-        and found.place[0, 5] in r.args
+        and found.rows[0, 5] in r.args
         and program.rows[r.args[0]].name.startswith("alpha")
         | program.rows[r.args[1]].name.startswith("alpha")
     )
@@ -424,7 +424,7 @@ def test_a_product_that_is_added_is_no_elimination() -> None:
     """x − P as (x − 2 P) + P: the number is right, and the leaf x − 2 P is no entry of the mass matrix."""
     program = made("puma560", "composite_body")
     recognised = Recognition(robot("puma560"), program, FLOAT)
-    row = read_elimination(recognised).place[3, 3]
+    row = read_elimination(recognised).rows[3, 3]
     assert program.rows[row].op == "sub"
     x, product = program.rows[row].args
     wrong = edited(
@@ -512,7 +512,7 @@ def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: s
     program, mechanism = made(name, "composite_body"), robot(name)
     honest = Recognition(mechanism, program, FLOAT)
     found = read_elimination(honest)
-    for place in sorted(set(found.place.values())):
+    for place in sorted(set(found.rows.values())):
         row = program.rows[place]
         if row.op in ("add", "sub", "mul"):
             wrong = row._replace(op="add" if row.op == "sub" else "sub")
@@ -617,7 +617,7 @@ def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
     deepest = 0
     for pair, one in found.sums.items():
         stops = {*one.leaves, *(i for i, row in enumerate(program.rows) if row.op == "mul")}
-        depth = 0 if pair in found.exact else _additions(program, found.place[pair], stops)
+        depth = 0 if pair in found.exact else _additions(program, found.rows[pair], stops)
         deepest = max(deepest, depth)
         assert float(error.gamma[pair]) == pytest.approx((depth + 4) * u, rel=1e-4)
         leaves = sum(

@@ -103,7 +103,7 @@ def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: 
             for entry, row in regressor(name, letter, "here").items()
         }
     with BALLS.working():
-        angles = [2 * (flint.arb(s) / (1 + flint.arb(c))).atan() for c, s in state.turn]
+        angles = [2 * (flint.arb(s) / (1 + flint.arb(c))).atan() for c, s in state.cosine_sine]
         sliding = [joint.kind == "prismatic" for joint in mechanism.joints]
         q = [
             flint.arb(x) if slides else angle

@@ -122,7 +122,9 @@ def test_no_digit_is_lost_for_an_operation() -> None:
 def test_every_result_keeps_its_value(derived: Program) -> None:
     finished = passes.finish(passes.begin(derived))
     after = check(
-        passes.searched(finished, passes.Limits(), Random("test"), range(len(finished.rows)), 20)
+        passes.search_round(
+            finished, passes.Limits(), Random("test"), range(len(finished.rows)), 20
+        )
     )
     assert after.cost <= finished.cost
     with BALLS.working():
@@ -202,7 +204,7 @@ def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
             for c, way in enumerate(network.way)
             if way is not None and way.op == "add" and network.uses[c]
         )
-        network.way[c] = network.way[c]._replace(other=-network.way[c].other)
+        network.way[c] = network.way[c]._replace(second_sign=-network.way[c].second_sign)
 
     made = program("ur5", "mass_matrix")
     monkeypatch.setattr(_search, "anneal", wrong)
@@ -226,7 +228,7 @@ def test_residues_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -
 
 def interrupted(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the round behind so many."""
-    whole: Callable[..., Program] = passes.searched
+    whole: Callable[..., Program] = passes.search_round
     rounds: list[int] = []
 
     def once(*given: Any) -> Program:
@@ -235,7 +237,7 @@ def interrupted(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return whole(*given)
 
-    monkeypatch.setattr(passes, "searched", once)
+    monkeypatch.setattr(passes, "search_round", once)
 
 
 @pytest.mark.usefixtures("short")

@@ -64,7 +64,7 @@ def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
     arm = _with_first_body(part)
     sentence = (
         f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
-        "neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)"
+        "neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
     )
     assert methods.find(method).refusal(arm) == sentence
     with pytest.raises(RequestError) as caught:

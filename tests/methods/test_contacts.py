@@ -438,9 +438,11 @@ def forces_stay_turned(patch: pytest.MonkeyPatch) -> None:
 
 
 def forces_pull(patch: pytest.MonkeyPatch) -> None:
-    true = constrained.BorderedFactor.forces
+    true = constrained.BorderedFactor.constraint_forces
     patch.setattr(
-        constrained.BorderedFactor, "forces", lambda self, right: [-x for x in true(self, right)]
+        constrained.BorderedFactor,
+        "constraint_forces",
+        lambda self, right: [-x for x in true(self, right)],
     )
 
 
@@ -479,7 +481,7 @@ def a_moment_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 def points_fall(patch: pytest.MonkeyPatch) -> None:
-    true = contact_equations.accelerations
+    true = contact_equations.contact_acceleration
     patch.setattr(
         contact_equations,
         "contact_acceleration",

@@ -252,7 +252,7 @@ def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -
     arm = symgen.load("planar_point_mass")
     link = arm.frames[-1].name
     with pytest.raises(
-        RequestError, match="makes one of them a rigid body; take another method, such as riccati"
+        RequestError, match="makes a link a rigid body; use another method, such as riccati"
     ):
         symgen.program(arm, "mass_matrix_solve", "fixman", payload=link)
     assert symgen.program(arm, "mass_matrix_solve", payload=link).method != "fixman"

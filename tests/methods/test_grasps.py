@@ -237,10 +237,10 @@ def test_drives_and_loads_are_felt() -> None:
 
 
 PLANTED: dict[str, Callable[[Any], Any]] = {
-    "_load": lambda real: lambda *given: tuple(-part for part in real(*given)),
-    "_felt": lambda real: lambda *given: [[-x for x in row] for row in real(*given)],
-    "_opening": lambda real: lambda *given: [-x for x in real(*given)],
-    "_at_rest": lambda real: lambda linkage, body: (linkage.zeros, linkage.zeros),
+    "_grasp_load": lambda real: lambda *given: tuple(-part for part in real(*given)),
+    "_object_rows": lambda real: lambda *given: [[-x for x in row] for row in real(*given)],
+    "_row_accelerations": lambda real: lambda *given: [-x for x in real(*given)],
+    "_object_bias_acceleration": lambda real: lambda linkage, body: (linkage.zeros, linkage.zeros),
     "mobility_step": lambda real: (
         lambda *given: replace(real(*given), C=real(*given).C + real(*given).C)
     ),

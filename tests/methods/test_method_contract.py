@@ -79,7 +79,7 @@ def is_refusal(why: str, stem: str, mechanism: Mechanism) -> bool:
     named = reason.startswith((f"{stem} ", f"{stem}:")) and f"'{mechanism.name}'" in reason
     return (
         named
-        and "take " in way_out
+        and "use " in way_out
         and ";" not in way_out
         and "\n" not in why
         and not why.endswith(".")
@@ -180,11 +180,11 @@ def test_a_variant_that_is_not_completed_is_caught() -> None:
     [
         "no",
         "udut suits no 'scara'; lump it",
-        "udut suits no 'scara'; take riccati.",
+        "udut suits no 'scara'; use riccati.",
         "udut suits no 'scara'",
-        "it suits no 'scara'; take riccati",
-        "udut suits no robot; take riccati",
-        "udut suits no 'scara';\ntake riccati",
+        "it suits no 'scara'; use riccati",
+        "udut suits no robot; use riccati",
+        "udut suits no 'scara';\nuse riccati",
     ],
 )
 def test_a_refusal_that_is_no_sentence_is_caught(why: str) -> None:
@@ -192,7 +192,7 @@ def test_a_refusal_that_is_no_sentence_is_caught(why: str) -> None:
     assert len(faults("udut", replace(method, refusal=lambda _: why), [robot("scara")])) == 1
     assert not faults(
         "udut",
-        replace(method, refusal=lambda _: "udut suits no 'scara'; take riccati"),
+        replace(method, refusal=lambda _: "udut suits no 'scara'; use riccati"),
         [robot("scara")],
     )
 
@@ -268,7 +268,7 @@ class Crooked(Decomposition):
     """With the halves of one column mixed up, entries of the inverse from the other side, and a pivot too many."""
 
     def __init__(self, linkage: Linkage) -> None:
-        super().__init__(linkage, at_origins(linkage).at)
+        super().__init__(linkage, at_origins(linkage).points)
 
     def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
         return [(z, y) for y, z in super().half_solutions(columns)]

@@ -369,13 +369,13 @@ inertia = [0.01, 0, 0.001, 0.02, 0, 0.02]
 def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
     """H^T M H of what moves alone, a follower's times the square of its factor: at most the pivots of Gᵀ M G."""
     judge, bodies = Judge(gripper, 8), Bodies(gripper, declared_ranges(gripper))
-    owns = [float(bodies.own(k)) for k in range(gripper.nv)]
+    owns = [float(bodies.own_inertia(k)) for k in range(gripper.nv)]
     for M in judge.mass().astype(float):
         for k in range(gripper.nv):
             pivot = 1 / np.linalg.inv(M[k:, k:])[0, 0]
             assert 0 < owns[k] <= pivot
     alone = [
-        float(Bodies(gripper.uncoupled, declared_ranges(gripper.uncoupled)).own(i))
+        float(Bodies(gripper.uncoupled, declared_ranges(gripper.uncoupled)).own_inertia(i))
         for i in range(len(gripper.joints))
     ]
     assert owns[1] == pytest.approx(

@@ -67,11 +67,11 @@ def test_columns_are_told_apart_by_what_is_before_them() -> None:
     """The first of two that are proportional stays, a column of zeros never."""
     known = Independence()
     news = [
-        known.meet([flint.arb(x) for x in row])
+        known.add_row([flint.arb(x) for x in row])
         for row in ((0, 1, 2, 3), (0, 2, 4, 6), (0, 1, 2, 4))
     ]
     assert news == [True, False, True]
-    found = known.found()
+    found = known.base_parameters()
     assert found.columns == (1, 3)
     assert [dict(terms) for terms in found.terms] == [{1: 1, 2: 2}, {3: 1}]
 
@@ -85,7 +85,9 @@ def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
             "of",
             staticmethod(
                 lambda linkage, b: (
-                    None if (axis := of(linkage, b)) is None else replace(axis, place=axis.along)
+                    None
+                    if (axis := of(linkage, b)) is None
+                    else replace(axis, origin=axis.direction)
                 )
             ),
         )

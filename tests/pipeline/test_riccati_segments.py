@@ -322,7 +322,7 @@ def test_tails_resist_as_chains_that_end_there() -> None:
             1 / np.linalg.inv(Reference(one).mass_matrix(q[:, : one.nv])[:, k:, k:])[:, 0, 0]
             for one in (left, made)
         )
-        np.testing.assert_allclose(np.array(Tails(made).whole[k]), whole, rtol=1e-9)
+        np.testing.assert_allclose(np.array(Tails(made).pivots[k]), whole, rtol=1e-9)
         wanted = max(wanted, float((whole / own).max()))
     assert len(q) == STATES
     assert Tails(made).freer(len(made.joints)) == 1

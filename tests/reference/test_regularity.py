@@ -203,7 +203,9 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     arm = symgen.load("planar_arm")
-    samples = Samples.drawn(arm, symgen.program(arm, "forward_dynamics"), ProgramOptions())
+    samples = Samples.at_random_states(
+        arm, symgen.program(arm, "forward_dynamics"), ProgramOptions()
+    )
     wide, narrow = flint.arb(0, 1e-20), flint.arb(0, 1e-60)
     assert samples.is_zero((narrow,) * 3)
     assert not samples.is_zero((narrow, wide, narrow))

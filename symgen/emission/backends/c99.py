@@ -35,7 +35,7 @@ from symgen.emission.lowering import lane_function, straight_line
 from symgen.emission.lowering.lane_function import Vectors
 from symgen.emission.writer import Turn
 from symgen.ir.loops import Form, LoopProgram
-from symgen.ir.ports import counted, counts_bodies, several, single_real
+from symgen.ir.ports import counts_bodies, frame_and_wrench_counts, single_real, size_definitions
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
@@ -217,11 +217,11 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         functions=declarations,
         apart=any(one["apart"] for one in declarations),
         bodies=counts_bodies(programs.values()),
-        counted=counted(programs.values()),
+        counted=size_definitions(programs.values()),
         prepared=any(
             port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)
         ),
-        **several(programs.values()),
+        **frame_and_wrench_counts(programs.values()),
         work=max(work(form, target.checked) for form in forms),
         statuses=checks.statuses(programs.values(), target),
         **legend(programs.values()),

@@ -16,13 +16,13 @@ from symgen.emission.c_text import C, comment
 from symgen.emission.ports import stated, struct_of
 from symgen.ir.loops import Form
 from symgen.ir.ports import (
-    counted,
     counts_bodies,
     describe,
+    frame_and_wrench_counts,
     meaning,
-    several,
     single_real,
-    symbolic,
+    size_definitions,
+    symbolic_shape,
 )
 from symgen.ir.program import Bound, Port
 from symgen.vocabulary import derivatives
@@ -47,9 +47,9 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         real=real,
         functions=functions,
         bodies=counts_bodies(programs.values()),
-        counted=counted(programs.values()),
+        counted=size_definitions(programs.values()),
         loops=any(program.looped for program in programs.values()),
-        **several(programs.values()),
+        **frame_and_wrench_counts(programs.values()),
         statuses=checks.statuses(programs.values(), target),
         adjustable=adjustable.statuses(programs, target) if REGROUP in programs else [],
     )
@@ -144,7 +144,7 @@ def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
 
 def _size(array: Array, port: Port, target: Target) -> str:
     """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
-    shape = symbolic(array, port, target.sizes)
+    shape = symbolic_shape(array, port, target.sizes)
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
 

@@ -1,4 +1,6 @@
-"""Program → Program, one verb a file; `PIPELINE` is the order they run in, the IR checked after each."""
+"""Passes from Program to Program, one verb per file; `PIPELINE` is their order. The Program is
+checked after each group.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from symgen.ir.passes import _opaque_ones
-from symgen.ir.passes._alternatives import behind, without_spare
+from symgen.ir.passes._alternatives import with_spare_rows_last, without_spare
 from symgen.ir.passes._candidates import Limits as Limits
-from symgen.ir.passes._search import improved
+from symgen.ir.passes._search import improve
 from symgen.ir.passes.balance import balance
 from symgen.ir.passes.divide import divide
 from symgen.ir.passes.eliminate import eliminate
@@ -21,7 +23,7 @@ from symgen.ir.passes.value_number import value_number
 from symgen.ir.program import Program, check
 
 FIRST = (eliminate, value_number)
-"""After these, no row is idle or repeated: what is left over changes the count by a few per cent."""
+"""After these, no row is dead or repeated; all other passes change the count by a few per cent."""
 PIPELINE = (
     *FIRST,
     fold,
@@ -50,72 +52,83 @@ LAST = (
     balance,
     eliminate,
 )
-"""The search for other rows, which takes as long as all before it and is made for the Program that is taken in the end, and what
-that search lays bare."""
+"""The search for other rows, and the passes that use what it exposes. It takes as long as PIPELINE, so that it runs only for the
+Program chosen in the end."""
 
 
 def cost(begun: Program) -> int:
-    """mul + add + div after the passes of FIRST, without what is spare."""
+    """Return mul + add + div after the passes of FIRST, without spare rows."""
     return eliminate(without_spare(begun)).cost
 
 
 def begin(program: Program) -> Program:
     """Run the passes of FIRST on a Program as it was recorded."""
-    program = behind(check(program))
+    program = with_spare_rows_last(check(program))
     for apply in FIRST:
         program = apply(program)
     return check(program)
 
 
 def finish(program: Program) -> Program:
-    """The passes behind those of FIRST."""
-    return _through(program, PIPELINE[len(FIRST) :])
+    """Run the passes of PIPELINE after those of FIRST."""
+    return _apply_all(program, PIPELINE[len(FIRST) :])
 
 
-def least(begun: list[Program]) -> Program:
-    """What `finish` makes shortest of some Programs, its spare rows left out where they do not save operations in the end."""
-    finished = [finish(one) for one in begun]
-    found = min(range(len(begun)), key=lambda i: finished[i].cost)
-    plain = without_spare(begun[found])
-    if plain is begun[found]:
-        return finished[found]
-    without = finish(eliminate(plain))
-    return finished[found] if finished[found].cost < without.cost else without
+def shortest_finished(begun: list[Program]) -> Program:
+    """Return the shortest of some Programs after `finish`.
+
+    Its spare rows are removed first unless they save operations in the end.
+    """
+    finished = [finish(program) for program in begun]
+    shortest = min(range(len(begun)), key=lambda i: finished[i].cost)
+    without_alternatives = without_spare(begun[shortest])
+    if without_alternatives is begun[shortest]:
+        return finished[shortest]
+    finished_without = finish(eliminate(without_alternatives))
+    return (
+        finished[shortest] if finished[shortest].cost < finished_without.cost else finished_without
+    )
 
 
 def polish(finished: Program) -> Program:
-    """The passes of LAST."""
-    return _through(finished, LAST)
+    """Run the passes of LAST."""
+    return _apply_all(finished, LAST)
 
 
-def told(program: Program) -> Program:
-    """The same Program where the numbers that the passes do not know are 1 (`symgen.ir.program.ONES`)."""
+def replace_opaque_ones(program: Program) -> Program:
+    """Return the Program with its opaque ones (`symgen.ir.program.ONES`) replaced by the constant
+    1, simplified again.
+    """
     return (
-        _through(_opaque_ones.told(program), (value_number, *LAST[1:]))
-        if _opaque_ones.apart(program)
+        _apply_all(_opaque_ones.with_constant_ones(program), (value_number, *LAST[1:]))
+        if _opaque_ones.has_opaque_ones(program)
         else program
     )
 
 
-def searched(program: Program, limits: Limits, random: Random, span: range, moves: int) -> Program:
-    """A round of a thorough search, with no more operations than before; see `_search.improved`."""
-    return _through(improved(program, limits, random, span, moves, thorough=True), LAST[1:])
+def search_round(
+    program: Program, limits: Limits, random: Random, span: range, moves: int
+) -> Program:
+    """Run one round of a thorough search for fewer operations (`_search.improve`)."""
+    return _apply_all(improve(program, limits, random, span, moves, thorough=True), LAST[1:])
 
 
 def run(program: Program) -> Program:
-    """All passes in order."""
-    return told(polish(least([begin(program)])))
+    """Run all passes in order."""
+    return replace_opaque_ones(polish(shortest_finished([begin(program)])))
 
 
 def as_recorded(program: Program) -> Program:
-    """The passes of PIPELINE but `merge_equal`: what can be computed in two ways is computed in the one that was recorded.
+    """Run the passes of PIPELINE except `merge_equal`, so that each value is computed the way it
+    was recorded.
 
-    For what is exact in one of them where the other cancels, at states that `merge_equal` does not try.
+    That keeps a formula that is exact if another cancels at states that `merge_equal` does not
+    sample.
     """
-    return _through(program, [one for one in PIPELINE if one is not merge_equal])
+    return _apply_all(program, [apply for apply in PIPELINE if apply is not merge_equal])
 
 
-def _through(program: Program, some: Iterable[Callable[[Program], Program]]) -> Program:
-    for apply in some:
+def _apply_all(program: Program, passes: Iterable[Callable[[Program], Program]]) -> Program:
+    for apply in passes:
         program = apply(program)
     return check(program)

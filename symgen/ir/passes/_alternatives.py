@@ -1,4 +1,6 @@
-"""What a derivation records besides (`symgen.ir.program.SPARE`): rows that compute a second time what others do, until one is chosen."""
+"""Spare rows (`symgen.ir.program.SPARE`): rows of a derivation that compute in another way what
+other rows compute, until a pass chooses.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +9,51 @@ from symgen.ir.program import SPARE, Port, Program
 
 
 def results(program: Program) -> tuple[Port, ...]:
-    """Those that are asked for."""
+    """Return the outputs of a Program without its spare rows."""
     return tuple([port for port in program.outputs if port.name != SPARE])
 
 
 def without_spare(program: Program) -> Program:
-    """The same Program, in which the rows that only what is spare depends on are dead."""
-    asked = results(program)
-    return program if len(asked) == len(program.outputs) else program.with_rows(program.rows, asked)
+    """Return the Program without its spare output, so that rows that serve only that are dead."""
+    requested = results(program)
+    return (
+        program
+        if len(requested) == len(program.outputs)
+        else program.with_rows(program.rows, requested)
+    )
 
 
-def idle(program: Program) -> set[int]:
-    """The rows that only what is spare depends on."""
-    asked = results(program)
-    if len(asked) == len(program.outputs):
+def spare_only_rows(program: Program) -> set[int]:
+    """Return the rows that no result depends on."""
+    requested = results(program)
+    if len(requested) == len(program.outputs):
         return set()
-    found = set(range(len(program.rows)))
-    waiting = [r for port in asked for r in port.rows]
-    while waiting:
-        r = waiting.pop()
-        if r in found:
-            found.remove(r)
-            waiting += program.rows[r].args
-    return found
+    unneeded = set(range(len(program.rows)))
+    to_visit = [r for port in requested for r in port.rows]
+    while to_visit:
+        r = to_visit.pop()
+        if r in unneeded:
+            unneeded.remove(r)
+            to_visit += program.rows[r].args
+    return unneeded
 
 
-def behind(program: Program) -> Program:
-    """The same Program with the rows that only what is spare depends on behind all others: what both compute, the others do."""
-    late = idle(program)
-    if not late:
+def with_spare_rows_last(program: Program) -> Program:
+    """Return the Program with the spare rows after all others, so that a value that both compute is
+    that of the others.
+    """
+    spare_rows = spare_only_rows(program)
+    if not spare_rows:
         return program
-    order = [i for i in range(len(program.rows)) if i not in late] + sorted(late)
-    place = [0] * len(order)
+    order = [i for i in range(len(program.rows)) if i not in spare_rows] + sorted(spare_rows)
+    new_index = [0] * len(order)
     for new, old in enumerate(order):
-        place[old] = new
+        new_index[old] = new
     rows = [
-        with_args(program.rows[i], tuple([place[a] for a in program.rows[i].args])) for i in order
+        with_args(program.rows[i], tuple([new_index[a] for a in program.rows[i].args]))
+        for i in order
     ]
     return program.with_rows(
-        rows, [port._replace(rows=tuple([place[r] for r in port.rows])) for port in program.outputs]
+        rows,
+        [port._replace(rows=tuple([new_index[r] for r in port.rows])) for port in program.outputs],
     )

@@ -1,32 +1,35 @@
-"""A Program as a network, and in which other ways its values may be computed: exact ones, that lose no digits and stand behind
-no other division."""
+"""Network of a Program, and other ways to compute its values: exact, without loss of digits, and
+behind no further divisions.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Sequence
 
-from symgen.ir.passes._error_bounds import told
+from symgen.ir.passes._error_bounds import values_and_errors
 from symgen.ir.passes._fingerprints import angles, residues
 from symgen.ir.passes._network import Network, Way
 from symgen.ir.passes._pair_matches import PRIME as SMALL
 from symgen.ir.passes._pair_matches import double, single
-from symgen.ir.passes._signed import SUMS, Place, Signed
+from symgen.ir.passes._signed import SUMS, Signed, SignedRow
 from symgen.ir.program import Port, Program
 
 PRIME, SEED = 314159265358979347, 1
 WORSE = 1.3
-"""No value may carry a round-off more than so many times that of the first Program that held it, at any of a few states."""
+"""Largest ratio of a value's round-off to that in the first Program that computed it, at each of a few states."""
 PARTIAL = ("div", "sqrt", "log", "atan2")
-"""Operations behind which values may be large where the result is not."""
+"""Operations whose values may be large while the result is not."""
 Ways = dict[int, list[Way]]
 PerState = tuple[float, ...]
 
 
 class Limits:
-    """How far off a value may be, and behind which divisions it may stand: as in the first Program that held it, by its residue.
+    """Allowed round-off of each value, and divisions it may depend on: those in the first Program
+    that computed it, by its residue.
 
-    `behind` are (the divisions, whether it was a sum of what stands behind some).
+    `behind` holds (the divisions as bits, whether the value was a sum of operands that depend on
+    divisions).
     """
 
     def __init__(self) -> None:
@@ -35,32 +38,36 @@ class Limits:
         self._divisions: dict[int, int] = {}
 
     def division(self, value: int) -> int:
-        """The bit that stands for a division."""
+        """Return the bit that represents a division."""
         return self._divisions.setdefault(value, 1 << len(self._divisions))
 
 
 class Candidates:
-    """The network of a Program (quantities are called by their rows; those from `first` on are new) and other ways for it.
+    """Network of a Program, and other ways for its quantities.
 
-    `usable` is False where its values cannot be compared, for it divides by zero. Where no double holds them, there is no other
-    way.
+    A quantity is identified by its row; those from `first` on are new. `usable` is False if values
+    cannot be compared, since a divisor is zero modulo the prime. Quantities whose values are not
+    finite doubles have no other ways.
     """
 
     def __init__(self, program: Program, limits: Limits) -> None:
         self.program, self.limits = program, limits
-        found, small = residues(PRIME, SEED, program), residues(SMALL, SEED, program)
-        self._v, self._small = found[0] if found else [], small[0] if small else []
+        residue, small_residue = residues(PRIME, SEED, program), residues(SMALL, SEED, program)
+        self._v, self._small = (
+            residue[0] if residue else [],
+            small_residue[0] if small_residue else [],
+        )
         self.usable = bool(self._v and self._small)
         self.first = len(program.rows)
-        self._of: list[Place] = []
-        """Which quantity a row is, and with which sign."""
-        self.network = self._built()
+        self._of: list[SignedRow] = []
+        """Quantity and sign of each row."""
+        self.network = self._build_network()
         self.before = list(self.network.way)
         self._values: list[PerState] = []
         self._errors: list[PerState] = []
         self._behind: list[int] = []
 
-    def _built(self) -> Network:
+    def _build_network(self) -> Network:
         ways: list[Way | None] = []
         below: list[tuple[int, ...]] = []
         for i, (op, args, _, _, _) in enumerate(self.program.rows):
@@ -79,8 +86,8 @@ class Candidates:
         return Network(ways, below, [row[0] for row in self.program.rows], results)
 
     def _learn(self) -> None:
-        """How far off every row is, once it matters."""
-        if self._values or not (states := told(self.program, range(self.first))):
+        """Compute round-off and divisions of every row when they are first needed."""
+        if self._values or not (states := values_and_errors(self.program, range(self.first))):
             return
         self._values = list(zip(*[values for values, _ in states], strict=True))
         self._errors = list(zip(*[errors for _, errors in states], strict=True))
@@ -99,27 +106,30 @@ class Candidates:
 
     @property
     def operands(self) -> list[int]:
-        """The quantities that are there."""
+        """The quantities that are in use."""
         return [c for c in range(self.first) if self.network.uses[c] and self._v[c]]
 
     @property
     def targets(self) -> list[int]:
-        """Those of them that are sums or products. An angle stays what it is: a turn more would not be seen here."""
-        turned = angles(self.program)
-        return [c for c in self.operands if self.network.way[c] is not None and c not in turned]
+        """The sums and products among `operands`.
+
+        Angles are excluded: a difference of a full turn would not be seen here.
+        """
+        angle_rows = angles(self.program)
+        return [c for c in self.operands if self.network.way[c] is not None and c not in angle_rows]
 
     def is_sum(self, c: int) -> bool:
-        """Whether it is computed as a sum or a difference."""
+        """Return whether a quantity is computed as a sum or a difference."""
         way = self.network.way[c]
         return way is not None and way.op == "add"
 
     def single(self, targets: Iterable[int], among: Container[int]) -> Ways:
-        """Ways by two quantities that are there; all are `among` some."""
-        found: Ways = {}
-        some, others = (
-            [c for c in all_of_them if c in among] for all_of_them in (targets, self.operands)
+        """Return ways to compute targets from two quantities in use; all are in `among`."""
+        result: Ways = {}
+        chosen_targets, chosen_operands = (
+            [c for c in quantities if c in among] for quantities in (targets, self.operands)
         )
-        for t, op, x, y in single(self._small, some, others):
+        for t, op, x, y in single(self._small, chosen_targets, chosen_operands):
             if {x, y} != set(self.network.below[t]) and (
                 signs := self._signs(t, op, self._v[x], self._v[y])
             ) is not None:
@@ -127,56 +137,59 @@ class Candidates:
                 way = Way(op, x, y, *signs)
                 if (
                     self._values
-                    and self._behind_no_more(t, op, x, Way(op, y, y))
+                    and self._keeps_divisions(t, op, x, Way(op, y, y))
                     and self._fits(t, way)
                 ):
-                    found.setdefault(t, []).append(way)
-        return found
+                    result.setdefault(t, []).append(way)
+        return result
 
     def double(self, targets: Iterable[int], among: Container[int], sums: bool = False) -> Ways:
-        """Ways by one quantity that is there and one that is new, a sum or a product of two that are there; all are `among` some.
+        """Return ways to compute targets from a quantity in use and a new one, which is a sum or a
+        product of two in use.
 
-        With `sums` only sums of three.
+        All are in `among`. With `sums`, return only sums of three.
         """
-        found: Ways = {}
+        result: Ways = {}
         new: dict[Way, int | None] = {}
-        there = {0, *(_key(self._v[c]) for c in self.operands)}
+        existing = {0, *(_key(self._v[c]) for c in self.operands)}
         self._learn()
-        some, others = (
-            [c for c in all_of_them if c in among] for all_of_them in (targets, self.operands)
+        chosen_targets, chosen_operands = (
+            [c for c in quantities if c in among] for quantities in (targets, self.operands)
         )
-        for t, op, x, way in double(self._small, some, others, sums):
-            value = self._of_way(way, self._v, PRIME)
-            signs = None if _key(value) in there else self._signs(t, op, self._v[x], value)
-            if signs is None or not self._values or not self._behind_no_more(t, op, x, way):
+        for t, op, x, way in double(self._small, chosen_targets, chosen_operands, sums):
+            value = self._residue(way, self._v, PRIME)
+            signs = None if _key(value) in existing else self._signs(t, op, self._v[x], value)
+            if signs is None or not self._values or not self._keeps_divisions(t, op, x, way):
                 continue
             if way not in new:
                 new[way] = self._put(way)
             c = new[way]
             if c is not None and self._fits(t, whole := Way(op, x, c, *signs)):
-                found.setdefault(t, []).append(whole)
-        return found
+                result.setdefault(t, []).append(whole)
+        return result
 
     @staticmethod
-    def _of_way(way: Way, values: Sequence[int], prime: int) -> int:
+    def _residue(way: Way, values: Sequence[int], prime: int) -> int:
         a, b = values[way.a], values[way.b]
-        return (way.sign * a * b if way.op == "mul" else way.sign * a + way.other * b) % prime
+        return (way.sign * a * b if way.op == "mul" else way.sign * a + way.second_sign * b) % prime
 
     def _put(self, way: Way) -> int | None:
-        """A new quantity; None where no double holds it."""
+        """Add a new quantity; return None if its round-off is not finite."""
         value = self._value(way)
         errors = self._error(way, value, self._errors)
         if not all(map(math.isfinite, errors)):
             return None
         self._values.append(value)
         self._errors.append(errors)
-        self._v.append(self._of_way(way, self._v, PRIME))
-        self._small.append(self._of_way(way, self._small, SMALL))
+        self._v.append(self._residue(way, self._v, PRIME))
+        self._small.append(self._residue(way, self._small, SMALL))
         self._behind.append(self._behind[way.a] | self._behind[way.b])
         return self.network.put(way)
 
     def _signs(self, t: int, op: str, a: int, b: int) -> tuple[int, int] | None:
-        """With which signs t is made of two values; None where it was an accident of the small prime."""
+        """Return the signs with which two values make t; None if their match modulo the small prime
+        was accidental.
+        """
         wanted = self._v[t]
         if op == "mul":
             product = a * b % PRIME
@@ -187,33 +200,34 @@ class Candidates:
                 return sign, 1 if rest == b else -1
         return None
 
-    def _behind_no_more(self, t: int, op: str, x: int, way: Way) -> bool:
-        """Whether x and a way of another operand stand behind no division that t did not stand behind.
+    def _keeps_divisions(self, t: int, op: str, x: int, way: Way) -> bool:
+        """Return whether x and a way of another operand depend only on divisions that t already
+        depends on.
 
-        What is divided is added up only where t was such a sum, for large quotients cancel.
+        Quotients are added only if t was such a sum, since large quotients cancel.
         """
-        most, summed = self.limits.behind[_key(self._v[t])]
+        allowed, was_sum = self.limits.behind[_key(self._v[t])]
         inner = self._behind[way.a] | self._behind[way.b]
         behind = inner | self._behind[x]
-        return not behind & ~most and (
-            summed or not ((inner and way.op == "add") or (behind and op == "add"))
+        return not behind & ~allowed and (
+            was_sum or not ((inner and way.op == "add") or (behind and op == "add"))
         )
 
     def _fits(self, t: int, way: Way) -> bool:
-        """Whether a way loses no digits of t."""
+        """Return whether a way loses no digits of t."""
         return not _above(
             self._error(way, self._values[t], self._errors), self.limits.errors[_key(self._v[t])]
         )
 
     def _value(self, way: Way) -> PerState:
-        s, t = way.sign, way.other
+        s, t = way.sign, way.second_sign
         pairs = zip(self._values[way.a], self._values[way.b], strict=True)
         return tuple(
             [s * x * y for x, y in pairs] if way.op == "mul" else [s * x + t * y for x, y in pairs]
         )
 
     def _error(self, way: Way, value: PerState, errors: Sequence[PerState]) -> PerState:
-        """The bound of a quantity's round-off in a way, as `_round_offs` has it."""
+        """Return the bound of a quantity's round-off when computed in a way (`_error_bounds`)."""
         e, f = errors[way.a], errors[way.b]
         if way.op == "add":
             return tuple([g + h + abs(v) for g, h, v in zip(e, f, value, strict=True)])
@@ -228,29 +242,31 @@ class Candidates:
     # -- back to rows --------------------------------------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """Take back ways by which, all together, a value is further off than it may be."""
+        """Undo changed ways until no value exceeds its limit of round-off."""
         if not self._values:
             return
-        while (worse := self._worse()) is not None:
-            if not self._taken_back(worse):
-                while sum([self._back(c) for c in range(self.first)]):  # all of them
+        while (worse := self._first_inaccurate()) is not None:
+            if not self._restore_near(worse):
+                while sum([self._restore_way(c) for c in range(self.first)]):  # all of them
                     pass
                 return
 
-    def _taken_back(self, c: int) -> bool:
-        """Whether the way of the first quantity that changed, below c or else above it, is the old one again."""
+    def _restore_near(self, c: int) -> bool:
+        """Restore the old way of the nearest changed quantity below c, or else above it; return
+        whether there was one.
+        """
         network = self.network
-        for near in (network.below, network.users):
-            waiting, seen = [c], {c}
-            for d in waiting:
-                if d < self.first and self._back(d):
+        for neighbors in (network.below, network.users):
+            to_visit, seen = [c], {c}
+            for d in to_visit:
+                if d < self.first and self._restore_way(d):
                     return True
-                others = [b for b in sorted(near[d]) if b not in seen and network.uses[b]]
-                waiting += others
-                seen.update(others)
+                unseen = [b for b in sorted(neighbors[d]) if b not in seen and network.uses[b]]
+                to_visit += unseen
+                seen.update(unseen)
         return False
 
-    def _back(self, c: int) -> bool:
+    def _restore_way(self, c: int) -> bool:
         old = self.before[c]
         return (
             old is not None
@@ -258,8 +274,10 @@ class Candidates:
             and self.network.change(c, old) is not None
         )
 
-    def _worse(self) -> int | None:
-        """The first quantity of the network as it is now that is further off than it may be; None where none is."""
+    def _first_inaccurate(self) -> int | None:
+        """Return the first quantity whose round-off exceeds its limit in the network as it is now;
+        None if there is none.
+        """
         network, errors = self.network, list(self._errors)
         for c in network.order():
             way = network.way[c]
@@ -286,53 +304,61 @@ class Candidates:
                 return c
         return None
 
-    def written(self) -> tuple[Program, list[Place | None]]:
-        """The Program of the network as it is now, and where each row stands in it; None for what is not needed any more."""
+    def to_program(self) -> tuple[Program, list[SignedRow | None]]:
+        """Return the Program of the network as it is now, and the new row of each old row (None if
+        it is no longer needed).
+        """
         out = Signed(row.name for row in self.program.rows)
-        place: dict[int, Place] = {}
+        row_of: dict[int, SignedRow] = {}
         for i, row in enumerate(self.program.rows):
             if self.network.uses[i]:
-                self._put_below(i, row.step, place, out)
-        places = [_times(place[c], s) if c in place else None for c, s in self._of]
+                self._put_below(i, row.step, row_of, out)
+        places = [_times(row_of[c], s) if c in row_of else None for c, s in self._of]
         outputs = [
-            Port(port.name, port.shape, tuple([out.held(_of(places[r])) for r in port.rows]))
+            Port(
+                port.name,
+                port.shape,
+                tuple([out.positive_row(_required(places[r])) for r in port.rows]),
+            )
             for port in self.program.outputs
         ]
         return self.program.with_rows(out.rows, outputs), places
 
-    def _put_below(self, top: int, step: int, place: dict[int, Place], out: Signed) -> None:
-        """Put a quantity, and before it whatever it is computed from, under a step."""
-        waiting = [top]
-        while waiting:
-            c = waiting[-1]
-            below = [] if c in place else [a for a in self.network.below[c] if a not in place]
-            waiting += below[::-1]
-            if not below and not place.get(waiting.pop()):
-                self._put_quantity(c, step, place, out)
+    def _put_below(self, top: int, step: int, row_of: dict[int, SignedRow], out: Signed) -> None:
+        """Put the rows of a quantity and of all it depends on under a step."""
+        to_put = [top]
+        while to_put:
+            c = to_put[-1]
+            below = [] if c in row_of else [a for a in self.network.below[c] if a not in row_of]
+            to_put += below[::-1]
+            if not below and not row_of.get(to_put.pop()):
+                self._put_quantity(c, step, row_of, out)
 
-    def _put_quantity(self, c: int, step: int, place: dict[int, Place], out: Signed) -> None:
-        """Put a quantity in the way that the network computes it now."""
+    def _put_quantity(self, c: int, step: int, row_of: dict[int, SignedRow], out: Signed) -> None:
+        """Put the row of a quantity in the way that the network computes it now."""
         way, row = self.network.way[c], self.program.rows[c] if c < self.first else None
         name = row.name if row else ""
         if way is not None:
-            (a, s), (b, t) = place[way.a], place[way.b]
-            place[c] = out.put(way.op, [(a, s * way.sign), (b, t * way.other)], None, name, step)
+            (a, s), (b, t) = row_of[way.a], row_of[way.b]
+            row_of[c] = out.put(
+                way.op, [(a, s * way.sign), (b, t * way.second_sign)], None, name, step
+            )
         elif row is not None:
-            operands = [_times(place[d], s) for d, s in [self._of[a] for a in row.args]]
-            place[c] = out.put(row.op, operands, row.value, name, step)
+            operands = [_times(row_of[d], s) for d, s in [self._of[a] for a in row.args]]
+            row_of[c] = out.put(row.op, operands, row.value, name, step)
 
 
-def _times(place: Place, sign: int) -> Place:
-    return place[0], place[1] * sign
+def _times(row: SignedRow, sign: int) -> SignedRow:
+    return row[0], row[1] * sign
 
 
-def _of(place: Place | None) -> Place:
-    assert place is not None, "a result is needed"
-    return place
+def _required(row: SignedRow | None) -> SignedRow:
+    assert row is not None, "a result is needed"
+    return row
 
 
 def _key(value: int) -> int:
-    """The same for a value and its opposite."""
+    """Return a key that is equal for a value and its negative."""
     return min(value, PRIME - value)
 
 

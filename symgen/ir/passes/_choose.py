@@ -1,7 +1,7 @@
-"""One way of computing each quantity, where a Program has several.
+"""Choice of one way to compute each quantity, if a Program has several.
 
-None is taken that may lose digits beside another. Of the others, those that together take the fewest operations are sought by
-changing one at a time for as long as that helps.
+Ways with more round-off than another are excluded. Among the others, the choice with the fewest
+operations is approached by changing one quantity at a time as long as that saves operations.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from symgen.ir.passes._quantities import Quantities
 
 PRICES = {"input": 0, "mul": 1, "add": 1, "sub": 1, "div": 2}
 FUNCTION = 10
-"""Of a sine, a root …: neither they nor a division are taken to save a multiplication."""
+"""Price of a sine, a root and the like: neither they nor a division are used to save a multiplication."""
 WORSE = 1.3
-"""A way is left alone whose round-off may be so many times that of another."""
+"""A way is excluded if its round-off may exceed that of another by this factor."""
 SWEEPS = 4
 
 
 class Ways:
-    """The row that each quantity is computed by (`chosen`, where it is not the first), free of circles; see the module docstring.
+    """Choice of the row that computes each quantity (`chosen`, if it is not the first), free of
+    cycles.
 
-    `errors` are bounds of every row's round-off at a few states. Rows of `spare` are taken where that saves operations, never for
-    their round-off: no result depends on them as it stands. `bad` are rows that compute something better than a way without
-    circle would: they have to stand apart, and nothing else is sought until they do.
+    `errors` are bounds of every row's round-off at a few states. Rows of `spare` are chosen only if
+    that saves operations, never for their round-off, since no result depends on them at first.
+    `bad` are rows with less round-off than any way without a cycle: they have to become quantities
+    of their own, and no further choice is made until then.
     """
 
     def __init__(
@@ -40,146 +42,165 @@ class Ways:
         self.bad = set[int]()
         self._reads, self._users = quantities.reads, quantities.users
         self._place = list(range(len(quantities.of)))
-        """Place of each quantity in an order in which its operands stand before it."""
+        """Position of each quantity in a topological order, operands first."""
         self._below = list(self._reads)
-        """What each quantity is computed from now."""
+        """Operands of each quantity as it is computed now."""
         for c in quantities.constants:
             self._below[c] = ()
-        several = {c: self._choose_first(c, errors, spare) for c in quantities.ways}
+        alternatives = {c: self._choose_first(c, errors, spare) for c in quantities.ways}
         if self.bad:
             return
         self._prices = [PRICES.get(row[0], FUNCTION) for row in quantities.rows]
         self._uses = [0] * len(quantities.of)
         for c in results:
-            self._take(c)
-        self._sweep(several)
-        if sum([self._together(rows) for rows in self._sharing(several)]):
-            self._sweep(several)
+            self._add_use(c)
+        self._sweep(alternatives)
+        if sum([self._change_together(rows) for rows in self._sharing(alternatives)]):
+            self._sweep(alternatives)
 
     def _choose_first(
         self, c: int, errors: Sequence[Sequence[float]], spare: AbstractSet[int]
     ) -> list[int]:
-        """Compute c in the best way that is no circle, and return the ways whose round-off is about as small."""
+        """Compute c in the most accurate way that makes no cycle, and return the ways with about as
+        little round-off.
+        """
         ways = self.quantities.ways[c]
-        own = [row for row in ways if row not in spare] or ways
-        good = _good(own, errors)
-        if c not in good and not any(self._turn(c, row) for row in good):
+        not_spare = [row for row in ways if row not in spare] or ways
+        good = _good(not_spare, errors)
+        if c not in good and not any(self._reassign(c, row) for row in good):
             self.bad.add(good[0] if good else ways[1])
-        return good + _as_good(good, [row for row in ways if row not in own], errors)
+        return good + _as_good(good, [row for row in ways if row not in not_spare], errors)
 
-    def _sweep(self, several: Mapping[int, Sequence[int]]) -> None:
-        """Change one at a time for as long as that helps."""
+    def _sweep(self, alternatives: Mapping[int, Sequence[int]]) -> None:
+        """Change one quantity at a time as long as that saves operations."""
         for _ in range(SWEEPS):
-            if not sum([self._better(c, ways) for c, ways in several.items() if self._uses[c]]):
+            if not sum(
+                [
+                    self._change_if_shorter(c, ways)
+                    for c, ways in alternatives.items()
+                    if self._uses[c]
+                ]
+            ):
                 break
 
-    def _turn(self, c: int, row: int) -> bool:
-        """Compute c by that row from now on, unless that is a circle.
+    def _reassign(self, c: int, row: int) -> bool:
+        """Compute c by that row from now on; return False, with no change, if that makes a cycle.
 
-        Only what stands between c and what it is to be computed from changes its place in the order (Pearce and Kelly, 2006).
+        Only quantities between c and its new operands change their position in the order (Pearce
+        and Kelly, 2006).
         """
-        place, below = self._place, self._below
-        wanted = self._reads[row]
-        if c in wanted:
+        position, below = self._place, self._below
+        operands = self._reads[row]
+        if c in operands:
             return False
-        least = place[c]  # what stands before c does not depend on it
-        before = {a for a in wanted if place[a] > least}
+        lowest = position[c]  # what stands before c does not depend on it
+        before = {a for a in operands if position[a] > lowest}
         if before:
-            most = max([place[a] for a in before])
-            waiting = list(before)
-            while waiting:
-                for a in below[waiting.pop()]:
-                    if place[a] > least:
+            highest = max([position[a] for a in before])
+            to_visit = list(before)
+            while to_visit:
+                for a in below[to_visit.pop()]:
+                    if position[a] > lowest:
                         if a not in before:
                             before.add(a)
-                            waiting.append(a)
+                            to_visit.append(a)
                     elif a == c:
                         return False
             users = self._users
-            behind = {c}
-            waiting = [c]
-            while waiting:
-                a = waiting.pop()
+            after = {c}
+            to_visit = [c]
+            while to_visit:
+                a = to_visit.pop()
                 for user in users[a]:
-                    if place[user] < most and user not in behind and a in below[user]:
-                        behind.add(user)
-                        waiting.append(user)
-            order = sorted(before, key=place.__getitem__) + sorted(behind, key=place.__getitem__)
-            for a, free in zip(order, sorted([place[a] for a in order]), strict=True):
-                place[a] = free
+                    if position[user] < highest and user not in after and a in below[user]:
+                        after.add(user)
+                        to_visit.append(user)
+            order = sorted(before, key=position.__getitem__) + sorted(
+                after, key=position.__getitem__
+            )
+            for a, slot in zip(order, sorted([position[a] for a in order]), strict=True):
+                position[a] = slot
         self.chosen[c] = row
-        below[c] = wanted
+        below[c] = operands
         return True
 
-    def _better(self, c: int, ways: Sequence[int]) -> bool:
-        """Whether c is computed in another way from now on, since that saves operations."""
+    def _change_if_shorter(self, c: int, ways: Sequence[int]) -> bool:
+        """Change to a way of c that saves operations; return whether there is one."""
         old = self.chosen.get(c, c)
         for row in ways:
             if row != old:
-                if self._exchange(old, row) < 0 and self._turn(c, row):
+                if self._exchange(old, row) < 0 and self._reassign(c, row):
                     return True
                 self._exchange(row, old)
         return False
 
     def _change(self, c: int, row: int) -> int | None:
-        """Compute c by that row from now on; how many operations more that takes, None where it would be a circle."""
+        """Compute c by that row from now on; return the number of additional operations, None (no
+        change) if it makes a cycle.
+        """
         old = self.chosen.get(c, c)
         if not self._uses[c]:
-            return 0 if self._turn(c, row) else None
+            return 0 if self._reassign(c, row) else None
         price = self._exchange(old, row)
-        if self._turn(c, row):
+        if self._reassign(c, row):
             return price
         self._exchange(row, old)
         return None
 
     def _exchange(self, old: int, new: int) -> int:
-        """Use what one row is computed from instead of what another is; how many operations more that takes."""
-        price = self._prices[new] + sum([self._take(a) for a in self._reads[new]])
-        return price - self._prices[old] - sum([self._leave(a) for a in self._reads[old]])
+        """Use the operands of one row instead of those of another; return the number of additional
+        operations.
+        """
+        price = self._prices[new] + sum([self._add_use(a) for a in self._reads[new]])
+        return price - self._prices[old] - sum([self._remove_use(a) for a in self._reads[old]])
 
-    def _sharing(self, several: Mapping[int, Sequence[int]]) -> list[dict[int, int]]:
-        """Ways not taken that need something in common that nothing else does, most first: a row of each quantity."""
-        found: dict[int, dict[int, int]] = {}
-        for c, ways in several.items():
+    def _sharing(self, alternatives: Mapping[int, Sequence[int]]) -> list[dict[int, int]]:
+        """Return sets of unused ways that need a common quantity which nothing else needs, largest
+        first: a row per quantity.
+        """
+        by_unused: dict[int, dict[int, int]] = {}
+        for c, ways in alternatives.items():
             if self._uses[c]:
                 for row in ways:
                     if row != self.chosen.get(c, c):
-                        for idle in self._idle(list(self._reads[row])):
-                            found.setdefault(idle, {})[c] = row
+                        for unused in self._unused(list(self._reads[row])):
+                            by_unused.setdefault(unused, {})[c] = row
         sets = {
             tuple(sorted(together.items())): together
-            for together in found.values()
+            for together in by_unused.values()
             if len(together) > 1
         }
         return sorted(sets.values(), key=len, reverse=True)
 
-    def _idle(self, waiting: list[int]) -> set[int]:
-        """Those of some quantities, and of what they are computed from, that nothing needs."""
-        found: set[int] = set()
-        while waiting:
-            c = waiting.pop()
-            if not self._uses[c] and c not in found and c not in self.quantities.constants:
-                found.add(c)
-                waiting += self._below[c]
-        return found
+    def _unused(self, to_visit: list[int]) -> set[int]:
+        """Return the unused ones of some quantities and of all those they depend on."""
+        result: set[int] = set()
+        while to_visit:
+            c = to_visit.pop()
+            if not self._uses[c] and c not in result and c not in self.quantities.constants:
+                result.add(c)
+                to_visit += self._below[c]
+        return result
 
-    def _together(self, rows: Mapping[int, int]) -> bool:
-        """Whether several quantities are computed in other ways from now on, but for those that cost by it."""
+    def _change_together(self, rows: Mapping[int, int]) -> bool:
+        """Change several quantities at once, except those whose change costs operations; return
+        whether that saves operations.
+        """
         before: list[tuple[int, int]] = []
         total = 0
         for c, row in rows.items():
             old = self.chosen.get(c, c)
-            dearer = self._change(c, row)
-            if dearer is not None:
+            added = self._change(c, row)
+            if added is not None:
                 before.append((c, old))
-                total += dearer
+                total += added
         for c, old in tuple(before):
             new = self.chosen[c]
-            dearer = self._change(c, old)
-            if dearer is not None and dearer < 0:
+            added = self._change(c, old)
+            if added is not None and added < 0:
                 before.append((c, new))
-                total += dearer
-            elif dearer is not None:
+                total += added
+            elif added is not None:
                 self._change(c, new)
         if total < 0:
             return True
@@ -187,29 +208,31 @@ class Ways:
             self._change(c, row)
         return False
 
-    def _take(self, c: int) -> int:
-        """Use c once more; the price of what has to be computed for that."""
-        return self._counted(c, 1, 1)
+    def _add_use(self, c: int) -> int:
+        """Add a use of c; return the price of what must now be computed."""
+        return self._count_use(c, 1, 1)
 
-    def _leave(self, c: int) -> int:
-        """Use c once less; the price of what need not be computed any more."""
-        return self._counted(c, -1, 0)
+    def _remove_use(self, c: int) -> int:
+        """Remove a use of c; return the price of what need not be computed any more."""
+        return self._count_use(c, -1, 0)
 
-    def _counted(self, c: int, step: int, turning: int) -> int:
-        price, waiting = 0, [c]
-        while waiting:
-            c = waiting.pop()
+    def _count_use(self, c: int, step: int, threshold: int) -> int:
+        price, to_visit = 0, [c]
+        while to_visit:
+            c = to_visit.pop()
             self._uses[c] += step
-            if self._uses[c] == turning and c not in self.quantities.constants:
+            if self._uses[c] == threshold and c not in self.quantities.constants:
                 price += self._prices[self.chosen.get(c, c)]
-                waiting += self._below[c]
+                to_visit += self._below[c]
         return price
 
 
 def _as_good(
     good: Sequence[int], others: Sequence[int], errors: Sequence[Sequence[float]]
 ) -> list[int]:
-    """Those of some other ways whose bound is not much larger than that of a good one at any state."""
+    """Return the rows of `others` whose bound is not much larger than that of the best `good` row
+    at any state.
+    """
     return [
         row
         for row in others
@@ -218,14 +241,18 @@ def _as_good(
 
 
 def _good(ways: Sequence[int], errors: Sequence[Sequence[float]]) -> list[int]:
-    """The ways whose bound is not much larger than that of any other at any state, the best first; none where that is unknown."""
+    """Return the ways whose bound is not much larger than the least at any state, the best first;
+    none if bounds are unknown.
+    """
     worst = dict.fromkeys(ways, 0.0)
     for state in errors:
         bounds = {row: state[row] for row in ways}
-        least = min(bounds.values())
+        smallest = min(bounds.values())
         if not all(map(math.isfinite, bounds.values())):
             return []
         for row, bound in bounds.items():
-            worst[row] = max(worst[row], bound / least if least else math.inf if bound else 1.0)
+            worst[row] = max(
+                worst[row], bound / smallest if smallest else math.inf if bound else 1.0
+            )
     best = sorted(ways, key=worst.__getitem__) if errors else []
     return [row for row in best if worst[row] <= WORSE] or best[:1]

@@ -1,4 +1,6 @@
-"""How much round-off each row may carry, to first order, at a few states in doubles: it tells the better of two equal rows."""
+"""First-order bounds of each row's round-off at a few states, in doubles, to find the more accurate
+of two equal rows.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,25 @@ from symgen.ir.program import Program
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 STATES = (0.0, 0.1, None)
-"""Two without symmetry, and one (None) where every angle is near a quarter turn or near none, as robots often stand: there a
-difference such as 1 − s² cancels."""
+"""Two states without symmetry, and one (None) where every angle is near 0 or π/2, as robots often stand: there differences such as
+1 − s² cancel."""
 NEAR = 0.04
 
 Errors = list[float]
-"""Of every row, in units of the round-off; not finite where a double does not hold it, or nobody asks."""
+"""Error bound of every row in units of round-off; not finite if the value is no finite double or the row is not needed."""
 
 
 def round_offs(program: Program, asked: Iterable[int]) -> list[Errors]:
-    """The bounds of the rows that are `asked` for, and of what they are made of, at each of the STATES that tells something."""
-    return [errors for _, errors in told(program, asked)]
+    """Return the error bounds of the rows in `asked` and of their operands, at each state that can
+    be evaluated.
+    """
+    return [errors for _, errors in values_and_errors(program, asked)]
 
 
-def told(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Errors]]:
-    """Likewise the values and the bounds."""
+def values_and_errors(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Errors]]:
+    """Return values and error bounds of the rows in `asked` and of their operands, at each state
+    that can be evaluated.
+    """
     needed = [False] * len(program.rows)
     for row in asked:
         needed[row] = True
@@ -33,15 +39,15 @@ def told(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Erro
         if needed[i]:
             for a in program.rows[i][1]:
                 needed[a] = True
-    found = []
+    result = []
     for state in STATES:
         with suppress(ArithmeticError, ValueError):  # a division by zero, say
-            found.append(_errors(program, _arguments(program, state), needed))
-    return found
+            result.append(_errors(program, _arguments(program, state), needed))
+    return result
 
 
 def _arguments(program: Program, shift: float | None) -> list[list[float]]:
-    """A value for each element of each argument; four that are a quaternion have length 1."""
+    """Return a value for each element of each argument; quaternions have length 1."""
     generic = ((n * (GOLDEN + (shift or 0)) + 1 / 8) % 1 - 1 / 2 for n in count(1))
     values = [[next(generic) for _ in range(port.size)] for port in program.inputs]
     if shift is None:
@@ -101,7 +107,7 @@ def _errors(
 
 
 def _function(op: str, x: float) -> tuple[float, float]:
-    """(value, magnitude of the slope)."""
+    """Return value and magnitude of the slope."""
     if op == "sin":
         return math.sin(x), abs(math.cos(x))
     if op == "cos":

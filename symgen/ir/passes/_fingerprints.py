@@ -1,9 +1,11 @@
-"""Rows modulo a prime, at a point drawn at random: two formulas that agree there are the same, but for a chance of 1 in 2^50.
+"""Values of rows modulo a prime at a random point: two formulas that agree there are equal, up to a
+chance of 1 in 2^50.
 
-Sine and cosine of an angle are a point of the unit circle modulo the prime, and angles add as those points are multiplied. So
-s² + c² = 1 holds, and sin(a + b) is sin a cos b + cos a sin b. A unit quaternion is four numbers like any others: nothing follows
-from |q| = 1, so that what is computed stays what it was for a q that round-off has moved off the sphere. A root, a logarithm and
-an angle by atan2 are numbers drawn for their operands.
+Sine and cosine of an angle are a point of the unit circle modulo the prime, and angles add as those
+points multiply. So s² + c² = 1 holds, and sin(a + b) = sin a cos b + cos a sin b. The elements of a
+unit quaternion are independent random numbers: nothing may follow from |q| = 1, so that results do
+not change for a q that round-off has moved off the sphere. A root, a logarithm and an angle by
+atan2 are random numbers that depend only on their operands.
 """
 
 from __future__ import annotations
@@ -13,17 +15,18 @@ from random import Random
 from symgen.ir.program import Program
 
 TRIALS = 3
-"""Points that are tried where one makes a divisor zero."""
+"""Points that are tried if a divisor is zero at one."""
 SUMS = ("add", "sub", "neg")
-"""What makes an angle of angles."""
-Turn = tuple[int, int]
+"""Operations that make an angle from angles."""
+CosSin = tuple[int, int]
 """(cos, sin)."""
 
 
 def residues(prime: int, seed: int, *programs: Program) -> list[list[int]] | None:
-    """The values of every row of each Program modulo `prime`, all at one point, which depends on `seed` alone.
+    """Return the values of every row of each Program modulo `prime`, all at one point, which
+    depends on `seed` alone.
 
-    None where a divisor is zero at all of TRIALS points.
+    Return None if a divisor is zero at all of TRIALS points.
     """
     for trial in range(TRIALS):
         point = _Point(prime, f"{seed}/{trial}")
@@ -35,21 +38,26 @@ def residues(prime: int, seed: int, *programs: Program) -> list[list[int]] | Non
 
 
 class _Point:
-    """A point: what is drawn for whatever Programs ask of it. The same operation on the same operands is the same in all."""
+    """Random point, the same for all Programs: the same operation on the same operands has the same
+    value in each.
+    """
 
     def __init__(self, prime: int, seed: str) -> None:
         self.prime, self.seed = prime, seed
         self._drawn: dict[tuple[object, ...], int] = {}
         self._inverses: dict[int, int] = {}
-        self._turns: dict[int, Turn] = {0: (1, 0)}
-        """By angle; of two that are opposite, by the smaller. As the first sum says of which it is the value."""
+        self._cos_sin_of: dict[int, CosSin] = {0: (1, 0)}
+        """Cosine and sine by the smaller residue of an angle and its negative; a sum's come from the first row that has its value."""
 
     def values(self, program: Program) -> list[int]:
-        """Raises ValueError where a divisor is zero."""
-        p, turn = self.prime, self._turn
+        """Return the value of each row of a Program.
+
+        Raises ValueError if a divisor is zero.
+        """
+        p, cos_sin = self.prime, self._cos_sin
         random = Random(self.seed)
         inputs = [[random.randrange(p) for _ in range(port.size)] for port in program.inputs]
-        turned = angles(program)
+        angle_rows = angles(program)
         values: list[int] = []
         put = values.append
         # One switch over operations, the most frequent first: it runs once a row of each pass.
@@ -60,8 +68,8 @@ class _Point:
                 a, b = values[args[0]], values[args[1]]
                 b = b if op == "add" else p - b
                 put((a + b) % p)
-                if i in turned:
-                    self._know(values[i], a, b)
+                if i in angle_rows:
+                    self._record_sum(values[i], a, b)
             elif op == "const":
                 put(value.numerator * self._inverse(value.denominator) % p)
             elif op == "input":
@@ -71,9 +79,9 @@ class _Point:
             elif op == "div":
                 put(values[args[0]] * self._inverse(values[args[1]]) % p)
             elif op == "cos":
-                put(turn(values[args[0]])[0])
+                put(cos_sin(values[args[0]])[0])
             elif op == "sin":
-                put(turn(values[args[0]])[1])
+                put(cos_sin(values[args[0]])[1])
             else:
                 put(self._drawn_for(op, *[values[a] for a in args]))
         return values
@@ -84,42 +92,44 @@ class _Point:
         return self._inverses[number]
 
     def _drawn_for(self, *key: object) -> int:
-        """A number for this key, always the same."""
+        """Return a random number that depends only on the key."""
         if key not in self._drawn:
             self._drawn[key] = Random(f"{self.seed}/{key}").randrange(self.prime)
         return self._drawn[key]
 
-    def _turn(self, angle: int) -> Turn:
-        """Of an angle; the sine of the opposite angle is the opposite."""
+    def _cos_sin(self, angle: int) -> CosSin:
+        """Return cosine and sine of an angle; that of the negative angle has the negative sine."""
         p = self.prime
         key = min(angle, p - angle)
-        if key not in self._turns:
+        if key not in self._cos_sin_of:
             half = self._drawn_for("tangent", key)
-            share = self._inverse(1 + half * half)
-            self._turns[key] = (1 - half * half) * share % p, 2 * half * share % p
-        c, s = self._turns[key]
+            inverse = self._inverse(1 + half * half)
+            self._cos_sin_of[key] = (1 - half * half) * inverse % p, 2 * half * inverse % p
+        c, s = self._cos_sin_of[key]
         return (c, s) if key == angle else (c, -s % p)
 
-    def _know(self, angle: int, first: int, second: int) -> None:
-        """That an angle is the sum of two others, unless something is known of it."""
+    def _record_sum(self, angle: int, first: int, second: int) -> None:
+        """Record cosine and sine of an angle that is the sum of two others, unless they are
+        recorded already.
+        """
         p = self.prime
         key = min(angle, p - angle)
-        if key not in self._turns:
-            (c, s), (d, t) = self._turn(first), self._turn(second)
-            self._turns[key] = (
+        if key not in self._cos_sin_of:
+            (c, s), (d, t) = self._cos_sin(first), self._cos_sin(second)
+            self._cos_sin_of[key] = (
                 (c * d - s * t) % p,
                 (s * d + c * t) * (1 if key == angle else -1) % p,
             )
 
 
 def angles(program: Program) -> set[int]:
-    """The rows whose sine or cosine is taken, and the rows that those are sums of."""
+    """Return the rows whose sine or cosine is taken, and the rows whose sums those are."""
     rows = program.rows
-    found = {row[1][0] for row in rows if row[0] in ("sin", "cos")}
-    waiting = list(found)
-    while waiting:
-        row = rows[waiting.pop()]
+    result = {row[1][0] for row in rows if row[0] in ("sin", "cos")}
+    to_visit = list(result)
+    while to_visit:
+        row = rows[to_visit.pop()]
         if row.op in SUMS:
-            waiting += [a for a in row.args if a not in found]
-            found.update(row.args)
-    return found
+            to_visit += [a for a in row.args if a not in result]
+            result.update(row.args)
+    return result

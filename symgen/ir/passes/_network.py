@@ -1,6 +1,7 @@
-"""A Program as a network of quantities, each with the way in which it is computed now, that may be changed one at a time.
+"""A Program as a network of quantities, whose ways of computation can be changed one at a time.
 
-A quantity is what rows of equal or opposite value hold. A way is a product or a sum of two of them, with signs.
+A quantity is the value that rows share up to its sign. A way is a signed product or sum of two
+quantities.
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ from typing import NamedTuple
 
 PRICES = {"const": 0, "input": 0, "neg": 0, "mul": 1, "add": 1, "sub": 1, "div": 2}
 FUNCTION = 10
-"""Of a sine, a root …"""
+"""Price of a sine, a root and the like."""
 
 
 class Way(NamedTuple):
-    """A quantity as sign·a·b ("mul"), or sign·a + other·b ("add"); of "mul" `other` is 1."""
+    """A quantity as sign·a·b ("mul"), or sign·a + second_sign·b ("add"). `second_sign` of "mul" is 1."""
 
     op: str
     a: int
     b: int
     sign: int = 1
-    other: int = 1
+    second_sign: int = 1
 
 
 class Network:
-    """`way` of each quantity, None of what stays as its row says; `below` is what it is computed from; `uses` how often it is
-    needed, 0 of what is not. `total` is the price of all that is needed. `height` is more than that of everything below.
+    """Quantities, how each is computed, and the price of all that is needed (`total`).
+
+    `way` holds the way of each quantity, None if its row stays as it is. `below` holds its
+    operands, `users` the quantities that it is an operand of, and `uses` how often it is needed.
+    `height` is greater than that of all operands.
     """
 
     def __init__(
@@ -46,13 +50,15 @@ class Network:
             for a in below_c:
                 self.users[a].add(c)
         self.steps = 0
-        """Quantities that have been looked at, for those who count their work."""
+        """Quantities visited so far, by which a caller limits the work."""
         self.total = 0
         for c in results:
-            self.total += self.take(c)
+            self.total += self.add_use(c)
 
     def put(self, way: Way) -> int:
-        """A new quantity, which nothing needs yet. Of two constants it is one, which costs nothing."""
+        """Add a quantity that nothing needs yet, and return it. One with two constant operands is a
+        constant and costs nothing.
+        """
         c = len(self.way)
         self.way.append(way)
         below = (way.a, way.b)
@@ -67,7 +73,9 @@ class Network:
         return c
 
     def change(self, c: int, way: Way) -> int | None:
-        """Compute c in that way from now on; how much more that costs, None (and nothing changes) where it would be a circle."""
+        """Compute c in that way from now on; return the additional price, None (and no change) if
+        it makes a cycle.
+        """
         if not self._raise(c, (way.a, way.b)):
             return None
         old = self.below[c]
@@ -79,79 +87,79 @@ class Network:
         users[way.b].add(c)
         if not self.uses[c]:
             return 0
-        more = self.take(way.a) + self.take(way.b)
+        added = self.add_use(way.a) + self.add_use(way.b)
         for a in old:
-            more -= self.leave(a)
-        self.total += more
-        return more
+            added -= self.remove_use(a)
+        self.total += added
+        return added
 
     def _raise(self, c: int, below: tuple[int, ...]) -> bool:
-        """Make c higher than what it is to be computed from; False where that depends on c."""
+        """Make c higher than its future operands; return False if they depend on c."""
         height = self.height
-        least = height[c]
-        waiting = [a for a in below if height[a] >= least]
-        if not waiting:
+        lowest = height[c]
+        to_visit = [a for a in below if height[a] >= lowest]
+        if not to_visit:
             return c not in below
-        seen = set(waiting)
-        while waiting:
-            a = waiting.pop()
+        seen = set(to_visit)
+        while to_visit:
+            a = to_visit.pop()
             self.steps += 1
             if a == c:
                 return False
             for b in self.below[a]:
-                if height[b] >= least and b not in seen:
+                if height[b] >= lowest and b not in seen:
                     seen.add(b)
-                    waiting.append(b)
+                    to_visit.append(b)
         raised = [(c, 1 + max([height[a] for a in below]))]
         while raised:
-            c, least = raised.pop()
+            c, lowest = raised.pop()
             self.steps += 1
-            if least > height[c]:
-                height[c] = least
-                raised += [(user, least + 1) for user in self.users[c] if height[user] <= least]
+            if lowest > height[c]:
+                height[c] = lowest
+                raised += [(user, lowest + 1) for user in self.users[c] if height[user] <= lowest]
         return True
 
-    def alone(self, c: int) -> int:
-        """The price of c and of all that serves nothing else."""
-        price = sum([self.leave(a) for a in self.below[c]])
+    def exclusive_price(self, c: int) -> int:
+        """Return the price of c and of all that is needed for c alone."""
+        price = sum([self.remove_use(a) for a in self.below[c]])
         for a in self.below[c]:
-            self.take(a)
+            self.add_use(a)
         return price + self.prices[c]
 
-    def take(self, c: int) -> int:
-        """Use c once more; the price of what has to be computed for that."""
+    def add_use(self, c: int) -> int:
+        """Add a use of c; return the price of what must now be computed."""
         uses = self.uses
         uses[c] += 1
         if uses[c] > 1:
             return 0
-        price, waiting = 0, [c]
-        while waiting:
-            c = waiting.pop()
+        price, to_visit = 0, [c]
+        while to_visit:
+            c = to_visit.pop()
             self.steps += 1
             price += self.prices[c]
             for a in self.below[c]:
                 uses[a] += 1
                 if uses[a] == 1:
-                    waiting.append(a)
+                    to_visit.append(a)
         return price
 
-    def leave(self, c: int) -> int:
-        """Use c once less; the price of what need not be computed any more."""
+    def remove_use(self, c: int) -> int:
+        """Remove a use of c; return the price of what need not be computed any more."""
         uses = self.uses
         uses[c] -= 1
         if uses[c]:
             return 0
-        price, waiting = 0, [c]
-        while waiting:
-            c = waiting.pop()
+        price, to_visit = 0, [c]
+        while to_visit:
+            c = to_visit.pop()
             self.steps += 1
             price += self.prices[c]
             for a in self.below[c]:
                 uses[a] -= 1
                 if not uses[a]:
-                    waiting.append(a)
+                    to_visit.append(a)
         return price
 
     def order(self) -> list[int]:
-        """What is needed, what a quantity is computed from before it."""
+        """Return the quantities in use, operands first."""
         return sorted([c for c, used in enumerate(self.uses) if used], key=self.height.__getitem__)

@@ -1,7 +1,9 @@
-"""Numbers that are 1, which the passes do not know (`symgen.ir.program.ONES`): what is equal for that reason alone is computed apart.
+"""Opaque ones (`symgen.ir.program.ONES`): inputs with value 1 that passes treat as unknown numbers.
 
-A damped solve with an ill-conditioned matrix needs that. Each unknown is off by far more than their sum, in which these errors
-cancel; where two of them are equal and one stands for both, they no longer do.
+Values that are equal only because these are 1 are thus computed separately, which a damped solve
+with an ill-conditioned matrix needs. Each unknown has a much larger error than the sum of the
+unknowns, in which these errors cancel. If one value stood for two equal unknowns, they would not
+cancel any more.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from fractions import Fraction
 from symgen.ir.program import ONES, Program
 
 
-def apart(program: Program) -> bool:
-    """Whether it has such numbers."""
+def has_opaque_ones(program: Program) -> bool:
+    """Return whether the Program's last input holds opaque ones."""
     return bool(program.inputs) and program.inputs[-1].name == ONES
 
 
-def told(program: Program) -> Program:
-    """The Program in which they are constants."""
+def with_constant_ones(program: Program) -> Program:
+    """Return the Program with its opaque ones as constants."""
     last = len(program.inputs) - 1
     rows = [
         row._replace(op="const", value=Fraction(1))

@@ -1,4 +1,4 @@
-"""Rows of equal or opposite value as one quantity, and the rows that say how it is computed."""
+"""Rows of equal or opposite value as one quantity, and the rows that compute it in different ways."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ Operands = tuple[int, ...]
 
 
 class Quantities:
-    """A quantity is called by its first row.
+    """Quantities of a Program; each is identified by its first row.
 
-    `of` and `sign` say of each row which quantity it is; `values` are the rows modulo a prime. `ways` are rows that compute a
-    quantity differently, where there are several; `constants` are those that are 0, 1, or a constant of the Program. `reads` are
-    the quantities that each row is computed from, and `users` what each quantity is part of, in one way or another.
+    `of` and `sign` hold quantity and sign of each row; `values` are the rows modulo a prime. `ways`
+    are rows that compute a quantity differently, if there are several; `constants` are quantities
+    that are 0, 1, or a constant of the Program. `reads` are the operands of each row, and `users`
+    the quantities that a quantity is an operand of, in any way.
     """
 
     def __init__(self, program: Program, values: Sequence[int], prime: int) -> None:
@@ -27,16 +28,16 @@ class Quantities:
         self.sign: list[int] = []
         self.constants: dict[int, Fraction] = {}
         self.repeated = False
-        """Whether anything is computed twice, or takes its sign from a row of its own."""
+        """Whether a value is computed twice, or a row uses the result of a negation."""
         self._alike: dict[int, list[int]] = {}
-        """Rows that hold a quantity which an earlier row holds, behind that one."""
+        """Rows of each quantity that several rows compute, its first row first."""
         self._opposites: list[int] = []
-        """Rows that take the opposite of another."""
-        alike, known = self._alike, dict[int, int]()
-        find, put, signed = known.setdefault, self.of.append, self.sign.append
+        """Rows that negate another."""
+        alike, first_row_of = self._alike, dict[int, int]()
+        find_or_add, put, signed = first_row_of.setdefault, self.of.append, self.sign.append
         for i, (x, (op, args, value, _, _)) in enumerate(zip(values, rows, strict=True)):
             y = prime - x
-            c = find(x if x < y else y, i)
+            c = find_or_add(x if x < y else y, i)
             if op == "neg":  # of whatever the row is that it takes the opposite of
                 self._opposites.append(i)
                 put(self.of[args[0]])
@@ -49,8 +50,10 @@ class Quantities:
                 alike.setdefault(c, [c]).append(i)
             if op == "const":
                 self.constants.setdefault(c, s * value)
-        self.repeated |= self._find_units(known, values) or bool(alike) or self._takes_signs()
-        self.ways = self._several()
+        self.repeated |= (
+            self._find_units(first_row_of, values) or bool(alike) or self._takes_signs()
+        )
+        self.ways = self._find_ways()
 
     @cached_property
     def reads(self) -> list[Operands]:
@@ -68,10 +71,10 @@ class Quantities:
                 users[a].append(user)
         return users
 
-    def set_apart(self, some: Collection[int]) -> None:
-        """Make quantities of their own of some of the `ways` that are no first rows."""
-        of, sign, changed = self.of, self.sign, set(some)
-        for i in some:
+    def set_apart(self, separate: Collection[int]) -> None:
+        """Make some of the rows in `ways`, none of them first, quantities of their own."""
+        of, sign, changed = self.of, self.sign, set(separate)
+        for i in separate:
             of[i], sign[i] = i, 1
         for i in self._opposites:
             a = self.rows[i][1][0]
@@ -86,39 +89,44 @@ class Quantities:
         rest = {c: [i for i in rows if i not in changed] for c, rows in self._alike.items()}
         self._alike = dict(
             sorted(
-                [(c, rows) for c, rows in rest.items() if len(rows) > 1], key=lambda one: one[1][1]
+                [(c, rows) for c, rows in rest.items() if len(rows) > 1],
+                key=lambda group: group[1][1],
             )
         )
-        self.ways = self._several()
+        self.ways = self._find_ways()
 
-    def _find_units(self, known: Mapping[int, int], values: Sequence[int]) -> bool:
-        """Record quantities that are 0 or ±1 as constants; True if there are any that were not."""
-        units = [x for x in (0, 1) if x in known and known[x] not in self.constants]
+    def _find_units(self, first_row_of: Mapping[int, int], values: Sequence[int]) -> bool:
+        """Record quantities that are 0 or ±1 as constants; return whether there are any that were
+        not.
+        """
+        units = [x for x in (0, 1) if x in first_row_of and first_row_of[x] not in self.constants]
         for x in units:
-            self.constants[known[x]] = Fraction(x if values[known[x]] == x else -x)
+            self.constants[first_row_of[x]] = Fraction(x if values[first_row_of[x]] == x else -x)
         return bool(units)
 
     def _takes_signs(self) -> bool:
-        """True if a row takes the sign of an operand from a row of its own."""
+        """Return whether a row uses the result of a negation."""
         return any(self.rows[a][0] == "neg" for row in self.rows for a in row[1])
 
-    def _several(self) -> dict[int, list[int]]:
-        """The rows that compute a quantity differently, by quantity, where there are at least two."""
+    def _find_ways(self) -> dict[int, list[int]]:
+        """Return the rows that compute a quantity differently, for each quantity with at least two."""
         alike = self._alike.items()
-        ways = {c: self._different(c, rows) for c, rows in alike if c not in self.constants}
+        ways = {c: self._distinct_rows(c, rows) for c, rows in alike if c not in self.constants}
         return {c: rows for c, rows in ways.items() if len(rows) > 1}
 
     def operands(self, row: int) -> list[Operand]:
-        """With a minus before the second for a difference."""
+        """Return the signed operands of a row; the second of a difference has a minus."""
         op, args = self.rows[row][0], self.rows[row][1]
-        found = [(self.of[a], self.sign[a]) for a in args]
+        result = [(self.of[a], self.sign[a]) for a in args]
         if op == "sub":
-            found[1] = (found[1][0], -found[1][1])
-        return found
+            result[1] = (result[1][0], -result[1][1])
+        return result
 
-    def _different(self, c: int, alike: list[int]) -> list[int]:
-        """Those of the rows that are not the same operation on the same operands, and need not c itself."""
-        found: dict[object, int] = {}
+    def _distinct_rows(self, c: int, alike: list[int]) -> list[int]:
+        """Return the rows of a quantity that are different operations, or have different operands,
+        and do not use the quantity itself.
+        """
+        row_by_operation: dict[object, int] = {}
         for row in alike:
             op = self.rows[row][0]
             operands = self.operands(row)
@@ -130,5 +138,5 @@ class Quantities:
                 key = (op, tuple(sorted([a for a, _ in operands])))
             else:
                 key = (op, tuple([a for a, _ in operands]))
-            found.setdefault(key, row)
-        return list(found.values())
+            row_by_operation.setdefault(key, row)
+        return list(row_by_operation.values())

@@ -1,4 +1,6 @@
-"""A round of the search for fewer operations: other ways of computing values, tried at random and yet always the same."""
+"""One round of the search for fewer operations: it tries other ways to compute values at random,
+from a fixed seed.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,20 @@ from symgen.ir.passes._proof import prove
 from symgen.ir.program import Program
 
 WARMTH = 0.05
-"""The chance of a change that costs one operation more, at first; of one that costs two it is the square."""
+"""Initial probability to accept a change that adds one operation; for two operations it is the square."""
 WAYS, STEPS = 4, 15
-"""Ways for each row, and quantities that a move looks at, of which more end a round sooner: in long sums everything is linked."""
+"""Ways per row and visited quantities per move that a round is limited to; in long sums all quantities are linked."""
 FREED = 2
-"""Operations that a value has to free for a new row to be put: it, and one more."""
+"""A new row is added only for a value whose own rows cost more than this: the new row, and one more."""
 
 
-def improved(
+def improve(
     program: Program, limits: Limits, random: Random, span: range, moves: int, thorough: bool
 ) -> Program:
-    """The Program with no more operations than before, often with fewer; proved.
+    """Return a Program with no more operations, often with fewer; it is proved.
 
-    The rows of `span` are compared with each other. `moves` are tried for each way that is found. If `thorough`, a new row is put
-    for anything, else for a sum of three that saves an operation.
+    The rows of `span` are compared with each other. `moves` are tried per way found. If `thorough`,
+    a way may add a new row of any kind, else only for a sum of three that saves an operation.
     """
     candidates = Candidates(program, limits)
     if not candidates.usable:
@@ -35,13 +37,15 @@ def improved(
         targets = [
             t
             for t in targets
-            if len(program.rows) <= len(span) and candidates.is_sum(t) and network.alone(t) > FREED
+            if len(program.rows) <= len(span)
+            and candidates.is_sum(t)
+            and network.exclusive_price(t) > FREED
         ]
-    for t, more in candidates.double(targets, span, sums=not thorough).items():
-        ways.setdefault(t, []).extend(more)
-    for t, some in ways.items():
+    for t, additional in candidates.double(targets, span, sums=not thorough).items():
+        ways.setdefault(t, []).extend(additional)
+    for t, target_ways in ways.items():
         old = candidates.before[t]
-        some += [] if old is None else [old]
+        target_ways += [] if old is None else [old]
     before = list(network.way)
     anneal(
         network, ways, random, moves * min(sum(map(len, ways.values())), WAYS * candidates.first)
@@ -49,13 +53,13 @@ def improved(
     candidates.restore()
     if network.way[: len(before)] == before:
         return program
-    after, places = candidates.written()
+    after, places = candidates.to_program()
     prove(program, after, places, "computed anew")
     return after
 
 
 def anneal(network: Network, ways: Ways, random: Random, moves: int) -> None:
-    """Change ways at random, ending as it was when the price was last the lowest."""
+    """Change ways at random; end in the last state with the lowest price."""
     targets = sorted(ways)
     draw, uses = random.random, network.uses
     best = network.total
@@ -68,9 +72,9 @@ def anneal(network: Network, ways: Ways, random: Random, moves: int) -> None:
         if not uses[c]:
             continue
         way, old = ways[c][int(draw() * len(ways[c]))], network.way[c]
-        if old is None or way == old or (more := network.change(c, way)) is None:
+        if old is None or way == old or (added := network.change(c, way)) is None:
             continue
-        if more > 0 and draw() >= (WARMTH * (1 - n / moves)) ** more:
+        if added > 0 and draw() >= (WARMTH * (1 - n / moves)) ** added:
             network.change(c, old)
         elif network.total <= best:
             best, changed = network.total, {}

@@ -1,4 +1,6 @@
-"""Rows whose operands have signs: a sum becomes a difference, or the opposite is computed, and no operation is paid for it."""
+"""Rows from signed operands: a sum becomes a difference, or the negative is computed, so that signs
+cost no operation.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from typing import Any
 from symgen.ir.program import Row
 
 NEGATIVE = "neg_"
-"""Before the name of a quantity whose opposite a row holds."""
+"""Prefix of the name of a row that holds the negative of a quantity."""
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
-Place = tuple[int, int]
+SignedRow = tuple[int, int]
 """(row, sign)."""
 
 _new = tuple.__new__  # rows are made by the ten thousand
 
 
 class Signed:
-    """Collects rows. `taken` are the names that there are."""
+    """Collects rows; `taken` are the names already in use."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.rows: list[Row] = []
@@ -27,15 +29,17 @@ class Signed:
     def put(
         self,
         op: str,
-        operands: list[Place],
+        operands: list[SignedRow],
         value: Any = None,
         name: str = "",
         step: int = -1,
         wanted: int = 1,
-    ) -> Place:
-        """The operation on signed operands: the row and its sign, which is `wanted` if that costs nothing.
+    ) -> SignedRow:
+        """Put an operation on signed operands; return the row and its sign, which is `wanted` if
+        that costs nothing.
 
-        Of a sum or a difference, `op` is "add" and the signs say which. `wanted` is the sign that `name` stands for.
+        For a sum or a difference, `op` is "add" and the operands have signs. `wanted` is the sign
+        with which `name` describes the value.
         """
         sign = 1
         args = tuple([row for row, _ in operands])
@@ -52,15 +56,15 @@ class Signed:
         elif op == "sin":
             sign = operands[0][1]
         elif op != "cos" and args:
-            args = tuple([self.held(one) for one in operands])
+            args = tuple([self.positive_row(operand) for operand in operands])
         if name and sign != wanted:
-            name = self._turned(name)
+            name = self._opposite_name(name)
         self.rows.append(_new(Row, (op, args, value, name, step)))
         return len(self.rows) - 1, sign
 
-    def held(self, place: Place) -> int:
-        """The row that holds a quantity with its sign, put where there is none."""
-        row, sign = place
+    def positive_row(self, signed_row: SignedRow) -> int:
+        """Return the row that holds a quantity with its sign; put a negation if there is none."""
+        row, sign = signed_row
         if sign > 0:
             return row
         if row not in self._opposite:
@@ -73,7 +77,7 @@ class Signed:
             )
         return self._opposite[row]
 
-    def _turned(self, name: str) -> str:
-        """The name of the opposite; none where another row has it."""
-        turned = name.removeprefix(NEGATIVE) if name.startswith(NEGATIVE) else NEGATIVE + name
-        return "" if turned in self._taken else turned
+    def _opposite_name(self, name: str) -> str:
+        """Return the name of the negative; "" if another row has it."""
+        opposite = name.removeprefix(NEGATIVE) if name.startswith(NEGATIVE) else NEGATIVE + name
+        return "" if opposite in self._taken else opposite

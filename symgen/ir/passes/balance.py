@@ -1,8 +1,9 @@
-"""Multiply large factors by small ones: (a·b)·c becomes (a·c)·b where a·b would leave the range of a float on its way.
+"""Multiply large factors by small ones: (a·b)·c becomes (a·c)·b if a·b would leave the range of a
+float.
 
-det G of Fixman's theorem has six factors a link, and det H^bb takes most of it back. Multiplied one behind the other they leave
-the range, though det M stays within it. How large a factor is, is seen at two states. A product that keeps well within the
-range there is left as it stands.
+det G of Fixman's theorem has six factors per link, and det H^bb cancels most of it. Multiplied in
+order they leave the range, though det M does not. The sizes of factors are evaluated at two states.
+A product that stays well within the range there is not changed.
 """
 
 from __future__ import annotations
@@ -19,21 +20,23 @@ from symgen.ir.passes.rewrite import Rewriter, leaves, uses
 from symgen.ir.program import Numbers, Port, Program, Row, evaluate
 
 WITHIN = 96
-"""Binary orders of magnitude on either side of 1 that are safe: a float has 126, and other states have other sizes."""
+"""Safe binary orders of magnitude above and below 1: a float has 126, and other states have other sizes."""
 PART = 64
-"""A constant beyond those is multiplied in parts of about so many."""
+"""Binary orders of magnitude of the parts of a constant that is beyond those."""
 FEW = 5
-"""Of fewer factors, one alone would be a third of that, and only constants are: most Programs need no closer look."""
+"""With fewer factors, a single one would need a third of that size, and only constants have it: most Programs are skipped."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 Sizes = tuple[float, ...]
-"""log2 of a magnitude at each state; not finite where it is zero or no double."""
+"""log2 of a magnitude at each state; not finite if it is zero or no double."""
 Factor = tuple[int, int | Fraction]
 """(quarters of a binary order of magnitude, an old row or a constant)."""
 
 
 def balance(program: Program) -> Program:
-    """The same Program, with the factors of endangered products in another order and their constants in parts."""
+    """Return the Program with the factors of endangered products in another order, and their
+    constants in parts.
+    """
     if _short(program):
         return program
     rows, inner = program.rows, _inner_products(program)
@@ -44,7 +47,7 @@ def balance(program: Program) -> Program:
         return program
     out = Rewriter(program)
     for i, row in enumerate(rows):
-        out.place.append(_product(out, spread[i], row) if i in spread else out.keep(row))
+        out.new_index.append(_product(out, spread[i], row) if i in spread else out.keep(row))
     return out.finish()
 
 
@@ -71,7 +74,9 @@ def _whole_products(rows: Sequence[Row], inner: list[bool]) -> list[int]:
 
 
 def _short(program: Program) -> bool:
-    """Whether every product has less than FEW factors, and no constant is a third of what is safe."""
+    """Return whether every product has fewer than FEW factors, and no constant has a third of the
+    safe size.
+    """
     factors: list[int] = []
     for row in program.rows:
         op, args = row[0], row[1]
@@ -87,7 +92,7 @@ def _short(program: Program) -> bool:
 
 
 def _beyond(row: Row, orders: float) -> bool:
-    """Whether a row is a constant of so many binary orders of magnitude, or of one less."""
+    """Return whether a row is a constant of that many binary orders of magnitude, or of one less."""
     return (
         row[0] == "const"
         and bool(row[2])
@@ -96,16 +101,18 @@ def _beyond(row: Row, orders: float) -> bool:
 
 
 def _sizes(program: Program) -> list[Sizes]:
-    """Of every row, at a state without symmetry: with its first argument alone, and with all of them."""
+    """Return the size of every row at two states without symmetry: only the first argument nonzero,
+    and all arguments.
+    """
     whole = program.with_rows(
         program.rows, [Port("", (len(program.rows),), tuple(range(len(program.rows))))]
     )
     numbers = Numbers(_double, math.sin, math.cos, math.sqrt, math.log)
-    found = []
-    for given in {1, len(program.inputs)}:
+    result = []
+    for nonzero_count in {1, len(program.inputs)}:
         generic = (1 / 8 + k * GOLDEN % 1 for k in count(1))
         state = {
-            port.name: [next(generic) * (n < given) for _ in range(port.size)]
+            port.name: [next(generic) * (n < nonzero_count) for _ in range(port.size)]
             for n, port in enumerate(program.inputs)
         }
         with suppress(
@@ -123,47 +130,53 @@ def _sizes(program: Program) -> list[Sizes]:
                         if value
                         else -math.inf
                     )
-            found.append(sizes)
-    return list(zip(*found, strict=True)) or [()] * len(program.rows)
+            result.append(sizes)
+    return list(zip(*result, strict=True)) or [()] * len(program.rows)
 
 
 def _endangered(
     rows: tuple[Row, ...], top: int, inner: list[bool], sizes: list[Sizes]
 ) -> list[Factor]:
-    """The factors of a product, where some of them multiplied are far larger or smaller than all of them; else none."""
+    """Return the factors of a product, if a part of them has a much larger or smaller product than
+    all; else [].
+    """
     factors = [r for _, r in leaves(rows, top, ("mul",), inner.__getitem__)]
-    known = [k for k in range(len(sizes[top])) if all(math.isfinite(sizes[r][k]) for r in factors)]
-    given = [r for r in factors if rows[r].op != "const"]
+    finite_states = [
+        k for k in range(len(sizes[top])) if all(math.isfinite(sizes[r][k]) for r in factors)
+    ]
+    varying_factors = [r for r in factors if rows[r].op != "const"]
 
-    def reach(places: Iterable[int]) -> float:
-        return max((abs(sizes[r][k]) for r in places for k in known), default=0.0)
+    def reach(indices: Iterable[int]) -> float:
+        return max((abs(sizes[r][k]) for r in indices for k in finite_states), default=0.0)
 
-    if not known or reach({*factors, *_partial(rows, top, inner)}) <= max(
-        WITHIN, reach([top, *given])
+    if not finite_states or reach({*factors, *_partial(rows, top, inner)}) <= max(
+        WITHIN, reach([top, *varying_factors])
     ):
         return []
-    varying: list[Factor] = [(round(4 * fmean(sizes[r][k] for k in known)), r) for r in given]
+    varying: list[Factor] = [
+        (round(4 * fmean(sizes[r][k] for k in finite_states)), r) for r in varying_factors
+    ]
     return varying + _constant_factors(rows[r].value for r in factors if rows[r].op == "const")
 
 
 def _constant_factors(constants: Iterable[Fraction]) -> list[Factor]:
-    """The product of constants, in parts that are safe."""
+    """Return the product of constants, in parts of safe size."""
     product = math.prod(constants, start=Fraction(1))
     return [(round(4 * _order(part)), part) for part in _parts(product)]
 
 
 def _partial(rows: tuple[Row, ...], top: int, inner: list[bool]) -> list[int]:
-    """The rows of a product in which only some of its factors are multiplied."""
-    found, waiting = [], [top]
-    while waiting:
-        below = [a for a in rows[waiting.pop()].args if inner[a]]
-        found += below
-        waiting += below
-    return found
+    """Return the rows of a product that multiply only some of its factors."""
+    result, to_visit = [], [top]
+    while to_visit:
+        below = [a for a in rows[to_visit.pop()].args if inner[a]]
+        result += below
+        to_visit += below
+    return result
 
 
 def _parts(constant: Fraction) -> list[Fraction]:
-    """A constant as a product: powers of two, and a number of about their size."""
+    """Return a constant as a product of powers of two and a number of about their size."""
     if constant == 1:
         return []
     size = _order(constant)
@@ -173,29 +186,34 @@ def _parts(constant: Fraction) -> list[Fraction]:
 
 
 def _product(out: Rewriter, factors: list[Factor], top: Row) -> int:
-    """The smallest by the largest, again and again: nothing on the way is larger than a factor or than all of them."""
-    left: list[tuple[int, int]] = []
+    """Multiply the smallest by the largest, repeatedly: no partial product is larger than a factor
+    or than the whole.
+    """
+    remaining: list[tuple[int, int]] = []
     for size, factor in factors:
         insort(
-            left,
+            remaining,
             (
                 size,
                 out.put(Row("const", (), factor))
                 if isinstance(factor, Fraction)
-                else out.place[factor],
+                else out.new_index[factor],
             ),
         )
-    while len(left) > 1:
-        (low, a), (high, b) = left.pop(0), left.pop()
+    while len(remaining) > 1:
+        (low, a), (high, b) = remaining.pop(0), remaining.pop()
         insort(
-            left,
-            (low + high, out.put(Row("mul", (b, a), None, "" if left else top.name, top.step))),
+            remaining,
+            (
+                low + high,
+                out.put(Row("mul", (b, a), None, "" if remaining else top.name, top.step)),
+            ),
         )
-    return left[0][1]
+    return remaining[0][1]
 
 
 def _order(value: Fraction) -> float:
-    """log2 |value|, however large or small."""
+    """Return log2 |value|, for values of any size."""
     top, bottom = abs(value.numerator), value.denominator
     shift = top.bit_length() - bottom.bit_length()
     return (
@@ -206,7 +224,7 @@ def _order(value: Fraction) -> float:
 
 
 def _double(value: Fraction) -> float:
-    """The nearest double, infinite where there is none."""
+    """Return the nearest double; infinity if there is none."""
     try:
         return float(value)
     except OverflowError:

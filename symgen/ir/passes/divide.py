@@ -1,4 +1,4 @@
-"""Divide once: x·(1/y) becomes x/y where the reciprocal serves nothing else."""
+"""Divide once: x·(1/y) becomes x/y if nothing else uses the reciprocal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from symgen.ir.program import Program, Row
 
 
 def divide(program: Program) -> Program:
-    """The same Program with a multiplication less for every reciprocal that is used once."""
+    """Return the Program with one multiplication less per reciprocal that is used once."""
     rows = program.rows
     quotients = [r for r, row in enumerate(rows) if row[0] == "div"]
     over_one = [
@@ -21,12 +21,14 @@ def divide(program: Program) -> Program:
         return program
     out = Rewriter(program)
     for row in rows:
-        where = next(
+        position = next(
             (k for k, a in enumerate(row.args) if row.op == "mul" and a in reciprocals), None
         )
-        if where is None:
-            out.place.append(out.keep(row))
+        if position is None:
+            out.new_index.append(out.keep(row))
         else:
-            other, by = row.args[1 - where], rows[row.args[where]].args[1]
-            out.place.append(out.put(Row("div", out.moved((other, by)), None, row.name, row.step)))
+            dividend, divisor = row.args[1 - position], rows[row.args[position]].args[1]
+            out.new_index.append(
+                out.put(Row("div", out.new_indices((dividend, divisor)), None, row.name, row.step))
+            )
     return out.finish()

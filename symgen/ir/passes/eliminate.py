@@ -9,7 +9,7 @@ _new = tuple.__new__
 
 
 def eliminate(program: Program) -> Program:
-    """The same Program without dead rows; inputs that are never read stay arguments."""
+    """Return the Program without dead rows; inputs that are never read stay arguments."""
     rows = program.rows
     alive = [False] * len(rows)
     for port in program.outputs:
@@ -23,19 +23,19 @@ def eliminate(program: Program) -> Program:
         return program
     first = alive.index(False)
     out = Rewriter(program, first)
-    place = out.place
-    put, placed, n = out.rows.append, place.append, first
+    new_index = out.new_index
+    put, add_index, n = out.rows.append, new_index.append, first
     for row, is_alive in zip(rows[first:], alive[first:], strict=True):
         if not is_alive:
-            placed(-1)
+            add_index(-1)
             continue
         op, args, value, name, step = row
         if len(args) == 2:  # as most are
             a, b = args
-            c, d = place[a], place[b]
+            c, d = new_index[a], new_index[b]
             put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
         else:
-            put(with_args(row, tuple([place[a] for a in args])) if args else row)
-        placed(n)
+            put(with_args(row, tuple([new_index[a] for a in args])) if args else row)
+        add_index(n)
         n += 1
     return out.finish()

@@ -1,7 +1,7 @@
-"""Take common factors out of sums: a·b + a·c becomes a·(b + c), where the products serve nothing else.
+"""Take common factors out of sums: a·b + a·c becomes a·(b + c), if nothing else uses the products.
 
-Only sums whose inner nodes are used once and carry no name of the derivation are regrouped, so what a reader looks
-for stays. This is local: one sum at a time, never across operators.
+Only sums whose inner nodes are used once and have no name are regrouped, so that named values stay.
+This is local: one sum at a time, never across operators.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Term = tuple[int, tuple[int, ...]]
 
 
 def factor(program: Program) -> Program:
-    """The same Program with fewer multiplications; see the module docstring."""
+    """Return the Program with fewer multiplications; see the module docstring."""
     rows = program.rows
     sums = _with_common_factors(program)
     if not sums:
         return program
     out = Rewriter(program, min(sums))
-    places, keep = out.place, out.keep
-    for i in range(len(places), len(rows)):
-        places.append(
-            _emit(out, [(s, tuple([places[f] for f in fs])) for s, fs in sums[i]], rows[i])
+    new_index, keep = out.new_index, out.keep
+    for i in range(len(new_index), len(rows)):
+        new_index.append(
+            _emit(out, [(s, tuple([new_index[f] for f in fs])) for s, fs in sums[i]], rows[i])
             if i in sums
             else keep(rows[i])
         )
@@ -34,7 +34,7 @@ def factor(program: Program) -> Program:
 
 
 def _with_common_factors(program: Program) -> dict[int, list[Term]]:
-    """The terms of each sum of which two or more have a factor in common, by its row."""
+    """Return the terms of each sum in which two or more terms have a common factor, by its row."""
     rows, count = program.rows, uses(program)
     inner = _inner_sums(rows, count)
     sums: dict[int, list[Term]] = {}
@@ -70,7 +70,9 @@ def _inner_sums(rows: Sequence[Row], count: list[int]) -> list[bool]:
 
 
 def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> list[Term]:
-    """The signed products that a sum adds up; a product is taken apart where its inner rows serve nothing else."""
+    """Return the signed products that a sum adds up; a product is split if nothing else uses its
+    inner rows.
+    """
     rows = program.rows
 
     def single(r: int) -> bool:
@@ -88,7 +90,9 @@ def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> 
 
 
 def _shared(terms: list[Term]) -> int | None:
-    """The factor that stands in most terms, the earliest row among equals; None when none stands in two."""
+    """Return the factor that occurs in most terms, the earliest row among equals; None if none
+    occurs in two.
+    """
     tally: dict[int, int] = {}
     for _, factors in terms:
         if len(factors) > 1:
@@ -99,7 +103,9 @@ def _shared(terms: list[Term]) -> int | None:
 
 
 def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:
-    """Put the rows of a sum of products, common factors first; returns the row of the sum, under the root's name."""
+    """Put the rows of a sum of products, common factors first; return the row of the sum, which has
+    the root's name.
+    """
     sign, row = _sum(out, terms, root)
     if sign < 0:
         return out.put(Row("neg", (row,), None, root.name, root.step))
@@ -110,33 +116,35 @@ def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:
 
 
 def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
-    """(sign, row) of a sum of products, common factors taken out until none is left."""
+    """Return (sign, row) of a sum of products; common factors are taken out until none is left."""
     while (common := _shared(terms)) is not None:
         inside: list[Term] = []
         rest: list[Term] = []
-        place: int | None = None
+        position: int | None = None
         for sign, factors in terms:
             if len(factors) > 1 and common in factors:
-                left = list(factors)
-                left.remove(common)
-                inside.append((sign, tuple(left)))
-                place = len(rest) if place is None else place
+                remaining = list(factors)
+                remaining.remove(common)
+                inside.append((sign, tuple(remaining)))
+                position = len(rest) if position is None else position
             else:
                 rest.append((sign, factors))
         sign, row = _sum(out, inside, root)
-        rest.insert(place or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),)))
+        rest.insert(
+            position or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),))
+        )
         terms = rest
     parts: list[tuple[int, int]] = []
     for sign, factors in terms:
         row = factors[0]
-        for other in factors[1:]:
-            row = out.put(Row("mul", (row, other), None, "", root.step))
+        for factor in factors[1:]:
+            row = out.put(Row("mul", (row, factor), None, "", root.step))
         parts.append((sign, row))
-    lead = next((n for n, (sign, _) in enumerate(parts) if sign > 0), None)
+    leading = next((n for n, (sign, _) in enumerate(parts) if sign > 0), None)
     flip = 1
-    if lead is None:
-        lead, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
-    total = parts[lead][1]
-    for sign, row in parts[:lead] + parts[lead + 1 :]:
+    if leading is None:
+        leading, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
+    total = parts[leading][1]
+    for sign, row in parts[:leading] + parts[leading + 1 :]:
         total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
     return flip, total

@@ -1,4 +1,6 @@
-"""Take away what value numbering has shown to be trivial: x − x, x + 0, 1·x, constants on constants, −(−x)."""
+"""Remove rows that are trivial after value numbering: x − x, x + 0, 1·x, constants on constants,
+−(−x).
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,15 @@ _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def fold(program: Program) -> Program:
-    """The same Program with trivial rows replaced by what they equal."""
+    """Return the Program with trivial rows replaced by what they equal."""
     rows = program.rows
-    first, constants = _settled(rows)
+    first, constants = _nontrivial_prefix(rows)
     if first == len(rows):
         return program
     out = Rewriter(program, first)
-    place, keep, put = out.place, out.keep, out.rows.append
+    new_index, keep, put = out.new_index, out.keep, out.rows.append
     fixed = {i: rows[i].value for i in constants.values()}
-    """The constants by where they now stand."""
+    """The constants by their new index."""
 
     def constant(value: Fraction) -> int:
         key = value.numerator, value.denominator  # told apart sooner than a Fraction
@@ -34,21 +36,23 @@ def fold(program: Program) -> Program:
     for row in rows[first:]:
         op, args = row[0], row[1]
         if len(args) == 2:
-            a, b = place[args[0]], place[args[1]]
+            a, b = new_index[args[0]], new_index[args[1]]
             if a not in fixed and b not in fixed and (a != b or op != "sub"):  # as most are
-                place.append(len(out.rows))
+                new_index.append(len(out.rows))
                 put(row if args == (a, b) else _new(Row, (op, (a, b), row[2], row[3], row[4])))
                 continue
         elif op != "const" and op != "neg":
-            place.append(keep(row))
+            new_index.append(keep(row))
             continue
-        moved = out.moved(args)
-        place.append(_simpler(row, moved, [fixed.get(x) for x in moved], constant, out))
+        operands = out.new_indices(args)
+        new_index.append(_simpler(row, operands, [fixed.get(x) for x in operands], constant, out))
     return out.finish()
 
 
-def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
-    """How many rows at the beginning are not trivial, and where the constants among them stand."""
+def _nontrivial_prefix(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
+    """Return how many rows at the beginning are not trivial, and the indices of the constants among
+    them.
+    """
     constants: dict[tuple[int, int], int] = {}
     fixed: set[int] = set()
     for i, (op, args, value, name, step) in enumerate(rows):
@@ -71,7 +75,9 @@ def _settled(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], int]]:
 
 
 def _is_trivial(op: str, a: Fraction | None, b: Fraction | None) -> bool:
-    """True if an operation on two operands, of which one or both are constants, is a constant or one of them."""
+    """Return whether an operation on two operands, at least one of them constant, equals a constant
+    or one of them.
+    """
     if a is not None and b is not None:
         return True
     return b in (0, 1) or a == 0 or (a == 1 and op != "div")
@@ -84,12 +90,14 @@ def _simpler(
     constant: Callable[[Fraction], int],
     out: Rewriter,
 ) -> int:
-    """Where the row's value stands: an existing row when it is trivial, else the row itself, put."""
+    """Return the index of the row's value: that of an existing row if it is trivial, else that of
+    the row itself, put.
+    """
     op = row.op
     if op == "const":
         return constant(row.value)
     if op == "neg":
-        place = _negated(args[0], values[0], constant, out)
+        existing = _negated(args[0], values[0], constant, out)
     elif op in _ACT and values[0] is not None and values[1] is not None:
         return constant(_ACT[op](*values))
     elif op == "sub" and args[0] == args[1]:
@@ -97,22 +105,22 @@ def _simpler(
     elif op == "sub" and values[0] == 0:
         return out.put(Row("neg", (args[1],), None, row.name, row.step))
     else:
-        place = _same_as(op, args, values)
-    return out.put(with_args(row, args)) if place is None else place
+        existing = _same_as(op, args, values)
+    return out.put(with_args(row, args)) if existing is None else existing
 
 
 def _negated(
-    place: int, value: Fraction | None, constant: Callable[[Fraction], int], out: Rewriter
+    index: int, value: Fraction | None, constant: Callable[[Fraction], int], out: Rewriter
 ) -> int | None:
-    """Where −x already stands: as the y of x = −y, or as a constant; else None."""
-    row = out.rows[place]
+    """Return the index of −x if it exists: the y of x = −y, or a constant; else None."""
+    row = out.rows[index]
     if row.op == "neg":
         return row.args[0]
     return None if value is None else constant(-value)
 
 
 def _same_as(op: str, args: tuple[int, ...], values: list[Fraction | None]) -> int | None:
-    """The operand that x + 0, 0 + x, x − 0, 1·x, 0·x, x/1 or 0/x is, else None."""
+    """Return the operand that x + 0, 0 + x, x − 0, 1·x, 0·x, x/1 or 0/x equals; else None."""
     second = {"add": 0, "sub": 0, "mul": 1, "div": 1}
     first = {"add": 0, "mul": 1}
     if op == "mul" and 0 in values:

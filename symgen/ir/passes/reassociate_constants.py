@@ -1,4 +1,6 @@
-"""Gather constants: a + (b + x) becomes (a + b) + x and a·(b·x) becomes (a·b)·x, where the inner row serves nothing else."""
+"""Combine constants: a + (b + x) becomes (a + b) + x and a·(b·x) becomes (a·b)·x, if nothing else
+uses the inner row.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +12,41 @@ from symgen.ir.program import Program, Row
 
 SUMS = ("add", "sub")
 KINDS = {"add": SUMS, "sub": SUMS, "mul": ("mul",)}
-"""What an operation may be gathered with."""
+"""Operations whose operands can be combined with those of an operation."""
 
 
 def reassociate_constants(program: Program) -> Program:
-    """The same Program with at most one constant in each sum and each product of unshared, unnamed rows."""
+    """Return the Program with at most one constant in each sum and each product of unshared,
+    unnamed rows.
+    """
     rows, count = program.rows, uses(program)
 
     def inside(r: int) -> bool:
         return count[r] == 1 and not rows[r].name
 
-    several = _with_several_constants(rows, inside)
-    if not several:
+    leaves_of = _with_several_constants(rows, inside)
+    if not leaves_of:
         return program
-    out = Rewriter(program, min(several))
-    place, keep = out.place, out.keep
-    for i in range(len(place), len(rows)):
+    out = Rewriter(program, min(leaves_of))
+    new_index, keep = out.new_index, out.keep
+    for i in range(len(new_index), len(rows)):
         row = rows[i]
-        if i not in several:
-            place.append(keep(row))
+        if i not in leaves_of:
+            new_index.append(keep(row))
             continue
-        constants = [(s, rows[r].value) for s, r in several[i] if rows[r].op == "const"]
-        rest = [(s, place[r]) for s, r in several[i] if rows[r].op != "const"]
+        constants = [(s, rows[r].value) for s, r in leaves_of[i] if rows[r].op == "const"]
+        rest = [(s, new_index[r]) for s, r in leaves_of[i] if rows[r].op != "const"]
         put = _product if row[0] == "mul" else _sum
-        place.append(put(out, constants, rest, row))
+        new_index.append(put(out, constants, rest, row))
     return out.finish()
 
 
 def _with_several_constants(
     rows: Sequence[Row], inside: Callable[[int], bool]
 ) -> dict[int, list[tuple[int, int]]]:
-    """Leaves of each sum or product that has more than one constant among them, by its row."""
+    """Return the leaves of each sum or product with more than one constant among them, by its row."""
     constants = [0] * len(rows)
-    several: dict[int, list[tuple[int, int]]] = {}
+    leaves_of: dict[int, list[tuple[int, int]]] = {}
     for i, row in enumerate(rows):
         ops = KINDS.get(row[0])
         if ops is None:
@@ -54,8 +58,8 @@ def _with_several_constants(
             elif constants[a] and below[0] in ops and inside(a):
                 constants[i] += constants[a]
         if constants[i] > 1:
-            several[i] = leaves(rows, i, ops, inside)
-    return several
+            leaves_of[i] = leaves(rows, i, ops, inside)
+    return leaves_of
 
 
 def _product(

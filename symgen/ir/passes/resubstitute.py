@@ -1,8 +1,10 @@
-"""Compute a value anew as the sum or the product of others that are there, where that frees rows that serve nothing else.
+"""Compute a value as the sum or product of other values that exist, if that frees rows that nothing
+else uses.
 
-Factoring, distributing, adding in another order and the identities of angles are cases of it: a·x + b·x is one product where
-a + b is there. What might be equal is found modulo a prime (`_alternatives`), and has to be no worse in its round-off
-(`_candidates`). Afterwards all of it is proved at another point modulo another prime.
+Factoring, distributing, another order of addition and the identities of angles are special cases:
+a·x + b·x is one product if a + b exists. Possible equalities are found modulo a prime
+(`_pair_matches`), and must not increase round-off (`_candidates`). The result is proved at another
+point modulo another prime.
 """
 
 from __future__ import annotations
@@ -10,21 +12,22 @@ from __future__ import annotations
 from random import Random
 
 from symgen.ir.passes._candidates import Limits
-from symgen.ir.passes._search import improved
+from symgen.ir.passes._search import improve
 from symgen.ir.program import Program
 
 SPAN, LONGEST = 1100, 4000
-"""Rows that are compared with each other: of a longer Program, so many behind one another at a time. The longest is left as it
-is."""
+"""Rows that are compared with each other, in consecutive spans of a longer Program; a Program above LONGEST is not changed."""
 MOVES = 8
-"""That are tried for each way of computing a value."""
+"""Moves of the search per way of computing a value."""
 
 
 def resubstitute(program: Program) -> Program:
-    """The same Program with fewer operations, where few rows can stand for more; see the module docstring."""
+    """Return the Program with fewer operations, if values can be computed from others with fewer
+    rows; see the module docstring.
+    """
     if len(program.rows) > LONGEST:
         return program
-    found, limits, random = program, Limits(), Random("resubstitute")
+    best, limits, random = program, Limits(), Random("resubstitute")
     for start in range(0, len(program.rows), SPAN):
-        found = improved(found, limits, random, range(start, start + SPAN), MOVES, thorough=False)
-    return found if found.cost < program.cost else program
+        best = improve(best, limits, random, range(start, start + SPAN), MOVES, thorough=False)
+    return best if best.cost < program.cost else program

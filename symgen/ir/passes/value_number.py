@@ -1,4 +1,4 @@
-"""Compute equal things once: rows with the same operation on the same operands become one row."""
+"""Compute equal operations once: rows with the same operation on the same operands become one row."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ COMMUTES = frozenset({"add", "mul"})
 
 
 def value_number(program: Program) -> Program:
-    """The same Program with each value computed once; the first row stays, and takes a name if only the second had one."""
+    """Return the Program with each operation computed once; the first row stays, and takes a name
+    if only the second had one.
+    """
     out = Rewriter(program)
-    rows, place = out.rows, out.place
+    rows, new_index = out.rows, out.new_index
     seen: dict[object, int] = {}
-    find, put, placed, length = seen.setdefault, rows.append, place.append, 0
+    find_or_add, put, add_index, length = seen.setdefault, rows.append, new_index.append, 0
     for row in program.rows:
         op, args, value, name, step = row
         key: object
         if len(args) == 2:
             a, b = args
-            c, d = place[a], place[b]
+            c, d = new_index[a], new_index[b]
             key = (op, d, c) if c > d and op in COMMUTES else (op, c, d)
-            first = find(key, length)
+            first = find_or_add(key, length)
             if first == length:
                 put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
                 length += 1
-                placed(first)
+                add_index(first)
                 continue
         elif not args:  # a const's two integers are told apart sooner than a Fraction
             key = (op, value.numerator, value.denominator) if op == "const" else (op, value)
-            first = find(key, length)
+            first = find_or_add(key, length)
         else:
-            args = (place[args[0]],)
-            first = find((op, args), length)
+            args = (new_index[args[0]],)
+            first = find_or_add((op, args), length)
         if first == length:
             put(with_args(row, args))
             length += 1
         elif name and args and not rows[first].name:
             rows[first] = rows[first]._replace(name=name)
-        placed(first)
+        add_index(first)
     return out.finish()

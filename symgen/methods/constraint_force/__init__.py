@@ -43,7 +43,7 @@ def refusal(mechanism: Mechanism) -> str | None:
         return None
     return (
         f"constraint_force divides by the inertia of every link, and link '{defective[0]}' of '{mechanism.name}' {defective[1]}; "
-        "lump it into its neighbour with --lock, give it moments of inertia, or take another method (riccati, udut)"
+        "lump it into its neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
     )
 
 

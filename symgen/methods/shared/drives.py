@@ -99,7 +99,7 @@ def refuse_armature(mechanism: Mechanism, method: str, why: str) -> str | None:
         return None
     return (
         f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave that out by --drives, or "
-        "take another method, such as riccati"
+        "use another method, such as riccati"
     )
 
 

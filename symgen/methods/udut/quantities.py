@@ -48,7 +48,7 @@ def refusal(mechanism: Mechanism) -> str | None:
         return None
     return (
         f"the letters of udut need joints of one degree of freedom, and joint '{joint.name}' of '{mechanism.name}' has "
-        f"{joint.type.nv}; take riccati, or another method"
+        f"{joint.type.nv}; use riccati or another method"
     )
 
 
