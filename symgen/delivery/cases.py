@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from symgen.emission import printer
 from symgen.emission.c_text import WIDTH
-from symgen.emission.ports import handed
+from symgen.emission.ports import cast_array
 from symgen.ir.loops import Form
 from symgen.ir.program import POSITIONS, Port
 from symgen.support.errors import RequestError
@@ -164,10 +164,10 @@ def _test(
     work = _work("work", f"{target.name}_WORK", program, target)
     call = _Call(
         [
-            handed(port, f"{argument['table']}[i]", target.name)
+            cast_array(port, f"{argument['table']}[i]", target.name)
             for port, argument in zip(program.inputs, arguments, strict=True)
         ],
-        [handed(port, "shared", target.name) for port in program.inputs],
+        [cast_array(port, "shared", target.name) for port in program.inputs],
         [result["name"] for result in results],
         work,
     )
@@ -386,7 +386,7 @@ def _blocks_of_function(
     needs = printer().driver(form, target)["needs"] if target.text.batch else 0
     work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
     alone = [
-        handed(port, array["one"], target.name) if array["argument"] else array["one"]
+        cast_array(port, array["one"], target.name) if array["argument"] else array["one"]
         for port, array in zip(ports, arrays, strict=True)
     ]
     return {

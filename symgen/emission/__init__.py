@@ -29,18 +29,18 @@ def names() -> tuple[str, ...]:
 
 def find(name: str) -> Printer | Wrapper:
     """The backend called `name`; RequestError suggests the nearest when there is none."""
-    found: Printer | Wrapper = import_module(
+    backend: Printer | Wrapper = import_module(
         f"{backends.__name__}.{nearest(name, names(), 'backend')}"
     ).BACKEND
-    return found
+    return backend
 
 
 @cache
 def printer() -> Printer:
     """The backend of PRINTED: whoever needs the text of a function asks it."""
-    found = find(PRINTED)
-    assert isinstance(found, Printer)
-    return found
+    backend = find(PRINTED)
+    assert isinstance(backend, Printer)
+    return backend
 
 
 def wrappers() -> tuple[str, ...]:
@@ -50,9 +50,9 @@ def wrappers() -> tuple[str, ...]:
 
 def wrapper(name: str) -> Wrapper:
     """The wrapper called `name`; RequestError suggests the nearest when there is none."""
-    found = find(nearest(name, wrappers(), "wrapper of the C"))
-    assert isinstance(found, Wrapper)
-    return found
+    backend = find(nearest(name, wrappers(), "wrapper of the C"))
+    assert isinstance(backend, Wrapper)
+    return backend
 
 
 @cache

@@ -68,14 +68,14 @@ def first(asked: Sequence[Parameter]) -> str:
 
 def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
     """How many numbers NAME_judge_parameters gives of each kind; 0 without it."""
-    found = programs[JUDGE].outputs if JUDGE in programs else ()
-    return {"judged": 0, "carried": 0} | {port.name: port.size for port in found}
+    outputs = programs[JUDGE].outputs if JUDGE in programs else ()
+    return {"judged": 0, "carried": 0} | {port.name: port.size for port in outputs}
 
 
 def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any]]:
     """`name`, `value` and meaning (`what`) of each status that NAME_set_parameters can return."""
     judge = _judged(programs)
-    known = {
+    statuses_by_name = {
         "OK",
         "NOT_FINITE",
         *(["NO_BODY"] if judge["judged"] else []),
@@ -85,27 +85,31 @@ def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any
     return [
         {"name": name, "value": value, "what": what}
         for value, (name, what) in enumerate(STATUSES.items())
-        if name in known
+        if name in statuses_by_name
     ]
 
 
 def _fields(asked: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    fields: list[dict[str, Any]] = []
     first = 0
-    for one in asked:
-        field = C.local(identifier("_".join(one.words)), {other["name"] for other in found})
-        places = [""] if len(one.defaults) == 1 else [f"[{k}]" for k in range(len(one.defaults))]
-        found.append(
+    for quantity in asked:
+        field = C.local(identifier("_".join(quantity.words)), {listed["name"] for listed in fields})
+        places = (
+            [""]
+            if len(quantity.defaults) == 1
+            else [f"[{k}]" for k in range(len(quantity.defaults))]
+        )
+        fields.append(
             {
                 "name": field,
                 "size": f"[{len(places)}]" if len(places) > 1 else "",
-                "what": C.comment(one.what),
+                "what": C.comment(quantity.what),
                 "copies": [
-                    {"to": first + k, "field": f"{field}{place}"} for k, place in enumerate(places)
+                    {"to": first + k, "field": f"{field}{word}"} for k, word in enumerate(places)
                 ],
-                "defaults": [C.literal(x, REALS[real]) for x in one.defaults],
+                "defaults": [C.literal(x, REALS[real]) for x in quantity.defaults],
                 "single": len(places) == 1,
             }
         )
         first += len(places)
-    return found
+    return fields

@@ -45,13 +45,12 @@ def _statuses() -> list[dict[str, Any]]:
 
 
 def assembles(functions: Mapping[str, Any]) -> bool:
-    """Whether there is a driver among these functions."""
+    """Return True if a driver is among these functions."""
     return all(name in functions for name in ASSEMBLING)
 
 
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
-    """What a caller of the driver is told: its `statuses`, how many `turns` it takes at most, and its `tolerance` (m, rad);
-    nothing where there is no driver."""
+    """Return facts for a caller of the driver: `statuses`, the most `turns`, and the `tolerance` (m, rad); none without a driver."""
     if not assembles(programs):
         return {}
     return {
@@ -73,7 +72,7 @@ def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
 
 
 def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
-    """What the templates say."""
+    """Return the facts that the templates print."""
     name = single_real(programs.values())
     real = REALS[name]
     step, move = ASSEMBLING

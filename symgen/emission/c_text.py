@@ -98,13 +98,13 @@ def ascii_text(text: str) -> str:
     """`text` in ASCII: 'rad/s²' -> 'rad/s^2', 'M⁻¹' -> 'M^-1', 'θ' -> 'theta', 'für' -> 'fur', '手' -> '<U+624B>'."""
     if text.isascii():
         return text
-    found: list[str] = []
+    words: list[str] = []
     above = False
     for sign in text:
         raised = _ABOVE.get(sign)
-        found.append(f"{'' if above else '^'}{raised}" if raised else _plain(sign))
+        words.append(f"{'' if above else '^'}{raised}" if raised else _plain(sign))
         above = raised is not None
-    return "".join(found)
+    return "".join(words)
 
 
 def _plain(sign: str) -> str:

@@ -45,7 +45,7 @@ class Guard(NamedTuple):
 
 
 def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -> list[Guard]:
-    """Of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
+    """Give the guard of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
 
     A divisor without such a bound has at least the magnitude of the smallest normal number.
     """
@@ -197,7 +197,7 @@ def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
 
 
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
-    """What checked functions return, by `name`, `value` and meaning (`what`): those that some of the functions can return."""
+    """Return the statuses that some of the functions can return, by `name`, `value` and meaning (`what`)."""
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in form.programs)
     computes = any(finite_rows(step, live_rows(step)) for form in forms for step in form.programs)

@@ -13,7 +13,7 @@ from symgen.emission import checks as _checks
 from symgen.emission import parts as _parts
 from symgen.emission import sincos
 from symgen.emission.c_text import C
-from symgen.emission.ports import stated, struct_of
+from symgen.emission.ports import struct_of, with_forces
 from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
 from symgen.ir.loops import WORK, Form, LoopProgram
 from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic_shape
@@ -54,7 +54,7 @@ def turns(program: Form, target: Target) -> bool:
         )
     assert isinstance(program, Program)
     if target.text.trig == "auto":
-        return bool(together(program))
+        return bool(angles_together(program))
     return target.text.trig == "inline" and any(
         program.rows[i].op in ("sin", "cos") for i in live_rows(program)
     )
@@ -83,7 +83,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
     return {
         "symbol": target.symbol(program.function),
         "what": C.comment(
-            stated(declared.what if declared else program.function, target, program.inputs)
+            with_forces(declared.what if declared else program.function, target, program.inputs)
         ),
         "frames": [C.comment(frame) for frame in target.frames_of(declared)],
         "wrenches": [C.comment(link) for link in target.wrenches_of(arguments)],
@@ -99,7 +99,9 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
                 "struct": struct_of(port, target.name) if i < len(arguments) else "",
                 "name": names[port.name],
                 "size": _size(array, port, target),
-                "what": C.comment(stated(meaning(array, target.sizes), target, program.inputs)),
+                "what": C.comment(
+                    with_forces(meaning(array, target.sizes), target, program.inputs)
+                ),
             }
             for i, (port, array) in enumerate(ports)
         ],
@@ -136,7 +138,7 @@ def _reject_vanishing_result(program: Program) -> None:
             )
 
 
-def together(program: Program) -> list[list[int]]:
+def angles_together(program: Program) -> list[list[int]]:
     """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
 
     None where there is but one, which <math.h> serves as well.
@@ -162,7 +164,7 @@ def turn_of(program: Program, target: Target) -> Turn | None:
     function = f"{target.name}_sincos"
     if target.text.trig == "inline":
         return Turn(f"{target.name}_pair", function)
-    count = sincos.lanes(len(together(program)), program.real)
+    count = sincos.lanes(len(angles_together(program)), program.real)
     return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
@@ -289,9 +291,9 @@ def _turn_together(printed: PrintedFunction, writer: Writer) -> None:
     """Write the sines and cosines that are taken together, and what their angles need."""
     if printed.turn is None or not printed.turn.lanes:
         return
-    angles = together(printed.program)
+    angles = angles_together(printed.program)
     rows = [row for rows in angles for row in rows]
-    writer.turned([rows[0] for rows in angles], _checks.ancestors(printed.program, rows))
+    writer.write_sines([rows[0] for rows in angles], _checks.ancestors(printed.program, rows))
 
 
 def _facts_in_one_piece(

@@ -68,7 +68,7 @@ def function(
     checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
     kept = {angle["value"]: 1 for angle in read} | {writer.text[row]: 3 for row in checked}
     cut = _cut(printed, blocks, kept, writer)
-    places = {name: LANES.at(names["work"], place) for name, place in cut.places.items()}
+    places = {name: LANES.at(names["work"], index) for name, index in cut.places.items()}
     text = {row: places.get(writer.text[row], writer.text[row]) for row in checked}
     loops = [_loop(part, names["work"], printed.inputs) for part in cut.parts]
     arrays, names_of_driver = driver(program, printed.names)
@@ -189,9 +189,9 @@ def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]
     taken = set(names.values())
 
     def local(name: str) -> str:
-        found = C.local(name, taken)
-        taken.add(found)
-        return found
+        local = C.local(name, taken)
+        taken.add(local)
+        return local
 
     for array in arrays:
         array |= {kind: local(f"{array['name']}_{kind}") for kind in ("state", "element", "block")}
@@ -208,38 +208,38 @@ def _functions(
     work: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """Loops as functions of their own, with what each of them reads and stores."""
-    found = []
+    calls = []
     for number, loop in enumerate(loops, 1):
-        given = [array for array in arrays if array["name"] in loop["reads"]] + (
+        passed = [array for array in arrays if array["name"] in loop["reads"]] + (
             [work] if loop["shares"] else []
         )
         name = f"{symbol}_lanes_{number}"
-        found.append(
+        calls.append(
             {
                 "symbol": name,
                 "loop": loop,
-                "parameters": given,
-                "call": f"{name}({', '.join(one['name'] for one in given)})",
+                "parameters": passed,
+                "call": f"{name}({', '.join(array['name'] for array in passed)})",
             }
         )
-    return found
+    return calls
 
 
 def _place(first: int) -> str:
     return f"{first} + {LANE}" if first else LANE
 
 
-def _loop(one: parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
+def _loop(part: parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
     """One loop over the lanes."""
-    results = dict.fromkeys(store.name for store in one.stores)
+    results = dict.fromkeys(store.name for store in part.stores)
     return {
-        "takes": [{"name": name, "place": LANES.at(work, place)} for name, place in one.takes],
-        "groups": one.groups,
-        "puts": [{"name": name, "place": LANES.at(work, place)} for place, name in one.puts],
+        "takes": [{"name": name, "place": LANES.at(work, index)} for name, index in part.takes],
+        "groups": part.groups,
+        "puts": [{"name": name, "place": LANES.at(work, index)} for index, name in part.puts],
         "stores": [
             {"place": LANES.at(store.name, store.element), "value": store.value}
-            for store in one.stores
+            for store in part.stores
         ],
-        "reads": [*(name for name in inputs if name in one.reads), *results],
-        "shares": bool(one.takes or one.puts),
+        "reads": [*(name for name in inputs if name in part.reads), *results],
+        "shares": bool(part.takes or part.puts),
     }

@@ -1,4 +1,4 @@
-"""What a reader of the C must know: which papers the comments cite, and the order of the vectors of six."""
+"""Facts for readers of the C: which papers the comments cite, and the order of the vectors of six."""
 
 from __future__ import annotations
 

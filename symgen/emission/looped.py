@@ -61,10 +61,10 @@ def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[
     function = lower(loops)
     tables = list(loops.link_tables.tables.values())
     name = loops.target.name
-    known: dict[str, tuple[int | str, ...]] = {table.name: table.size for table in tables}
-    known |= dict.fromkeys(map(loops.symbol, loops.functions), ())
-    known |= dict.fromkeys([*definition.macros(loops.target), f"{name}_sincos"], ())
-    check([function], known)
+    known_names: dict[str, tuple[int | str, ...]] = {table.name: table.size for table in tables}
+    known_names |= dict.fromkeys(map(loops.symbol, loops.functions), ())
+    known_names |= dict.fromkeys([*definition.macros(loops.target), f"{name}_sincos"], ())
+    check([function], known_names)
     return tables, write([function], language)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from symgen.emission import lanes as _lanes
 from symgen.emission import loop_work
 from symgen.emission.blocks import blocks
-from symgen.emission.definition import calls, parameters, together
+from symgen.emission.definition import angles_together, calls, parameters
 from symgen.emission.lane_steps import angles, lane_step
 from symgen.emission.looped import step_heads, tables_and_loops
 from symgen.emission.lowering.lane_function import Vectors
@@ -75,7 +75,7 @@ def _carried(loops: LoopFunction) -> int:
 
 def _has_own_sines(loops: LoopFunction, program: Program) -> bool:
     """True if the function of one state takes the text's own sines in this step: of many angles at once."""
-    if together(program):
+    if angles_together(program):
         return True
     sweeps = [s for (s, _), step in loops.steps.items() if step is program]
     return any(blocks(loops.form, s, loops.target) for s in sweeps)

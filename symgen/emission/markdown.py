@@ -19,7 +19,7 @@ def code(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """The same in a cell of a table, where a bar would begin the next one."""
+    """Return prose for a cell of a table, where a bar would begin the next one."""
     return code(text).replace("|", "\\|")
 
 
@@ -28,5 +28,5 @@ def prose(text: str) -> str:
     plain = re.sub(r"([`*\[\]<>&|~#!])", r"\\\1", one_line(text))
     plain = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", plain)  # between letters it means nothing
     return re.sub(
-        r"\b(www)(?=\.)|:(?=//)", lambda found: found[0] + "\\", plain, flags=re.IGNORECASE
+        r"\b(www)(?=\.)|:(?=//)", lambda match: match[0] + "\\", plain, flags=re.IGNORECASE
     )

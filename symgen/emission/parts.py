@@ -2,7 +2,7 @@
 
 A compiler's time grows faster than the length of a function. Each part is a function of its own, with its own locals. A local
 that later parts read is kept in the work array of the function that calls the parts. A part takes from the array before its
-statements and puts into it behind them, so a place that is read there for the last time can be used again there.
+statements and puts into it behind them. So an element that a part reads for the last time can be used again by that part.
 
 Results may alias arguments. So a part stores results only where no later part reads an argument.
 """
@@ -54,8 +54,9 @@ class Part(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The parts in their order, how many numbers the work array holds, the place there of every local that has one, and how many
-    parts are those of the first blocks: of none, of one, and so on.
+    """The parts in their order, the size of the work array, and the element of every local that has one.
+
+    `ends` counts the parts of the first blocks: of none, of one, and so on.
     """
 
     parts: tuple[Part, ...]
@@ -137,11 +138,11 @@ def cut(
     last = pieces.last_uses()
     for name in pieces.home.keys() & kept.keys():
         last[name] = max(last[name], ends[kept[name]])
-    parts, size, places = _placed(pieces, last)
+    parts, size, places = _allocate(pieces, last)
     return Cut(tuple(parts), size, places, tuple(ends))
 
 
-def _placed(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
+def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
     """The parts, with places in the work array for what goes across: each the lowest that is free."""
     places: dict[str, int] = {}
     busy: list[tuple[int, int]] = []
@@ -207,12 +208,12 @@ def _across(lines: Sequence[Line], pair: str) -> tuple[list[int], list[int]]:
         for word in _WORD.findall(line["value"]):
             if word in ends:
                 ends[word] = n
-    found = []
+    counts = []
     for pairs in (False, True):
         steps = [0] * (len(lines) + 2)
         for n, (_, line) in enumerate(lines):
             if (line["kind"] == pair or line["name"] != names[n]) is pairs:
                 steps[n + 1] += 1
                 steps[ends[names[n]] + 1] -= 1
-        found.append(list(accumulate(steps)))
-    return found[0], found[1]
+        counts.append(list(accumulate(steps)))
+    return counts[0], counts[1]

@@ -20,13 +20,13 @@ def struct_of(port: Port, name: str) -> str:
     return f"{name}_{PREPARED.name}" if port.name == PREPARED.name else ""
 
 
-def handed(port: Port, array: str, name: str) -> str:
+def cast_array(port: Port, array: str, name: str) -> str:
     """An array of numbers as the C of the robot `name` takes it for an argument."""
     struct = struct_of(port, name)
     return f"(const {struct} *){array}" if struct else array
 
 
-def stated(text: str, target: Target, inputs: Iterable[Port]) -> str:
+def with_forces(text: str, target: Target, inputs: Iterable[Port]) -> str:
     """Return a sentence about a function, or about one of its arrays, with all forces that the function computes."""
     wrench = " - J^T wrench" if any(port.name == "wrench" for port in inputs) else ""
     more = f"{target.forces}{wrench}"

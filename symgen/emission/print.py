@@ -83,8 +83,8 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
     # One switch over the kinds of statements.
     match statement:
         case s.Declare():
-            given = "" if statement.value is None else f" = {text(statement.value)}"
-            yield f"{margin}{declarator(statement)}{given};{comment(statement.comment)}"
+            initial = "" if statement.value is None else f" = {text(statement.value)}"
+            yield f"{margin}{declarator(statement)}{initial};{comment(statement.comment)}"
         case s.Assign(target, changed, sign):
             yield f"{margin}{_assigned(text(target), text(changed), sign)};{comment(statement.comment)}"
         case s.Call():

@@ -31,7 +31,7 @@ DOMAIN = (5, 8)
 
 
 def context(real: str) -> dict[str, Any]:
-    """What the template says about one real type."""
+    """Return the facts of the template about one real type."""
     constants = CONSTANTS[real]
     numbers = {
         name: literal(Fraction(value), REALS[real])
@@ -64,12 +64,12 @@ def lanes(angles: int, real: str) -> int:
 
 def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:
     """The statements of Horner's rule, innermost first: the i-th is coefficient i and y times what stands before."""
-    last, found = coefficients[-1], []
+    last, statements = coefficients[-1], []
     for i in reversed(range(len(coefficients) - 1)):
         sign = "-" if last.startswith("-") else "+"
         name = f"{letter}_{i}"
-        found.append(
+        statements.append(
             {"name": name, "value": f"{coefficients[i]} {sign} (y*{last.removeprefix('-')})"}
         )
         last = name
-    return found
+    return statements

@@ -14,10 +14,10 @@ a body whose parts may be several statements, or None.
 
 **Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of `arrays`: declarations get a
 last dimension, elements get the index `lane`, and each run of statements that depend on a lane gets a loop over lanes. Such a
-statement is an `Assign`, an `If` or a `Declare` that reads or writes an element of `arrays`, names `lane`, or names a local which
-an earlier statement of the run declared. An `Element` of `arrays` with a `column` names one lane by itself and stays.
+statement is an `Assign`, an `If` or a `Declare`. It reads or writes an element of `arrays`, names `lane`, or names a local that an
+earlier statement of the run declared. An `Element` of `arrays` with a `column` names one lane by itself and stays.
 
-**Checks.** `check(statements, known)` returns the statements unchanged, or raises ProgramError: see there.
+**Checks.** `check(statements, known_names)` returns the statements unchanged, or raises ProgramError: see there.
 """
 
 from __future__ import annotations
@@ -445,16 +445,16 @@ Sizes = tuple[int | str, ...]
 """The dimensions of an array, text where the number is not known; () of a number."""
 
 
-def check(functions: Iterable[Function], known: Mapping[str, Sizes]) -> tuple[Function, ...]:
+def check(functions: Iterable[Function], known_names: Mapping[str, Sizes]) -> tuple[Function, ...]:
     """Return the functions unchanged; raise ProgramError with the function and the name at fault.
 
-    `known` are the tables of the file with their sizes, and its macros and functions. The rules: a local is declared once in its
+    `known_names` are the tables of the file with their sizes, and its macros and functions. The rules: a local is declared once in its
     scope and those around it, before its use, and its name is no keyword and nothing that <math.h> declares; an array has
     elements, and as many indices as dimensions; an index that is a number, or counts between two numbers, is within the size;
     what is constant is not assigned, nor is an index inside its loop; a function that returns a value does so in its last
     statement, and nowhere else.
     """
-    functions, names = tuple(functions), dict(known)
+    functions, names = tuple(functions), dict(known_names)
     for function in functions:
         _Checker(function, names).check()
         names[function.name] = ()

@@ -22,9 +22,9 @@ _PARTS = {"sin": "sine", "cos": "cosine"}
 
 
 class Turn(NamedTuple):
-    """What gives the sine and the cosine of an angle at once, or of several: the type that holds both, and the function.
+    """A function for the sine and the cosine of one angle or of several: the type that holds both, and the name.
 
-    Of several it takes an array of `lanes` angles, whose size is spelt `size`.
+    For several angles it takes an array of `lanes` angles, whose size is spelt `size`.
     """
 
     kind: str
@@ -85,19 +85,19 @@ class Writer:
 
     def local(self, name: str) -> str:
         """A name near `name` that nothing else gets."""
-        found = self.language.local(name, self.taken)
-        self.taken.add(found)
-        return found
+        local = self.language.local(name, self.taken)
+        self.taken.add(local)
+        return local
 
     def statements(self, rows: Collection[int] | None = None) -> list[dict[str, Any]]:
-        """Those of `rows` (None: of all) that are not written yet, in order and grouped under the comment of their step."""
+        """Return the statements of `rows` (None: of all) that are not written yet, in order, grouped under the comment of their step."""
         for i in self._unwritten(rows):
             self._write(i)
-        found = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
+        groups = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
         self.steps, self.step = [], -1
-        return found
+        return groups
 
-    def turned(self, angles: Sequence[int], rows: Collection[int]) -> None:
+    def write_sines(self, angles: Sequence[int], rows: Collection[int]) -> None:
         """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
         assert self.turn is not None
         for i in self._unwritten(rows):
@@ -106,14 +106,16 @@ class Writer:
             (row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1
         )
         zero = self.language.literal(Fraction(0), self.real)
-        given, found = self.local("angle"), self.local("turn")
+        angle_array, turn = self.local("angle"), self.local("turn")
         values = [self.text[row] for row in angles]
         values += [zero] * (self.turn.lanes - len(values))
-        self._statement(self.real.name, f"{given}[{self.turn.size}]", self._listed(values), step)
-        self._statement(self.turn.kind, found, f"{self.turn.function}({given})", step)
-        for place, row in enumerate(angles):
+        self._statement(
+            self.real.name, f"{angle_array}[{self.turn.size}]", self._listed(values), step
+        )
+        self._statement(self.turn.kind, turn, f"{self.turn.function}({angle_array})", step)
+        for lane, row in enumerate(angles):
             self.pairs[self.angle(row)] = {
-                op: f"{found}.{part}[{place}]" for op, part in _PARTS.items()
+                op: f"{turn}.{part}[{lane}]" for op, part in _PARTS.items()
             }
 
     def _unwritten(self, rows: Collection[int] | None) -> list[int]:
@@ -128,7 +130,7 @@ class Writer:
         return "{\n" + ",\n".join(f"{margin}{value}" for value in values) + f"\n{margin[4:]}}}"
 
     def angle(self, row: int) -> str | int:
-        """What tells an angle from others: an argument may stand in several rows, and is one angle all the same."""
+        """Return a key of an angle: all rows of one argument are one angle."""
         return self.text[row] if self.rows[row].op == "input" else row
 
     def _names(self) -> dict[int, str]:
@@ -188,9 +190,9 @@ class Writer:
         """
         key, turn = self.angle(angle), self.turn
         if key not in self.pairs and turn is not None and not turn.lanes:
-            found = self.local(f"turn_{len(self.pairs) + 1}")
-            self.pairs[key] = {op: f"{found}.{part}" for op, part in _PARTS.items()}
-            self._statement(turn.kind, found, f"{turn.function}({self.text[angle]})", step)
+            local = self.local(f"turn_{len(self.pairs) + 1}")
+            self.pairs[key] = {op: f"{local}.{part}" for op, part in _PARTS.items()}
+            self._statement(turn.kind, local, f"{turn.function}({self.text[angle]})", step)
         return self.pairs.get(key, {})
 
     def _statement(self, kind: str, name: str, value: str, step: int) -> None:

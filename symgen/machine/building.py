@@ -28,7 +28,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from symgen.emission import printer, render
-from symgen.emission.ports import handed
+from symgen.emission.ports import cast_array
 from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline, Program
@@ -390,7 +390,7 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
         names = printer().parameters(program, target)
         ports = [
             [
-                {"name": names[p.name], "size": p.size, "cast": handed(p, "", target.name)}
+                {"name": names[p.name], "size": p.size, "cast": cast_array(p, "", target.name)}
                 for p in ports
             ]
             for ports in (program.inputs, program.outputs)

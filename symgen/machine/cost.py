@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgen.emission import printer, render
-from symgen.emission.ports import handed, struct_of
+from symgen.emission.ports import cast_array, struct_of
 from symgen.ir.loops import WORK, Form
 from symgen.ir.program import ARITY, Bound
 from symgen.machine import stack_usage, targets
@@ -480,7 +480,7 @@ def _measuring(
         }
         for port in program.inputs
     ]
-    passed = [handed(port, f"in_{port.name}[i]", target.name) for port in program.inputs]
+    passed = [cast_array(port, f"in_{port.name}[i]", target.name) for port in program.inputs]
     structs = [struct_of(port, target.name) or program.real for port in program.inputs]
     types = [
         *(f"const {struct} *" for struct in structs),

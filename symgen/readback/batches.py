@@ -76,7 +76,7 @@ class _Reader:
         self.symbol = f"{name}_{called}"
         lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol, checked)
         self.lines = lines
-        together = preprocessor.together(text.source, name)
+        together = preprocessor.angles_at_once(text.source, name)
         self.sines = f'#include "{name}_sincos.h"' in text.source and not together
         if checked and isinstance(form, LoopProgram):
             form = with_checked_rows(form, lambda step: compared(step, self.sines))

@@ -197,11 +197,13 @@ class Region:
 
     def conflict(self, memory: Memory, at: int, write: bool) -> bool:
         """Record an access; True if another iteration writes the same element, or reads what this one writes."""
-        key, own = (memory, at), self.iteration
-        wrong = self.writes.get(key, own) != own or (write and self.reads.get(key, own) != own)
+        key, iteration = (memory, at), self.iteration
+        wrong = self.writes.get(key, iteration) != iteration or (
+            write and self.reads.get(key, iteration) != iteration
+        )
         if write:
-            self.writes[key] = own
-        elif self.reads.setdefault(key, own) != own:
+            self.writes[key] = iteration
+        elif self.reads.setdefault(key, iteration) != iteration:
             self.reads[key] = -1
         return wrong
 
@@ -329,7 +331,7 @@ class Machine:
             raise self._outside(pointer, at, node)
         return pointer.memory, at
 
-    def _moved(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
+    def _advanced(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
         """Return the pointer so many elements, or rows, behind, which is not beyond the end of its array."""
         at = pointer.at + rows * math.prod(pointer.shape)
         if not pointer.low <= at <= pointer.high:
@@ -396,12 +398,15 @@ class Machine:
             if not isinstance(value, Pointer) or value.shape != tuple(shape):
                 raise self.refuse(node, f"{parameter.name} is given no array of its type")
             elements = (room or 0) * math.prod(value.shape)
-            known = value.memory.role != "workspace"
-            if elements and not known:
+            has_known_size = value.memory.role != "workspace"
+            if elements and not has_known_size:
                 self.workspace_sizes.add(elements)
                 if len(self.workspace_sizes) > 1:
                     raise self.refuse(node, f"{parameter.name} is declared with another size")
-            if known and (value.at < value.low or value.at + elements > value.high):
+            end = value.at + elements
+            is_whole = value.memory.role in ("argument", "result") and value.at == value.low
+            other_size = end > value.high or (is_whole and elements and end != value.high)
+            if has_known_size and (value.at < value.low or other_size):
                 raise self.refuse(
                     node,
                     f"{value.memory.name}[{value.at}] and what follows is no {parameter.name}",
@@ -452,10 +457,10 @@ class Machine:
 
     def kind(self, node: Any) -> Kind:
         """Return the type that a declaration states."""
-        known = self.kinds.get(id(node))
-        if known is None:
-            known = self.kinds[id(node)] = self._kind(node)
-        return known
+        kind = self.kinds.get(id(node))
+        if kind is None:
+            kind = self.kinds[id(node)] = self._kind(node)
+        return kind
 
     def _kind(self, node: Any) -> Kind:
         sizes: list[int | None] = []
@@ -472,9 +477,9 @@ class Machine:
         if isinstance(inner.type, c_ast.Struct) and not form:
             return Kind("struct", struct=inner.type)
         base = " ".join(getattr(inner.type, "names", ["?"]))
-        known = {*WIDTHS, "void", self.terms.real.name, *self.structs}
-        own = base.endswith(("_pair", "_turns")) and not form
-        if base not in known and not own:
+        known_types = {*WIDTHS, "void", self.terms.real.name, *self.structs}
+        is_sine_type = base.endswith(("_pair", "_turns")) and not form
+        if base not in known_types and not is_sine_type:
             raise self.refuse(node, f"the type {base} does not belong into this text")
         return Kind(base, form, tuple(sizes))
 
@@ -532,28 +537,32 @@ class Machine:
         kind = self.kind(node.type)
         constant = "const" in (getattr(node.type, "quals", None) or ())
         if kind.form == "array":
-            own = self.new_array(node, kind)
-            own.memory.role = "local"
-            self._count_bytes(own)
+            local_array = self.new_array(node, kind)
+            local_array.memory.role = "local"
+            self._count_bytes(local_array)
             self._new(
-                node.name, Kind(kind.base, "pointer", kind.sizes[1:]), own, node, constant=True
+                node.name,
+                Kind(kind.base, "pointer", kind.sizes[1:]),
+                local_array,
+                node,
+                constant=True,
             )
             return
         value = None
         if kind.struct is not None:
             value = self.struct("struct", kind.struct)
-            for own in value.values():
-                self._count_bytes(own)
+            for local_array in value.values():
+                self._count_bytes(local_array)
         elif kind.base in self.structs and not kind.form and _is_empty(node.init):
             value = self.structs[kind.base]()
         elif node.init is not None:
             value = self._converted(kind, self.value(node.init), node)
         self._new(node.name, kind, value, node, constant)
 
-    def _count_bytes(self, own: Pointer) -> None:
+    def _count_bytes(self, local_array: Pointer) -> None:
         """Count the bytes of a local array."""
-        if not own.memory.integers:
-            self.stack += len(own.memory.cells) * self.terms.real.size
+        if not local_array.memory.integers:
+            self.stack += len(local_array.memory.cells) * self.terms.real.size
         self.most = max(self.most, self.stack)
 
     def struct(self, name: str, declared: Any) -> Struct:
@@ -629,7 +638,7 @@ class Machine:
         if operator not in _ARITHMETIC or isinstance(before, bool):
             raise self.strange(node)
         if isinstance(before, int) and isinstance(value, int):
-            return self._whole(operator, before, value, node)
+            return self._whole_number(operator, before, value, node)
         if isinstance(before, Term) and isinstance(value, Term):
             return self._of_reals(operator, before, value, node)
         raise self.strange(node)
@@ -796,9 +805,13 @@ class Machine:
             return self._of_reals(operator, left, right, node)
         if isinstance(left, int) and isinstance(right, int):
             compared = _COMPARISONS.get(operator)
-            return compared(left, right) if compared else self._whole(operator, left, right, node)
+            return (
+                compared(left, right)
+                if compared
+                else self._whole_number(operator, left, right, node)
+            )
         if isinstance(left, Pointer) and operator == "+" and isinstance(right, int):
-            return self._moved(left, right, node)
+            return self._advanced(left, right, node)
         if isinstance(left, Pointer) and operator in ("==", "!=") and right == 0:
             return operator == "!="
         raise self.strange(node)
@@ -812,7 +825,7 @@ class Machine:
             raise self.strange(node)
         return self.compare(operator, left, right, node)
 
-    def _whole(self, operator: str, left: int, right: int, node: Any) -> int:
+    def _whole_number(self, operator: str, left: int, right: int, node: Any) -> int:
         """Return the result of an operation on whole numbers."""
         if isinstance(left, bool) or isinstance(right, bool):
             raise self.strange(node)
@@ -841,7 +854,7 @@ class Machine:
     def _unary(self, node: Any) -> Any:
         if node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
             pointer, index = self.pointer(node.expr.name), self.integer(node.expr.subscript)
-            return self._moved(pointer, index, node)
+            return self._advanced(pointer, index, node)
         if node.op == "&" and isinstance(node.expr, c_ast.StructRef):
             return Reference(*self.field(node.expr))
         value = self.value(node.expr)

@@ -14,11 +14,11 @@ from symgen.readback.parsing import INDEX, Checks, name_of, status_of
 from symgen.readback.required_checks import (
     FARTHEST,
     STATUSES,
+    angle_rows,
     bounds,
     computed,
     finite,
     length,
-    turned,
 )
 from symgen.vocabulary.reals import REALS
 
@@ -81,7 +81,7 @@ class Body:
         less = _argument(node.left, self.fabs)
         if not _is_operation(less, "-") or not self.is_literal(less.right, 1):
             return None
-        squared = [self._squared(term) for term in _joined(less.left, "+")]
+        squared = [self._squared(term) for term in _operands(less.left, "+")]
         if squared[0] is None:
             return None
         port, first = squared[0]
@@ -129,10 +129,11 @@ def _required(
     farthest = nearest(FARTHEST, real)
     required: dict[str, set[Any]] = {
         "NOT_UNIT": {
-            (*place, nearest(length(program.real), real)) for place in program.unit_quaternions
+            (*quaternion, nearest(length(program.real), real))
+            for quaternion in program.unit_quaternions
         },
         "OUT_OF_RANGE": {
-            (True, body.rows[row], farthest) for row in turned(program, rows) if inline
+            (True, body.rows[row], farthest) for row in angle_rows(program, rows) if inline
         },
         "DIVISOR": {
             (
@@ -151,7 +152,7 @@ def _is_required(
     condition: Any, at: int, status: str, required: Collection[Any], body: Body
 ) -> bool:
     """True if a condition, behind so many statements, is the required one of its status."""
-    parts = _joined(condition, "&&")
+    parts = _operands(condition, "&&")
     match status:
         case "NOT_FINITE":
             return (
@@ -186,7 +187,7 @@ def zeros(
 def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
     """The factors x of a sum of products 0*x, in order; None for a term of another shape."""
     factors = []
-    for term in _joined(node, "+"):
+    for term in _operands(node, "+"):
         product = _is_operation(term, "*") and isinstance(term.left, c_ast.Constant)
         factors.append(term.right if product and literal(term.left.value)[1] == 0 else None)
     return factors
@@ -194,17 +195,17 @@ def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
 
 def _finite(parts: list[Any], body: Body) -> list[Any]:
     """Locals and elements x of the parts of (0*x + …) >= 0 && …; empty for a condition of another shape."""
-    found: list[Any] = []
+    factors_of_all: list[Any] = []
     for part in parts:
         compared = _is_operation(part, ">=") and body.is_literal(part.right, 0)
         factors = _times_zero(part.left, body.literal) if compared else [None]
         if not all(isinstance(factor, c_ast.ID | c_ast.ArrayRef) for factor in factors):
             return []
-        found += factors
-    return found
+        factors_of_all += factors
+    return factors_of_all
 
 
-def _joined(node: Any, operator: str) -> list[Any]:
+def _operands(node: Any, operator: str) -> list[Any]:
     """The operands of a chain of one operator that is grouped from the left, in order."""
     operands = []
     while _is_operation(node, operator):

@@ -22,11 +22,11 @@ from symgen.readback.required_checks import (
     FARTHEST,
     STATUSES,
     Owed,
+    angle_rows,
     bounds,
     computed,
     finite,
     length,
-    turned,
 )
 from symgen.support.errors import ProgramError
 
@@ -45,7 +45,7 @@ class Group(NamedTuple):
 def compared(step: Program, sines: bool) -> list[int]:
     """Return the rows of a step that are divisors, or that a logarithm or a root is taken of; with `sines` also its angles."""
     rows = computed(step)
-    return sorted({*bounds(step, rows, {})} | (turned(step, rows) if sines else set()))
+    return sorted({*bounds(step, rows, {})} | (angle_rows(step, rows) if sines else set()))
 
 
 # -- what is owed -------------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def of_steps(form: LoopProgram, sines: bool) -> dict[int, list[Number]]:
             if port.name == CHECKED:
                 user = form.epilogue if step is form.epilogue_check and form.epilogue else step
                 rows = computed(user)
-                least, angles = bounds(user, rows, {}), turned(user, rows) if sines else set()
+                least, angles = bounds(user, rows, {}), angle_rows(user, rows) if sines else set()
                 numbers[id(step)] = [Number(least.get(row), row in angles) for row in port.rows]
     return numbers
 
@@ -122,7 +122,7 @@ def of_rows(
         least = bound.least
         limit = elements[least.port][least.place] if isinstance(least, Element) else least
         divisors.add(_bounded(rows[row], bound, limit, terms))
-    angles = turned(program, computed_rows) if sines else set()
+    angles = angle_rows(program, computed_rows) if sines else set()
     groups = [
         *of_arguments(program, arguments, terms),
         Group("OUT_OF_RANGE", frozenset(_in_range(rows[row], terms) for row in angles)),
@@ -229,7 +229,7 @@ class LaneComparisons:
         return sorted({*first.values(), *last.values()})
 
     @property
-    def settled(self) -> bool:
+    def all_made(self) -> bool:
         """True if all comparisons were made that are owed before a step is called."""
         return not (self.conditions or self.finite or self.pending or self.due)
 
@@ -254,14 +254,14 @@ class Comparisons:
         )
 
     @property
-    def settled(self) -> bool:
+    def all_made(self) -> bool:
         """True if all comparisons were made that are owed before a step is called."""
-        return all(lane.settled or lane.failed for lane in self.lanes)
+        return all(lane.all_made or lane.failed for lane in self.lanes)
 
     @property
     def complete(self) -> bool:
         """True if all comparisons were made that are owed at all."""
-        return all((lane.settled and lane.ending is None) or lane.failed for lane in self.lanes)
+        return all((lane.all_made and lane.ending is None) or lane.failed for lane in self.lanes)
 
 
 @dataclass
@@ -275,7 +275,7 @@ class GuardedStep:
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
         """Apply the step to memory, and note what is owed behind it."""
-        if not self.comparisons.settled:
+        if not self.comparisons.all_made:
             raise machine.refuse(node, "not everything has been compared by here")
         step = self.step.text.step
         calls = self.step(machine, arguments, node)

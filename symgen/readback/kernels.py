@@ -1,7 +1,7 @@
 """Kernels for a GPU and the functions that launch them, interpreted: NAME_<function>_cuda.cu with NAME_cuda.h.
 
-A launch is noted with its grid, and its kernel is run for every thread: for several numbers of states in several layouts, on grids of
-several sizes, each state is read whole, and each result is stored where it belongs, if its state is not refused. No thread may
+A launch is noted with its grid, and its kernel is run for every thread: for several numbers of states in several layouts, on
+several grids. Each state must be read completely, and each result stored in its place, if its state is not refused. No thread may
 touch an element that another one stores to. The function of one state is one operation of the elements that it is given.
 """
 
@@ -69,7 +69,7 @@ class CudaText(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Whether a function is checked, and compares angles with the range of the text's own sines; bounds of divisors by row."""
+    """Options of a text: `bounded` where angles are compared with the range of the text's own sines; bounds of divisors by row."""
 
     checked: bool
     bounded: bool

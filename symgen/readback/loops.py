@@ -492,7 +492,7 @@ class _Reader:
         self.function = held.function
         self.symbol = str(held.function.decl.name)
         self.parameters = prototypes.parameters(held.function.decl)
-        together = preprocessor.together(lines.raw, name)
+        together = preprocessor.angles_at_once(lines.raw, name)
         self.sines = f'#include "{name}_sincos.h"' in lines.raw and not together
         if checked:
             form = with_checked_rows(form, lambda step: compared(step, self.sines))

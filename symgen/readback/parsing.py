@@ -61,7 +61,7 @@ class Text(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What stands in a file: `held` in the order of the text, and what its headers declare, where they were looked at."""
+    """The declarations of a file: `held` in the order of the text, and those of its headers, where they were read."""
 
     held: list[Any]
     declared: tuple[Prototype, ...] | None
@@ -70,14 +70,16 @@ class Units(NamedTuple):
 
 
 def units(text: str, seen: str = "") -> Units:
-    """What `parse` is told, taken apart; ProgramError where the last declaration is not the one function of external linkage."""
+    """Parse a text as `parse` does; ProgramError where the last declaration is not the one function of external linkage."""
     # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
     plain = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
     alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
     held, before = _preprocessed_file(seen) if seen else (_own(plain), [])
     plainly = [unit for unit in held if not _static(unit)]
-    one = len(plainly) == 1 and plainly == held[-1:] and isinstance(plainly[0], c_ast.FuncDef)
-    if not one or not alone:
+    is_one_function = (
+        len(plainly) == 1 and plainly == held[-1:] and isinstance(plainly[0], c_ast.FuncDef)
+    )
+    if not is_one_function or not alone:
         raise ProgramError(
             f"the C holds {len(plainly)} declarations; one function is expected, behind its parts"
         )
@@ -115,12 +117,12 @@ def _preprocessed(seen: str) -> list[Any]:
     if header is None or _DIRECTIVE.sub("", seen[: header.start()]).strip():
         return parse_text(seen)
     try:
-        found = _of_header(header[0])
+        of_header = _of_header(header[0])
     except ProgramError:  # the header alone is no whole number of declarations
         return parse_text(seen)
-    types = [unit.name for unit in found if isinstance(unit, c_ast.Typedef)]
+    types = [unit.name for unit in of_header if isinstance(unit, c_ast.Typedef)]
     again = "".join(f"typedef int {name};" for name in types)
-    return [*found, *parse_text(f"{again}\n{seen[header.end() :]}")[len(types) :]]
+    return [*of_header, *parse_text(f"{again}\n{seen[header.end() :]}")[len(types) :]]
 
 
 @lru_cache(maxsize=1)
@@ -290,8 +292,8 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
             return statement
     if isinstance(node, c_ast.FuncCall) and name_of(node.name) in parts:
         part = parts.pop(node.name.name)
-        given = [name_of(argument) for argument in node.args.exprs] if node.args else []
-        if given != [name for _, _, name, _ in part.expression[0]]:
+        passed = [name_of(argument) for argument in node.args.exprs] if node.args else []
+        if passed != [name for _, _, name, _ in part.expression[0]]:
             raise ProgramError(
                 f"line {line}: {part.target} is not given what its parameters are called"
             )

@@ -1,4 +1,4 @@
-"""What the preprocessor sees of a generated text: its directives, the macros of its header, and its comments.
+"""The preprocessor's part of a generated text: directives, the macros of its header, and comments.
 
 Comments are found here as `/* … */`. A compiler joins lines that end in a backslash before it looks for them, and may know
 trigraphs, digraphs and `//`. Text inside quotation marks is no comment to it. None of that is in generated C, so it is refused.
@@ -134,16 +134,16 @@ class BatchLines:
     """A text for many states and its NAME_lanes.h, without directives and attributes."""
 
     def __init__(self, source: str, lanes: str, name: str, symbol: str, checked: bool) -> None:
-        own = Lines(source, name, symbol, checked, batch=True)
+        source_lines = Lines(source, name, symbol, checked, batch=True)
         header = [
             " ".join(line.split())
             for line in without_comments(lanes).splitlines()
             if line.lstrip().startswith("#")
         ]
-        self.differences = own.differences + disguises(lanes.replace(CLONES, "", 1))
+        self.differences = source_lines.differences + disguises(lanes.replace(CLONES, "", 1))
         if header != _LANES.replace("NAME", name).splitlines():
             self.differences.append(f"{name}_lanes.h has other directives than generated headers")
-        self.source, self.lanes = (self._plain(text, name) for text in (own.text, lanes))
+        self.source, self.lanes = (self._plain(text, name) for text in (source_lines.text, lanes))
 
     @staticmethod
     def _plain(text: str, name: str) -> str:
@@ -153,13 +153,15 @@ class BatchLines:
 
 
 def refusal(checked: bool) -> str:
-    """What stands in every function's text of the robot NAME."""
+    """Return the directives in every function's text by which compilers that change sums are refused; the robot is called NAME."""
     return _REFUSALS[checked]
 
 
 def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = False) -> list[str]:
-    """Every preprocessor line but the includes, the own name of an own sine, the number of angles that it takes at once and the
-    refusal of compilers that change sums, or comparisons of a `checked` function: a macro could change what the text means.
+    """List the directives that generated text does not have: a macro could change the meaning of the text.
+
+    Generated text includes headers, names the text's own sine and the number of angles that it takes at once. It refuses compilers that
+    change sums, or comparisons of a `checked` function.
     """
     block = refusal(checked).replace("NAME", name)
     missing = []
@@ -171,13 +173,15 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
         for line in without_comments(text).splitlines()
         if line.lstrip().startswith("#")
     ]
-    own = [f"#define {name}_sincos {symbol}{'_batch' * batch}_sincos"]
+    own_lines = [f"#define {name}_sincos {symbol}{'_batch' * batch}_sincos"]
     if batch:
-        own += [f'#include "{name}_{header}.h"' for header in ("batch", "lanes")]
-        own += [f"#define {name}_{word} {symbol}_{word}" for word in ("load", "store", "count")]
+        own_lines += [f'#include "{name}_{header}.h"' for header in ("batch", "lanes")]
+        own_lines += [
+            f"#define {name}_{word} {symbol}_{word}" for word in ("load", "store", "count")
+        ]
     counted = [line for line in lines if re.fullmatch(_COUNTED.replace("NAME", name), line)]
-    found = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
-    found += [
+    differences = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
+    differences += [
         f"the directive '{line}' does not belong into generated code"
         for line in lines
         if line
@@ -185,28 +189,28 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
             "#include <math.h>",
             f'#include "{name}.h"',
             f'#include "{name}_sincos.h"',
-            *own,
+            *own_lines,
             *counted,
         )
     ]
-    return missing + found + disguises(text)
+    return missing + differences + disguises(text)
 
 
-def together(text: str, name: str) -> int:
+def angles_at_once(text: str, name: str) -> int:
     """How many angles the text gives to a loop over all of them; 0 where it has none."""
-    found = re.search(
+    match = re.search(
         f"^{_COUNTED.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
     )
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def work(header: str, name: str) -> int | None:
     """Numbers that the header says the caller's array has; None where it does not say."""
-    told = re.search(rf"^#define {name}_{WORK.upper()} (\d+)\b", header, re.MULTILINE)
-    return told and int(told[1])
+    match = re.search(rf"^#define {name}_{WORK.upper()} (\d+)\b", header, re.MULTILINE)
+    return match and int(match[1])
 
 
-def _wanted(program: Form, name: str, checked: bool) -> dict[str, str]:
+def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
     """Return the value of each macro that a header may define for this Program; other sizes may stand beside them."""
     libm = REALS[program.real].libm
     ports = (*program.inputs, *program.outputs)
@@ -226,8 +230,10 @@ def _wanted(program: Form, name: str, checked: bool) -> dict[str, str]:
 
 
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
-    """List what is wrong with a header: its macros must be the sizes, the statuses of checked functions, NAME_API and, with trig
-    macros, sine and cosine, no more, and it must assert the size of the real type.
+    """List the errors of a header.
+
+    Its macros must be the sizes, the statuses of checked functions, NAME_API and, with trig macros, sine and cosine, no more. It must
+    assert the size of the real type.
     """
     exports = _EXPORTS.replace("NAME", name)
     hidden = (
@@ -238,35 +244,35 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     header = header.replace(exports, "\n" * exports.count("\n"), 1)
     hidden += [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
-    wanted = _wanted(program, name, checked)
-    found = []
+    wanted = _expected_macros(program, name, checked)
+    differences = []
     if any(port.name == PREPARED.name for port in program.inputs) and (
         f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;"
         not in header.splitlines()
     ):
-        found.append(f"the header does not declare {name}_prepared as generated headers do")
+        differences.append(f"the header does not declare {name}_prepared as generated headers do")
     for macro, value in re.findall(
         r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE
     ):
         if macro in wanted and value != wanted[macro]:
-            found.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
+            differences.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
         if macro not in wanted and macro not in {
             f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())
         }:
-            found.append(f"the header defines {macro}, which does not belong there")
+            differences.append(f"the header defines {macro}, which does not belong there")
     if header.count(prototypes.size_assertion(name, REALS[program.real])) != 1:
-        found.append(f"the header does not assert the size of {program.real}")
-    return hidden + found
+        differences.append(f"the header does not assert the size of {program.real}")
+    return hidden + differences
 
 
 def disguises(text: str) -> list[str]:
     """A sentence for the first place that is read in two ways: anywhere, then outside comments."""
     for pattern, where in ((_ANYWHERE, text), (_OUTSIDE, _QUOTED.sub("", without_comments(text)))):
-        found = pattern.search(where)
-        if found is not None:
-            line = where.count("\n", 0, found.start()) + 1
+        match = pattern.search(where)
+        if match is not None:
+            line = where.count("\n", 0, match.start()) + 1
             return [
-                f"line {line} holds {found[0]!a}, which a compiler may read otherwise and no generated text holds"
+                f"line {line} holds {match[0]!a}, which a compiler may read otherwise and no generated text holds"
             ]
     return []
 
@@ -274,5 +280,5 @@ def disguises(text: str) -> list[str]:
 def without_comments(text: str) -> str:
     """`text` with its comments left out, but for their line ends."""
     return re.sub(
-        r"/\*.*?\*/", lambda found: " " + "\n" * found[0].count("\n"), text, flags=re.DOTALL
+        r"/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n"), text, flags=re.DOTALL
     )

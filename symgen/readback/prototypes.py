@@ -34,7 +34,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
     """The prototypes among the declarations of the headers. The assertion on the size of the real type, and the type and function
     of NAME_sincos.h, may stand there too; anything else is refused.
     """
-    found = []
+    functions = []
     for unit in units:
         if (
             isinstance(unit, c_ast.Decl)
@@ -43,7 +43,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
             and not unit.funcspec
         ):
             returned = " ".join(getattr(getattr(unit.type.type, "type", None), "names", ["?"]))
-            found.append(Prototype(unit.name, returned, parameters(unit)))
+            functions.append(Prototype(unit.name, returned, parameters(unit)))
         elif (
             not file(unit).endswith("_sincos.h")
             and not _is_size_assertion(unit)
@@ -52,7 +52,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
             raise ProgramError(
                 f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype"
             )
-    return tuple(found)
+    return tuple(functions)
 
 
 def size_assertion(name: str, real: Real) -> str:
@@ -85,22 +85,22 @@ def _is_struct(unit: Any) -> bool:
 
 
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
-    """Those of a function's declaration; ProgramError where one is not an array of known size."""
+    """Return the parameters of a declaration; ProgramError where one is not an array of known size."""
     declared = declaration.type
     return tuple(parameter(node) for node in (declared.args.params if declared.args else []))
 
 
 def differences(
-    found: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool
+    declared: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool
 ) -> list[str]:
-    """What keeps the header from declaring the function as it is defined: once, and with the same names in the same order."""
-    own = [one for one in found if one.symbol == symbol]
-    if len(own) != 1:
-        return [f"the header declares {symbol} {len(own)} times"]
+    """List the differences between a header and a definition: it declares the function once, with the same names in the same order."""
+    matching = [prototype for prototype in declared if prototype.symbol == symbol]
+    if len(matching) != 1:
+        return [f"the header declares {symbol} {len(matching)} times"]
     wanted = Prototype(symbol, "int" if checked else "void", defined)
     return (
         []
-        if own[0] == wanted
+        if matching[0] == wanted
         else [f"the header declares {symbol} with other parameters, or another result, than it has"]
     )
 

@@ -1,4 +1,4 @@
-"""What the Program asks of its C: the rows that are computed, the sizes of its arguments, and what a checked function checks.
+"""Requirements of a Program on its C: the rows that are computed, the sizes of its arguments, and the checks of a checked function.
 
 All of it follows from the rows and from the certified bounds of the divisors. What a printer thinks of it is not asked.
 """
@@ -35,7 +35,7 @@ def length(real: str) -> Fraction:
 
 
 class Owed(NamedTuple):
-    """What a row must be at least: its magnitude, or the row itself with its sign."""
+    """A lower bound of a row: of its magnitude, or of the row itself with its sign."""
 
     magnitude: bool
     least: Bound
@@ -43,22 +43,25 @@ class Owed(NamedTuple):
 
 def computed(program: Program) -> list[int]:
     """The rows that some result needs, ascending."""
-    found: set[int] = set()
+    rows_needed: set[int] = set()
     open_ = [row for port in program.outputs for row in port.rows]
     while open_:
         row = open_.pop()
-        if row not in found:
-            found.add(row)
+        if row not in rows_needed:
+            rows_needed.add(row)
             open_ += program.rows[row].args
-    return sorted(found)
+    return sorted(rows_needed)
 
 
 def shapes(program: Form) -> list[tuple[Size, ...]]:
     """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
-    known = FUNCTIONS.get(program.function)
+    declared = FUNCTIONS.get(program.function)
     named = (
-        {array.name: array for array in (*known.arguments, *known.results, *known.depends_on)}
-        if known
+        {
+            array.name: array
+            for array in (*declared.arguments, *declared.results, *declared.depends_on)
+        }
+        if declared
         else {}
     )
     return [
@@ -67,7 +70,7 @@ def shapes(program: Form) -> list[tuple[Size, ...]]:
     ]
 
 
-def turned(program: Program, rows: Sequence[int]) -> set[int]:
+def angle_rows(program: Program, rows: Sequence[int]) -> set[int]:
     """The rows whose sine or cosine is taken."""
     return {program.rows[i].args[0] for i in rows if program.rows[i].op in ("sin", "cos")}
 
@@ -86,22 +89,24 @@ def finite(program: Program, rows: Sequence[int]) -> set[int]:
 
 
 def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Bound]) -> dict[int, Owed]:
-    """What every divisor, and everything that a logarithm or a root is taken of, must keep to.
+    """Return the bounds of divisors, and of operands of logarithms and roots.
 
     A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
     of is at least as large, and positive; what a root is taken of is not negative.
     """
     least = REALS[program.real].least
-    found: dict[int, Owed] = {}
+    owed_by_row: dict[int, Owed] = {}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
         if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
             continue
         row = args[-1]
         if row in floors:
-            found[row] = Owed(False, floors[row])
+            owed_by_row[row] = Owed(False, floors[row])
             continue
-        own = Owed(op == "div", Fraction(0) if op == "sqrt" else least)
-        other = found.get(row, own)
-        found[row] = Owed(own.magnitude and other.magnitude, max(own.least, other.least))
-    return found
+        owed = Owed(op == "div", Fraction(0) if op == "sqrt" else least)
+        earlier = owed_by_row.get(row, owed)
+        owed_by_row[row] = Owed(
+            owed.magnitude and earlier.magnitude, max(owed.least, earlier.least)
+        )
+    return owed_by_row

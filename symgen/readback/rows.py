@@ -44,7 +44,7 @@ def compare(
     checked: Mapping[int, Bound] | None = None,
     seen: str = "",
 ) -> list[str]:
-    """What keeps the C from being the Program; [] when it is.
+    """List the differences between the C and the Program; [] when there are none.
 
     `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
     function that returns nothing, and for one that returns a status the bounds of its divisors, by row, as they were certified.
@@ -57,32 +57,34 @@ def compare(
         return [str(error)]
     called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
     name = parsed.symbol.removesuffix(f"_{called}")
-    found = preprocessor.directives(text, name, parsed.symbol, checked is not None)
+    differences = preprocessor.directives(text, name, parsed.symbol, checked is not None)
     if name == parsed.symbol:
-        found.append(f"the function is called {parsed.symbol}, which does not end in _{called}")
+        differences.append(
+            f"the function is called {parsed.symbol}, which does not end in _{called}"
+        )
     if header:
-        found += preprocessor.macros(program, header, name, checked is not None)
+        differences += preprocessor.macros(program, header, name, checked is not None)
     if parsed.declared is not None:
-        found += prototypes.differences(
+        differences += prototypes.differences(
             parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None
         )
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
-        return [*found, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
-    together = preprocessor.together(text, name)
+        return [*differences, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
+    together = preprocessor.angles_at_once(text, name)
     matcher = Matcher(program, parsed, name, together)
-    found += matcher.differences()
+    differences += matcher.differences()
     if checked is not None:
         bounded = (
             f'#include "{name}_sincos.h"' in text and not together
         )  # a loop leaves what is far to <math.h>
-        found += matcher.checks(checked, bounded)
-    return found
+        differences += matcher.checks(checked, bounded)
+    return differences
 
 
 @dataclass
 class _Scope:
-    """What is declared in the function, or in the part of it that is gone through."""
+    """The declarations of the function, or of the part of it that is read."""
 
     parameters: frozenset[str] | None = None
     """Those of a part; None in the function itself."""
@@ -168,7 +170,7 @@ class Matcher:
                     )
 
     def checks(self, floors: Mapping[int, Bound], inline: bool) -> list[str]:
-        """What the checks lack, once the statements are known."""
+        """List the errors of the checks, once the statements are known."""
         assert self.text.checks is not None
         stores = [
             i
@@ -238,7 +240,7 @@ class Matcher:
             self.found.append(
                 f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}"
             )
-        for index, ((given, port), shape, (const, real, name, size)) in enumerate(
+        for index, ((is_argument, port), shape, (const, real, name, size)) in enumerate(
             zip(ports, shapes(self.program), self.text.parameters, strict=False)
         ):
             sizes = {
@@ -247,18 +249,22 @@ class Matcher:
                 "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape),
             }
             right = (
-                const == given
+                const == is_argument
                 and real == self.program.real
                 and name.rstrip("_") == port.name
                 and size in sizes
             )
-            if given and port.name == PREPARED.name and real == f"{self.name}_{prototypes.STRUCT}":
+            if (
+                is_argument
+                and port.name == PREPARED.name
+                and real == f"{self.name}_{prototypes.STRUCT}"
+            ):
                 right, name = name.rstrip("_") == port.name, f"{name}->value"
             if not right:
                 self.found.append(
                     f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}"
                 )
-            if given:
+            if is_argument:
                 self.inputs[name] = index
             else:
                 self.outputs[name] = port
@@ -275,8 +281,8 @@ class Matcher:
         self.found += [
             f"{turn} is never used"
             for turn, angles in self.scope.turns.items()
-            for place, angle in enumerate(angles)
-            if angle is not None and f"{turn}[{place}]" not in self.read
+            for lane, angle in enumerate(angles)
+            if angle is not None and f"{turn}[{lane}]" not in self.read
         ]
 
     def _statement(self, statement: Statement) -> None:
@@ -354,9 +360,9 @@ class Matcher:
         """A part, where it is called: with locals of its own, and with arrays of the function."""
         target, (parameters, inner), line = statement.target, statement.expression, statement.line
         array = self.text.work
-        known = {*self.text.parameters}
+        known_names = {*self.text.parameters}
         if array is not None:
-            known |= {
+            known_names |= {
                 (const, array.expression, array.target, str(array.element))
                 for const in (False, True)
             }
@@ -367,7 +373,7 @@ class Matcher:
                 self.found.append(
                     f"line {array.line}: {array.target} is no array of {self.program.real} of its own"
                 )
-        if not set(parameters) <= known:
+        if not set(parameters) <= known_names:
             self.found.append(
                 f"line {line}: the parameters of {target} are not all those of {self.text.symbol}"
             )
@@ -406,13 +412,13 @@ class Matcher:
             None if self._zero(element) else self._value(element, line, target)
             for element in elements
         ]
-        known = [angle for angle in angles if angle is not None]
-        given = [
+        angles_known = [angle for angle in angles if angle is not None]
+        arguments = [
             angle
             for angle, element in zip(angles, elements, strict=True)
             if isinstance(element, c_ast.ArrayRef)
         ]
-        if angles[: len(known)] != known or len(set(given)) != len(given):
+        if angles[: len(angles_known)] != angles_known or len(set(arguments)) != len(arguments):
             self.found.append(
                 f"line {line}: {target} has an argument twice, or an angle behind a zero"
             )
@@ -425,27 +431,27 @@ class Matcher:
 
     def _turn(self, target: str, init: Any, line: int) -> None:
         """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
-        own = (
+        sine_names = (
             f"{self.name}_sincos",
             f"{self.text.symbol}_sincos",
         )  # the second is what the text's own macro makes of it
         called = (
             isinstance(init, c_ast.FuncCall)
-            and name_of(init.name) in own
+            and name_of(init.name) in sine_names
             and init.args
             and len(init.args.exprs) == 1
         )
-        given = init.args.exprs[0] if called else None
+        argument = init.args.exprs[0] if called else None
         if self.together:
-            angles = [] if self.scope.turns else self.scope.angles.get(name_of(given), [])
+            angles = [] if self.scope.turns else self.scope.angles.get(name_of(argument), [])
         else:
-            angles = [] if given is None else [self._value(given, line, target)]
+            angles = [] if argument is None else [self._value(argument, line, target)]
         if self.scope.stores or not angles or self._is_declared(target):
             self.found.append(
                 f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store"
             )
-        elif isinstance(given, c_ast.ArrayRef) and any(
-            angles == known for known in self.scope.turns.values()
+        elif isinstance(argument, c_ast.ArrayRef) and any(
+            angles == angles_of_turn for angles_of_turn in self.scope.turns.values()
         ):
             self.found.append(
                 f"line {line}: {target} takes the sine and cosine of an angle that has them already"
@@ -509,9 +515,9 @@ class Matcher:
 
     def _pair(self, node: Any) -> Key | None:
         """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
-        place, of = "0", node
+        index, of = "0", node
         if self.together:
-            place, of = (
+            index, of = (
                 (getattr(node.subscript, "value", ""), node.name)
                 if isinstance(node, c_ast.ArrayRef)
                 else ("", None)
@@ -520,10 +526,10 @@ class Matcher:
             not isinstance(of, c_ast.StructRef)
             or of.type != "."
             or of.field.name not in _PAIR
-            or not INDEX.fullmatch(place)
+            or not INDEX.fullmatch(index)
         ):
             return None
-        turn, at = name_of(of.name), int(place)
+        turn, at = name_of(of.name), int(index)
         angles = self.scope.turns.get(turn, [])
         if at >= len(angles) or angles[at] is None:
             return None
@@ -560,4 +566,4 @@ class Matcher:
 
 
 class _Difference(Exception):
-    """What is wrong with one expression."""
+    """An error in one expression."""

@@ -138,8 +138,8 @@ class _Reader:
             return [f"{self.symbol}_device does not make all comparisons that it owes"]
 
         def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
-            own, _ = run(failing)
-            return [own.returned], own.stored
+            checked_run, _ = run(failing)
+            return [checked_run.returned], checked_run.stored
 
         return failing_runs(made, statuses, self.symbol, self.name)
 
@@ -178,8 +178,8 @@ class _Run:
         work = Memory(WORK, [None] * (distance * (reader.work - 1) + 1), role="workspace")
         self.results = arrays[len(reader.form.inputs) :]
         words: list[Any] = []
-        for own in arrays:
-            words += [array(own.memory), own.distance]
+        for spread in arrays:
+            words += [array(spread.memory), spread.distance]
         self.returned = machine.call(reader.symbol, [*words, array(work), distance])
 
     @property

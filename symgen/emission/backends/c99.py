@@ -185,7 +185,7 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
         PrintedFunction(program, target, floors, turn, part),
         [] if inline else _definition.early(program),
     )
-    loop = target.text.trig == "auto" and bool(_definition.together(program))
+    loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
     found |= {
         "needs": 0,
         "stack": found["bytes"],

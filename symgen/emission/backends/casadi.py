@@ -15,7 +15,7 @@ from typing import Any
 
 from symgen.emission import render
 from symgen.emission.backend import Wrapper
-from symgen.emission.ports import handed
+from symgen.emission.ports import cast_array
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Port, Program
 from symgen.vocabulary.derivatives import ELSEWHERE, derivative_name, parse_derivative
@@ -61,7 +61,7 @@ class _Patterns:
         self.known: dict[tuple[int, ...], str] = {}
 
     def name(self, rows: int, columns: int, there: Sequence[tuple[int, int]] | None = None) -> str:
-        """That of a full matrix, or of one with entries `there` (row, column) in CasADi's order, column by column."""
+        """Return the name of a full matrix's pattern, or of one with entries `there` (row, column), column by column as in CasADi."""
         found = [rows, columns, 1]
         if there is not None:
             begins = [sum(of < column for _, of in there) for column in range(columns + 1)]
@@ -258,7 +258,7 @@ def _symbol(program: Program, target: Target) -> str:
 
 def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
     given = [
-        handed(port, array, target.name)
+        cast_array(port, array, target.name)
         for port, array in zip(program.inputs, arrays, strict=False)
     ]
     return f"{target.symbol(program.function)}({', '.join([*given, *arrays[len(given) :]])})"

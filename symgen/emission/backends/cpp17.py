@@ -13,7 +13,7 @@ from typing import Any
 from symgen.emission import adjustable, checks, printer, render
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C, comment
-from symgen.emission.ports import stated, struct_of
+from symgen.emission.ports import struct_of, with_forces
 from symgen.ir.loops import Form
 from symgen.ir.ports import (
     counts_bodies,
@@ -66,31 +66,31 @@ def _function(
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
-        what = stated(meaning(array, target.sizes), target, program.inputs)
+        what = with_forces(meaning(array, target.sizes), target, program.inputs)
         return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
 
-    given = [
-        described(port, array) | _taken(port, names[port.name], target)
+    taken = [
+        described(port, array) | _argument_type(port, names[port.name], target)
         for port, array in zip(program.inputs, arguments, strict=True)
     ]
-    found = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
+    stored = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
     return (
         {
             "name": derivatives.identifier_part(program.function),
             "symbol": target.symbol(program.function),
             "what": comment(
-                stated(declared.what if declared else program.function, target, program.inputs)
+                with_forces(declared.what if declared else program.function, target, program.inputs)
             ),
-            "arguments": given,
-            "results": found,
-            "ports": [*given, *found],
+            "arguments": taken,
+            "results": stored,
+            "ports": [*taken, *stored],
         }
-        | _worked(program, target, {port["name"] for port in (*given, *found)})
-        | returned(program, found)
+        | _worked(program, target, {port["name"] for port in (*taken, *stored)})
+        | returned(program, stored)
     )
 
 
-def _taken(port: Port, name: str, target: Target) -> dict[str, str]:
+def _argument_type(port: Port, name: str, target: Target) -> dict[str, str]:
     """The struct that an argument is taken as ("": an array), and what of it is handed to the C."""
     struct = struct_of(port, target.name)
     return {"struct": struct, "passed": f"&{name}" if struct else f"{name}.data()"}
@@ -126,7 +126,7 @@ def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
-    """The same for a checked function: a status beside the answer, which is zero where the status is not OK."""
+    """Return the facts of a checked function: a status beside the answer, which is zero where the status is not OK."""
     plain = _returned(program, results)
     kind = f"outcome<{plain['returned']}>"
     if plain["fields"]:
