@@ -156,7 +156,7 @@ def deliver(
     is_named = request.functions is not None
     warn_each(noticing.notices(mechanism, found, request.options, is_named, refused))
     if name is None and (called := renaming_note(mechanism.name)):
-        warn(f"{called}; generate(name=...) takes another", RENAMED)
+        warn(f"{called}; generate(name=...) sets another name", RENAMED)
     tell("answers for the self-test", 1, 3)
     cases = [] if functions_only else selftest.cases(mechanism, found, options, text)
     if text.checked:

@@ -160,7 +160,7 @@ def test_what_is_taken_and_left_out_is_said() -> None:
         )
     )
     kept = notes(world(model_text(model(A, name="ground")), model_text(model(A, B, J))))
-    assert "info: of the models in the file 'r' is read; left out: 'ground'" in kept
+    assert "info: model 'r' of the file is read; left out: 'ground'" in kept
 
 
 def test_limits_that_are_none() -> None:
