@@ -1018,7 +1018,7 @@ def test_help_of_generate_says_what_it_does(
     monkeypatch.chdir(tmp_path)
     assert run("generate", str(robot), "-f", "mass_matrix")[0] == 0
     assert (tmp_path / "my-arm" / "my_arm.h").is_file()
-    assert "their headers and what --batch and --wrap add" in told
+    assert "their headers and the files of --batch and --wrap" in told
     only = ("--functions-only", "--wrap", "cpp17", "--name", "arm")
     assert run("generate", str(robot), "-f", "mass_matrix", *only)[0] == 0
     assert sorted(path.name for path in (tmp_path / "arm").iterdir() if path.suffix) == [

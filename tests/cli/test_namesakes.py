@@ -86,7 +86,7 @@ def test_a_folder_without_a_manifest_is_no_robot(
         (folder / "manifest.json").write_text(manifest)
     code, out, err = run("verify", "planar_arm", *FUNCTION, "--states", "1", "--json")
     assert (code, json.loads(out)["folder"]) == (0, None)
-    assert "'planar_arm' is the built-in robot; the folder ./planar_arm is not looked at" in err
+    assert "'planar_arm' is the built-in robot; the folder ./planar_arm is not used" in err
     report = symgen.verify("planar_arm", ["mass_matrix"], states=1)
     assert report.notes == ("the built-in robot was judged; the folder ./planar_arm was not",)
 
