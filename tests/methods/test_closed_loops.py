@@ -163,7 +163,7 @@ def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
     by_equation = program(robot, "constrained_forward_dynamics:jacobian").cost
     name = "constrained_forward_dynamics"
     unsolved = replace(functions.LOOP_FUNCTIONS[name], solves=None)
-    monkeypatch.setitem(functions._BESIDES, name, unsolved)
+    monkeypatch.setitem(functions._UNLISTED, name, unsolved)
     assert (
         by_equation
         < program(replace(robot, name="anew"), "constrained_forward_dynamics:jacobian").cost

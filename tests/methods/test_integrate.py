@@ -136,7 +136,10 @@ def test_its_slope_is_what_the_columns_of_the_joint_are_made_of(kind: str) -> No
     numbers = [sp.Rational(k + 2, 7) for k in range(joint.nq + joint.nv)]
     q, v = numbers[: joint.nq], numbers[joint.nq :]
     linear = [
-        sp.N(one, 90) for one in joint.moved(q, [one * sp.Rational(1, h.denominator) for one in v])
+        sp.N(one, 90)
+        for one in joint.integrate_first_order(
+            q, [one * sp.Rational(1, h.denominator) for one in v]
+        )
     ]
     flat = {
         name: BALLS.array([[Fraction(int(one.p), int(one.q)) for one in part]])

@@ -230,7 +230,7 @@ def wrong_step(monkeypatch: pytest.MonkeyPatch) -> None:
             ),
         )
 
-    monkeypatch.setattr("symgen.pipeline.differentiation._draft.moving", doubled)
+    monkeypatch.setattr("symgen.pipeline.differentiation._draft.rates_from_step", doubled)
 
 
 def lost_argument(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def batch() -> tuple[object, BatchText]:
     programs = build.programs(mechanism, ["forward_dynamics"], ProgramOptions())
     files = printer().batches(programs, target())
     names = target()
-    source = files[names.file_of_many("forward_dynamics")]
+    source = files[names.batch_file("forward_dynamics")]
     return programs["forward_dynamics"], BatchText(source, files[names.lanes], files[names.batch])
 
 
