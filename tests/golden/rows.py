@@ -317,6 +317,8 @@ METHODS_OF_LOOPS = {
 """Likewise of robots with loops."""
 CHAIN = _robot("chain.toml", "link3 link34", "wx,wy,wz,x,y,z")
 MASSES = _robot("planar_point_mass:40", "link3 link40", "wz,x,y")
+PAIR = _robot("pair.toml", "rail drone", "wx,wy,wz,x,y,z")
+"""Chains beside each other, of which some move freely."""
 TEXTS: dict[str, dict[str, Any]] = {
     "": {},
     "checked": {"checked": True, "trig": "libm"},
@@ -376,6 +378,12 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
         )
         for method in methods
     },
+    "pair joints": (
+        PAIR,
+        "forward_dynamics=constraint_force mass_matrix_solve=fixman:spatial "
+        "mass_matrix_log_determinant=constraint_force",
+        ("", "checked"),
+    ),
     **{
         f"{name} forces": (
             ROBOTS[name],
@@ -464,6 +472,16 @@ def _explicit() -> Iterator[Row]:
                 f"{name} looped {text}".strip(),
                 robot,
                 {"functions": functions.split(), "form": "looped", **TEXTS[text]},
+            )
+    of_frames = "jacobian forward_kinematics bias_acceleration link_accelerations"
+    for name, frame in (("hopper", "trunk"), ("pair", "drone")):
+        robot = ROBOTS.get(name, PAIR)
+        asked = [*of_frames.split(), "operational_inertia_inverse=riccati"]
+        for text in ("", "checked"):
+            yield Row(
+                f"{name} {frame} looped {text}".strip(),
+                robot,
+                {"functions": asked, "form": "looped", "frame": frame, **TEXTS[text]},
             )
     for name, (source, functions) in LARGE.items():
         robot = _robot(source, "- -", "")

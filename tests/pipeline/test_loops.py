@@ -164,6 +164,10 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
     if name == "sorts":
         return chains(("revolute", -1), ("spherical", 0), ("prismatic", 1), ("spherical", 2))
+    if name == "roots":  # of which two move freely
+        return chains(
+            ("free", -1), ("revolute", 0), ("free", -1), ("revolute", 2), ("prismatic", -1)
+        )
     if name == "chains":  # of which one moves freely
         return chains(("prismatic", -1), ("revolute", 0), ("free", -1), ("revolute", 2))
     if name == "planes":
@@ -554,6 +558,37 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
     ):
         recursion(robot(name), slip, "constraint_force")
     assert "differ in numbers from the method itself" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "frame", "function"),
+    [
+        ("quadruped", "base_link", "jacobian"),
+        ("quadruped", "base_link", "bias_acceleration"),
+        ("quadruped", "base_link", "operational_inertia_inverse"),
+        ("roots", "link2", "forward_kinematics"),
+        ("roots", "link2", "operational_inertia_inverse"),
+        ("roots", "link0", "link_accelerations"),
+        ("balls", "ball", "operational_inertia_inverse"),
+    ],
+)
+def test_a_frame_may_be_on_a_root_that_moves_freely(name: str, frame: str, function: str) -> None:
+    """Frames of the trunk itself, alone, beside other roots, and beside other free bodies alone."""
+    mechanism = robot(name)
+    form = recursion(mechanism, function, BY[function], frame)
+    unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
+    with flint.ctx.workdps(DIGITS):
+        arguments = drawn(form, mechanism)
+        assert off(run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-50
+    if function in ("jacobian", "bias_acceleration", "forward_kinematics"):
+        assert {link for sweep in form.sweeps for link in form.visited(sweep)} == {
+            next(f.body for f in mechanism.frames if f.name == frame)
+        }
+
+
+def test_a_frame_on_the_base_has_no_looped_form() -> None:
+    with pytest.raises(OutOfReach, match="frame 'world' stands on the base, which does not move"):
+        recursion(robot("quadruped"), "jacobian", "kinematics", "world")
 
 
 def test_tables_hold_what_is_read() -> None:

@@ -229,7 +229,10 @@ class LoopProgram:
         results = {
             port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs
         }
-        of_links = {port.name for port in self.outputs} - {name for name, _ in self.columns}
+        shared = {name for name, _ in self.columns} | {
+            name for name, width in self.per_link if not width
+        }
+        of_links = {port.name for port in self.outputs} - shared
         if results & of_links or any(
             sweep.inward and sweep.only_path_to != link for sweep in self.sweeps
         ):

@@ -63,16 +63,23 @@ def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> 
     free = [link for link in model.links if link.kind == VIRTUAL_BASE]
     if any(link.parent != BASE for link in free):
         raise request.refused("a link behind others moves freely")
+    if frame_of_link is not None and frame_of_link.link == BASE:
+        raise request.refused(
+            f"frame '{frame_of_link.name}' stands on the base, which does not move"
+        )
     if methods.find(method).couples_joints:
         return _with_classes(request, _classes_of_chains(request), [])
-    several = bool(free) and sum(link.parent == BASE for link in model.links) > 1
-    trunks: list[list[Link]] = [] if several and len(free) == len(model.links) else [free]
-    if several:  # a free root beside other roots may also be a link like any other
-        trunks.append([])
+    trunks = [free]
+    all_free = len(free) == len(model.links)
+    if all_free or (free and sum(link.parent == BASE for link in model.links) > 1):
+        trunks.append([])  # a free root may be a link like any other
+    if all_free and frame_of_link is None:
+        trunks.reverse()
     refused: OutOfReach | None = None
     for trunk in trunks:
+        classes = classes_by_kind(model, trunk, frame_of_link is not None)
         try:
-            return _with_trunk(request, trunk)
+            return _with_classes(request, classes, trunk)
         except OutOfReach as error:
             refused = refused or error
     assert refused is not None
@@ -114,19 +121,6 @@ def _classes_of_chains(request: _Request) -> Classes:
     return classes_by_neighbours(model, framed)
 
 
-def _with_trunk(request: _Request, trunk: Sequence[Link]) -> LoopProgram:
-    """Build the function with the links of `trunk` as its base: all links that move freely, or none."""
-    model, frame = request.model, request.frame
-    classes = classes_by_kind(model, trunk, frame is not None)
-    if not classes.kinds:
-        raise request.refused("nothing stands on what moves freely")
-    if frame is not None and (frame.link < 0 or classes.of_links[frame.link] < 0):
-        raise request.refused(
-            f"frame '{frame.name}' stands on no link with a joint behind the base's"
-        )
-    return _with_classes(request, classes, trunk)
-
-
 def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) -> LoopProgram:
     """Build the function with these classes of links, and the links of `trunk` as its base."""
     why = ""
@@ -148,13 +142,10 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
     A number that all links with a kind of joint share is written into the steps, unless it is zero or one for some
     neighbours alone.
     """
-    kinds = dict.fromkeys(classes.kinds)
+    kinds = [*dict.fromkeys(classes.kinds)]
+    of_links = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
     rows_of = {
-        kind: [
-            row
-            for row, number in zip(request.constants, classes.of_links, strict=True)
-            if number >= 0 and classes.kinds[number] == kind
-        ]
+        kind: [row for row, own in zip(request.constants, of_links, strict=True) if own == kind]
         for kind in kinds
     }
     nonzero = {
@@ -184,11 +175,13 @@ def _fold(
     """Run the method on a sample chain of these classes, and fold its rows."""
     model, frame = request.model, request.frame
     roots = sum(link.parent == BASE for link in model.links)
+    in_trunk = frame is not None and classes.of_links[frame.link] < 0
     chain = replace(
         sample_chain(model, classes, columns, trunk, _widths(request.function), frame),
         rows=_rows(request.function),
-        rooted=len(trunk) == roots == 1 and frame is None,
-        on=frame.link if frame else -1,
+        rooted=len(trunk) == roots == 1 if frame is None else in_trunk,
+        unrooted=in_trunk and len(trunk) > 1,
+        on=-1 if frame is None or in_trunk else frame.link,
     )
     run = run_on_chain(chain, request.function, request.method)
     return fold_sweeps(chain, bool(trunk), run)
@@ -196,11 +189,14 @@ def _fold(
 
 def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> LoopProgram:
     """Return the folded sweeps with the links of the robot, after the passes."""
-    columns = [*folded.columns[: classes.used], folded.columns[-1]]
-    joints = [joint_type(kind) for kind in (*classes.kinds[: classes.used], VIRTUAL_BASE)]
-    names = [classes.name([c]) for c in range(classes.used)]
-    names += [VIRTUAL_BASE] * (-1 in classes.of_links)
-    class_of = [number % len(columns) for number in classes.of_links]
+    used, count = classes.used, len(folded.sweeps[0].steps)
+    of_base = range(used, count)
+    names = [classes.name([c]) for c in range(used)] + [VIRTUAL_BASE for _ in of_base]
+    joints = [joint_type(kind) for kind in (*classes.kinds[:used], *names[used:])]
+    columns = [*folded.columns[:used], *(folded.columns[-1] for _ in of_base)]
+    class_of = [number if number >= 0 else used for number in classes.of_links]
+    if request.frame is not None and class_of[request.frame.link] == used:
+        class_of[request.frame.link] = of_base[-1]
     form = LoopProgram(
         request.function,
         request.method,
@@ -208,7 +204,7 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
         request.outputs,
         tuple(
             LinkClass(name, joint.nq, joint.nv, each.width, each.names)
-            for name, joint, each in zip(names, joints, columns, strict=False)
+            for name, joint, each in zip(names, joints, columns, strict=True)
         ),
         tuple(link.parent for link in request.model.links),
         tuple(class_of),

@@ -56,6 +56,7 @@ def classes_by_kind(model: Model, trunk: Sequence[Link], framed: bool) -> Classe
     some rows are zero or unused. A chain with a frame is longer.
     """
     kinds = tuple(dict.fromkeys(link.kind for link in model.links if link not in trunk))
+    kinds = kinds or (VIRTUAL_BASE,)  # of no link of the robot
     order = sorted(range(len(kinds)), key=lambda c: motion_class(kinds[c]) == "slide")
     walk = order[:1] * REPEATED
     for a in order:

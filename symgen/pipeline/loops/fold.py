@@ -50,8 +50,13 @@ class _Fold:
         self.uniform, self.middle = _uniform_middle(chain, run.program, self.links)
         self.interface = Interface(chain, run, self.uniform, self.middle, not trunk)
         self.examples = {c: i for c, i in self.uniform.examples.items() if c < chain.used}
-        self.examples |= {chain.base_class: 0} if trunk else {}
+        if trunk:
+            self.examples |= {chain.base_class: 0, chain.base_class + chain.unrooted: 0}
         """Link whose rows become the steps of each class."""
+        self.levels = range(
+            1 + max(max(self.links[i].sweeps, default=0) for i in self.examples.values())
+        )
+        """Numbers of the sweeps, with those that have no rows."""
         what = FUNCTIONS[run.program.function]
         self.pivots = what.needs_inverse or what.by_pivots
         self.totals, self.epilogue = self._shared_results()
@@ -71,8 +76,8 @@ class _Fold:
         plans = self._plans()
         sweeps: list[Sweep] = []
         number_of: dict[int, int] = {}
-        for level in range(self.uniform.sweeps):
-            last = level == self.uniform.sweeps - 1
+        for level in self.levels:
+            last = level == self.levels[-1]
             steps = [Step(plans[c], level, self._carry(level, c), last) for c in sorted(plans)]
             if any(step.program.rows for step in steps):
                 number_of[level] = len(sweeps)
@@ -94,29 +99,39 @@ class _Fold:
             number_of = {r: k for k, r in enumerate(link.rows)}
             results = [
                 (number_of[r], given_in)
-                for rows, given_in in results_of(self.chain, self.program, link).values()
+                for rows, given_in in results_of(
+                    self.chain, self.program, link, self._gives_shared(c)
+                ).values()
                 for r in rows
                 if r in number_of
             ]
-            carries = {
-                level: [row for row, _ in self._carry(level, c)]
-                for level in range(self.uniform.sweeps)
-            }
-            saved[c] = plan_saved(self.program, link, self.uniform.sweeps, carries, results)
+            carries = {level: [row for row, _ in self._carry(level, c)] for level in self.levels}
+            saved[c] = plan_saved(self.program, link, len(self.levels), carries, results)
         places = {c: place_saved(plan) for c, plan in saved.items()}
         work = max(1 + max(each.values(), default=-1) for each in places.values())
         return {
             c: ClassPlan(
-                self.chain, self.program, self.interface, self.links[i], saved[c], places[c], work
+                self.chain,
+                self.program,
+                self.interface,
+                self.links[i],
+                self._gives_shared(c),
+                saved[c],
+                places[c],
+                work,
             )
             for c, i in self.examples.items()
         }
+
+    def _gives_shared(self, number: int) -> bool:
+        """True if links of a class give the results that all links share."""
+        return self.chain.rooted and number == self.chain.base_class + self.chain.unrooted
 
     # -- carries ---------------------------------------------------------------------------------
 
     def _carry(self, level: int, number: int) -> Carry:
         """Return the rows of a class that give the carry of a sweep."""
-        if number != self.chain.base_class:
+        if number < self.chain.base_class:
             rows = self.interface.rows(level, number)
             return [(row, (number, row) in self.uniform.negated) for row in rows]
         if level % 2:  # the base needs the totals alone

@@ -18,8 +18,6 @@ class UniformLinks(NamedTuple):
     links: list[LinkRows]
     examples: dict[int, int]
     """One link in the middle for each class."""
-    sweeps: int
-    """How many sweeps there are, those without rows included."""
     negated: set[tuple[int, int]]
     """Rows, by class, that are passed on with the opposite sign."""
     swapped: dict[int, set[int]]
@@ -64,9 +62,8 @@ def compare_links(
         for row in range(len(links[i].rows))
         if _parity(signs.bit(number, row), ones)
     }
-    sweeps = 1 + max((sweep for i in examples.values() for sweep in links[i].sweeps), default=0)
     swapped = {i: match.swapped for i, match in matches.items()}
-    return UniformLinks(links, examples, sweeps, negated, swapped)
+    return UniformLinks(links, examples, negated, swapped)
 
 
 class Signs:

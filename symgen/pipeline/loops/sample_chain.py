@@ -84,11 +84,13 @@ class SampleChain:
     added: tuple[str, ...] = ()
     """Arguments that the function itself does not have."""
     frame: Frame | None = None
-    """Frame of the function, on the last link."""
+    """Frame of the function, on the last link or on the virtual base."""
     on: int = -1
     """Link of the robot that carries the frame."""
     rooted: bool = False
-    """True if the virtual base, as the only root of the robot, gives the results that all links share."""
+    """True if the virtual base, as one root of the robot, gives the results that all links share."""
+    unrooted: bool = False
+    """True if it stands for other roots, too, which do not give them and are a class of their own."""
     robot: Model | None = None
     """Links of the robot itself."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
@@ -145,12 +147,12 @@ class SampleChain:
                 links |= {(p, e): 0 for e in range(self.first[-1], port.size - SHARED)}
         return links
 
-    def results(self, program: Program, link: int) -> list[tuple[str, int]]:
-        """Return port and row of each result that belongs to a link, in their order."""
+    def results(self, program: Program, link: int, shared: bool) -> list[tuple[str, int]]:
+        """Return port and row of each result that belongs to a link, in their order; or to all links if `shared`."""
         return [
             (port.name, r)
             for port in program.outputs
-            if self.widths.get(port.name, 1) or (self.rooted and not link)
+            if self.widths.get(port.name, 1) or shared
             for rows in self._by_row(port)
             for r in rows[self.elements_of(port.name, self.model.links[link])]
         ]
@@ -246,7 +248,8 @@ def sample_chain(
         numbers,
         (*columns, Columns.of(constants, (*TEN, *centre))),
         widths,
-        frame=frame and replace(frame, link=len(links) - 1),
+        frame=frame
+        and replace(frame, link=0 if classes.of_links[frame.link] < 0 else len(links) - 1),
         robot=model,
         base=base,
         used=classes.used,

@@ -20,12 +20,15 @@ Carry = Sequence[tuple[int | None, bool]]
 
 
 def results_of(
-    chain: SampleChain, program: Program, link: LinkRows
+    chain: SampleChain, program: Program, link: LinkRows, shared: bool
 ) -> dict[str, tuple[list[int], int]]:
-    """Return the rows of each result of a link, and the sweep of the last of them; -1 if none is a row of the link."""
+    """Return the rows of each result of a link, and the sweep of the last of them; -1 if none is a row of the link.
+
+    With `shared` the link gives the results that all links share, too.
+    """
     sweep = dict(zip(link.rows, link.sweeps, strict=True))
     rows_of: dict[str, list[int]] = {}
-    for name, r in chain.results(program, link.link):
+    for name, r in chain.results(program, link.link, shared):
         rows_of.setdefault(name, []).append(r)
     return {
         name: (rows, max((sweep[r] for r in rows if r in sweep), default=-1))
@@ -42,6 +45,8 @@ class ClassPlan:
     """Rows of the sample chain."""
     interface: Interface
     link: LinkRows
+    shared: bool
+    """True if a link of the class gives the results that all links share."""
     saved: SavedRows
     places: Mapping[int, int]
     work: int
@@ -71,7 +76,9 @@ class Step:
         # Results that are equal in all states come with the last sweep.
         results = {
             name: rows
-            for name, (rows, given_in) in results_of(self.chain, self.source, plan.link).items()
+            for name, (rows, given_in) in results_of(
+                self.chain, self.source, plan.link, plan.shared
+            ).items()
             if sweep == given_in or (last and given_in < 0)
         }
         wanted = {row for row, _ in carry if row is not None} | {*new}
