@@ -1,4 +1,4 @@
-"""What a backend is: a printer of functions, or a wrapper of what a printer prints."""
+"""Backends: a printer of functions, and wrappers of printed functions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from symgen.vocabulary.target import Target
 
 
 def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
-    """The same, for texts that hold the rows of all links. RequestError where one is a loop over links."""
-    found = {function: form for function, form in programs.items() if isinstance(form, Program)}
-    if others := sorted(programs.keys() - found.keys()):
+    """Return the functions for a text that holds the rows of all links; RequestError for a loop over links."""
+    straight_lines = {
+        function: form for function, form in programs.items() if isinstance(form, Program)
+    }
+    if others := sorted(programs.keys() - straight_lines.keys()):
         raise RequestError(
             f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 and cuda alone; leave out other "
             "wrappers, or take the unrolled form"
         )
-    return found
+    return straight_lines
 
 
 class Source(Protocol):
@@ -72,18 +74,22 @@ class Batches(Protocol):
 class Printer:
     """A language that functions are printed in.
 
-    `name` is also that of its folder of templates. `texts` are all files of functions, `source` is that of one. `headers` are
-    the files that the functions include, by name; `sincos` is the text of that with a sine and cosine of one's own.
-    `parameters` gives the parameter of each argument and result of a Program, `calls` the names of the functions that it may
-    call, `definition` what a language with the same statements prints of a function, `parts` into how many it is cut, where it
-    is long, and how many numbers these share on the stack. `batches` are the files of the functions for many states, by name,
-    `is_cut` whether one of them is in parts, `driver` what a caller of one is told about it, `lanes` of how many states a block
-    is, in a real type, `work` of how many numbers the array is that the caller of a loop over links provides, `apart` whether a
-    function's results may not lie over its arguments, and `unscheduled` whether gcc's first scheduling makes it slower.
-    `adjustable` gives the files that set the numbers which may change at run time, by name; `assembling` those that close
-    loops, where the functions that they call are there, header first, and `assembly` what a caller is told of them. `ulps` says
-    by `TextOptions.trig` how many units in the last place sines and cosines are taken to be off; `farthest` is the largest
-    angle (rad) that one's own are proved for; `statuses` are what a checked function returns, from 0 on, with their meaning.
+    - `name`: also the name of its folder of templates.
+    - `texts`: all files of functions; `source`: the file of one.
+    - `headers`: the files that the functions include, by name; `sincos`: the file with a sine and cosine.
+    - `parameters`: the parameter of each argument and result of a Program; `calls`: the functions that it may call.
+    - `definition`: the facts of a function for a language with the same statements.
+    - `parts`: the parts of a long function, and the numbers that these share on the stack.
+    - `batches`: the files of functions for many states, by name; `is_cut`: True if one of them is in parts.
+    - `driver`: the facts of a function for many states for its caller; `lanes`: the states of a block in a real type.
+    - `work`: the size of the workspace of a loop over links.
+    - `apart`: True if results may not lie over arguments.
+    - `unscheduled`: True if gcc's first scheduling makes the function slower.
+    - `adjustable`: the files that set numbers which may change at run time, by name.
+    - `assembling`: the files that close loops, header first; `assembly`: their facts for a caller.
+    - `ulps`: the error of sines and cosines in units in the last place, by `TextOptions.trig`.
+    - `farthest`: the largest angle (rad) for which the text's own sines are proved.
+    - `statuses`: the results of a checked function, from 0 on, with their meaning.
     """
 
     name: str
@@ -117,10 +123,10 @@ class Printer:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What stands beside the files of a printer, and adds no rows to theirs: a language whose functions call the printer's, or
-    another one in which its statements mean the same. `files` gives the texts by name, of functions by name, for a target, with
-    the floors of `Batches`: headers to be installed beside the printer's, C files, which make a shared library of their own, and
-    `.cu` files, for CUDA's compiler. Functions that are loops over links are among them where it takes `loops`.
+    """A language beside a printer's: its functions call the printer's, or its statements mean the same.
+
+    `files` gives the texts of functions by name, for a target, with the floors of `Batches`. Headers are installed beside the printer's,
+    C files make a shared library of their own, and `.cu` files are for CUDA's compiler. It takes loops over links where `loops` is True.
     """
 
     name: str

@@ -103,11 +103,11 @@ def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
 
 def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
     """Operands from which an infinite number gives a finite result: divisors, and both arguments of atan2."""
-    found: list[int] = []
+    operands: list[int] = []
     for i in live:
         op, args = program.rows[i].op, program.rows[i].args
-        found += args if op == "atan2" else args[1:] if op == "div" else ()
-    return found
+        operands += args if op == "atan2" else args[1:] if op == "div" else ()
+    return operands
 
 
 def angles(program: Program, live: Iterable[int]) -> list[int]:
@@ -119,14 +119,14 @@ def angles(program: Program, live: Iterable[int]) -> list[int]:
 
 def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
     """Rows and everything that they are computed from."""
-    found: set[int] = set()
+    reached: set[int] = set()
     open_ = list(rows)
     while open_:
         row = open_.pop()
-        if row not in found:
-            found.add(row)
+        if row not in reached:
+            reached.add(row)
             open_ += program.rows[row].args
-    return found
+    return reached
 
 
 def conditions(
@@ -189,7 +189,7 @@ def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
     sums = [
         f"({' + '.join(products[k : k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)
     ]
-    joined = " && ".join(f"({one})" for one in sums) if len(sums) > 1 else "".join(sums)
+    joined = " && ".join(f"({part})" for part in sums) if len(sums) > 1 else "".join(sums)
     wrapped = textwrap.wrap(
         joined.replace(" >= ", "\0>=\0"), WIDTH - indent, break_long_words=False
     )
@@ -201,7 +201,7 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in form.programs)
     computes = any(finite_rows(step, live_rows(step)) for form in forms for step in form.programs)
-    known = {
+    returned = {
         "OK",
         "NOT_FINITE",
         *(["RESULT_NOT_FINITE"] if computes else []),
@@ -213,7 +213,7 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
     return [
         {"name": name, "value": value, "what": what}
         for value, (name, what) in enumerate(STATUSES.items())
-        if name in known and target.checked
+        if name in returned and target.checked
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the templates are told of one function in C: its prototype, its statements, and the parts of a long one."""
+"""Facts of one function in C for the templates: its prototype, its statements, and the parts of a long one."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from symgen.vocabulary.target import Target
 
 def calls(real: str, target: Target) -> dict[str, str]:
     """The C name of each function that a Program may call."""
-    own = (
+    macros_of_user = (
         {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"}
         if target.text.trig == "macro"
         else {}
     )
-    return {op: C.call(op, REALS[real]) for op in CALLED} | own
+    return {op: C.call(op, REALS[real]) for op in CALLED} | macros_of_user
 
 
 def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
     """The C parameter of each port of the Program, arguments first."""
     taken = macros(target)
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for port in (*program.inputs, *program.outputs):
-        found[port.name] = C.local(port.name, taken | set(found.values()))
-    return found
+        names[port.name] = C.local(port.name, taken | set(names.values()))
+    return names
 
 
 def turns(program: Form, target: Target) -> bool:
-    """Whether a function includes NAME_sincos.h."""
+    """True if a function includes NAME_sincos.h."""
     if program.part_count:  # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if isinstance(program, LoopProgram):
@@ -71,7 +71,7 @@ def _size(array: Array, port: Port, target: Target) -> str:
 
 
 def prototype(program: Form, target: Target) -> dict[str, Any]:
-    """What is said of a function; `apart`: its results may not lie over its arguments."""
+    """Return the facts of a prototype; `apart`: its results may not lie over its arguments."""
     names = parameters(program, target)
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
@@ -109,7 +109,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
 
 
 def macros(target: Target) -> set[str]:
-    """What the header may define, or a user: no local and no parameter is called so."""
+    """Return the macros that the header or a user may define: no local and no parameter has such a name."""
     statuses = _checks.STATUSES if target.checked else ()
     named = (
         *Sizes._fields,
@@ -143,22 +143,22 @@ def angles_together(program: Program) -> list[list[int]]:
 
     None where there is but one, which <math.h> serves as well.
     """
-    found = early(program)
-    return found if len(found) > 1 else []
+    angles = early(program)
+    return angles if len(angles) > 1 else []
 
 
 def early(program: Program) -> list[list[int]]:
     """The angles that need no other sine or cosine, the rows of each."""
     rows = program.rows
-    found: dict[Any, list[int]] = {}
+    angles: dict[Any, list[int]] = {}
     for row in _checks.angles(program, live_rows(program)):
         if all(rows[i].op not in ("sin", "cos") for i in _checks.ancestors(program, [row])):
-            found.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
-    return list(found.values())
+            angles.setdefault(rows[row].value if rows[row].op == "input" else row, []).append(row)
+    return list(angles.values())
 
 
 def turn_of(program: Program, target: Target) -> Turn | None:
-    """What gives sines and cosines, where the text has its own."""
+    """Return the function for sines and cosines, where the text has its own."""
     if not turns(program, target):
         return None
     function = f"{target.name}_sincos"
@@ -201,7 +201,7 @@ class PrintedFunction:
         return [self.names[port.name] for port in ports if struct_of(port, self.target.name)]
 
     @cached_property
-    def taken(self) -> set[str]:
+    def reserved_names(self) -> set[str]:
         """Names that no local gets."""
         words = {self.target.symbol(self.program.function), *self.names.values()}
         if self.turn:
@@ -213,7 +213,9 @@ class PrintedFunction:
         """How C spells the arguments and the calls."""
         structs = self.structs
         inputs = [f"{name}->value" if name in structs else name for name in self.inputs]
-        return Spelling(C, inputs, calls(self.program.real, self.target), self.taken, self.turn)
+        return Spelling(
+            C, inputs, calls(self.program.real, self.target), self.reserved_names, self.turn
+        )
 
     @cached_property
     def live(self) -> list[int]:
@@ -325,7 +327,7 @@ def _checked_first(printed: PrintedFunction) -> set[int]:
 
 
 def _angle(program: Program, i: int) -> Any:
-    """What tells the angle of a sine or a cosine from other angles. An argument may stand in several rows."""
+    """Return a key of the angle of a sine or a cosine: all rows of one argument are one angle."""
     angle = program.rows[i].args[0]
     return program.rows[angle].value if program.rows[angle].op == "input" else angle
 
@@ -359,7 +361,7 @@ def _in_parts(
         _part(part, number, function, printed.inputs, array)
         for number, part in enumerate(cut.parts, 1)
     ]
-    places = {name: C.at(work, place) for name, place in cut.places.items()}
+    places = {name: C.at(work, index) for name, index in cut.places.items()}
     return {
         "parts": parts,
         "work": array,
@@ -392,7 +394,7 @@ def _part(
         "symbol": symbol,
         "parameters": taken,
         "groups": part.groups,
-        "takes": [{"name": name, "place": C.at(work, place)} for name, place in part.takes],
-        "puts": [{"name": name, "place": C.at(work, place)} for place, name in part.puts],
+        "takes": [{"name": name, "place": C.at(work, index)} for name, index in part.takes],
+        "puts": [{"name": name, "place": C.at(work, index)} for index, name in part.puts],
         "stores": part.stores,
     }

@@ -103,7 +103,7 @@ def _writer(
         printed.spelling,
         language=replace(LANES, alike=frozenset(alike)),
         inputs=printed.inputs,
-        taken=(printed.taken - {"value"}) | {LANE},
+        taken=(printed.reserved_names - {"value"}) | {LANE},
     )
     guarded = [guard.row for guard in compared.guards]
     angles = [row for rows in together for row in rows]

@@ -108,17 +108,17 @@ def differences(
         word not in spelt[status] for word, status in zip(stated, statuses[1:], strict=True)
     ):
         return [f"the checks are not those of {', '.join(statuses[1:])}, in this order"]
-    found = []
+    differences = []
     if status_of(checks.conditions[0][1]) not in spelt["OK"]:
-        found.append(f"the status does not begin as {name}_OK")
+        differences.append(f"the status does not begin as {name}_OK")
     if checks.conditions[-1][2] > body.first_store:
-        found.append("a result is stored before the last check")
+        differences.append("a result is stored before the last check")
     for (_, condition, at), status in zip(checks.conditions[1:], statuses[1:], strict=True):
         if not _is_required(condition, at, status, required.get(status, ()), body):
-            found.append(
+            differences.append(
                 f"the condition of {name}_{status} is not the one that the Program asks for"
             )
-    return found
+    return differences
 
 
 def _required(

@@ -34,16 +34,16 @@ def files(
     patterns = _Patterns(target)
     functions = [_function(program, target, patterns) for program in programs.values()]
     slopes = [
-        found
+        derivative
         for program in programs.values()
-        if (found := _derivative(program, programs, target, patterns))
+        if (derivative := _derivative(program, programs, target, patterns))
     ]
     every = [*functions, *slopes]
     context = target.context | {
         "real": real,
         "functions": every,
         "patterns": patterns.printed,
-        "gathers": any(port["which"] for one in slopes for port in one["found"]),
+        "gathers": any(port["which"] for slope in slopes for port in slope["found"]),
     }
     return {
         f"{target.name}_casadi.{suffix}": render(NAME, f"wrapper.{suffix}.j2", **context)
@@ -62,11 +62,13 @@ class _Patterns:
 
     def name(self, rows: int, columns: int, there: Sequence[tuple[int, int]] | None = None) -> str:
         """Return the name of a full matrix's pattern, or of one with entries `there` (row, column), column by column as in CasADi."""
-        found = [rows, columns, 1]
+        numbers = [rows, columns, 1]
         if there is not None:
             begins = [sum(of < column for _, of in there) for column in range(columns + 1)]
-            found = [rows, columns, *begins, *(row for row, _ in there)]
-        return self.known.setdefault(tuple(found), f"{self.target.name}_casadi_s{len(self.known)}")
+            numbers = [rows, columns, *begins, *(row for row, _ in there)]
+        return self.known.setdefault(
+            tuple(numbers), f"{self.target.name}_casadi_s{len(self.known)}"
+        )
 
     @property
     def printed(self) -> list[dict[str, Any]]:
@@ -79,18 +81,18 @@ class _Patterns:
 
 def _function(program: Program, target: Target, patterns: _Patterns) -> dict[str, Any]:
     """One function: its arguments and results one to one."""
-    given, found = (
+    arguments, results = (
         [_array(port, kind, k) for k, port in enumerate(ports)]
         for kind, ports in (("in", program.inputs), ("out", program.outputs))
     )
     return {
         "symbol": _symbol(program, target),
-        "given": given,
-        "found": found,
-        "arrays": [*given, *found],
-        "calls": [_call(program, target, [port["array"] for port in (*given, *found)])],
-        "inputs": len(given),
-        "outputs": len(found),
+        "given": arguments,
+        "found": results,
+        "arrays": [*arguments, *results],
+        "calls": [_call(program, target, [port["array"] for port in (*arguments, *results)])],
+        "inputs": len(arguments),
+        "outputs": len(results),
         "names": _quoted(port.name for port in (*program.inputs, *program.outputs)),
         "sparsities": _lines(
             [patterns.name(*_matrix(port)) for port in (*program.inputs, *program.outputs)]
@@ -178,18 +180,18 @@ def _derivative_patterns(
     ]
 
 
-def _block(k: int, result: Port, argument: Port, other: Program, port: Port) -> dict[str, Any]:
+def _block(k: int, result: Port, argument: Port, derivative: Program, port: Port) -> dict[str, Any]:
     """Where the entries of CasADi's block k stand in the array of a result of `other`: all of them, or those that are not zero in
     every state.
     """
     rows, columns = _by_columns(result), _by_columns(argument)
-    found = [
+    entries = [
         ((row, column), of_result * argument.size + of_argument)
         for column, of_argument in enumerate(columns)
         for row, of_result in enumerate(rows)
     ]
-    there = [(entry, at) for entry, at in found if other.rows[port.rows[at]].value != 0]
-    full = len(there) == len(found)
+    there = [(entry, at) for entry, at in entries if derivative.rows[port.rows[at]].value != 0]
+    full = len(there) == len(entries)
     straight = full and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
     return {
         "k": k,
@@ -206,24 +208,24 @@ def _slope(
     program: Program, result: Port, argument: Port, programs: Mapping[str, Program]
 ) -> tuple[Program, Port] | None:
     """The Program and the result of it in which the derivative of a result by an argument stands."""
-    other, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
+    elsewhere, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
     candidates = [
-        (one, derivative_name(result.name, argument.name))
-        for function, one in programs.items()
+        (candidate, derivative_name(result.name, argument.name))
+        for function, candidate in programs.items()
         if (derivative := parse_derivative(function)) is not None
         and derivative[:2] == (program.function, "jacobian")
     ]
-    if other in programs:
-        candidates.append((programs[other], name))
-    own = {port.name for port in program.inputs}
-    for one, wanted in candidates:
-        port = next((port for port in one.outputs if port.name == wanted), None)
+    if elsewhere in programs:
+        candidates.append((programs[elsewhere], name))
+    argument_names = {port.name for port in program.inputs}
+    for candidate, wanted in candidates:
+        port = next((port for port in candidate.outputs if port.name == wanted), None)
         if (
             port is not None
             and port.size == result.size * argument.size
-            and {port.name for port in one.inputs} <= own
+            and {port.name for port in candidate.inputs} <= argument_names
         ):
-            return one, port
+            return candidate, port
     return None
 
 
@@ -257,11 +259,11 @@ def _symbol(program: Program, target: Target) -> str:
 
 
 def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
-    given = [
+    casts = [
         cast_array(port, array, target.name)
         for port, array in zip(program.inputs, arrays, strict=False)
     ]
-    return f"{target.symbol(program.function)}({', '.join([*given, *arrays[len(given) :]])})"
+    return f"{target.symbol(program.function)}({', '.join([*casts, *arrays[len(casts) :]])})"
 
 
 def _quoted(names: Iterable[str]) -> list[str]:

@@ -137,17 +137,17 @@ def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dic
     )
     arrays = printer().driver(program, target)["parameters"]
     taken = {array[kind] for array in arrays for kind in ("name", "state", "element", "block")}
-    own = {}
+    local_names = {}
     for name in LOCALS:
-        own[name] = C.local(name, taken)
-        taken.add(own[name])
+        local_names[name] = C.local(name, taken)
+        taken.add(local_names[name])
     function = target.symbol(program.function)
     symbol = f"{function}_device"
     return facts | {
         "function": function,
         "symbol": symbol,
         "arrays": arrays,
-        "own": own,
+        "own": local_names,
         "looped": looped,
     }
 

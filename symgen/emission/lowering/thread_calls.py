@@ -43,23 +43,25 @@ def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Stateme
         if apart.array not in loops.strides:
             arguments.append(argument)
             continue
-        own = f"own_{port.name}"
-        arguments.append(own)
-        declarations.append(Declare(loops.form.real, own, size=(port.size,)))
+        own_array = f"own_{port.name}"
+        arguments.append(own_array)
+        declarations.append(Declare(loops.form.real, own_array, size=(port.size,)))
         if number < len(step.inputs):
-            loads += _copies({k for at, k in read if at == number}, apart, own, load=True)
+            loads += _copies({k for at, k in read if at == number}, apart, own_array, load=True)
         else:
-            stores += _copies(range(port.size), apart, own, load=False)
+            stores += _copies(range(port.size), apart, own_array, load=False)
     own_call = Call(call.function, tuple(arguments), True, call.continuation)
     return (Block(body(declarations, loads, own_call, stores)),)
 
 
-def _copies(elements: Iterable[int], apart: Address, own: str, load: bool) -> Iterator[Statement]:
+def _copies(
+    elements: Iterable[int], apart: Address, own_array: str, load: bool
+) -> Iterator[Statement]:
     """Give the copies of elements from an array with a stride to the thread's own array, or back."""
     for first, last in _runs(sorted(elements)):
         single = last - first + 1 < LOOP
         for k in range(first, last + 1) if single else (ELEMENT,):
-            target: Value = Element(own, str(k))
+            target: Value = Element(own_array, str(k))
             source: Value = Element(apart.array, _sum(apart.index, k))
             assign = Assign(target, source) if load else Assign(source, target)
             yield assign if single else For(ELEMENT, first, last + 1, (assign,))
