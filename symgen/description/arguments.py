@@ -30,7 +30,7 @@ class Type(NamedTuple):
 
 
 def _is_list(value: Any, accepts: Callable[[Any], bool]) -> bool:
-    """True for an iterable that is no text and no mapping, and whose entries are accepted."""
+    """True for an iterable that is neither a text nor a mapping, and whose entries are accepted."""
     if isinstance(value, str | Mapping | bytes | bytearray):
         return False
     try:

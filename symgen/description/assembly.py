@@ -633,7 +633,7 @@ def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
         lengths = (v for v, p in zip(values, positions, strict=False) if p.unit != "rad")
         if any(length.pi for length in lengths):
             raise location.error(
-                f"joint {quote(name)} slides, and a multiple of pi is no length",
+                f"joint {quote(name)} slides, and a multiple of pi is not a length",
                 "write plain numbers",
             )
         start.append((name, tuple(map(_radians, values))))

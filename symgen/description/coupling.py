@@ -96,7 +96,7 @@ def _follower_value(
         return Angle(multiplier * leader_value.radians + offset, multiplier * leader_value.pi)
     if leader_value.pi:
         raise follower.location.error(
-            "it slides, and its leader is locked at a multiple of pi, which is no length",
+            "it slides, and its leader is locked at a multiple of pi, which is not a length",
             "lock the leader at an angle in plain rad",
         )
     return multiplier * leader_value.radians + offset

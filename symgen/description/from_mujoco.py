@@ -84,7 +84,7 @@ def from_mujoco(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
 
     Notes of the mechanism report omitted parts of its dynamics (tendons, fluid). Raises
     DescriptionError for a body or joint that symgen cannot represent, and ArgumentError if `model`
-    is no such model.
+    is not a mujoco.MjModel.
     """
     for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
         if not hasattr(model, name):

@@ -58,8 +58,8 @@ _SEQUENCES = {"SphericalZYX": ("RZ", "RY", "RX"), "Translation": ("PX", "PY", "P
 def from_pinocchio(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     """Return the mechanism of `model`, a pinocchio.Model, read with the options of `symgen.load`.
 
-    Raises DescriptionError for an unsupported joint type and ArgumentError if `model` is no such
-    model.
+    Raises DescriptionError for an unsupported joint type and ArgumentError if `model` is not a
+    pinocchio.Model.
     """
     for name in ("joints", "jointPlacements", "inertias", "parents", "frames", "gravity"):
         if not hasattr(model, name):

@@ -384,7 +384,7 @@ def _unreadable_format(path: Path) -> tuple[str, str]:
             f"give it a name that ends in {endings}",
         )
     return by_suffix(path.suffix) or (
-        f"no reader knows the file type {quote(path.suffix)}",
+        f"the file type {quote(path.suffix)} is not supported",
         f"give a file that ends in {endings}",
     )
 

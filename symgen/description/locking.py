@@ -96,7 +96,7 @@ def _step_at(
         return Turn(connection.axis, Angle(step.rate * angle.radians, step.rate * angle.pi))
     if angle.pi:
         raise location.error(
-            "it advances as it rotates, and a multiple of pi is no length",
+            "it advances as it rotates, and a multiple of pi is not a length",
             "lock it at an angle in plain rad",
         )
     return Slide(connection.axis, step.rate * angle.radians)

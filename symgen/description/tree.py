@@ -107,7 +107,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class ExtraFrame:
-    """A named frame that is no link: `pose` leads to it from the joint frame of `link`."""
+    """A named frame that is not a link: `pose` leads to it from the joint frame of `link`."""
 
     name: str
     link: str

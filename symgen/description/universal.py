@@ -1,6 +1,6 @@
 """Universal (Cardan) joint: two revolute joints in series with a massless cross between them.
 
-It is no joint type of its own. Its two angles are coordinates and their rates are velocities, so
+It is not a joint type of its own. Its two angles are coordinates and their rates are velocities, so
 that two joints of one degree of freedom, which every method supports, are equivalent.
 """
 

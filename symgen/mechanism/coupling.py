@@ -98,7 +98,7 @@ def resolve_mimics(
                 )
             if mimic.joint not in index_of:
                 raise MechanismError(
-                    f"{subject}, which is no moving joint; lock both, or read them with --mimic independent"
+                    f"{subject}, which is not a moving joint; lock both, or read them with --mimic independent"
                 )
             if not joints[index_of[follower]][2] or not joints[index_of[mimic.joint]][2]:
                 raise MechanismError(

@@ -82,7 +82,7 @@ def parse_derivative(name: str) -> Derivative | None:
 
 
 def base_function(name: str) -> str:
-    """Return the function of a derivative, or the name itself if it is no derivative."""
+    """Return the function of a derivative, or the name itself if it is not a derivative."""
     return name.partition(":")[0]
 
 

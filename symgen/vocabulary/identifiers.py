@@ -98,7 +98,7 @@ def identifier(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return why `name` is no valid prefix of C names and file names; "" if `identifier` leaves it
+    """Return why `name` is not a valid prefix of C names and file names; "" if `identifier` leaves it
     unchanged.
     """
     if not name:

@@ -467,7 +467,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "r.xyz").write_text("x")
     refused(
         tmp_path / "r.xyz",
-        "no reader knows the file type '.xyz'; give a file that ends in .csv, .mjcf, .sdf, ",
+        "the file type '.xyz' is not supported; give a file that ends in .csv, .mjcf, .sdf, ",
     )
     (tmp_path / "r").write_text("x")
     refused(

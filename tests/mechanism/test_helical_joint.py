@@ -142,7 +142,7 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
         ).max()
         < 1e-14
     )
-    with pytest.raises((DescriptionError, RequestError), match="a multiple of pi is no length"):
+    with pytest.raises((DescriptionError, RequestError), match="a multiple of pi is not a length"):
         symgen.load(PRESS, lock={"feed": "pi/2"})
 
 

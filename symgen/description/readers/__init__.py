@@ -34,8 +34,7 @@ def suffixes() -> dict[str, Any]:
 
 
 def reader(suffix: str, data: bytes) -> Any:
-    """Return the reader module of a file: by its root element if a reader knows it, else by its
-    suffix.
+    """Return the reader module of a file, chosen by its root element or else by its suffix.
 
     Raises KeyError for an unknown suffix.
     """
