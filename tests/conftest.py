@@ -48,14 +48,14 @@ layout.search = _plainly
 
 # Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
 # `polished_here`.
-CHOICES = derive.choices
+CHOICES = derive.candidate_layouts
 
 
 def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
     return CHOICES(mechanism, function)[:1]
 
 
-derive.choices = _one_choice
+derive.candidate_layouts = _one_choice
 
 # Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
 LIMITS = {"DEARER": choose.DEARER, "FEWER": choose.FEWER}
@@ -185,7 +185,7 @@ def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
 def _derive_as_users_do(patch: pytest.MonkeyPatch, how: str) -> None:
     patch.setattr(passes, "polish", POLISH)
     patch.setattr(passes, "finish", FINISH)
-    patch.setattr(derive, "choices", CHOICES)
+    patch.setattr(derive, "candidate_layouts", CHOICES)
     patch.setattr(layout, "search", SEARCH)
     for name, limit in LIMITS.items():
         patch.setattr(choose, name, limit)

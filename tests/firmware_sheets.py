@@ -46,7 +46,7 @@ def wanted() -> list[tuple[str, str]]:
         (t, real)
         for t in COUNTING
         for real in ("float", "double")
-        if real == "float" or not targets.slow(t, real)
+        if real == "float" or not targets.reason_for_slowness(t, real)
     ]
 
 

@@ -18,7 +18,7 @@ def text() -> str:
     found = {}
     for name in OPEN:
         mechanism = symgen.load(name)
-        found[mechanism.content] = layout.written(layout.search(mechanism))
+        found[mechanism.content] = layout.layouts_to_plain(layout.search(mechanism))
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items())]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

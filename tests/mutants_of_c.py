@@ -29,11 +29,11 @@ from symgen.description.tip import tip
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
-from symgen.verification.compiled import _runner
+from symgen.verification.compiled import _ctypes_runner
 from symgen.verification.evaluating import Results
-from symgen.verification.floating import allowance, differs
-from symgen.verification.residuals import distances, worst
-from symgen.verification.running_error import bounds
+from symgen.verification.floating import allowance, is_difference
+from symgen.verification.residuals import distances, largest_ratio
+from symgen.verification.running_error import running_error_bounds
 from symgen.verification.truth import Truth
 from symgen.vocabulary.derivatives import identifier_part
 from symgen.vocabulary.options import ProgramOptions
@@ -240,7 +240,7 @@ class Plot:
             ctypes.CDLL(str(folder / f"lib{identifier_part(function)}.so")),
             f"{self.robot}_{identifier_part(function)}",
         )
-        return _runner(self.programs[function], call)(
+        return _ctypes_runner(self.programs[function], call)(
             self.truth.arguments(function, self.truth.floats)
         )
 
@@ -253,15 +253,17 @@ class Plot:
             return float("inf")
         unit, loose = (
             REALS[program.real].eps * allowance(program, self.truth),
-            differs(program, self.truth),
+            is_difference(program, self.truth),
         )
-        own = bounds(program, self.truth)
+        own = running_error_bounds(program, self.truth)
         found, sound = (
             distances(program.function, self._entered(one), self.truth, loose, own)
             for one in (results, whole)
         )
         with self.truth.scalars.working():
-            return max(worst(found[name].difference, sound[name].size * unit)[0] for name in found)
+            return max(
+                largest_ratio(found[name].difference, sound[name].size * unit)[0] for name in found
+            )
 
     def _entered(self, results: Results) -> Results:
         return {

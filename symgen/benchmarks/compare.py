@@ -34,7 +34,7 @@ from symgen.support.errors import OutOfReach, RequestError, SymgenError
 from symgen.support.tables import table
 from symgen.verification.evaluating import Results
 from symgen.verification.floating import check_floating
-from symgen.verification.refusals import said_once
+from symgen.verification.refusals import lines_by_reason
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
@@ -246,8 +246,8 @@ class Comparisons:
         ]
         for one in self.compared:
             lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
-        refused = [f"– {line}" for line in said_once(self.unsuited)] + [
-            f"left out: {line}" for line in said_once(self.refused)
+        refused = [f"– {line}" for line in lines_by_reason(self.unsuited)] + [
+            f"left out: {line}" for line in lines_by_reason(self.refused)
         ]
         lines += [*refused, ""] if refused else []
         width = max(len(column.heading) for column in COLUMNS.values()) + 2
@@ -276,7 +276,7 @@ def compare(
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
-    making.in_rows(mechanism)
+    making.require_unrollable(mechanism)
     by_loops = options["form"] == LOOPED
     chosen = values_of(ProgramOptions, options, form=AUTO)
     wanted, refused = requested(mechanism, functions, chosen)

@@ -24,7 +24,7 @@ from symgen.certificate.sum_of_squares import positive_bounds
 from symgen.ir.program import EXACT, Bound, Element, Program, Row, evaluate
 from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.adjusting import adjusting
+from symgen.pipeline.adjusting import make_adjusting
 from symgen.vocabulary.functions import PREPARED, REGROUP
 from symgen.vocabulary.options import ProgramOptions
 
@@ -92,7 +92,7 @@ def _pivot_bounds(mechanism: Mechanism, options: ProgramOptions) -> PivotBounds:
         for entry in sound
         if (inertia := _own_inertia(bodies, entry)) > 0
     }
-    prepared = [*adjusting(mechanism, options.parameters).prepared.least]
+    prepared = [*make_adjusting(mechanism, options.parameters).prepared.least]
     return PivotBounds(prepared, sound, constant)
 
 

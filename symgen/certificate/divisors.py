@@ -454,11 +454,14 @@ def find_constraint_pivots(
     function, mechanism, samples = recognition.function, recognition.mechanism, recognition.samples
     if not FUNCTIONS[function].solves_constraints:
         return None
-    loops, has_contacts = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    loops, has_contacts = (
+        loop_closure.depends_on_loops(mechanism, function),
+        FUNCTIONS[function].counts("NT"),
+    )
     damped = (
         touching.solve_count(mechanism, options.contacts)
         if has_contacts
-        else loop_closure.solves(mechanism)
+        else loop_closure.solve_count(mechanism)
     ) > 1
     with samples.scalars.working():
         closure_parts = [_closure_rows(samples, mechanism, options)] if loops else []
@@ -512,7 +515,9 @@ def _jacobian(samples: Samples, mechanism: Mechanism, options: ProgramOptions) -
     """Return the Program of A as the function computes it; derivatives and stabilization need it
     for open loops too.
     """
-    anywhere = options.baumgarte or derivatives.parse_derivative(samples.program.function) is not None
+    anywhere = (
+        options.baumgarte or derivatives.parse_derivative(samples.program.function) is not None
+    )
     return build.build_program(
         mechanism, "constraint_jacobian", None, ProgramOptions(anywhere=anywhere)
     )
@@ -551,7 +556,10 @@ def least_damping(
     mass_bounds = [
         float(np.nextafter(float(bodies.composite(k).upper()), np.inf)) for k in range(mechanism.nv)
     ]
-    loops, has_contacts = loop_closure.known(mechanism, function), FUNCTIONS[function].counts("NT")
+    loops, has_contacts = (
+        loop_closure.depends_on_loops(mechanism, function),
+        FUNCTIONS[function].counts("NT"),
+    )
     trace = (
         _closure_trace_bound(
             _jacobian(recognition.samples, mechanism, options), mass_bounds, ranges

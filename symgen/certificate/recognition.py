@@ -20,7 +20,7 @@ from symgen.derivation.model import Model
 from symgen.ir.program import Program, Row
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive
-from symgen.pipeline.layout import choices
+from symgen.pipeline.layout import candidate_layouts
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions
 
@@ -138,8 +138,8 @@ class Recognition:
     def models(self) -> tuple[Model, ...]:
         """The models in the frames that derivations choose."""
         return tuple(
-            derive.laid(self.mechanism, where)
-            for where in choices(self.mechanism.uncoupled, self.function)
+            derive.model_in_layout(self.mechanism, where)
+            for where in candidate_layouts(self.mechanism.uncoupled, self.function)
         )
 
     @cached_property

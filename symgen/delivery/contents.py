@@ -14,7 +14,7 @@ from symgen.emission.adjustable import Parameter
 from symgen.ir.loops import Form
 from symgen.ir.program import Bound
 from symgen.mechanism.mechanism import BASE, Mechanism
-from symgen.pipeline.adjusting import adjusting
+from symgen.pipeline.adjusting import make_adjusting
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
@@ -73,7 +73,7 @@ class FolderContents:
         """Numbers that may change at run time, with their values in the description."""
         if not self.options.parameters:
             return []
-        adjusted = adjusting(self.mechanism, self.options.parameters)
+        adjusted = make_adjusting(self.mechanism, self.options.parameters)
         defaults = iter(adjusted.defaults)
         return [
             Parameter(

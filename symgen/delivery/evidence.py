@@ -19,7 +19,7 @@ from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import BuildError, RequestError, TextRefused
-from symgen.verification.adjusted import given
+from symgen.verification.adjusted import draw_adjusted_robot
 from symgen.verification.folder import Folder, read_folder
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.proof import prove_programs
@@ -88,7 +88,9 @@ def measured(
         programs.values(),
         target,
         source=Source(text, floors),
-        arguments=Arguments(options, given(mechanism, programs, options, SEED).arguments),
+        arguments=Arguments(
+            options, draw_adjusted_robot(mechanism, programs, options, SEED).arguments
+        ),
     )
 
 
@@ -117,7 +119,8 @@ def measured_folder(
         machine,
         source=Source(folder.text, written=Written(folder.name, headers, folder.sources)),
         arguments=Arguments(
-            folder.options, given(folder.mechanism, made, folder.options, SEED).arguments
+            folder.options,
+            draw_adjusted_robot(folder.mechanism, made, folder.options, SEED).arguments,
         ),
     ), folder
 

@@ -92,7 +92,7 @@ def texts(contents: FolderContents) -> dict[str, str]:
         "README.md.j2", common, readme_context(contents, facts) | own_sines
     )
     if text.target is not None:
-        files |= firmware.texts(target, text.target, programs)
+        files |= firmware.firmware_texts(target, text.target, programs)
     facts["files"] = sorted([*files, "manifest.json"])
     files["manifest.json"] = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return files

@@ -21,11 +21,17 @@ from symgen.reference.assembling import APART, assemble, open_states
 from symgen.reference.precision import Array
 from symgen.support.collector import collector_at_rest
 from symgen.verification import running_error
-from symgen.verification.adjusted import given
-from symgen.verification.evaluating import flat, over
-from symgen.verification.floating import allowance, differs
+from symgen.verification.adjusted import draw_adjusted_robot
+from symgen.verification.evaluating import flatten_state, scalar_runner
+from symgen.verification.floating import allowance, is_difference
 from symgen.verification.long import LONG, LongTruth
-from symgen.verification.residuals import RESIDUALS, SOLVED, natural, right, solves
+from symgen.verification.residuals import (
+    RESIDUALS,
+    SOLVED,
+    is_solved,
+    natural_size,
+    right_hand_side,
+)
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
@@ -61,7 +67,7 @@ def _near(
     mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, text: TextOptions
 ) -> list[SelfTestCase]:
     """Of programs that the reference has time for."""
-    anew = given(mechanism, programs, options, SEED)
+    anew = draw_adjusted_robot(mechanism, programs, options, SEED)
     truth = Truth(
         mechanism,
         STATES,
@@ -75,8 +81,12 @@ def _near(
         adjusted=anew,
         baumgarte=options.baumgarte,
     )
-    truth.know(
-        {f: over(truth.scalars, program) for f, program in programs.items() if f in PREPARING}
+    truth.set_results(
+        {
+            f: scalar_runner(truth.scalars, program)
+            for f, program in programs.items()
+            if f in PREPARING
+        }
     )
     return [
         case for program in programs.values() for case in _cases(program, truth, text)
@@ -85,14 +95,15 @@ def _near(
 
 def _of_loops(form: Form, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
     """Of loops over the links of a long robot: nothing where no digit is sure."""
-    exact, bounds = truth.all_of(form), truth.bounds(form, text, ROUNDING)
+    exact, bounds = truth.exact_results(form), truth.bounds(form, text, ROUNDING)
     for state in range(truth.count):
-        results = [flat(exact[port.name][state]) for port in form.outputs]
+        results = [flatten_state(exact[port.name][state]) for port in form.outputs]
         judged = [*zip(bounds[state], results, strict=True)]
         if any(not bound < float(np.abs(values.astype(float)).max()) for bound, values in judged):
             continue
         arguments = tuple(
-            tuple(Fraction(x) for x in flat(truth.floats[port.name][state])) for port in form.inputs
+            tuple(Fraction(x) for x in flatten_state(truth.floats[port.name][state]))
+            for port in form.inputs
         )
         yield SelfTestCase(
             form.function,
@@ -136,15 +147,15 @@ def _bounds_and_equations(
 ) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
     """Bounds of the error of every result, and the equations of those that solve M x = b, by name."""
     eps = REALS[program.real].eps
-    unit, whole = eps * (allowance(program, truth, text) + ROUNDING), differs(program, truth)
+    unit, whole = eps * (allowance(program, truth, text) + ROUNDING), is_difference(program, truth)
     summed = (
         eps * (truth.mechanism.nv + 3) / 2
     )  # M and b are printed, and M x − b summed, in the real type
-    running = running_error.bounds(program, truth, text)
+    running = running_error.running_error_bounds(program, truth, text)
     bounds, equations = {}, {}
     for name in (port.name for port in program.outputs):
-        if not solves(program.function, name):
-            bounds[name] = unit * natural(program.function, name, truth, whole, running)
+        if not is_solved(program.function, name):
+            bounds[name] = unit * natural_size(program.function, name, truth, whole, running)
             continue
         with truth.scalars.working():
             size = SOLVED[name](exact, truth).size
@@ -202,7 +213,9 @@ def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
     lower = np.tril_indices(truth.mechanism.nv)
     return [
         Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
-        for mass, b, allowed in zip(truth.mass_matrix, right(truth, name), tolerances, strict=True)
+        for mass, b, allowed in zip(
+            truth.mass_matrix, right_hand_side(truth, name), tolerances, strict=True
+        )
     ]
 
 

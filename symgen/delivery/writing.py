@@ -21,7 +21,7 @@ from symgen.ir.program import Bound, Program
 from symgen.machine import targets
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import noticing
-from symgen.pipeline.adjusting import named
+from symgen.pipeline.adjusting import parameter_names
 from symgen.pipeline.build import (
     INVERSE_ON_REQUEST_ABOVE,
     Progress,
@@ -115,12 +115,15 @@ def generate(
         mechanism,
         functions,
         options,
-        real=real or targets.real(machine),
-        trig=options["trig"] or targets.trig(machine),
+        real=real or targets.default_real(machine),
+        trig=options["trig"] or targets.default_trig(machine),
         wrap=wrap,
         target=machine,
     )
-    if machine is not None and (slow := targets.slow(machine, request.options.real)) is not None:
+    if (
+        machine is not None
+        and (slow := targets.reason_for_slowness(machine, request.options.real)) is not None
+    ):
         warn(slow)
     return deliver(
         request,
@@ -148,7 +151,7 @@ def deliver(
     options = replace(
         request.options,
         frame=request.options.frame or tip(mechanism),
-        parameters=named(mechanism, request.options.parameters),
+        parameters=parameter_names(mechanism, request.options.parameters),
     )
     text = replace(text, target=None) if functions_only else text
     resolved = replace(request, options=options, text=text)

@@ -266,7 +266,7 @@ def derive_layout(
         else Linkage(model, home, coupling=coupling)
     )
     if mechanism.loops and quantity.of_loops:
-        loop_closure.lay(linkage, mechanism)
+        loop_closure.configure_linkage(linkage, mechanism)
     try:
         blocks = {
             index: display(linkage, block)

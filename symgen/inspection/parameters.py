@@ -30,7 +30,7 @@ from symgen.pipeline import task
 from symgen.pipeline.base_parameters import base_parameters
 from symgen.pipeline.build import refusal
 from symgen.pipeline.choose import methods_for
-from symgen.pipeline.derive import ROW_BUDGET, frames, models
+from symgen.pipeline.derive import ROW_BUDGET, frame_names, models
 from symgen.support.errors import RequestError, UnknownName
 from symgen.vocabulary.arrays import Array, Sizes
 from symgen.vocabulary.functions import FUNCTIONS, Function, Q
@@ -242,7 +242,7 @@ def derive_symbolic(
         a.name: a.sizes(mechanism.sizes)
         for a in (*declared.arguments, *(() if Q in declared.arguments else (Q,)))
     }
-    names = frames(mechanism, declared, options)
+    names = frame_names(mechanism, declared, options)
     try:
         linkage, kept = symbolic_linkage(
             mechanism,

@@ -51,7 +51,7 @@ def functions(
     `symgen.compile`.
     """
     from symgen.pipeline.build import requested
-    from symgen.pipeline.noticing import of_names
+    from symgen.pipeline.noticing import name_notices
     from symgen.pipeline.request import make_request
 
     _refuse(options)
@@ -59,7 +59,9 @@ def functions(
     usual = DOUBLE.name if jax.config.jax_enable_x64 else FLOAT.name
     request = make_request(robot, functions, options, real=real or usual, form=AUTO)
     named = requested(request.mechanism, request.functions, request.options.payload)
-    warn_each(of_names(request.mechanism, named, request.options, request.functions is not None))
+    warn_each(
+        name_notices(request.mechanism, named, request.options, request.functions is not None)
+    )
     build = values_of(Build, options)
     return Functions(request.mechanism, named, request.options, request.text, build)
 

@@ -14,7 +14,7 @@ from symgen.ir.ports import operations_text
 from symgen.ir.program import POSITIONS, Outline, Port, Program
 from symgen.jax.installed import installed, refuse_narrow
 from symgen.machine.arrays import Arrays, array_lines
-from symgen.machine.building import Build, depends, load_ffi, opened
+from symgen.machine.building import Build, library_dependencies, load_ffi, open_cached
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support import cache
 from symgen.support.errors import ArgumentError, RequestError
@@ -90,11 +90,11 @@ class Functions:
             asdict(options),
             asdict(text),
             hashlib.sha256(header.encode()).hexdigest(),
-            depends(build),
+            library_dependencies(build),
         )
         known = cache.find(*key)
         outline = outline_from_plain(known["function"]) if known else None
-        library = opened(known["library"]) if known else None
+        library = open_cached(known["library"]) if known else None
         if outline is None or library is None:
             program = build_program(mechanism, function, method, options)
             target = Target(mechanism.name, mechanism.sizes, text, mechanism.source_sha256)

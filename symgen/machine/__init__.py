@@ -1,1 +1,3 @@
-"""The C in a compiler, a library or a controller: building, calling, running, measuring its size."""
+"""The C in a compiler, a library or a microcontroller: building, calling, running, and measuring
+its cost.
+"""

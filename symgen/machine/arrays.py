@@ -1,4 +1,4 @@
-"""The arrays that a compiled function is given: what they must be, and what a wrong one is told."""
+"""Arrays of a compiled function: requirements, conversions, and messages for wrong ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from symgen.vocabulary.arrays import Array, Sizes
 from symgen.vocabulary.reals import REALS
 
 SHORT = 16
-"""Numbers up to which a list of an array's numbers is read in less time than a copy of the array."""
+"""Numbers up to which a list of an array's numbers is read faster than a copy of the array."""
 WIDE = 8
 """Bytes of a Python float."""
 
 
 def array_lines(program: Outline, sizes: Sizes) -> list[str]:
-    """List the arguments and the results of a function for its docstring, with shapes and meanings."""
+    """Return the arguments and the results of a function for its docstring, with shapes and
+    meanings.
+    """
     arguments, results = describe(program)
 
     def line(array: Array, port: Port) -> str:
@@ -37,7 +39,9 @@ def array_lines(program: Outline, sizes: Sizes) -> list[str]:
 
 
 class Arrays:
-    """Those of one function of a robot with these sizes; `checked` where it has a status for each state."""
+    """Arrays of one function of a robot with these sizes; `checked` if the function has a status
+    for each state.
+    """
 
     def __init__(self, program: Outline, robot: str, sizes: Sizes, checked: bool) -> None:
         import numpy
@@ -56,16 +60,18 @@ class Arrays:
         )
 
     def reader(self, port: Port, from_buffer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return `read(x)`: one state as cffi hands it to C, a buffer of the real type, or a list or tuple of numbers.
+        """Return `read(x)`, which gives one state as cffi passes it to C: a buffer of the real
+        type, or a list or tuple of numbers.
 
-        cffi converts a short list on the stack of the call, in less time than NumPy copies an array and lends its buffer.
-        `read` gives None where `x` is no number, list, tuple or array of real numbers of the shape of `port`. It raises
-        OverflowError where a number is too large for the real type.
+        cffi converts a short list on the stack of the call, faster than NumPy copies an array and
+        exports its buffer. `read` returns None if `x` is not a number, list, tuple or array of real
+        numbers of the shape of `port`. It raises OverflowError if a number is too large for the
+        real type.
         """
         ndarray, real, shape, size = self.np.ndarray, self.real, port.shape, port.size
         numbers, listed = self.numbers, len(shape) == 1
-        # a Python float is as wide as a double: only of a narrower type would C make an infinity without a word,
-        # which struct refuses of standard sizes alone
+        # A Python float is a double. In a narrower type C would silently make an infinity, which struct refuses for
+        # standard sizes.
         narrow = Struct(f"={size}{real.char}").pack if real.itemsize < WIDE else None
         short = listed and size <= SHORT
 
@@ -96,7 +102,9 @@ class Arrays:
         return read
 
     def are_apart(self, out: Any) -> bool:
-        """True if `out` holds an array of the right type and shape for each result, and no two of them overlap."""
+        """True if `out` has an array of the right type and shape for each result, and no two of
+        them overlap.
+        """
         if type(out) not in (tuple, list) or len(out) != len(self.outputs):
             return False
         fit = all(
@@ -106,8 +114,11 @@ class Arrays:
         return fit and not any(self.np.may_share_memory(a, b) for a, b in combinations(out, 2))
 
     def argument(self, port: Port, x: Any, across: bool) -> Any:
-        """`x` as an aligned array of the solver's real type, in place when it is that already. Its last axes are those of one
-        state; where they are given `across` the states, first, they are put behind.
+        """Return `x` as an aligned array of the solver's real type, in place if possible. Its last
+        axes are those of one state.
+
+        With `across` (layout "soa"), the axes of one state come first in `x` and are moved to the
+        end.
         """
         self.refuse_masked(port, x)
         try:
@@ -118,24 +129,24 @@ class Arrays:
             )
         except (ValueError, TypeError) as error:
             raise ArgumentError(
-                f"{self.function}: {port.name} is no array of numbers ({error})"
+                f"{self.function}: {port.name} is not an array of numbers ({error})"
             ) from None
         if array.dtype.kind not in "iuf":
             raise ArgumentError(
-                f"{self.function}: {port.name} has dtype {array.dtype}; real numbers ({self.real}) are wanted"
+                f"{self.function}: {port.name} has dtype {array.dtype}; it must have real numbers ({self.real})"
             )
         if across and array.shape[: len(port.shape)] == port.shape:
-            array = behind(self.np, array, len(port.shape))
+            array = move_axes_to_end(self.np, array, len(port.shape))
         elif across:
-            wanted = ", ".join([*map(str, port.shape), "..."])
+            expected_shape = ", ".join([*map(str, port.shape), "..."])
             raise ArgumentError(
-                f"{self.function}: {port.name} has shape {array.shape}; ({wanted}) is wanted of layout 'soa'"
+                f"{self.function}: {port.name} has shape {array.shape}; layout 'soa' needs ({expected_shape})"
             )
         self.check_shape(port, array)
         return self.np.require(array, self.real, ["A"])
 
     def results(self, out: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-        """The arrays of `out`, each one fit to be written by C, of these shapes."""
+        """Return the arrays of `out`, which must be writable by C and have these shapes."""
         results = (
             [out]
             if len(self.outputs) == 1
@@ -151,9 +162,9 @@ class Arrays:
         for k, (port, x, shape) in enumerate(zip(self.outputs, results, shapes, strict=True)):
             self.refuse_masked(port, x)
             if not isinstance(x, self.np.ndarray) or x.dtype != self.real or x.shape != shape:
-                wanted = f"a {self.real} array of shape {shape}"
+                expectation = f"a {self.real} array of shape {shape}"
                 raise ArgumentError(
-                    f"{self.function}: the result {port.name} goes into {wanted}; {seen(x)}"
+                    f"{self.function}: the result {port.name} goes into {expectation}; {describe_argument(x)}"
                 )
             lacks = [
                 word
@@ -167,16 +178,16 @@ class Arrays:
             if lacks:
                 raise ArgumentError(
                     f"{self.function}: the array given for the result {port.name} is not {lacks[0]}; C writes to "
-                    "contiguous, aligned and writable memory, as numpy.empty gives it"
+                    "contiguous, aligned and writable memory; use an array from numpy.empty"
                 )
-            if any(self.np.may_share_memory(x, other) for other in results[:k]):
+            if any(self.np.may_share_memory(x, earlier) for earlier in results[:k]):
                 raise ArgumentError(
                     f"{self.function}: the arrays given for the results overlap; use one array each"
                 )
         return results
 
     def statuses(self, status: Any, lead: tuple[int, ...]) -> Any:
-        """Where the status of each state goes."""
+        """Return the array for the status of each state."""
         if status is None or not self.checked:
             return self.np.zeros(lead, self.np.intc) if self.checked else None
         if (
@@ -188,7 +199,7 @@ class Arrays:
         ):
             raise ArgumentError(
                 f"{self.function}: the statuses go into a contiguous, writable {self.np.dtype('intc')} array of "
-                f"shape {lead}; {seen(status)}"
+                f"shape {lead}; {describe_argument(status)}"
             )
         return status
 
@@ -210,7 +221,7 @@ class Arrays:
             workers = 0
         if workers < 1:
             raise ArgumentError(
-                f"{self.function}: threads is {threads!r}; it is how many may work at once, 1 or more"
+                f"{self.function}: threads is {threads!r}; it must be the number of parallel threads, 1 or more"
             )
         return workers
 
@@ -218,43 +229,51 @@ class Arrays:
         if _is_masked(x):
             raise ArgumentError(
                 f"{self.function}: {port.name} is a masked array, whose mask C does not see; fill it, as by "
-                f"{port.name}.filled(0), or take the states that are whole"
+                f"{port.name}.filled(0), or select the states without masked entries"
             )
 
     def check_shape(self, port: Port, array: Any) -> None:
         if array.shape[max(array.ndim - len(port.shape), 0) :] != port.shape:
-            self._tell_apart(port, array)
-            wanted = ", ".join(["...", *map(str, port.shape)])
+            self._refuse_confused_lengths(port, array)
+            expected_shape = ", ".join(["...", *map(str, port.shape)])
             raise ArgumentError(
-                f"{self.function}: {port.name} has shape {array.shape}; ({wanted}) is wanted"
+                f"{self.function}: {port.name} has shape {array.shape}; it must have ({expected_shape})"
             )
 
-    def _tell_apart(self, port: Port, array: Any) -> None:
-        """ArgumentError where an array as long as v is given for q, or one as long as q for what goes with v."""
+    def _refuse_confused_lengths(self, port: Port, array: Any) -> None:
+        """Raise ArgumentError if an array of the length of v is passed for q, or one of the length
+        of q for a velocity.
+        """
         long = {"NQ": self.sizes.NQ, "NV": self.sizes.NV}
-        known = {one.name: one.shape for some in describe(self.program) for one in some}
-        for own, other in (("NQ", "NV"), ("NV", "NQ")):
-            if array.ndim and known[port.name] == (own,) and array.shape[-1] == long[other]:
+        shapes = {
+            array_of_port.name: array_of_port.shape
+            for ports in describe(self.program)
+            for array_of_port in ports
+        }
+        for expected, actual in (("NQ", "NV"), ("NV", "NQ")):
+            if array.ndim and shapes[port.name] == (expected,) and array.shape[-1] == long[actual]:
                 raise ArgumentError(
-                    f"{self.function}: {port.name} has {long[other]} numbers, which is {other}; {port.name} of "
-                    f"'{self.robot}' has {own} = {long[own]} (a quaternion is four numbers in q and three in v)"
+                    f"{self.function}: {port.name} has {long[actual]} numbers, which is {actual}; {port.name} of "
+                    f"'{self.robot}' has {expected} = {long[expected]} (a quaternion is four numbers in q and three in v)"
                 )
 
 
-def behind(np: Any, array: Any, axes: int) -> Any:
-    """A view whose first axes are the last."""
+def move_axes_to_end(np: Any, array: Any, axes: int) -> Any:
+    """Return a view whose first axes are moved to the end."""
     return np.moveaxis(array, range(axes), range(-axes, 0))
 
 
-def seen(x: Any) -> str:
-    """What was given instead, in words."""
+def describe_argument(x: Any) -> str:
+    """Return a description of a wrong argument."""
     if hasattr(x, "dtype") and hasattr(x, "shape"):
         return f"a {x.dtype} array of shape {x.shape} was given"
     return f"a {type(x).__name__} was given"
 
 
 def _is_masked(x: Any) -> bool:
-    """Whether it is a masked array, or a list that holds one. Where nobody has imported numpy.ma there is none."""
+    """True for a masked array, or a list that contains one. If numpy.ma is not imported there is
+    none.
+    """
     masked = sys.modules.get("numpy.ma")
     if masked is None:
         return False

@@ -1,4 +1,6 @@
-"""What goes round functions of a library in C, as its callers see it: `assemble`, which takes steps until loops are closed."""
+"""Drivers in C that call several functions of a library: `assemble`, which takes steps until the
+loops are closed.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,23 @@ from symgen.ir.program import Outline
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 
 USUAL_TURNS = 10
-"""Steps from a pose that is a little open until nothing is gained: what a call takes is reckoned by them."""
+"""Typical number of steps from a slightly open pose to a closed one; the cost of a call is
+estimated from it.
+"""
 
 
 def with_drivers(functions: Mapping[str, Outline]) -> dict[str, Outline]:
-    """These functions, and each driver whose functions are among them."""
-    driver = assembling(functions)
+    """Return these functions, and each driver whose functions are among them."""
+    driver = assemble_outline(functions)
     return {**functions, ASSEMBLE: driver} if driver else {**functions}
 
 
-def assembling(functions: Mapping[str, Outline]) -> Outline | None:
-    """The driver that closes loops; None where functions that it calls are missing."""
+def assemble_outline(functions: Mapping[str, Outline]) -> Outline | None:
+    """Return the driver that closes loops; None if functions that it calls are missing."""
     if not all(name in functions for name in ASSEMBLING):
         return None
     step, move = (functions[name] for name in ASSEMBLING)
-    each = {
+    operations_per_call = {
         op: USUAL_TURNS * (count + move.operations.get(op, 0))
         for op, count in step.operations.items()
     }
@@ -32,6 +36,6 @@ def assembling(functions: Mapping[str, Outline]) -> Outline | None:
         function=ASSEMBLE,
         inputs=move.inputs[:1],
         outputs=(move.outputs[0]._replace(name="q_out"),),
-        operations=each,
+        operations=operations_per_call,
         length=USUAL_TURNS * (step.length + move.length),
     )

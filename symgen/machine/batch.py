@@ -1,9 +1,11 @@
-"""A compiled function over many states: blocks of them in C, wherever the states stand in memory, and on several threads.
+"""A compiled function over many states: in blocks in C, at any memory layout, and on several
+threads.
 
-An array is read where it stands if its states, and the elements of each, are equally far apart; otherwise it is copied.
-The states are run in slices of a fifth of a second, since Python reacts to Ctrl-C only when C has returned. Threads take slices
-from one heap, shorter ones towards its end; the thread that calls is one of them. A slice is a whole number of blocks, and a
-state's results do not hang on what stands beside it: they have the same bits however many states, slices and threads there are.
+An array is read in place if its states, and the elements of each, have regular strides; otherwise
+it is copied. The states are run in slices of a fifth of a second, since Python reacts to Ctrl-C
+only when C has returned. Threads take slices from one queue, shorter ones towards its end; the
+calling thread is one of them. A slice is a whole number of blocks, and a state's results do not
+depend on its neighbours: they have the same bits for any number of states, slices and threads.
 """
 
 from __future__ import annotations
@@ -18,29 +20,34 @@ from symgen.ir.program import Port
 SHARE = 0.2
 """Seconds that C may run before Python checks for an interruption."""
 BLOCK = 16
-"""States; a multiple of every block's."""
+"""Number of states; a multiple of every block's."""
 LAYOUTS = ("aos", "soa")
-"""Where the numbers of one state stand: one after another, before those of the next; or each in the array of that number."""
+"""Memory layouts: "aos" has the numbers of one state together, "soa" has an array for each number.
+"""
 
 Progress = Callable[[int, int], object]
 Run = Callable[[int, int], None]
 
 
 class Strided(NamedTuple):
-    """An array as C reads it: element k of state i stands `i*state + k*element` elements behind its first one."""
+    """An array as C reads it: element k of state i is `i*state + k*element` elements after the
+    first one.
+    """
 
     array: Any
-    """Kept alive by this."""
+    """This reference keeps the array alive."""
     state: int
     element: int
 
 
 def strided(np: Any, port: Port, x: Any, lead: tuple[int, ...], copy: bool = True) -> Strided:
-    """An array of shape lead + port.shape, or one that broadcasts to that, in place; copied where its steps are not even."""
+    """Return an array of shape lead + port.shape, or one that broadcasts to it, in place; copied if
+    its strides are irregular.
+    """
     x = x if x.shape == lead + port.shape else np.broadcast_to(x, lead + port.shape)
-    place = len(lead)
-    state = _step(lead, x.strides[:place], x.itemsize)
-    element = _step(port.shape, x.strides[place:], x.itemsize)
+    axis = len(lead)
+    state = _step(lead, x.strides[:axis], x.itemsize)
+    element = _step(port.shape, x.strides[axis:], x.itemsize)
     if state is None or element is None or not x.flags.aligned:
         assert copy
         return strided(np, port, np.ascontiguousarray(x), lead, copy=False)
@@ -48,7 +55,7 @@ def strided(np: Any, port: Port, x: Any, lead: tuple[int, ...], copy: bool = Tru
 
 
 def _step(shape: Sequence[int], strides: Sequence[int], size: int) -> int | None:
-    """How many elements lie from one entry to the next, all axes gone through as one; None where that varies."""
+    """Return the number of elements from one entry to the next over all axes; None if it varies."""
     step, count = None, 1
     for length, stride in zip(reversed(shape), reversed(strides), strict=True):
         if length != 1:
@@ -63,33 +70,34 @@ def _step(shape: Sequence[int], strides: Sequence[int], size: int) -> int | None
 def in_slices(
     run: Run, states: int, first: int, threads: int, progress: Progress | None = None
 ) -> None:
-    """`run(begin, end)` over all states, the first slices of about `first` states each.
+    """Call `run(begin, end)` over all states; the first slices have about `first` states each.
 
-    An exception, and Ctrl-C, ends it when the slices that are under way have run. `progress(done, states)` is told now and then.
+    An exception, and Ctrl-C, ends the call when the running slices have finished. `progress(done,
+    states)` is called from time to time.
     """
-    heap = _Heap(states, first, threads)
-    others = [
-        Thread(target=heap.work, args=(run,)) for _ in range(min(threads, states // first) - 1)
+    queue = _Queue(states, first, threads)
+    threads_to_start = [
+        Thread(target=queue.work, args=(run,)) for _ in range(min(threads, states // first) - 1)
     ]
-    begun = []
+    started = []
     try:
-        for one in others:
-            one.start()
-            begun.append(one)
-        while heap.slice(run):
+        for thread in threads_to_start:
+            thread.start()
+            started.append(thread)
+        while queue.slice(run):
             if progress:
-                progress(heap.done, states)
+                progress(queue.done, states)
     finally:
-        heap.states = 0
-        for one in begun:
-            one.join()
-    if heap.failure:
-        raise heap.failure
-    if progress and begun:
-        progress(heap.done, states)
+        queue.states = 0
+        for thread in started:
+            thread.join()
+    if queue.failure:
+        raise queue.failure
+    if progress and started:
+        progress(queue.done, states)
 
 
-class _Heap:
+class _Queue:
     """States that are still to be run."""
 
     def __init__(self, states: int, first: int, threads: int) -> None:
@@ -100,7 +108,7 @@ class _Heap:
         self.failure: BaseException | None = None
 
     def work(self, run: Run) -> None:
-        """Run slices for as long as there are any."""
+        """Run slices until none is left."""
         try:
             while self.slice(run):
                 pass
@@ -108,8 +116,10 @@ class _Heap:
             self.failure, self.states = error, 0
 
     def slice(self, run: Run) -> bool:
-        """Run one; False where none is left. The next ones are as long as takes SHARE, and shorter where threads have to end at
-        once: a thread takes half of what is its part of the rest.
+        """Run one slice; return False if none is left.
+
+        The next slices take about SHARE seconds. They get shorter towards the end, so that threads
+        finish together: a thread takes half of its part of the rest.
         """
         with self.lock:
             begin = self.begun

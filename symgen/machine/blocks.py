@@ -1,7 +1,9 @@
-"""A function compiled for blocks of states by another process, while calls go on state by state.
+"""Compilation of a function for blocks of states by another process, while calls continue state by
+state.
 
-Printing and compiling such a function takes seconds to minutes. A process of its own keeps the interpreter of a control loop
-free, runs at the lowest priority, and leaves the library in the cache, where the solver opens it. The end of Python stops it.
+Printing and compiling such a function takes seconds to minutes. A separate process keeps the
+interpreter of a control loop free. It runs at the lowest priority and leaves the library in the
+cache, where the solver opens it. The end of Python stops it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import Any
 from symgen.support.errors import warn
 
 WHEN = ("background", "now", "never")
-"""Choices of `blocks`: by another process, in the call that makes them worth it, or only by `Solver.prepare`."""
+"""Choices of `blocks`: in another process, in the call that makes it worthwhile, or only by
+`Solver.prepare`.
+"""
 _CHILD = (
     "import pickle, sys; path, task = pickle.load(sys.stdin.buffer); sys.path[:] = path; "
     "from symgen.machine.blocks import compile_one; compile_one(task)"
@@ -29,7 +33,9 @@ _NICENESS = 19
 
 
 class Compilation:
-    """One function of a solver on its way to blocks of states. The name of its library is stored in `libraries`."""
+    """Background compilation of one function for blocks of states. The name of its library is
+    stored in `libraries`.
+    """
 
     def __init__(self, solver: Any, function: str, libraries: dict[str, str]) -> None:
         self.function, self.failure, self._libraries = function, "", libraries
@@ -68,30 +74,32 @@ class Compilation:
                 ).splitlines()[-1]
             elif name := out.decode().strip():
                 self._libraries[self.function] = name
-        except Exception as error:  # a thread has nobody to catch it: the next call tells
+        except Exception as error:  # nobody catches errors of a thread: the next call reports it
             self.failure = str(error)
 
-    def tell(self) -> None:
+    def warn_of_failure(self) -> None:
         """Issue a SymgenWarning if the compilation failed."""
         if self.failure:
             warn(
-                f"{self.function} is not compiled for blocks of states ({self.failure}); calls go on state by state, and "
-                f"solver.prepare('{self.function}') tries again"
+                f"{self.function} could not be compiled for blocks of states ({self.failure}); calls continue state by "
+                f"state, and solver.prepare('{self.function}') tries again"
             )
 
 
 def compile_one(task: bytes) -> None:
-    """Compile the function of a pickled (solver, function) for blocks of states, and print the name of its library."""
+    """Compile the function of a pickled (solver, function) for blocks of states, and print the name
+    of its library.
+    """
     with suppress(OSError):
         os.nice(_NICENESS)
     solver, function = pickle.loads(task)
     solver.prepare(function)
-    print(solver._named.get(function, ""))  # none of one chain in lanes
+    print(solver._named.get(function, ""))  # a chain in lanes has no such library
 
 
 @atexit.register
 def _stop() -> None:
-    """End what still compiles, and the compilers that it started."""
+    """End running compilations and the compilers that they started."""
     for child in tuple(_RUNNING):
         with suppress(OSError):
             os.killpg(child.pid, signal.SIGTERM)

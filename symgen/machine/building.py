@@ -1,8 +1,9 @@
-"""Generated C compiled into a Python extension (cffi, API mode), kept in a cache by its content.
+"""Generated C compiled into a Python extension (cffi, API mode), cached by its content.
 
-The compiler is called directly, so that nothing reaches the terminal and nothing is guessed: the functions as they are
-printed, a loop over states for each, and the file that cffi writes. A library is built in a folder of its own beside
-its place in the cache and renamed into it, so that two processes may build the same one at once.
+The compiler is called directly, so that nothing is printed to the terminal and every flag is
+explicit. It compiles the functions as they are printed, a loop over states for each, and the file
+that cffi writes. A library is built in a separate folder beside its place in the cache and renamed
+into it, so that two processes may build the same one at once.
 """
 
 from __future__ import annotations
@@ -45,26 +46,30 @@ from symgen.vocabulary.reals import REALS, VECTOR
 from symgen.vocabulary.target import Target
 
 FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
-"""What gcc is asked for where a function for many states is in parts, as the folder's CMake file asks it: its other passes take
-half the time again, and make no block quicker."""
+"""gcc's flags for a function for blocks of states in several parts, as in the folder's CMake file.
+The other passes take half the time again and make no block faster.
+"""
 UNSCHEDULED = ("-fno-schedule-insns",)
-"""What gcc is asked for where a step over lanes is so long that the first scheduling makes it a quarter slower, likewise."""
+"""gcc's flags for a step over lanes that is so long that the first scheduling pass makes it a
+quarter slower; also in CMake.
+"""
 HOST = targets.find("host")
 NO_MEMORY = -2
-"""What a loop over links returns where there is no memory for its work."""
+"""Return value of a looped function without memory for its workspace."""
 BETWEEN = "-O1"
-"""How what stands between Python and the functions is compiled where they are optimised: it is longer than they are and runs
-through no numbers of its own, and a compiler takes two thirds of the time for it so. No call is slower.
+"""Optimization level of the code between Python and optimized functions. It is longer than the
+functions but does no arithmetic. At this level the compilation takes two thirds of the time, and no
+call is slower.
 """
 NOTHING: Mapping[str, tuple[str, ...]] = {}
 SPREAD = 2_000_000
-"""Rows that a thread of XLA's takes at once, and more: a tenth of a thousandth of a second."""
+"""Least number of rows that a thread of XLA takes at once: a tenth of a millisecond."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """How the C is compiled: -O`optimize`, -march=native, whether a*b + c may be contracted into one rounding, and whether groups
-    of segments are OpenMP's threads'.
+    """Options of the compilation: -O`optimize`, -march=native, contraction of a*b + c, and OpenMP
+    threads for groups of segments.
     """
 
     optimize: int = 2
@@ -80,15 +85,15 @@ class Build:
     def flags(self) -> tuple[str, ...]:
         contract = "-ffp-contract=fast" if self.contract else "-ffp-contract=off"
         native = ("-march=native",) if self.native else ()
-        # Where it may use such instructions, gcc fuses a sum beside a difference all the same.
-        apart = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
+        # With -march=native, gcc's SLP vectorizer fuses a sum beside a difference in spite of -ffp-contract=off.
+        without_fusion = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
         threads = ("-fopenmp",) if self.threads else ()
         return (
             f"-O{self.optimize}",
             contract,
             "-fno-math-errno",
             *native,
-            *apart,
+            *without_fusion,
             *threads,
             "-fPIC",
             "-fvisibility=hidden",
@@ -97,7 +102,7 @@ class Build:
 
 @dataclass(frozen=True)
 class RobotBuild:
-    """A robot's name and sizes, and how its functions are printed and compiled."""
+    """A robot's name and sizes, and the options with which its functions are printed and compiled."""
 
     name: str
     sizes: Sizes
@@ -107,19 +112,21 @@ class RobotBuild:
 
     @property
     def target(self) -> Target:
-        """The robot as its text knows it."""
+        """Return the names in the robot's C."""
         return Target(self.name, self.sizes, self.text, self.source_sha256)
 
 
 def scheduling(build: Build) -> tuple[str, ...]:
-    """Flags for another order of the instructions, where gcc compiles and optimises for the processor on which that was measured.
-    The folder's CMake file asks for the same.
+    """Return gcc's flags for another order of the instructions, on the processor on which they were
+    measured.
+
+    The folder's CMake file has the same flags.
     """
     return HOST.scheduling if _is_gcc(build) and platform.machine() == HOST.architecture else ()
 
 
 def _is_gcc(build: Build) -> bool:
-    """True where gcc compiles and optimises."""
+    """True if the compiler is gcc and optimizes."""
     return build.optimize > 1 and compiler_version().startswith("gcc ")
 
 
@@ -130,16 +137,21 @@ def load(
     sources: Mapping[str, str] | None = None,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> ModuleType:
-    """The compiled functions as a module with `lib` and `ffi`.
+    """Return the compiled functions as a module with `lib` and `ffi`.
 
-    `lib.NAME_<function>` takes one pointer per argument and result, and so does `lib.NAME_<function>_aligned`, which returns -1
-    where one of them is not aligned, else 0 (or the status of a checked function); `lib.NAME_<function>_each` takes a count, a
-    pointer and a step (in elements) per argument, a pointer per result and, of a checked function, one to the statuses, and calls
-    it state by state; `lib.NAME_<function>_chain` takes a count, a share and the same arguments and results, and adds that share
-    of each call's first result to the first argument of the next. Of a loop over links the first is `lib.NAME_<function>_alone`,
-    without the array for its work, and each returns NO_MEMORY where there is none for that. `sources` replaces the text of
-    functions, by name; `floors` are those of `Source`. Raises BuildError when there is no compiler, no Python header, no place
-    for the result, or when the compiler refuses the text.
+    `lib.NAME_<function>` takes one pointer per argument and result. `lib.NAME_<function>_aligned`
+    takes the same and returns -1 if one of them is not aligned, else 0 (or the status of a checked
+    function).
+
+    `lib.NAME_<function>_each` calls the function state by state. It takes a count, a pointer and a
+    step (in elements) per argument, a pointer per result and, for a checked function, one to the
+    statuses. `lib.NAME_<function>_chain` takes a count, a share and the same arguments and results;
+    it adds that share of each call's first result to the first argument of the next.
+
+    For a looped function the first is `lib.NAME_<function>_alone`, without the workspace, and each
+    returns NO_MEMORY if there is none. `sources` replaces the text of functions, by name; `floors`
+    are those of `Source`. Raises BuildError without a compiler, Python's header or space in the
+    cache, or if the compiler refuses the text.
     """
     backend = printer()
     files = backend.texts(programs, target, sources, floors)
@@ -150,18 +162,18 @@ def load(
         "name": target.name,
         "real": single_real(programs.values()),
         "line": VECTOR,
-        "functions": [one for one in functions if one["symbol"] not in looped],
+        "functions": [function for function in functions if function["symbol"] not in looped],
         "looped": [
-            one | _of_loop(one, looped[one["symbol"]], target)
-            for one in functions
-            if one["symbol"] in looped
+            function | _loop_fields(function, looped[function["symbol"]], target)
+            for function in functions
+            if function["symbol"] in looped
         ],
         "headers": [name for name in files if name == f"{target.symbol(ASSEMBLE)}.h"],
     }
     loops, declarations = (
         render(backend.name, name, **context) for name in ("calls.c.j2", "calls.h.j2")
     )
-    return _built(
+    return _cached_library(
         files,
         loops,
         declarations,
@@ -177,12 +189,13 @@ def load(
 def load_many(
     program: Form, target: Target, build: Build, floors: Mapping[int, Bound] | None = None
 ) -> ModuleType:
-    """One compiled function for many states, as a module with `lib` and `ffi`.
+    """Return one compiled function for blocks of states, as a module with `lib` and `ffi`.
 
-    `lib.NAME_<function>_many` takes a count, and of each argument and result a pointer and the steps, in elements, from state to
-    state and from element to element; of a checked function also a pointer to the statuses, and returns how many states are
-    refused. That of a loop over links returns 0 where it is not checked, and NO_MEMORY where there is none for its work.
-    Raises as `load`.
+    `lib.NAME_<function>_many` takes a count, and for each argument and result a pointer and two
+    steps, in elements: from state to state and from element to element. A checked function also
+    takes a pointer to the statuses and returns the number of refused states. A looped function
+    returns 0 if it is not checked, and NO_MEMORY without memory for its workspace. Raises the
+    errors of `load`.
     """
     backend = printer()
     programs = {program.function: program}
@@ -198,14 +211,16 @@ def load_many(
     calls, declarations = (
         render(backend.name, name, **context) for name in ("many.c.j2", "many.h.j2")
     )
-    return _built(files, calls, declarations, build, _in_parts(programs, target))
+    return _cached_library(files, calls, declarations, build, _in_parts(programs, target))
 
 
 def load_ffi(program: Program, target: Target, build: Build, header: str) -> ModuleType:
-    """One compiled function as XLA calls it, as a module with `lib` and `ffi`; `header` is the text of XLA's own c_api.h.
+    """Return one compiled function as XLA calls it, as a module with `lib` and `ffi`; `header` is
+    the text of XLA's c_api.h.
 
-    `lib.handler` is an XLA_FFI_Handler: arguments and results are buffers, in order, their leading axes those of states. Of
-    each of these an argument has one entry or as many as the results. Raises as `load`.
+    `lib.handler` is an XLA_FFI_Handler: arguments and results are buffers, in order, with the axes
+    of states first. An argument has one state or as many as the results. Raises the errors of
+    `load`.
     """
     backend = printer()
     programs = {program.function: program}
@@ -231,7 +246,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
         "axes": [len(port.shape) for port in ports],
         "counts": [port.size for port in ports],
     }
-    return _built(
+    return _cached_library(
         files,
         render("jax", "handler.c.j2", **context),
         "void *handler(void *);",
@@ -241,7 +256,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
 
 
 def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
-    """What gcc is asked for besides of functions for many states that are in parts, by file."""
+    """Return additional flags of gcc for functions for blocks of states in several parts, by file."""
     return {
         target.batch_file(function): FEWER
         for function, program in programs.items()
@@ -249,36 +264,39 @@ def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[s
     }
 
 
-def _built(
+def _cached_library(
     files: Mapping[str, str],
     calls: str,
     declarations: str,
     build: Build,
-    besides: Mapping[str, tuple[str, ...]] = NOTHING,
+    extra_flags: Mapping[str, tuple[str, ...]] = NOTHING,
 ) -> ModuleType:
-    """The library of these texts, built unless it is in the cache; `besides` is what gcc is asked for besides, by file."""
+    """Return the library of these texts, built unless it is in the cache; `extra_flags` are
+    additional flags of gcc, by file.
+    """
     digest = hashlib.sha256()
     for part in (
-        *depends(build),
+        *library_dependencies(build),
         *(t for item in files.items() for t in item),
         calls,
         declarations,
     ):
         digest.update(f"{len(part)}:{part}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
-    loaded = opened(module)
+    loaded = open_cached(module)
     if loaded is None:
-        source = _LibrarySource(module, files, calls, declarations, besides)
-        loaded = _make(_place(module), source, find_compiler(), build)
+        source = _LibrarySource(module, files, calls, declarations, extra_flags)
+        loaded = _build_library(_place(module), source, find_compiler(), build)
     return loaded
 
 
 @dataclass(frozen=True)
 class _LibrarySource:
-    """Texts of one library: C files and headers by name, and what cffi makes the Python module `module` of.
+    """Texts of one library: C files and headers by name, and the input of cffi for the Python
+    module `module`.
 
-    `calls` is the C between Python and the functions, `declarations` what Python sees of it. `besides` are further flags of gcc,
-    by file.
+    `calls` is the C between Python and the functions, `declarations` its Python interface.
+    `besides` are additional flags of gcc, by file.
     """
 
     module: str
@@ -291,8 +309,10 @@ class _LibrarySource:
 _LOADED: dict[str, ModuleType] = {}
 
 
-def depends(build: Build) -> tuple[str, ...]:
-    """What a compiled library depends on besides its text. Raises BuildError where there is no compiler."""
+def library_dependencies(build: Build) -> tuple[str, ...]:
+    """Return everything that a compiled library depends on besides its text. Raises BuildError
+    without a compiler.
+    """
     return (
         sys.version,
         *runs_on(build),
@@ -305,21 +325,21 @@ def depends(build: Build) -> tuple[str, ...]:
     )
 
 
-def opened(module: str) -> ModuleType | None:
-    """The library of that name (`load` gives it its name), where it is in the cache."""
+def open_cached(module: str) -> ModuleType | None:
+    """Return the library with this name (which `load` gives it), if it is in the cache."""
     if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
         return None
     if module not in _LOADED:
         path = _place(module)
-        found = _open(module, path) if is_whole(path) else None
-        if found is not None:
+        library = _open(module, path) if is_whole(path) else None
+        if library is not None:
             LOG.info("compiled before: %s", path)
-            _LOADED[module] = found
+            _LOADED[module] = library
     return _LOADED.get(module)
 
 
 class Packed(NamedTuple):
-    """A library on its way to another machine."""
+    """A library for transfer to another machine."""
 
     module: str
     runs_on: tuple[str, ...]
@@ -327,8 +347,8 @@ class Packed(NamedTuple):
     sha256: str
 
 
-def packed(module: str, build: Build) -> Packed | None:
-    """The library of that name; None where it is no longer in the cache."""
+def pack_library(module: str, build: Build) -> Packed | None:
+    """Return the library with this name; None if it is no longer in the cache."""
     data = read_library(_place(module))
     return (
         None
@@ -337,46 +357,43 @@ def packed(module: str, build: Build) -> Packed | None:
     )
 
 
-def unpacked(sent: Packed, build: Build) -> ModuleType | None:
-    """A library that another machine built, in the cache here under the same name; None where it is for another platform.
+def unpack_library(sent: Packed, build: Build) -> ModuleType | None:
+    """Return a library that another machine built, put into the cache here; None if it is for
+    another platform.
 
-    Raises BuildError where it lost something on the way, or the cache has no place for it.
+    Raises BuildError if its data are damaged, or the cache has no space for it.
     """
     if sent.runs_on != runs_on(build):
         return None
-    if (known := opened(sent.module)) is not None:
-        return known
+    if (library := open_cached(sent.module)) is not None:
+        return library
     if hashlib.sha256(sent.data).hexdigest() != sent.sha256:
-        raise BuildError(
-            f"the library {sent.module} is not the one that was sent; send the solver again"
-        )
+        raise BuildError(f"the library {sent.module} was damaged on the way; send the solver again")
     path = _place(sent.module)
     with (
-        _making(path),
+        _disk_errors(path),
         tempfile.TemporaryDirectory(prefix="arriving-", dir=prepared_folder(path.parent)) as folder,
     ):
-        arrived = Path(folder) / f"{sent.module}.so"
-        arrived.write_bytes(sent.data)
-        arrived.chmod(0o700)
-        loaded = _open(
-            sent.module, arrived
-        )  # None: built where the C library is newer, for example
+        received = Path(folder) / f"{sent.module}.so"
+        received.write_bytes(sent.data)
+        received.chmod(0o700)
+        loaded = _open(sent.module, received)  # None: for example, the sender has a newer C library
         if loaded is None:
             return None
-        put_library(arrived, path)
+        put_library(received, path)
     _LOADED[sent.module] = loaded
     return loaded
 
 
 @contextmanager
-def _making(path: Path) -> Iterator[None]:
-    """The disk's refusals as one sentence."""
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Convert errors of the disk to one sentence."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise BuildError(
-            f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a folder with room"
+            f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a writable folder with space"
         ) from None
 
 
@@ -385,7 +402,8 @@ def _place(module: str) -> Path:
 
 
 def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str, Any]]:
-    found = []
+    """Return the fields of the templates for each function and driver."""
+    functions = []
     for name, program in with_drivers(programs).items():
         names = printer().parameters(program, target)
         ports = [
@@ -396,7 +414,7 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
             for ports in (program.inputs, program.outputs)
         ]
         checked = target.checked or name == ASSEMBLE
-        found.append(
+        functions.append(
             {
                 "symbol": target.symbol(name),
                 "arguments": ports[0],
@@ -405,24 +423,28 @@ def _functions(programs: Mapping[str, Outline], target: Target) -> list[dict[str
                 "returns": "int" if checked else "void",
             }
         )
-    return found
+    return functions
 
 
-def _of_loop(function: Mapping[str, Any], recursion: Form, target: Target) -> dict[str, Any]:
-    """What `calls.c.j2` is told besides of a loop over links: where its work stands, and arguments that are copied behind that,
-    where a result may not lie over them.
+def _loop_fields(function: Mapping[str, Any], recursion: Form, target: Target) -> dict[str, Any]:
+    """Return the additional fields of `calls.c.j2` for a looped function: its workspace, and the
+    arguments that must be copied.
+
+    Arguments are copied behind the workspace if results must not overlap them.
     """
-    taken = {p["name"] for p in (*function["arguments"], *function["results"])}
-    known = {*taken, "i", "k", "count", "share"}
-    work, own, block = (printer().language.local(name, known) for name in ("work", "own", "block"))
-    arguments, places = [], [f"{work} + {target.name}_WORK"]
+    argument_names = {p["name"] for p in (*function["arguments"], *function["results"])}
+    used_names = {*argument_names, "i", "k", "count", "share"}
+    work, own_name, block = (
+        printer().language.local(name, used_names) for name in ("work", "own", "block")
+    )
+    arguments, slots = [], [f"{work} + {target.name}_WORK"]
     for p in function["arguments"]:
-        arguments.append(p | {"apart": f"{p['name']}_copy", "place": places[-1]})
-        places.append(f"{p['name']}_copy + {p['size']}")
+        arguments.append(p | {"apart": f"{p['name']}_copy", "place": slots[-1]})
+        slots.append(f"{p['name']}_copy + {p['size']}")
     copied = arguments if printer().apart(recursion) else []
     return {
         "work": work,
-        "own": own,
+        "own": own_name,
         "block": block,
         "arguments": arguments,
         "copied": copied,
@@ -431,12 +453,14 @@ def _of_loop(function: Mapping[str, Any], recursion: Form, target: Target) -> di
 
 
 def runs_on(build: Build) -> tuple[str, ...]:
-    """What a library asks of the machine that loads it: the platform, Python's binary interface, and cffi's."""
+    """Return the requirements of a library on the machine that loads it: the platform, Python's
+    binary interface, and cffi's.
+    """
     import cffi
 
     cpu = ""
     if build.native:
-        # A cache in a shared home folder is read by machines that differ in what -march=native means.
+        # Machines that share a home folder may differ in the meaning of -march=native.
         try:
             facts = re.findall(
                 r"^(?:model name|flags|Features)\s*:.*$",
@@ -451,7 +475,7 @@ def runs_on(build: Build) -> tuple[str, ...]:
 
 
 def _open(module: str, path: Path) -> ModuleType | None:
-    """The library at `path`, or None where it cannot be loaded."""
+    """Return the library at `path`, or None if it cannot be loaded."""
     spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))
     if spec is None or spec.loader is None:
         return None
@@ -463,7 +487,7 @@ def _open(module: str, path: Path) -> ModuleType | None:
     return loaded
 
 
-def _make(
+def _build_library(
     path: Path, source: _LibrarySource, compiler: tuple[str, ...], build: Build
 ) -> ModuleType:
     """Build the library, put it at `path`, and load it."""
@@ -472,13 +496,13 @@ def _make(
     if not (Path(include) / "Python.h").is_file():
         raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
     with (
-        _making(path),
+        _disk_errors(path),
         tempfile.TemporaryDirectory(prefix="building-", dir=prepared_folder(path.parent)) as folder,
     ):
         built = _compile(Path(folder), source, compiler, build, include)
         loaded = _open(
             source.module, built
-        )  # where it was built: another process may be putting its own in the same place
+        )  # from the build folder: another process may be writing to `path`
         if loaded is None:
             raise BuildError(
                 f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python"
@@ -500,14 +524,16 @@ def _compile(
     ffi.cdef(source.declarations)
     ffi.set_source(
         module, source.calls, compiler_verbose=0
-    )  # cffi would print the name of its file
+    )  # otherwise cffi prints the name of its file
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    # The generated functions are C99; cffi's file is whatever Python's headers ask for.
-    standard, besides = ("-std=c99", *scheduling(build)), NOTHING
+    # The generated functions are C99; cffi's file uses the C standard of Python's headers.
+    standard, extra_flags = ("-std=c99", *scheduling(build)), NOTHING
     if _is_gcc(build):
-        besides = source.besides
-    units = [(name, (*standard, *besides.get(name, ()))) for name in files if name.endswith(".c")]
+        extra_flags = source.besides
+    units = [
+        (name, (*standard, *extra_flags.get(name, ()))) for name in files if name.endswith(".c")
+    ]
     units.append((f"{module}.c", ("-I", include, *([BETWEEN] if build.optimize else []))))
     ffi.emit_c_code(str(folder / units[-1][0]))
 
@@ -546,26 +572,30 @@ def _run(command: list[str], folder: Path) -> None:
 
 # -- libraries in the cache --
 #
-# To load a library is to run it. So it is loaded only where nobody else can have written it: folder and file belong to the user,
-# nobody else may write them, the file is no link, and it is the one of which the SHA-256 stands beside it. (A library that lost
-# its end would stop Python with SIGBUS, and no `except` sees that.) Any other library is built again.
+# Loading a library runs its code. So a library is loaded only if no other user can have written it: folder and file belong to
+# the user, nobody else may write them, the file is not a link, and its SHA-256 equals the one stored beside it. (A truncated
+# library would stop Python with SIGBUS, which no `except` catches.) Any other library is built again.
 
 
 def prepared_folder(folder: Path) -> Path:
-    """Make `folder` where it is missing, and let nobody else write it. BuildError where it belongs to another user."""
+    """Create `folder` if it is missing, and remove write access of others. Raises BuildError if it
+    belongs to another user.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    known = folder.stat()
-    if not (is_owned(known) and is_owned(folder.lstat())):
+    status = folder.stat()
+    if not (is_owned(status) and is_owned(folder.lstat())):
         raise BuildError(
-            f"the cache {folder} belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder of your own"
+            f"the cache {folder} belongs to another user, who could replace its code; set SYMGEN_CACHE to a folder of your own"
         )
-    if not is_private(known):  # an earlier umask; what lies there is looked at one by one
-        folder.chmod(stat.S_IMODE(known.st_mode) & ~OTHERS)
+    if not is_private(status):  # from an earlier umask; each library is checked separately
+        folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
     return folder
 
 
 def is_whole(path: Path) -> bool:
-    """True if the library at `path` is the one that `put_library` wrote, in a folder where nobody else can exchange it."""
+    """True if the library at `path` is the one that `put_library` wrote, in a folder that nobody
+    else can write.
+    """
     try:
         return (
             is_owned(path.parent.lstat())
@@ -577,7 +607,7 @@ def is_whole(path: Path) -> bool:
 
 
 def read_library(path: Path) -> bytes | None:
-    """Read the library at `path`; None where it is not whole."""
+    """Return the library at `path`; None if it is not whole."""
     try:
         return _read_own(path) if is_whole(path) else None
     except OSError:
@@ -585,7 +615,7 @@ def read_library(path: Path) -> bytes | None:
 
 
 def put_library(built: Path, path: Path) -> None:
-    """Move a library to `path`, its checksum beside it, both on the disk before they have their names."""
+    """Move a library and its checksum to `path`, after both are synced to the disk."""
     built.chmod(0o700)
     beside = built.with_suffix(".sha256")
     beside.write_bytes(_checksum(built.read_bytes()))
@@ -593,7 +623,7 @@ def put_library(built: Path, path: Path) -> None:
     for file in (built, beside):
         with file.open("rb") as written:
             os.fsync(written.fileno())
-    # Between the two names the library is not whole, and whoever looks builds it again.
+    # Between the two renames the library is not whole, and another process would build it again.
     os.replace(built, path)
     os.replace(beside, _checksum_file(path))
 
@@ -607,11 +637,13 @@ def _checksum(data: bytes) -> bytes:
 
 
 def _read_own(path: Path) -> bytes:
-    """Read a file of the user's own. OSError for a link, and for a file that another user could have written."""
+    """Return a file of the user. Raises OSError for a link, and for a file that another user could
+    have written.
+    """
     with open(
         os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
         "rb",
     ) as file:
         if not is_private_file(os.fstat(file.fileno())):
-            raise OSError(f"{path} is not of this user alone")
+            raise OSError(f"{path} is writable by other users")
         return file.read()

@@ -1,4 +1,6 @@
-"""Which C compiler there is, and its name and version. Nothing heavy is imported, since `symgen --version` uses this."""
+"""Search for the C compiler, its name and version. It imports little, since `symgen --version` uses
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +20,36 @@ PATIENCE = 5.0
 
 
 def find_compiler() -> tuple[str, ...]:
-    """The command of the C compiler: $CC, else the one that built Python, else cc, gcc or clang."""
+    """Return the command of the C compiler: $CC, else the one that built Python, else cc, gcc or
+    clang.
+
+    Raises BuildError if none is found.
+    """
     if os.name == "nt":
         raise BuildError(
             "the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake"
         )
-    own = os.environ.get("CC")
-    candidates = [own] if own else [str(sysconfig.get_config_var("CC") or ""), "cc", "gcc", "clang"]
+    from_environment = os.environ.get("CC")
+    candidates = (
+        [from_environment]
+        if from_environment
+        else [str(sysconfig.get_config_var("CC") or ""), "cc", "gcc", "clang"]
+    )
     for candidate in candidates:
         command = shlex.split(candidate)
         if command and shutil.which(command[0]):
             return tuple(command)
-    if own:
+    if from_environment:
         raise BuildError(
-            f"the C compiler '{own}' that CC names was not found; correct CC or unset it"
+            f"the C compiler '{from_environment}' that CC names was not found; correct CC or unset it"
         )
     raise BuildError(f"no C compiler was found; {WAY_OUT}, or set CC to the name of one")
 
 
 def compiler_version() -> str:
-    """Name and version of the compiler that the solver takes, as `gcc 12.2.0`; "no C compiler" where it finds none."""
+    """Return the name and version of the solver's compiler, such as `gcc 12.2.0`; "no C compiler"
+    if none is found.
+    """
     try:
         command = find_compiler()
         done = subprocess.run(

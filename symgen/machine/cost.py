@@ -1,13 +1,16 @@
-"""What a function costs on a target, measured: instructions by QEMU, bytes by binutils, stack by the compiler.
+"""Measured cost of a function on a target: instructions from QEMU, bytes from binutils, stack from
+the compiler.
 
-QEMU's clock advances with instructions only, and the target's own counter reads it. A loop with a known count shows how much it
-advances for one instruction. A call of an empty function shows what a call costs without the function. That is subtracted; the
-function's return is counted. A second copy of the function shows what libm takes. Its calls of libm read the answers, recorded
-before, from a tape. The instructions of that reading are measured too and subtracted. So the function does the same work on the
-same numbers in both.
+QEMU's clock advances with instructions only, and the target's own counter reads it. A loop with a
+known count gives the clock ticks of one instruction. A call of an empty function gives the cost of
+a call, which is subtracted; the function's return is counted. A second copy of the function gives
+the cost of libm: its calls of libm read recorded results from a tape. The instructions of that
+reading are measured too and subtracted. So the function does the same work on the same numbers in
+both copies.
 
-What a function takes with all that it calls is read off a linked image: its bytes, and the depth of the stack along every way
-through it. Cycles are estimated from the executed instructions, where the core's manual states their cycles.
+The total size and stack of a function with its callees are read off a linked image: its bytes, and
+the stack depth along every path through it. Cycles are estimated from the executed instructions, if
+the core's manual states their cycles.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from symgen.ir.loops import WORK, Form
 from symgen.ir.program import ARITY, Bound
 from symgen.machine import stack_usage, targets
 from symgen.machine.cycles import TIMINGS, cortex_m4, guarded
-from symgen.machine.disassembly import Image, Unreadable, read
+from symgen.machine.disassembly import Image, Unreadable, read_image
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE, TEMPLATES
 from symgen.machine.targets import Machine
@@ -47,9 +50,9 @@ LIBM = ("sin", "cos", "sqrt", "log", "atan2")
 FLASH = (".text", ".rodata")
 RAM = (".data", ".bss", ".tdata", ".tbss")
 IMAGE = (".text", ".rodata", ".data", ".tdata")
-"""Sections of a linked program that stand in flash. Data that is written begins as a copy from there."""
+"""Sections of a linked program in flash. Writable data are copied from there at the start."""
 Interval = tuple[int, int | None]
-"""Least and most; None where there is no upper bound."""
+"""Least and most; None without an upper bound."""
 Floors = Mapping[str, Mapping[int, Bound]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
@@ -57,13 +60,14 @@ _LOOP = 2 * (11000 - 1000)
 
 @dataclass(frozen=True)
 class Cost:
-    """One function: instructions of a call, least and most over the states; bytes.
+    """Cost of one function: instructions of a call, least and most over the states; bytes.
 
-    `alone` is without what libm executes, the calls of it included. `flash` holds code and constants, `ram` what is kept between
-    calls, `stack` the function's own frame (and that of its parts) without that of what it calls; `undefined` is what the linker
-    must bring, and `..._with_libm` is with all that it brings (None: its stack cannot be read off). `cycles` and `cycles_alone`
-    are estimates, least and most, None where nothing is published of the core or of so much of it (`symgen.machine.cycles`).
-    `work` is the array that loops over links ask of their caller.
+    `alone` excludes the instructions of libm, including its calls. `flash` is code and constants,
+    `ram` static data, `stack` the function's own frame (and that of its parts) without its
+    callees'. `undefined` are the symbols that the linker must supply, and `..._with_libm` includes
+    all that it supplies (None: the stack cannot be determined). `cycles` and `cycles_alone` are
+    estimates, least and most, None without published data (`symgen.machine.cycles`). `work` is the
+    workspace of looped functions.
     """
 
     function: str
@@ -83,23 +87,24 @@ class Cost:
     work: int = 0
 
     def rate(self, clock: float) -> float:
-        """Calls per second at `clock` (Hz), at the state that takes most: by the estimated cycles, where they are not known as
-        if every instruction took one."""
+        """Return the calls per second at `clock` (Hz), at the slowest state: by estimated cycles,
+        else by one cycle an instruction.
+        """
         most = self.cycles[1] if self.cycles is not None else None
         return clock / (most or self.instructions[1])
 
     def facts(self, clock: float | None) -> dict[str, Any]:
-        """All figures by name."""
+        """Return all figures by name."""
         return asdict(self) | ({} if clock is None else {"rate": self.rate(clock)})
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measured costs of several functions.
+    """Measured costs of several functions.
 
-    `costs` are those of each. Then come the bytes of flash and RAM of all of them, alone and linked with what they call, which is
-    there once. `untold` says in sentences what could not be found out. `newlib` are the linked bytes with newlib in place of
-    picolibc; None where it is not installed.
+    `costs` are those of each. `flash`, `flash_with_libm` and `ram_with_libm` are the bytes of all
+    together, where shared code counts once. `untold` are sentences about unknown figures. `newlib`
+    are the linked bytes with newlib instead of picolibc; None if it is not installed.
     """
 
     costs: tuple[Cost, ...]
@@ -111,7 +116,7 @@ class Measured:
 
 
 class Written(NamedTuple):
-    """C that lies in a folder: its NAME, its headers by file, and its functions' texts by function."""
+    """C in a folder: its NAME, its headers by file, and its functions' texts by function."""
 
     name: str
     headers: Mapping[str, str]
@@ -119,14 +124,16 @@ class Written(NamedTuple):
 
 
 class Source(NamedTuple):
-    """C that is measured: the backend's by `text` and the certified bounds `floors`, or what lies `written` in a folder."""
+    """C that is measured: the backend's with `text` and the certified bounds `floors`, or the C
+    `written` in a folder.
+    """
 
     text: TextOptions = PLAIN
     floors: Floors | None = None
     written: Written | None = None
 
     def files(self, program: Form, target: Target) -> dict[str, str]:
-        """Headers by name, and the function as one.c."""
+        """Return the headers by name, and the function as one.c."""
         if self.written is not None:
             return {**self.written.headers, "one.c": self.written.sources[program.function]}
         floors = (self.floors or {}).get(program.function)
@@ -135,10 +142,10 @@ class Source(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """Arguments beside the random q, v, a and tau.
+    """Arguments besides the random q, v, a and tau.
 
-    `options` name the links with a payload or a wrench. `fixed` are arguments that have the same numbers at every state: those
-    of a robot that can be, where numbers change at run time.
+    `options` name the links with a payload or a wrench. `fixed` are arguments with equal numbers at
+    every state: physical numbers of a robot with run-time parameters.
     """
 
     options: ProgramOptions = ProgramOptions()
@@ -146,7 +153,7 @@ class Arguments(NamedTuple):
 
 
 BACKEND, NO_ARGUMENTS = Source(), Arguments()
-"""Defaults: the C that the backend prints without bounds, and no arguments beside the random ones."""
+"""Defaults: the C that the backend prints without bounds, and no further arguments."""
 
 
 def measure(
@@ -158,41 +165,42 @@ def measure(
     source: Source = BACKEND,
     arguments: Arguments = NO_ARGUMENTS,
 ) -> Measured:
-    """The cost of every one of the robot's programs over seeded random states.
+    """Return the cost of each of the robot's programs over seeded random states.
 
-    States that a checked function refuses are left out, and `untold` counts them. Raises RequestError for a target that does not
-    count instructions or cannot hold the functions, ToolMissing (a BuildError) when a tool is missing, BuildError when a checked
-    function refuses every state.
+    States that a checked function refuses are left out, and `untold` counts them. Raises
+    RequestError for a target that does not count instructions or cannot hold the functions. Raises
+    ToolMissing (a BuildError) if a tool is missing, and BuildError if a checked function refuses
+    every state.
     """
     machine = targets.find(target)
     if not machine.counter:
         counted = ", ".join(targets.counting())
         raise RequestError(
-            f"{target} does not count instructions; take {counted}, or 'symgen bench' for times on this machine"
+            f"{target} does not count instructions; use {counted}, or 'symgen bench' for times on this machine"
         )
     programs = list(programs)
-    drawn = _draw(mechanism, programs, states, arguments)
+    states_by_name = _draw(mechanism, programs, states, arguments)
     name = mechanism.name if source.written is None else source.written.name
     robot = Target(name, mechanism.sizes, source.text)
 
-    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder_name:
+        folder = Path(folder_name)
 
         def cost_of(program: Form) -> tuple[Cost, str]:
             tools = Toolchain(machine, folder / robot.symbol(program.function))
             tools.folder.mkdir()
-            return _cost(program, source.files(program, robot), robot, drawn, tools)
+            return _cost(program, source.files(program, robot), robot, states_by_name, tools)
 
         with ThreadPoolExecutor(
             os.cpu_count()
-        ) as side_by_side:  # each thread waits for compilers and emulators
-            results = list(side_by_side.map(cost_of, programs))
+        ) as pool:  # each thread waits for compilers and emulators
+            results = list(pool.map(cost_of, programs))
         costs = tuple(cost for cost, _ in results)
         flash = sum(cost.flash for cost in costs)
         if flash > machine.flash:
             raise RequestError(
                 f"the {len(costs)} functions of '{mechanism.name}' take {_size(flash)} of flash, and the "
-                f"firmware/ of {machine.title} has {_size(machine.flash)}; ask for fewer with -f, or lock joints "
+                f"firmware/ of {machine.title} has {_size(machine.flash)}; select fewer with -f, or lock joints "
                 "with --lock"
             )
         linked, newlib = _linked([robot.symbol(p.function) for p in programs], machine, folder)
@@ -210,33 +218,35 @@ def measure(
 def _draw(
     mechanism: Mechanism, programs: Iterable[Form], states: int, arguments: Arguments
 ) -> dict[str, Any]:
-    """Seeded random states, with the fixed arguments."""
+    """Return seeded random states, with the fixed arguments."""
     options = arguments.options
     shapes = {port.name: port.shape for program in programs for port in program.inputs}
-    drawn = draw_states(mechanism, states, SEED, options.payload, options.wrench, shapes)
+    states_by_name = draw_states(mechanism, states, SEED, options.payload, options.wrench, shapes)
     fixed = {
         name: np.array([numbers] * states, dtype=object)
         for name, numbers in arguments.fixed.items()
     }
-    return drawn | fixed
+    return states_by_name | fixed
 
 
 def _linked(
     symbols: Sequence[str], machine: Machine, folder: Path
 ) -> tuple[tuple[int, int], tuple[int, int] | None]:
-    """Bytes in flash and RAM of all functions linked with what they call, by picolibc and by newlib (None: not installed)."""
+    """Return the bytes in flash and RAM of all functions linked with their callees, by picolibc and
+    by newlib (None: missing).
+    """
     tools = Toolchain(machine, folder)
     objects = [f"{symbol}/one.o" for symbol in symbols]
-    kept = [f"-Wl,--undefined={symbol}" for symbol in symbols]
-    tools.image("all.elf", *objects, *kept, entry=symbols[0])
+    linker_flags = [f"-Wl,--undefined={symbol}" for symbol in symbols]
+    tools.image("all.elf", *objects, *linker_flags, entry=symbols[0])
     newlib = None
-    if tools.with_newlib("newlib.elf", *objects, *kept, entry=symbols[0]):
+    if tools.with_newlib("newlib.elf", *objects, *linker_flags, entry=symbols[0]):
         newlib = _in_flash_and_ram(_sections(tools, "newlib.elf"))
     return _in_flash_and_ram(_sections(tools, "all.elf")), newlib
 
 
 def _untold(results: Iterable[tuple[Cost, str]]) -> tuple[str, ...]:
-    """Sentences about what could not be found out; functions with the same reason share one."""
+    """Return sentences about unknown figures; functions with the same reason share one."""
     functions: dict[str, list[str]] = {}
     for cost, why in results:
         functions.setdefault(why, []).append(cost.function)
@@ -244,7 +254,7 @@ def _untold(results: Iterable[tuple[Cost, str]]) -> tuple[str, ...]:
 
 
 def _in_flash_and_ram(sections: Mapping[str, int]) -> tuple[int, int]:
-    """Bytes of a linked program in flash and in RAM."""
+    """Return the bytes of a linked program in flash and in RAM."""
     return _bytes(sections, IMAGE), _bytes(sections, RAM)
 
 
@@ -256,41 +266,47 @@ def _cost(
     program: Form,
     texts: Mapping[str, str],
     target: Target,
-    drawn: Mapping[str, Any],
+    states: Mapping[str, Any],
     tools: Toolchain,
 ) -> tuple[Cost, str]:
-    """The cost, and why a part of it could not be found out ("": nothing is missing). `texts` hold the function as one.c."""
+    """Return the cost, and why a part of it is unknown ("": all is known). `texts` contain the
+    function as one.c.
+    """
     symbol = target.symbol(program.function)
     for name, text in texts.items():
         (tools.folder / name).write_text(text, encoding="utf-8")
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE, "-fstack-usage")
-    stack = stack_usage.stack((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
+    stack = (
+        stack_usage.stack_bytes((tools.folder / "one.su").read_text(encoding="utf-8"), symbol) or 0
+    )
     if stack > tools.machine.stack:
         raise RequestError(
             f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
-            f"{tools.machine.title} has {_size(tools.machine.stack)}; take --real float or --lock joints"
+            f"{tools.machine.title} has {_size(tools.machine.stack)}; use --real float or --lock joints"
         )
     sections = _sections(tools, "one.o")
     undefined = _undefined(tools, "one.o")
     libm = {printer().calls(program.real, target)[op]: ARITY[op] for op in LIBM}
     calls = {name: arity for name, arity in libm.items() if name in undefined}
-    renamed = [f"--redefine-sym={name}=tape_{name}" for name in calls]
-    tools.tool("objcopy", *renamed, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o")
-    run, untold = _accepted_run(program, target, drawn, calls, tools)
+    renaming_flags = [f"--redefine-sym={name}=tape_{name}" for name in calls]
+    tools.tool(
+        "objcopy", *renaming_flags, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o"
+    )
+    run, untold = _accepted_run(program, target, states, calls, tools)
     tools.image("linked.elf", "one.o", entry=symbol)
     linked = _sections(tools, "linked.elf")
     deepest: int | None = None
-    timed: dict[str, Interval] = {}
+    cycles: dict[str, Interval] = {}
     try:
-        image = read(tools, "cost.elf")
+        image = read_image(tools, "cost.elf")
         deepest = image.depth(image.symbols[symbol])
-        timed = _cycles(program.real, _Image(image, symbol, undefined), tools, run)
+        cycles = _cycles(program.real, _Image(image, symbol, undefined), tools, run)
     except Unreadable as unreadable:
         untold = "; ".join(filter(None, (untold, str(unreadable))))
     cost = Cost(
         program.function,
         program.method,
-        (min(run.whole), max(run.whole)),
+        (min(run.total), max(run.total)),
         (min(run.alone), max(run.alone)),
         run.libm_calls,
         _bytes(sections, FLASH),
@@ -301,15 +317,17 @@ def _cost(
         deepest,
         _bytes(linked, RAM),
         work=REALS[program.real].size * printer().work(program, target.checked),
-        **timed,
+        **cycles,
     )
     return cost, untold
 
 
 class _Run(NamedTuple):
-    """Printed by the measuring program: instructions at each state, with libm and without, most calls of libm, statuses."""
+    """Output of the measuring program: instructions at each state with and without libm, most calls
+    of libm, statuses.
+    """
 
-    whole: list[int]
+    total: list[int]
     alone: list[int]
     libm_calls: int
     statuses: list[int]
@@ -318,22 +336,24 @@ class _Run(NamedTuple):
 def _accepted_run(
     program: Form,
     target: Target,
-    drawn: Mapping[str, Any],
+    states: Mapping[str, Any],
     calls: Mapping[str, int],
     tools: Toolchain,
 ) -> tuple[_Run, str]:
-    """Run the measuring program at the states that the function accepts; return a sentence about the others as well."""
-    run = _run(program, target, drawn, calls, tools)
+    """Run the measuring program at the states that the function accepts; also return a sentence
+    about the others.
+    """
+    run = _run(program, target, states, calls, tools)
     count, refused = len(run.statuses), sum(map(bool, run.statuses))
     if not refused:
         return run, ""
     if refused == count:
         raise BuildError(
-            f"{program.function} of '{target.name}' refuses all of {refused} states (status {run.statuses[0]}), so "
-            "that what a call costs is not known"
+            f"{program.function} of '{target.name}' refuses all {refused} states (status {run.statuses[0]}), so the "
+            "cost of a call is not known"
         )
     accepted = [i for i, status in enumerate(run.statuses) if not status]
-    rows = {key: values[accepted] for key, values in drawn.items()}
+    rows = {key: values[accepted] for key, values in states.items()}
     run = _run(program, target, rows, calls, tools)
     return run, f"{refused} of {count} states are refused by the checks and not measured"
 
@@ -341,13 +361,13 @@ def _accepted_run(
 def _run(
     program: Form,
     target: Target,
-    drawn: Mapping[str, Any],
+    states: Mapping[str, Any],
     calls: Mapping[str, int],
     tools: Toolchain,
 ) -> _Run:
     """Build and run the measuring program."""
     (tools.folder / "cost.c").write_text(
-        _measuring(program, target, drawn, calls, tools), encoding="utf-8"
+        _measuring(program, target, states, calls, tools), encoding="utf-8"
     )
     tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
     tools.link("cost.elf", "cost.o", "one.o", "tape.o")
@@ -358,7 +378,9 @@ def _run(
 
 
 class _Image(NamedTuple):
-    """The linked measuring program, with the symbol of the function and the undefined symbols of its object file."""
+    """The linked measuring program, with the symbol of the function and the undefined symbols of
+    its object file.
+    """
 
     image: Image
     symbol: str
@@ -366,22 +388,23 @@ class _Image(NamedTuple):
 
 
 def _cycles(real: str, program: _Image, tools: Toolchain, run: _Run) -> dict[str, Interval]:
-    """The fields `cycles` and `cycles_alone` of a function, as far as its core's manual goes. Raises Unreadable.
+    """Return the fields `cycles` and `cycles_alone` of a function, as far as its core's manual
+    goes. Raises Unreadable.
 
-    The function's own instructions do not depend on the state, so one state shows them. Those of libm are recorded at every
-    state.
+    The function's own instructions do not depend on the state, so one state is enough for them.
+    Those of libm are recorded at every state.
     """
     timing = TIMINGS.get(tools.machine.core)
     if timing is None:
         return {}
     if not timing.table:
         return {
-            "cycles": (-(-min(run.whole) // timing.issues), None),
+            "cycles": (-(-min(run.total) // timing.issues), None),
             "cycles_alone": (-(-min(run.alone) // timing.issues), None),
         }
     if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(
-            f"the FPU of {tools.machine.title} has no double, whose cycles in software are not estimated"
+            f"the FPU of {tools.machine.title} has no double precision, and the cycles of software are not estimated"
         )
     instructions = program.image.instructions
     function, libm = _traces(program, tools)
@@ -396,7 +419,9 @@ def _cycles(real: str, program: _Image, tools: Toolchain, run: _Run) -> dict[str
 
 
 def _traces(program: _Image, tools: Toolchain) -> tuple[list[int], list[list[int]] | None]:
-    """Addresses that one call of the function executes, and those that libm executes at each state (None: not called)."""
+    """Return the addresses that one call of the function executes, and those that libm executes at
+    each state (None: not called).
+    """
     image, entry = program.image, program.image.symbols[program.symbol]
     tape = image.symbols[f"{program.symbol}_on_tape"]
     called = [image.symbols[name] for name in program.undefined if name in image.symbols]
@@ -420,12 +445,12 @@ def _traces(program: _Image, tools: Toolchain) -> tuple[list[int], list[list[int
 
 
 def _refuse_unlike_clock(function: list[int], libm: list[list[int]] | None, run: _Run) -> None:
-    """Raise Unreadable where the traces do not hold as many instructions as the clock counted."""
+    """Raise Unreadable if the traces have another number of instructions than the clock counted."""
     alone = [len(function)] * len(run.alone)
-    whole = run.whole if libm is None else [len(function) + len(state) for state in libm]
-    if alone != run.alone or whole != run.whole:
+    total = run.total if libm is None else [len(function) + len(state) for state in libm]
+    if alone != run.alone or total != run.total:
         raise Unreadable(
-            "the trace of the emulator does not hold the instructions that its clock counted"
+            "the trace of the emulator has another number of instructions than its clock counted"
         )
 
 
@@ -433,7 +458,7 @@ def _refuse_unlike_clock(function: list[int], libm: list[list[int]] | None, run:
 
 
 def _undefined(tools: Toolchain, file: str) -> tuple[str, ...]:
-    """Symbols that the linker must bring."""
+    """Return the symbols that the linker must supply."""
     lines = tools.tool("nm", "-u", file).splitlines()
     return tuple(sorted(line.split()[-1] for line in lines if line.strip()))
 
@@ -443,16 +468,18 @@ def _bytes(sections: Mapping[str, int], kinds: Iterable[str]) -> int:
 
 
 def _sections(tools: Toolchain, file: str) -> dict[str, int]:
-    """Bytes of an object file or of a program by the beginning of the section's name, as .rodata of .rodata.cst4."""
-    found: dict[str, int] = {}
+    """Return the bytes of an object file or a program by the prefix of the section's name, such as
+    .rodata of .rodata.cst4.
+    """
+    sizes: dict[str, int] = {}
     for line in tools.tool("size", "-A", "-d", file).splitlines():
         words = line.split()
         if len(words) == 3 and words[1].isdigit():
             kind = re.sub(
                 r"^\.s?(text|rodata|data|bss|tdata|tbss)\b.*", r".\1", words[0]
-            )  # RISC-V has small ones: .srodata
-            found[kind] = found.get(kind, 0) + int(words[1])
-    return found
+            )  # RISC-V has sections for small data: .srodata
+            sizes[kind] = sizes.get(kind, 0) + int(words[1])
+    return sizes
 
 
 # -- the measuring program --
@@ -461,26 +488,30 @@ def _sections(tools: Toolchain, file: str) -> dict[str, int]:
 def _measuring(
     program: Form,
     target: Target,
-    drawn: Mapping[str, Any],
+    states: Mapping[str, Any],
     calls: Mapping[str, int],
     tools: Toolchain,
 ) -> str:
-    """The measuring program; `calls` are libm's functions, each with how many numbers it takes."""
+    """Return the measuring program; `calls` are libm's functions, each with its number of
+    arguments.
+    """
     results = {f"out_{port.name}": port.size for port in program.outputs}
-    work = printer().work(program, target.checked)
-    if work:
-        results |= {WORK: work}
-    size = [str(work)] if work and target.checked else []
+    workspace = printer().work(program, target.checked)
+    if workspace:
+        results |= {WORK: workspace}
+    size = [str(workspace)] if workspace and target.checked else []
     tapes = [_tape(name, arity, program.real) for name, arity in calls.items()]
     inputs = [
         {
             "name": f"in_{port.name}",
             "size": port.size,
-            "rows": _rows(drawn, port.name, program.real),
+            "rows": _rows(states, port.name, program.real),
         }
         for port in program.inputs
     ]
-    passed = [cast_array(port, f"in_{port.name}[i]", target.name) for port in program.inputs]
+    call_arguments = [
+        cast_array(port, f"in_{port.name}[i]", target.name) for port in program.inputs
+    ]
     structs = [struct_of(port, target.name) or program.real for port in program.inputs]
     types = [
         *(f"const {struct} *" for struct in structs),
@@ -496,23 +527,25 @@ def _measuring(
         calls=tapes,
         kinds={tape["kind"] for tape in tapes},
         counter=f"counter_{tools.machine.counter}.h.j2",
-        states=len(drawn["q"]),
+        states=len(states["q"]),
         tape=1 + sum(program.operations.get(op, 0) for op in LIBM),
         types=", ".join(types),
         arguments=inputs,
         results=[{"name": name, "size": size} for name, size in results.items()],
-        call=", ".join([*passed, *results, *size]),
+        call=", ".join([*call_arguments, *results, *size]),
     )
 
 
-def _rows(drawn: Mapping[str, Any], name: str, real: str) -> list[str]:
-    """An argument at each state as C writes it."""
-    states = drawn[name].reshape(len(drawn["q"]), -1)
+def _rows(states_by_name: Mapping[str, Any], name: str, real: str) -> list[str]:
+    """Return an argument at each state as C writes it."""
+    states = states_by_name[name].reshape(len(states_by_name["q"]), -1)
     return [", ".join(printer().literal(Fraction(x), real) for x in state) for state in states]
 
 
 def _tape(name: str, arity: int, real: str) -> dict[str, str]:
-    """Words of a function that stands for libm's and reads its answers from the tape."""
+    """Return the template's fields for a function that replaces libm's and reads its results from
+    the tape.
+    """
     arguments = "yx"[-arity:]
     return {
         "name": name,
@@ -523,10 +556,10 @@ def _tape(name: str, arity: int, real: str) -> dict[str, str]:
 
 
 def _read(text: str) -> _Run:
-    """Read what the measuring program printed."""
+    """Return the results that the measuring program printed."""
     if "overflow" in text:
         raise RequestError(
-            "a call takes more instructions than this target's counter holds; take --real float, or lock joints"
+            "a call takes more instructions than this target's counter can count; use --real float, or lock joints"
         )
     lines = [line.split() for line in text.splitlines()]
     printed = {
@@ -542,12 +575,14 @@ def _read(text: str) -> _Run:
         )  # the empty function executes its return as well
 
     empty = printed["nothing"][0][0]
-    tape = [instructions(own, itself) for own, itself in printed["tape"]]
-    whole = [instructions(state[0], empty) for state in printed["state"]]
+    tape = [
+        instructions(function_ticks, empty_ticks) for function_ticks, empty_ticks in printed["tape"]
+    ]
+    total = [instructions(state[0], empty) for state in printed["state"]]
     alone = [
         instructions(state[1], empty)
-        - sum(n * each for n, each in zip(state[2:], tape, strict=True))
+        - sum(n * ticks_per_call for n, ticks_per_call in zip(state[2:], tape, strict=True))
         for state in printed["state"]
     ]
     calls = max(sum(state[2:]) for state in printed["state"])
-    return _Run(whole, alone, calls, [status for (status,) in printed["status"]])
+    return _Run(total, alone, calls, [status for (status,) in printed["status"]])

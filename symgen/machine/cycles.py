@@ -1,7 +1,9 @@
-"""Cycles from executed instructions, by what a core's manual publishes: least and most, for memory without wait states.
+"""Estimate of cycles from executed instructions and a core's manual: least and most, for memory
+without wait states.
 
-This is an estimate, not a measurement. The interval spans what a manual leaves open: how fast a pipeline refills, which loads
-overlap. What a chip adds (wait states, caches, interrupts) is not in it.
+This is an estimate, not a measurement. The interval covers what a manual leaves open: the refill of
+the pipeline, and which loads overlap. Wait states, caches and interrupts of a chip are not
+included.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from symgen.machine.disassembly import Instruction, Unreadable, plain, registers
+from symgen.machine.disassembly import Instruction, Unreadable, mnemonic, register_words
 
 
 class Timing(NamedTuple):
-    """What is published about a core, in words. `table`: the cycles of every instruction (`cortex_m4`).
+    """Published timing of a core, in words. `table`: True if the cycles of every instruction are
+    known (`cortex_m4`).
 
-    Without a table, `issues` is how many instructions can begin in a cycle, which bounds the cycles from below.
+    Without a table, `issues` is the number of instructions that can begin in a cycle, which bounds
+    the cycles from below.
     """
 
     words: str
@@ -40,7 +44,7 @@ TIMINGS = {
         issues=2,
     ),
 }
-"""Cores by the name that GCC gives them."""
+"""Cores by their names in GCC."""
 
 _REFILL = (1, 3)
 _SHADOW = 13
@@ -72,10 +76,12 @@ _JUMPS = ("b", "bl", "bx", "blx", "cbz", "cbnz")
 
 
 def guarded(instructions: Mapping[int, Instruction]) -> dict[int, str]:
-    """{address: condition letters} of the instructions that an IT of Thumb makes conditional: their names end in the letters."""
-    found: dict[int, str] = {}
+    """Return {address: condition letters} of the instructions that a Thumb IT makes conditional:
+    their names end in the letters.
+    """
+    conditions: dict[int, str] = {}
     opposite = {"eq": "ne", "cs": "cc", "mi": "pl", "vs": "vc", "hi": "ls", "ge": "lt", "gt": "le"}
-    opposite |= {other: one for one, other in opposite.items()}
+    opposite |= {inverse: direct for direct, inverse in opposite.items()}
     for address, instruction in instructions.items():
         if re.fullmatch(r"it[te]{0,3}", instruction.word):
             following = address + instruction.size
@@ -83,50 +89,53 @@ def guarded(instructions: Mapping[int, Instruction]) -> dict[int, str]:
                 if following not in instructions:
                     break
                 condition = instruction.operands
-                found[following] = (
+                conditions[following] = (
                     condition if letter == "t" else opposite.get(condition, condition)
                 )
                 following += instructions[following].size
-    return found
+    return conditions
 
 
 def cortex_m4(
-    way: Sequence[int], instructions: Mapping[int, Instruction], conditions: Mapping[int, str]
+    trace: Sequence[int], instructions: Mapping[int, Instruction], conditions: Mapping[int, str]
 ) -> tuple[int, int]:
-    """(least, most) cycles of instructions executed one after the other, by address; `conditions` are those of `guarded`.
+    """Return (least, most) cycles of instructions executed one after the other; `conditions` are
+    those of `guarded`.
 
-    Raises Unreadable for an instruction that the tables do not know.
+    `trace` are their addresses. Raises Unreadable for an instruction that the tables do not list.
     """
     least = most = shadow = 0
-    before: tuple[str, str] = ("", "")
-    for place, address in enumerate(way):
+    previous: tuple[str, str] = ("", "")
+    for index, address in enumerate(trace):
         instruction = instructions[address]
         name = _name(instruction, conditions.get(address, ""))
-        following = way[place + 1] if place + 1 < len(way) else None
+        following = trace[index + 1] if index + 1 < len(trace) else None
         went_on = following == address + instruction.size
-        low, high = _cost(name, instruction, went_on, before[0])
-        if _awaits(before, name, instruction.operands):
+        low, high = _cost(name, instruction, went_on, previous[0])
+        if _awaits(previous, name, instruction.operands):
             low, high = low + 1, high + 1
         if address in conditions:
-            low = min(low, 1)  # skipped where the condition does not hold
+            low = min(low, 1)  # skipped if the condition does not hold
         if name.startswith("v"):
             shadow = _SHADOW if name in ("vdiv", "vsqrt") else 0
         else:
             hidden = min(shadow, low)
             shadow, low = shadow - hidden, low - hidden
         least, most = least + low, most + high
-        before = name, instruction.operands
+        previous = name, instruction.operands
     return least, most
 
 
 def _name(instruction: Instruction, condition: str) -> str:
-    """The mnemonic without width, type and condition: 'vldrlt.32' is 'vldr'."""
-    word = plain(instruction.word).partition(".")[0]
+    """Return the mnemonic without width, type and condition: 'vldrlt.32' is 'vldr'."""
+    word = mnemonic(instruction.word).partition(".")[0]
     return word.removesuffix(condition) if condition else word
 
 
 def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tuple[int, int]:
-    """Least and most cycles of an instruction; `before` is the name of the one executed before it."""
+    """Return the least and most cycles of an instruction; `before` is the name of the previous
+    instruction.
+    """
     double_word = name in ("ldrd", "strd")
     if double_word or _MULTIPLE.fullmatch(name):
         return _cost_of_several_words(instruction.operands, double_word)
@@ -147,26 +156,28 @@ def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tu
 
 
 def _cost_of_several_words(operands: str, double_word: bool) -> tuple[int, int]:
-    """Cycles of a load or a store of several registers; a load of pc refills the pipeline."""
-    words = 2 if double_word else registers(operands)
+    """Return the cycles of a load or store of several registers; a load of pc refills the pipeline."""
+    words = 2 if double_word else register_words(operands)
     refill = _REFILL if re.search(r"\bpc\}", operands) else (0, 0)
     return 1 + words + refill[0], 1 + words + refill[1]
 
 
 def _cost_of_one_word(name: str, operands: str, before: str) -> tuple[int, int]:
-    """Cycles of a load or a store of one register, one fewer where it is pipelined."""
+    """Return the cycles of a load or store of one register, one fewer if it is pipelined."""
     high = 3 if operands.startswith("d") else 2
     pipelined = name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr")
     low = high - 1 if pipelined else high
     if operands.startswith("pc"):
         return low + _REFILL[0], high + _REFILL[1]
-    return low, high + ("[pc" in operands)  # which may wait for the fetch of instructions
+    return low, high + ("[pc" in operands)  # a literal load may wait for the instruction fetch
 
 
 def _cycles_of_fpu(name: str, instruction: Instruction) -> int:
-    """Cycles of an instruction of the FPU that is no load or store; Unreadable for one of double."""
+    """Return the cycles of an FPU instruction that is not a load or store. Raises Unreadable for
+    double precision.
+    """
     if name not in (*_ARITHMETIC, *_MOVES) or ".f64" in instruction.word:
-        raise Unreadable(f"no cycles are known of '{instruction.word}'")
+        raise Unreadable(f"the cycles of '{instruction.word}' are not known")
     pair = (
         name == "vmov" and instruction.operands.count(",") > 1
     )  # two registers of the core at once
@@ -174,16 +185,14 @@ def _cycles_of_fpu(name: str, instruction: Instruction) -> int:
 
 
 def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:
-    """Whether an instruction takes one cycle more because it needs the result of the one before."""
+    """True if an instruction takes one more cycle because it needs the result of the previous one."""
     first, *others = (operand.strip(" []{}!") for operand in operands.split(","))
     result = before[1].partition(",")[0].strip()
     if before[0] in _ARITHMETIC:
         reads = (
             others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
         )
-        return (
-            result in reads
-        )  # the addend is needed one cycle later, so that an accumulation does not wait for it
+        return result in reads  # an accumulation needs its addend one cycle later and does not wait
     loads = name in ("vldr", "vstr") or _SINGLE.fullmatch(name) is not None
     computed = not (
         before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd"))

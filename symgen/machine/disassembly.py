@@ -1,8 +1,10 @@
-"""A linked program as its disassembly shows it: instructions by address, what a call can reach, and how deep its stack gets.
+"""Disassembly of a linked program: instructions by address, the code that a call can reach, and its
+stack depth.
 
-Nobody states the stack of precompiled code such as libm. It is found by walking every way through the instructions, from the
-function's first one on, with the bytes that the stack pointer has moved by. Loops are walked once. A call adds the most that the
-called function takes. Arm's Thumb and RISC-V are read.
+The stack of precompiled code such as libm is not documented. It is found by walking every path
+through the instructions from the function's first one, with the number of bytes by which the stack
+pointer has moved. Loops are walked once. A call adds the largest depth of the called function. The
+reader knows Arm's Thumb and RISC-V.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _AT = re.compile(r"\[sp\], #(-?\d+)|\[sp, #(-\d+)\]!")
 
 
 class Unreadable(BuildError):
-    """A way through a program that its disassembly does not show: a computed jump, a call by address, a recursion."""
+    """A path through a program that its disassembly does not determine: a computed jump, a call by
+    address, a recursion.
+    """
 
 
 class Instruction(NamedTuple):
@@ -34,7 +38,9 @@ class Instruction(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an instruction does: the bytes of stack that it takes (negative: gives back), and where it may go to."""
+    """Effect of an instruction: the bytes of stack that it takes (negative: releases), and its
+    successors.
+    """
 
     takes: int = 0
     jumps: int | None = None
@@ -53,78 +59,88 @@ class Image:
     _walking: set[int] = field(default_factory=set)
 
     def depth(self, entry: int) -> int:
-        """Bytes of stack that a call of the function at `entry` takes at most, with all that it calls. Raises Unreadable."""
+        """Return the largest number of bytes of stack that a call of the function at `entry` takes,
+        with all that it calls.
+
+        Raises Unreadable.
+        """
         return self._walk(entry)[0]
 
     def reach(self, entries: Iterable[int], without: Iterable[int] = ()) -> frozenset[int]:
-        """Addresses of the instructions that calls of `entries` can execute, without those that only the functions `without`
-        reach.
+        """Return the addresses of the instructions that calls of `entries` can execute.
+
+        Instructions that are reachable only through the functions `without` are excluded.
         """
-        known = dict(self._known)
+        saved = dict(self._known)
         self._known = {entry: (0, frozenset()) for entry in without}
         try:
             return frozenset().union(*(self._walk(entry)[1] for entry in entries))
         finally:
-            self._known = known
+            self._known = saved
 
     def ranges(self, addresses: Iterable[int]) -> list[tuple[int, int]]:
-        """[first, last) of the runs of instructions in `addresses`."""
-        found: list[tuple[int, int]] = []
+        """Return the ranges [first, last) of the consecutive instructions in `addresses`."""
+        ranges: list[tuple[int, int]] = []
         for address in sorted(addresses):
             end = address + self.instructions[address].size
-            if found and found[-1][1] == address:
-                found[-1] = found[-1][0], end
+            if ranges and ranges[-1][1] == address:
+                ranges[-1] = ranges[-1][0], end
             else:
-                found.append((address, end))
-        return found
+                ranges.append((address, end))
+        return ranges
 
     def _walk(self, entry: int) -> tuple[int, frozenset[int]]:
-        """(bytes, addresses) of a function, with what it calls."""
+        """Return (bytes, addresses) of a function, with the functions that it calls."""
         if entry in self._known:
             return self._known[entry]
         if entry in self._walking:
             raise Unreadable(f"the function at {entry:#x} calls itself")
         self._walking.add(entry)
         deepest, seen, reached = 0, set(), set()
-        # A function that saves others' registers (RISC-V's __riscv_save) has its own return register. The way goes on at `back`.
-        # The bytes that it took too much, `spare`, it gives back from a register as well.
-        ways: list[tuple[int, int, int | None, int]] = [(entry, 0, None, 0)]
+        # A function that saves the caller's registers (RISC-V's __riscv_save) has its own return register. The path continues
+        # at `return_address`. The function releases its surplus bytes, `spare`, from a register as well.
+        paths: list[tuple[int, int, int | None, int]] = [(entry, 0, None, 0)]
         try:
-            while ways:
-                way = ways.pop()
-                if way in seen:
+            while paths:
+                path = paths.pop()
+                if path in seen:
                     continue
-                seen.add(way)
-                address, taken, back, spare = way
+                seen.add(path)
+                address, depth, return_address, spare = path
                 reached.add(address)
                 instruction = self.instructions.get(address)
                 if instruction is None:
                     raise Unreadable(f"there is no instruction at {address:#x}")
                 step, following = _step(instruction), address + instruction.size
                 spare = int(instruction.operands[3:]) if _spares(instruction) else spare
-                taken += spare if instruction.operands == "sp,sp,t1" else step.takes
-                deepest = max(deepest, taken)
+                depth += spare if instruction.operands == "sp,sp,t1" else step.takes
+                deepest = max(deepest, depth)
                 if step.jumps is not None:
-                    ways.append(
-                        (step.jumps, taken, following if _saves(instruction) else back, spare)
+                    paths.append(
+                        (
+                            step.jumps,
+                            depth,
+                            following if _saves(instruction) else return_address,
+                            spare,
+                        )
                     )
                 if step.calls is not None:
-                    below, others = self._walk(step.calls)
-                    deepest = max(deepest, taken + below)
-                    reached |= others
-                if step.returns and back is not None:
-                    ways.append((back, taken, None, 0))
+                    depth_below, reached_below = self._walk(step.calls)
+                    deepest = max(deepest, depth + depth_below)
+                    reached |= reached_below
+                if step.returns and return_address is not None:
+                    paths.append((return_address, depth, None, 0))
                 if step.goes_on:
-                    ways.append((following, taken, back, spare))
+                    paths.append((following, depth, return_address, spare))
         finally:
             self._walking.discard(entry)
         self._known[entry] = deepest, frozenset(reached)
         return self._known[entry]
 
 
-def read(tools: Toolchain, program: str) -> Image:
-    """The image of a linked program."""
-    found = {}
+def read_image(tools: Toolchain, program: str) -> Image:
+    """Return the image of a linked program."""
+    instructions = {}
     for line in tools.tool("objdump", "-d", program).splitlines():
         if match := _LINE.match(line):
             address, code, word, operands = match.groups(default="")
@@ -132,7 +148,7 @@ def read(tools: Toolchain, program: str) -> Image:
             target = _TARGET.search(operands)
             if not word.startswith("."):
                 size = len(code.replace(" ", "")) // 2
-                found[int(address, 16)] = Instruction(
+                instructions[int(address, 16)] = Instruction(
                     size, word, operands, int(target[1], 16) if target else None
                 )
     symbols = {}
@@ -140,11 +156,11 @@ def read(tools: Toolchain, program: str) -> Image:
         words = line.split()
         if len(words) == 3 and words[1] in "tTwW":
             symbols[words[2]] = int(words[0], 16) & ~1
-    return Image(found, symbols)
+    return Image(instructions, symbols)
 
 
-def registers(operands: str, size: int = 4) -> int:
-    """How many words a list of registers holds: '{r4, r5, lr}' 3, '{d8-d9}' 4."""
+def register_words(operands: str, size: int = 4) -> int:
+    """Return the number of words in a list of registers: '{r4, r5, lr}' 3, '{d8-d9}' 4."""
     inside = operands.partition("{")[2].partition("}")[0]
     count = 0
     for part in inside.split(","):
@@ -154,8 +170,8 @@ def registers(operands: str, size: int = 4) -> int:
     return count
 
 
-def plain(word: str) -> str:
-    """A Thumb mnemonic without its width: 'b.w' is 'b'."""
+def mnemonic(word: str) -> str:
+    """Return a Thumb mnemonic without its width: 'b.w' is 'b'."""
     return word.removesuffix(".n").removesuffix(".w")
 
 
@@ -178,9 +194,11 @@ def _spares(instruction: Instruction) -> bool:
 
 
 def _step(instruction: Instruction) -> Step:
-    """One instruction of Thumb or of RISC-V; Unreadable for what goes to an address that it computes."""
+    """Return the effect of one instruction of Thumb or RISC-V. Raises Unreadable for a computed
+    address.
+    """
     # One switch over the kinds of instructions: each case is a line or two, and their order matters.
-    word, operands, target = plain(instruction.word), instruction.operands, instruction.target
+    word, operands, target = mnemonic(instruction.word), instruction.operands, instruction.target
     first = operands.split(",")[0].strip()
     if word in _RISCV or (_RISCV_BRANCH.fullmatch(word) and target is not None):
         return _riscv(instruction, word, first)
@@ -198,15 +216,15 @@ def _step(instruction: Instruction) -> Step:
     ):
         conditional = word not in ("pop", "ldmia", "ldr")
         return Step(0 if conditional else takes, goes_on=conditional, returns=True)
-    moved = (
+    changes_stack = (
         first == "sp"
         and not takes
         and not word.startswith(("cmp", "tst"))
         and operands != "sp,sp,t1"
     )
-    if moved or first == "pc" or word.startswith(("blx", "bx", "tb")):
+    if changes_stack or first == "pc" or word.startswith(("blx", "bx", "tb")):
         raise Unreadable(
-            f"'{instruction.word} {operands}' goes to where, or leaves the stack as, only a run can tell"
+            f"'{instruction.word} {operands}' has a target or a stack depth that only a run determines"
         )
     return Step(takes)
 
@@ -216,7 +234,7 @@ def _riscv(instruction: Instruction, word: str, first: str) -> Step:
         return Step(goes_on=False, returns=True)
     if word in ("jr", "jalr") or instruction.target is None:
         raise Unreadable(
-            f"'{instruction.word} {instruction.operands}' goes to where only a run can tell"
+            f"'{instruction.word} {instruction.operands}' has a target that only a run determines"
         )
     if word == "jal" and not _saves(instruction):
         return Step(calls=instruction.target)
@@ -224,18 +242,18 @@ def _riscv(instruction: Instruction, word: str, first: str) -> Step:
 
 
 def _takes(word: str, operands: str) -> int:
-    """Bytes by which a Thumb instruction moves the stack pointer down."""
+    """Return the bytes by which a Thumb instruction moves the stack pointer down."""
     if not (match := _STACK.fullmatch(word)):
         return 0
     kind = match[1]
     if kind in ("push", "vpush"):
-        return 4 * registers(operands)
+        return 4 * register_words(operands)
     if kind in ("pop", "vpop"):
-        return -4 * registers(operands)
+        return -4 * register_words(operands)
     if operands.startswith("sp!"):
-        return 4 * registers(operands) * (1 if kind.endswith("db") else -1)
+        return 4 * register_words(operands) * (1 if kind.endswith("db") else -1)
     if kind in ("add", "addw", "sub", "subw"):
         amount = re.fullmatch(r"sp, (?:sp, )?#(\d+)", operands)
         return 0 if amount is None else int(amount[1]) * (1 if kind.startswith("sub") else -1)
-    moved = _AT.search(operands)
-    return -int(moved[1] or moved[2]) if moved else 0
+    match_of_offset = _AT.search(operands)
+    return -int(match_of_offset[1] or match_of_offset[2]) if match_of_offset else 0

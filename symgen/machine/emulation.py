@@ -1,4 +1,4 @@
-"""Compile, link and run C for a target, as its file in `symgen.machine.targets` says."""
+"""Compiling, linking and running of C for a target of `symgen.machine.targets`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ EXACT_TIME = ("-icount", "shift=10,align=off,sleep=off")
 """QEMU's clock advances by 2^10 ns with every instruction, and by nothing else."""
 _TIMEOUT = 300
 _QUOTES = str.maketrans("\u2018\u2019", "''")
-"""GCC's quotation marks in a Unicode locale as those in another one."""
+"""GCC's quotation marks in a Unicode locale, mapped to plain ones."""
 _EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 
 
 _PROBE = "#include <math.h>\nint main(void) { return 0; }\n"
-"""A program that a compiler builds if it and its C library work at all."""
+"""A program that a working compiler and C library can build."""
 
 
 class _Failed(BuildError):
-    """A tool ended with another exit code than 0; `reason` is the line of its output that says why."""
+    """A tool ended with an exit code other than 0; `reason` is the relevant line of its output."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(text)
@@ -35,46 +35,50 @@ class _Failed(BuildError):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The tools of `machine` at work in `folder`.
+    """The tools of `machine`, run in `folder`.
 
-    Every method raises BuildError when a tool fails: ToolMissing when it is not installed, TextRefused when the compiler refuses
-    a text and builds another program.
+    Every method raises BuildError if a tool fails: ToolMissing if it is not installed, TextRefused
+    if the compiler refuses a text but builds another program.
     """
 
     machine: Machine
     folder: Path
 
     def compile(self, source: str, result: str, *flags: str) -> None:
-        """One C file to an object file."""
+        """Compile one C file to an object file."""
         self._build(*flags, *self.machine.flags, "-c", source, "-o", result)
 
     def link(self, result: str, *objects: str) -> None:
-        """Object files and libm to a program."""
+        """Link object files and libm to a program."""
         self._build(*self.machine.flags, *self.machine.link, *objects, "-lm", "-o", result)
 
     def versions(self) -> tuple[str, str]:
-        """The compiler and the emulator, each by the first line of its version text."""
+        """Return the first line of the version text of the compiler and of the emulator."""
         return (
             self.tool("gcc", "--version").splitlines()[0],
             self._run([self.machine.emulator[0], "--version"]).splitlines()[0],
         )
 
     def tool(self, name: str, *words: str) -> str:
-        """What one of the compiler's or binutils' programs prints."""
+        """Return the output of one of the compiler's or binutils' programs."""
         return self._run([self.machine.prefix + name, *words])
 
     def run(self, program: str) -> str:
-        """What a program prints in QEMU, by a clock that counts instructions."""
+        """Return the output of a program in QEMU, with a clock that counts instructions."""
         emulator, *options = self.machine.emulator
         return self._run([emulator, *EXACT_TIME, *options, program])
 
     def image(self, result: str, *objects: str, entry: str) -> None:
-        """A program of nothing but the function `entry` of `objects`, the other functions in them, and what these call."""
+        """Link a program that consists of the function `entry` of `objects`, the other functions in
+        them, and their callees.
+        """
         link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
         self._build(*self.machine.flags, *link, *objects, "-lm", "-o", result)
 
     def with_newlib(self, result: str, *objects: str, entry: str) -> bool:
-        """The program of `image`, linked with newlib in place of picolibc. False where there is no newlib."""
+        """Link the program of `image` with newlib instead of picolibc. Return False if newlib is
+        missing.
+        """
         if self.machine.newlib is None:
             return False
         try:
@@ -85,9 +89,9 @@ class Toolchain:
         return True
 
     def trace(self, program: str, addresses: Iterable[tuple[int, int]]) -> Iterator[int]:
-        """Addresses of executed instructions in their order, those in [first, last). What the program prints is dropped.
+        """Yield the addresses of executed instructions in order, those in the ranges [first, last).
 
-        The emulator ends when the caller stops reading.
+        The program's output is dropped. The emulator ends when the caller stops reading.
         """
         emulator, *options = self.machine.emulator
         ranges = ",".join(f"{first:#x}..{last - 1:#x}" for first, last in addresses)
@@ -124,7 +128,9 @@ class Toolchain:
                 run.kill()
 
     def _build(self, *words: str) -> None:
-        """Run the compiler. A failure is the text's, TextRefused, if the compiler builds another program."""
+        """Run the compiler. Raises TextRefused if the compiler refuses the text but builds another
+        program.
+        """
         try:
             self.tool("gcc", *words)
         except _Failed as failure:
@@ -134,7 +140,7 @@ class Toolchain:
                 self.tool("gcc", *probe)
             except _Failed as broken:
                 raise BuildError(
-                    f"{self.machine.compiler} builds no program for {self.machine.title}: {broken.reason}"
+                    f"{self.machine.compiler} cannot build programs for {self.machine.title}: {broken.reason}"
                 ) from None
             raise TextRefused(str(failure)) from None
 
@@ -157,17 +163,19 @@ class Toolchain:
             )
         except subprocess.TimeoutExpired:
             raise BuildError(
-                f"{command[0]} did not end within {_TIMEOUT} s; ask for fewer functions with -f"
+                f"{command[0]} did not end within {_TIMEOUT} s; select fewer functions with -f"
             ) from None
         if done.returncode:
             self._refuse(command[0], done.stdout)
         return done.stdout
 
     def _refuse(self, tool: str, output: str) -> NoReturn:
-        """Raise ToolMissing where the C library's specs are missing, else _Failed with the telling line of the output."""
+        """Raise ToolMissing if the C library's specs are missing, else _Failed with the relevant
+        line of the output.
+        """
         flags = [flag for flag in self.machine.flags if flag.startswith("--specs=")]
         specs = [f"spec file '{flag.removeprefix('--specs=')}'" for flag in flags]
-        if any(spec in output.translate(_QUOTES) for spec in specs):  # which the library brings
+        if any(spec in output.translate(_QUOTES) for spec in specs):  # the library package has them
             packages = self.machine.packages
             library = next(word for word in packages.split() if word.startswith("picolibc"))
             raise ToolMissing(

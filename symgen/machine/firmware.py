@@ -1,4 +1,6 @@
-"""The folder `firmware/`: a minimal program for one target that runs the self-test, and exits with its result."""
+"""The folder `firmware/`: a minimal program for one target that runs the self-test and exits with
+its result.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,19 @@ from symgen.vocabulary.target import Target
 
 TEMPLATES = "firmware"
 OPTIMIZE = "-O2"
-"""The level at which everything is measured."""
+"""Optimization level of all measurements."""
 BASE_FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
-"""C99, and no fused a*b + c: the answers of the self-test hold either way, equal bits at every -O only so.
+"""C99, without fused a*b + c: the self-test passes either way, but the bits are equal at every -O
+only without fusion.
 
-No function reads errno, and a square root that sets it brings newlib's 1 kB of data.
+No function reads errno, and a square root that sets it adds newlib's 1 kB of data.
 """
 
 
 def measured_flags(machine: str | None) -> dict[str, str]:
-    """The compiler and the flags with which everything is measured on a target (None: this machine), by the templates' names."""
+    """Return the compiler and the flags of all measurements on a target (None: this machine), by
+    the templates' names.
+    """
     chosen = targets.find(machine or "host")
     return {
         "compiler": chosen.compiler,
@@ -33,8 +38,8 @@ def measured_flags(machine: str | None) -> dict[str, str]:
     }
 
 
-def texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[str, str]:
-    """Every file of `firmware/` by its path in the robot's folder."""
+def firmware_texts(target: Target, machine: str, programs: Mapping[str, Form]) -> dict[str, str]:
+    """Return every file of `firmware/` by its path in the robot's folder."""
     chosen = targets.find(machine)
     settings = ["set_parameters"] if REGROUP in programs else []
     drivers = [ASSEMBLE] if all(name in programs for name in ASSEMBLING) else []

@@ -1,4 +1,4 @@
-"""What a function takes on this machine: bytes of code and of stack, as the compiler and `size` state them."""
+"""Memory of a function on this machine: bytes of code and stack, from the compiler and `size`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from symgen.emission import printer
 from symgen.ir.loops import Form
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
-from symgen.machine.stack_usage import stack
+from symgen.machine.stack_usage import stack_bytes
 from symgen.support.errors import BuildError
 from symgen.vocabulary.target import Target
 
 CODE = (".text", ".rodata", ".literal")
-"""Sections that go to flash: instructions, and the constants that they load."""
+"""Sections in flash: instructions and their constants."""
 _TIMEOUT = 600
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes of `code` (constants included) and of `stack` (without what libm takes); None has its reason in `missing`."""
+    """Bytes of `code` (including constants) and of `stack` (without libm's); a None has its reason
+    in `missing`.
+    """
 
     code: int | None
     stack: int | None
@@ -30,7 +32,7 @@ class Footprint:
 
 
 def footprint(program: Form, target: Target, build: Build) -> Footprint:
-    """Compile one function by itself and read off what it takes. Raises BuildError where there is no compiler."""
+    """Compile one function and return its memory. Raises BuildError if there is no compiler."""
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:
         folder, file = Path(name), target.file(program.function)
@@ -39,32 +41,34 @@ def footprint(program: Form, target: Target, build: Build) -> Footprint:
             (folder / name_of_text).write_text(text, encoding="utf-8")
         flags = [flag for flag in build.flags if flag not in ("-fPIC", "-fvisibility=hidden")]
         command = [*find_compiler(), "-std=c99", *flags, "-c", file, "-o", "one.o"]
-        taken = None
+        stack_size = None
         if not _run([*command, "-fstack-usage"], folder).returncode:
-            said = "\n".join(file.read_text(encoding="utf-8") for file in folder.glob("*.su"))
-            taken = stack(said, target.symbol(program.function))
+            usage = "\n".join(file.read_text(encoding="utf-8") for file in folder.glob("*.su"))
+            stack_size = stack_bytes(usage, target.symbol(program.function))
         else:
-            refused = _run(command, folder)
-            if refused.returncode:
+            second_run = _run(command, folder)
+            if second_run.returncode:
                 first = next(
-                    (line.strip() for line in refused.stderr.splitlines() if "error" in line),
+                    (line.strip() for line in second_run.stderr.splitlines() if "error" in line),
                     "no reason given",
                 )
                 raise BuildError(f"the C compiler {command[0]} refused the generated text: {first}")
-        if taken is None:
+        if stack_size is None:
             missing["stack"] = (
-                f"the compiler {command[0]} does not state what a function takes (-fstack-usage)"
+                f"the compiler {command[0]} does not state the stack of a function (-fstack-usage)"
             )
         code = _code(folder)
         if code is None:
             missing["code"] = (
-                "the program 'size' of binutils, which reads object files, is not there"
+                "the program 'size' of binutils, which reads object files, is not installed"
             )
-    return Footprint(code, taken, missing)
+    return Footprint(code, stack_size, missing)
 
 
 def _code(folder: Path) -> int | None:
-    """Sections `NAME BYTES ADDRESS`, one a line."""
+    """Return the bytes of code from the sections `NAME BYTES ADDRESS`, one a line; None without
+    `size`.
+    """
     try:
         done = _run(["size", "-A", "-d", "one.o"], folder)
     except OSError:

@@ -1,10 +1,10 @@
-"""The C of a robot, called on NumPy arrays.
+"""Compiled C of a robot, called on NumPy arrays.
 
     solver = symgen.compile("panda", ["forward_dynamics", "mass_matrix"])
     a      = solver.forward_dynamics(q, v, tau)                  # (..., NV), leading dimensions broadcast together
     call   = solver.bind("forward_dynamics", q, v, tau, a)       # buffers bound once; call() only computes
 
-What arrays a function takes stands in `symgen.machine.kernels`.
+`symgen.machine.kernels` defines the arrays that a function takes.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from symgen.description.arguments import validated_with
 from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline
-from symgen.machine.assemble_driver import assembling
+from symgen.machine.assemble_driver import assemble_outline
 from symgen.machine.blocks import WHEN, Compilation
 from symgen.machine.building import (
     Build,
     Packed,
     RobotBuild,
-    depends,
+    library_dependencies,
     load_many,
-    opened,
-    packed,
-    unpacked,
+    open_cached,
+    pack_library,
+    unpack_library,
 )
 from symgen.machine.building import load as load_library
 from symgen.machine.kernels import Call, Kernel
@@ -45,13 +45,13 @@ from symgen.vocabulary.options import Option, ProgramChoices, TextChoices, TextO
 
 
 class Sent(NamedTuple):
-    """Contents of a pickled solver, with which it needs no compiler where it arrives."""
+    """Contents of a pickled solver, which needs no compiler when it is loaded."""
 
     robot: RobotBuild
     outlines: dict[str, Outline]
     library: Packed | None
     blocks: dict[str, Packed]
-    """By function."""
+    """Libraries for blocks of states, by function."""
     defaults: dict[str, tuple[float, ...]]
     now: dict[str, Any]
     """The parameters as they were set."""
@@ -105,21 +105,32 @@ def compile(
     real: str = "double",
     **options: Unpack[SolverRequest],
 ) -> Solver:
-    """Derive, print and compile functions of a robot.
+    """Derive, print and compile functions of a robot, and return them as a Solver.
 
-    `robot` is a Mechanism, a built-in name or a path; `functions` are names, or 'name=method' (None: every function).
-    `real` is 'double' or 'float'. `optimize`, `native` and `contract` are the compiler's -O level, -march=native and
-    leave to contract a*b + c. `frame`, `payload` and `wrench` name links, `jacobian_frame` and `jacobian_order` say how J and
-    J̇ v are stated, `task_rows` what Λ and J̄ are about, `contact` points that may touch something, `effort` how long fewer
-    operations are sought, and `baumgarte` that open loops are pulled together, as in `symgen.program`; `form` as in
-    `symgen.generate`; `parameters` name numbers that may change afterwards, in `solver.parameters`: LINK.mass, LINK.centre (m)
-    and LINK.inertia (about the origin of the link's frame, in its axes), LINK for the three, payload:LINK, gravity, or a pattern
-    such as '*.mass'. `trig` is one of `symgen.vocabulary.options.TRIG`. Raises RequestError, DescriptionError or MechanismError as the
-    generation does, and BuildError without a C compiler or Python's header; warns as `symgen.pipeline.noticing` says. `checked`
-    functions raise StateError at a state that they refuse, the first of several, unless given an array for each `status`.
-    `blocks` says when a function that was asked for thousands of states is compiled for blocks of them: in the "background" by
-    another process, while calls go on state by state; "now", in that call, which then takes seconds to minutes; or "never", but
-    by `Solver.prepare`. With `contract` it is always now, since blocks have other last bits there.
+    `robot` is a Mechanism, a built-in name or a path. `functions` are names, or 'name=method'
+    (None: every function). `real` is 'double' or 'float'. `optimize`, `native` and `contract` are
+    the compiler's -O level, -march=native and the contraction of a*b + c.
+
+    As in `symgen.program`: `frame`, `payload` and `wrench` name links, `jacobian_frame` and
+    `jacobian_order` are the convention of J and J̇ v, `task_rows` are the rows of Λ and J̄, and
+    `contact` names contact points. `effort` is the length of the search for fewer operations, and
+    `baumgarte` adds gains that close open loops. `form` is as in `symgen.generate`. `trig` is one
+    of `symgen.vocabulary.options.TRIG`.
+
+    `parameters` name numbers that may change afterwards, in `solver.parameters`. A name is
+    LINK.mass, LINK.centre (m) or LINK.inertia (about the origin of the link's frame, in its axes),
+    LINK for the three, payload:LINK, gravity, or a pattern such as '*.mass'.
+
+    `checked` functions raise StateError at a refused state, the first of several, unless each call
+    gets an array for its `status`. `blocks` selects when a function that is called on thousands of
+    states is compiled for blocks of states. "background" compiles in another process, while calls
+    continue state by state; "now" compiles in that call, which takes seconds to minutes; "never"
+    leaves it to `Solver.prepare`. With `contract` it is always "now", since blocks then differ in
+    the last bits.
+
+    Raises RequestError, DescriptionError or MechanismError as `symgen.generate` does, and
+    BuildError without a C compiler or Python's header. Issues the warnings of
+    `symgen.pipeline.noticing`.
     """
     from symgen.pipeline.request import make_request
 
@@ -127,32 +138,37 @@ def compile(
         make_request(robot, functions, options, real=real),
         values_of(Build, options),
     )
-    solver = _found(recipe) or _made(recipe)
+    solver = _cached_solver(recipe) or _build_solver(recipe)
     solver._choose_blocks(options["blocks"])
     warn_each(solver._notices)
     return solver
 
 
-def _found(recipe: Recipe) -> Solver | None:
-    """The solver whose library was built before and is in the cache. Nothing is derived, printed or compiled."""
+def _cached_solver(recipe: Recipe) -> Solver | None:
+    """Return the solver whose library is in the cache; nothing is derived, printed or compiled.
+    None if it is not cached.
+    """
     from symgen.pipeline.serialize import outline_from_plain
 
-    known = cache.find("solver", *_key(recipe))
-    outlines = None if known is None else [outline_from_plain(one) for one in known["functions"]]
-    library = opened(known["library"]) if known and outlines and None not in outlines else None
-    if library is None or outlines is None or known is None:
+    entry = cache.find("solver", *_key(recipe))
+    outlines = (
+        None if entry is None else [outline_from_plain(outline) for outline in entry["functions"]]
+    )
+    library = open_cached(entry["library"]) if entry and outlines and None not in outlines else None
+    if library is None or outlines is None or entry is None:
         return None
     solver = Solver.__new__(Solver)
     mechanism = recipe[0].mechanism
-    named = {one.function: one for one in outlines if one is not None}
+    named = {outline.function: outline for outline in outlines if outline is not None}
     solver._hold(named, _robot_build(recipe), library)
     solver.mechanism, solver._recipe = mechanism, recipe
-    solver._defaults = {name: tuple(numbers) for name, numbers in known["parameters"].items()}
-    solver._notices = [tuple(notice) for notice in known["notices"]]
+    solver._defaults = {name: tuple(numbers) for name, numbers in entry["parameters"].items()}
+    solver._notices = [tuple(notice) for notice in entry["notices"]]
     return solver
 
 
-def _made(recipe: Recipe) -> Solver:
+def _build_solver(recipe: Recipe) -> Solver:
+    """Return a newly derived, printed and compiled solver, and put it into the cache."""
     from symgen.certificate import checked_floors
     from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import notices
@@ -164,7 +180,7 @@ def _made(recipe: Recipe) -> Solver:
     bounds = checked_floors(mechanism, derived, options, text)
     solver = Solver(derived, _robot_build(recipe), mechanism, floors=bounds)
     solver._recipe = recipe
-    solver._defaults = described(mechanism, options)
+    solver._defaults = default_parameters(mechanism, options)
     solver._notices = notices(mechanism, derived, options, request.functions is not None, refused)
     plain = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):  # else a search was interrupted
@@ -195,25 +211,27 @@ def _key(recipe: Recipe) -> tuple[Any, ...]:
         request.functions,
         asdict(request.options),
         asdict(request.text),
-        depends(build),
+        library_dependencies(build),
     )
 
 
-def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
-    """A solver that was sent: with its libraries, or compiled here where they are for another platform."""
+def _unpickled(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -> Solver:
+    """Return a solver that was unpickled: with its libraries, or compiled here if they are for
+    another platform.
+    """
     build = sent.robot.build
-    library = sent.library and unpacked(sent.library, build)
+    library = sent.library and unpack_library(sent.library, build)
     if library is None:
         try:
             return make(*origin)
         except BuildError as error:
-            there = (
+            reason = (
                 f" is for {' '.join(sent.library.runs_on[:3])}"
                 if sent.library
                 else " came without its library"
             )
             raise BuildError(
-                f"the solver of '{sent.robot.name}' that was sent{there}, and cannot be compiled here: {error}"
+                f"the pickled solver of '{sent.robot.name}'{reason}, and cannot be compiled here: {error}"
             ) from None
     solver = Solver.__new__(Solver)
     has_own_text = make is not _from_programs or origin[-1] is None
@@ -227,14 +245,14 @@ def _arrived(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent) -
     solver._choose_blocks(sent.when)
     for name, value in sent.now.items():
         solver.parameters[name] = value
-    for function, one in sent.blocks.items():
-        if unpacked(one, build) is not None:
-            solver._named[function] = one.module
+    for function, packed_library in sent.blocks.items():
+        if unpack_library(packed_library, build) is not None:
+            solver._named[function] = packed_library.module
     return solver
 
 
 def _compile_again(recipe: Recipe) -> Solver:
-    return _found(recipe) or _made(recipe)
+    return _cached_solver(recipe) or _build_solver(recipe)
 
 
 def _from_programs(
@@ -246,9 +264,10 @@ def _from_programs(
 class Solver:
     """Compiled functions of one robot, one attribute each; see `compile`.
 
-    `functions` are their names, `programs` what was compiled, `mechanism` the robot (None for `from_programs`).
-    Solvers hold no state but `parameters`: threads may share one, and C runs without the interpreter's lock. A pickled solver,
-    and a pickled method of one, takes its compiled library along. Where that is for another platform it is compiled again.
+    `functions` are their names, `programs` their Programs, `mechanism` the robot (None for
+    `from_programs`). A solver has no state except `parameters`: threads may share one, and C runs
+    without the interpreter's lock. A pickled solver, and a pickled method of one, includes its
+    compiled library. On another platform it is compiled again.
     """
 
     mechanism: Mechanism | None
@@ -286,7 +305,9 @@ class Solver:
         library: ModuleType,
         has_own_text: bool = True,
     ) -> None:
-        """Set everything except where the C came from. Blocks of states are compiled of symgen's own text only."""
+        """Set all attributes except the source of the C. Only symgen's own text is compiled for
+        blocks of states.
+        """
         self.name, self.sizes = robot.name, robot.sizes
         self.mechanism = None
         self.functions = tuple(outlines)
@@ -295,7 +316,7 @@ class Solver:
         self._recipe = self._sources = self._programs = None
         self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
         self._when = WHEN[0]
-        self._named: dict[str, str] = {}  # of the libraries for blocks of states, by function
+        self._named: dict[str, str] = {}  # names of the libraries for blocks of states, by function
         self._kernels = {
             function: Kernel(
                 outline,
@@ -308,14 +329,14 @@ class Solver:
         }
         for function, kernel in self._kernels.items():
             setattr(self, derivatives.identifier_part(function), MethodType(kernel.call(), self))
-        if (driver := assembling(outlines)) is not None:
+        if (driver := assemble_outline(outlines)) is not None:
             setattr(self, ASSEMBLE, MethodType(Kernel(driver, library, robot).call(), self))
 
     def _blocks(self, function: str) -> ModuleType | None:
-        """The library of a function for many states: from the cache, where its name is known, else built. None of one chain in
-        lanes.
+        """Return the library of a function for blocks of states, from the cache or newly built.
+        None for one chain in lanes.
         """
-        library = opened(self._named.get(function, ""))
+        library = open_cached(self._named.get(function, ""))
         if library is None:
             library = self._blocks_by_recipe(function)
         if library is not None:
@@ -323,29 +344,33 @@ class Solver:
         return library
 
     def _choose_blocks(self, when: str) -> None:
-        """Say when functions are compiled for blocks of states, one of `symgen.machine.blocks.WHEN`."""
+        """Set when functions are compiled for blocks of states, one of
+        `symgen.machine.blocks.WHEN`.
+        """
         self._when = nearest(when, WHEN, "choice of blocks")
         for kernel in self._kernels.values():
             kernel.when = self._when
 
     def _compile_behind(self, function: str) -> Compilation | None:
-        """Begin to compile a function for blocks of states in the background; None if the cache has the library."""
-        if opened(self._named.get(function, "")) is not None:  # it came with a pickled solver
+        """Start to compile a function for blocks of states in the background; None if the cache has
+        the library.
+        """
+        if open_cached(self._named.get(function, "")) is not None:  # a pickled solver included it
             return None
-        with suppress(BuildError):  # there is no compiler, which the compilation tells
-            known = (
+        with suppress(BuildError):  # without a compiler, the compilation reports the error
+            entry = (
                 None
                 if self._recipe is None
                 else cache.find("blocks", function, *_key(self._recipe))
             )
-            if known and opened(known["library"]) is not None:
+            if entry and open_cached(entry["library"]) is not None:
                 return None
         return Compilation(self, function, self._named)
 
     def _blocks_by_recipe(self, function: str) -> ModuleType | None:
         key = None if self._recipe is None else ("blocks", function, *_key(self._recipe))
-        known = None if key is None else cache.find(*key)
-        library = opened(known["library"]) if known else None
+        entry = None if key is None else cache.find(*key)
+        library = open_cached(entry["library"]) if entry else None
         if library is None:
             program = self.programs[function]
             if program.part_count:
@@ -357,7 +382,7 @@ class Solver:
         return library
 
     def _bounds(self, function: str) -> Mapping[int, Bound]:
-        """The certified bounds of a checked function's divisors."""
+        """Return the certified bounds of a checked function's divisors."""
         if self._floors is not None or self._recipe is None:
             return (self._floors or {}).get(function, {})
         from symgen.certificate import checked_floors
@@ -370,31 +395,33 @@ class Solver:
 
     @property
     def parameters(self) -> Parameters:
-        """The numbers that may change, by name; ArgumentError where the solver has none."""
+        """Return the numbers that may change, by name. Raises ArgumentError if the solver has none."""
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError(
                     "no number of this solver may change; name some in symgen.compile(…, parameters=[…])"
                 )
-            judge = by_name(self._kernels[JUDGE]) if JUDGE in self._kernels else None
+            judge = named_call(self._kernels[JUDGE]) if JUDGE in self._kernels else None
             self._parameters = Parameters(
-                self._defaults, self.real, by_name(self._kernels[REGROUP]), judge
+                self._defaults, self.real, named_call(self._kernels[REGROUP]), judge
             )
         return self._parameters
 
     @property
     def nq(self) -> int:
-        """Number of coordinates."""
+        """Return the number of coordinates."""
         return self.sizes.NQ
 
     @property
     def nv(self) -> int:
-        """Number of velocities."""
+        """Return the number of velocities."""
         return self.sizes.NV
 
     @property
     def programs(self) -> dict[str, Form]:
-        """What was compiled, by function. For a solver from the cache it is looked up when it is needed."""
+        """Return the compiled Programs by function. A solver from the cache looks them up when they
+        are needed.
+        """
         if self._programs is None:
             from symgen.pipeline.build import programs_and_refusals
 
@@ -413,10 +440,10 @@ class Solver:
         sources: Mapping[str, str] | None = None,
         **options: Unpack[ProgramsRequest],
     ) -> Solver:
-        """A solver of Programs that are already there, keyed by function; options as for `compile`.
+        """Return a solver of existing Programs, keyed by function; options as for `compile`.
 
-        `sources` replaces the C that would be printed, by function: the files of a generated folder, for example. `threads`:
-        groups of segments of one chain are shared out to threads of OpenMP, where there are several.
+        `sources` replaces the C that would be printed, by function, for example by the files of a
+        generated folder. `threads`: OpenMP threads share the groups of segments of one chain.
         """
         build, text = values_of(Build, options), values_of(TextOptions, options)
         solver = cls(programs, RobotBuild(name, sizes, build, text), sources=sources)
@@ -424,34 +451,39 @@ class Solver:
         return solver
 
     def kernel(self, call: Call) -> Kernel | None:
-        """What is behind one of the solver's calls; None for anything else."""
-        own = (
+        """Return the Kernel of one of the solver's calls; None for any other object."""
+        matching = (
             self._kernels[f]
             for f in self.functions
             if getattr(self, derivatives.identifier_part(f)) == call
         )
-        return next(own, None)
+        return next(matching, None)
 
     def bind(self, function: str, *arrays: Any) -> Call:
-        """`call()` that computes `function` from its argument arrays into its result arrays, all named here once.
+        """Return `call()` that computes `function` from bound argument arrays into bound result
+        arrays.
 
-        Every array is contiguous and of the solver's real type, since nothing is copied: change its elements and call
-        again. An argument holds one state, or as many as the results. Raises ArgumentError, a ValueError, otherwise.
+        Every array must be contiguous and of the solver's real type, since nothing is copied:
+        change its elements and call again. An argument has one state, or as many as the results.
+        Raises ArgumentError, a ValueError, otherwise.
         """
         return self._kernels[nearest(function, self.functions, "compiled function")].bind(arrays)
 
     def prepare(self, function: str) -> None:
-        """Compile a function for blocks of states now, which takes seconds to minutes, or wait for that in the background.
+        """Compile a function for blocks of states now, which takes seconds to minutes, or wait for
+        the background compilation.
 
-        Otherwise it happens when there have been some thousands of states, as `blocks` of `symgen.compile` says.
+        Otherwise it happens after some thousands of states, as `blocks` of `symgen.compile` says.
         """
         self._kernels[nearest(function, self.functions, "compiled function")].prepare()
 
     def chain(self, function: str, states: int, *arrays: Any) -> Call:
-        """`call()` that computes `function` for `states` states one after the other, each waiting for the one before.
+        """Return `call()` that computes `function` for `states` states in sequence, each dependent
+        on the one before.
 
-        Arguments are bound as by `bind`, results hold one state and end as the last one's. Nothing is added from call to
-        call, yet a processor cannot know that: what is timed is how long an answer takes, not how many fit in a second.
+        Arguments are bound as by `bind`; results have one state and end as the last one's. The
+        dependence adds zero, but the processor cannot know that: the time is the latency of a
+        result, not the throughput.
         """
         return self._kernels[nearest(function, self.functions, "compiled function")].chain(
             states, arrays
@@ -466,22 +498,22 @@ class Solver:
     def __reduce__(self) -> tuple[Any, ...]:
         outlines = {function: kernel.program for function, kernel in self._kernels.items()}
         build = self._robot.build
-        blocks = {function: packed(module, build) for function, module in self._named.items()}
+        blocks = {function: pack_library(module, build) for function, module in self._named.items()}
         sent = Sent(
             self._robot,
             outlines,
-            packed(self._library, build),
-            {function: found for function, found in blocks.items() if found is not None},
+            pack_library(self._library, build),
+            {function: library for function, library in blocks.items() if library is not None},
             self._defaults,
             dict(self._parameters or {}),
             self._when,
         )
         if self._recipe is not None:
-            return _arrived, (_compile_again, (self._recipe,), sent)
-        return _arrived, (_from_programs, (self.programs, self._robot, self._sources), sent)
+            return _unpickled, (_compile_again, (self._recipe,), sent)
+        return _unpickled, (_from_programs, (self.programs, self._robot, self._sources), sent)
 
     def __dask_tokenize__(self) -> tuple[str, str]:
-        """Its name among Dask's keys: the library's, which is a hash of all that it is made of."""
+        """Return the name among Dask's keys: the library's, which is a hash of all its inputs."""
         return type(self).__name__, self._library
 
 
@@ -494,15 +526,16 @@ Results = Callable[[Any], dict[str, Any]]
 
 
 class Parameters(MutableMapping[str, Any]):
-    """Arrays by name, of shape (..., size), or (...) for one number; leading dimensions broadcast with those of states.
+    """Arrays by name, of shape (..., size), or (...) for one number; leading dimensions broadcast
+    with those of states.
 
         solver = symgen.compile("panda", ["inverse_dynamics"], parameters=["panda_hand", "gravity"])
         solver.parameters["panda_hand.mass"] = 1.1
         tau = solver.inverse_dynamics(q, v, a)
 
-    They are judged and regrouped when the next function needs them. They are a part of the solver that changes: threads that need
-    other numbers take solvers of their own, or give a function its argument `prepared`. Nothing can be deleted; `reset` brings the
-    description's numbers back.
+    The numbers are validated and regrouped when the next function needs them. They are the mutable
+    part of the solver: threads that need different numbers use separate solvers, or pass a function
+    its argument `prepared`. Numbers cannot be deleted; `reset` restores the description's numbers.
     """
 
     def __init__(
@@ -523,27 +556,27 @@ class Parameters(MutableMapping[str, Any]):
         self._prepared: Any = None
 
     def __getitem__(self, name: str) -> Any:
-        found = self._now[nearest(name, self._now, "parameter")].view()
-        found.flags.writeable = False  # what is changed in place would be met by nobody
-        return found
+        array = self._now[nearest(name, self._now, "parameter")].view()
+        array.flags.writeable = False  # a change in place would have no effect
+        return array
 
     def __setitem__(self, name: str, value: Any) -> None:
-        wanted = self._defaults[nearest(name, self._now, "parameter")]
+        default = self._defaults[nearest(name, self._now, "parameter")]
         try:
-            given = self._np.array(value, dtype=wanted.dtype)
+            array = self._np.array(value, dtype=default.dtype)
         except (TypeError, ValueError):
             raise ArgumentError(
-                f"parameter '{name}' must be numbers; {type(value).__name__} is none"
+                f"parameter '{name}' must be numbers, not {type(value).__name__}"
             ) from None
-        if wanted.ndim and (not given.ndim or given.shape[-1] != wanted.shape[0]):
+        if default.ndim and (not array.ndim or array.shape[-1] != default.shape[0]):
             raise ArgumentError(
-                f"parameter '{name}' must have shape (..., {wanted.shape[0]}); it has {given.shape}"
+                f"parameter '{name}' must have shape (..., {default.shape[0]}); it has {array.shape}"
             )
-        self._now[name], self._prepared = given, None
+        self._now[name], self._prepared = array, None
 
     def __delitem__(self, name: str) -> None:
         raise ArgumentError(
-            f"parameter '{name}' cannot be deleted; parameters.reset() brings the description's numbers back"
+            f"parameter '{name}' cannot be deleted; parameters.reset() restores the description's numbers"
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -556,12 +589,14 @@ class Parameters(MutableMapping[str, Any]):
         return f"<symgen parameters: {', '.join(f'{name} = {value}' for name, value in self._now.items())}>"
 
     def reset(self) -> None:
-        """The description's numbers again."""
+        """Restore the description's numbers."""
         self._now, self._prepared = dict(self._defaults), None
 
     def take(self, link: str, pi: Any) -> None:
-        """The ten numbers of a link from inertial parameters (..., 10) as a regressor has them: m, m c (3), and moments xx xy xz
-        yy yz zz about the origin of its frame. ArgumentError where one of mass, centre and inertia may not change.
+        """Set the ten numbers of a link from inertial parameters (..., 10) of a regressor.
+
+        They are m, m c (3), and moments xx xy xz yy yz zz about the origin of the link's frame.
+        Raises ArgumentError if one of mass, centre and inertia may not change.
         """
         names = [f"{link}.{kind}" for kind in ("mass", "centre", "inertia")]
         for name in names:
@@ -572,13 +607,17 @@ class Parameters(MutableMapping[str, Any]):
                 f"the inertial parameters of '{link}' must have shape (..., 10); they have {pi.shape}"
             )
         mass = pi[..., 0]
-        heavy = self._np.where(mass == 0, 1, mass)[..., None]
-        for name, value in zip(names, (mass, pi[..., 1:4] / heavy, pi[..., 4:]), strict=True):
+        nonzero_mass = self._np.where(mass == 0, 1, mass)[..., None]
+        for name, value in zip(
+            names, (mass, pi[..., 1:4] / nonzero_mass, pi[..., 4:]), strict=True
+        ):
             self[name] = value
 
     @property
     def prepared(self) -> Any:
-        """(..., NS): what functions take. ArgumentError where no body can have such numbers."""
+        """Return the array (..., NS) that functions take. Raises ArgumentError if no body can have
+        such numbers.
+        """
         if self._prepared is None:
             np = self._np
             columns = [
@@ -586,18 +625,18 @@ class Parameters(MutableMapping[str, Any]):
                 for name, value in self._now.items()
             ]
             try:
-                lead = np.broadcast_shapes(*(one.shape[:-1] for one in columns))
+                lead = np.broadcast_shapes(*(column.shape[:-1] for column in columns))
             except ValueError:
                 shapes = ", ".join(f"'{name}' {value.shape}" for name, value in self._now.items())
                 raise ArgumentError(f"the parameters do not broadcast together: {shapes}") from None
-            given = np.concatenate(
-                [np.broadcast_to(one, (*lead, one.shape[-1])) for one in columns], axis=-1
+            numbers = np.concatenate(
+                [np.broadcast_to(column, (*lead, column.shape[-1])) for column in columns], axis=-1
             )
-            self._refuse(given)
-            self._prepared = self._regroup(given)[PREPARED.name]
+            self._refuse(numbers)
+            self._prepared = self._regroup(numbers)[PREPARED.name]
         return self._prepared
 
-    def _refuse(self, given: Any) -> None:
+    def _refuse(self, numbers: Any) -> None:
         np = self._np
         for name, value in self._now.items():
             if not np.isfinite(value).all():
@@ -608,42 +647,47 @@ class Parameters(MutableMapping[str, Any]):
                 raise ArgumentError(f"parameter '{name}' is negative; it must be zero or more")
         if self._judge is None:
             return
-        judged = self._judge(given)
+        judged = self._judge(numbers)
         if "judged" in judged and not (judged["judged"] >= 0).all():
             names = (
                 ", ".join(name for name in self._now if name.endswith(".inertia")) or "the masses"
             )
             raise ArgumentError(
-                f"no body has such moments of inertia about its mass centre; look at {names}, which are about "
+                f"no body can have such moments of inertia about its mass centre; check {names}, which are about "
                 "the origins of the links' frames"
             )
         if "carried" in judged and not (judged["carried"] > 0).all():
             raise ArgumentError(
-                "with these parameters a joint carries nothing, and the mass matrix is singular; give a link a "
+                "with these parameters a joint carries no mass, and the mass matrix is singular; give a link a "
                 "mass"
             )
 
 
-def described(mechanism: Mechanism, options: ProgramOptions) -> dict[str, tuple[float, ...]]:
+def default_parameters(
+    mechanism: Mechanism, options: ProgramOptions
+) -> dict[str, tuple[float, ...]]:
     """Return the description's numbers for the parameters, by name."""
     if not options.parameters:
         return {}
-    from symgen.pipeline.adjusting import adjusting
+    from symgen.pipeline.adjusting import make_adjusting
 
-    known = adjusting(mechanism, options.parameters)
-    numbers = iter(known.defaults)
-    return {one.name: tuple(float(next(numbers)) for _ in range(one.size)) for one in known.asked}
+    adjusting = make_adjusting(mechanism, options.parameters)
+    numbers = iter(adjusting.defaults)
+    return {
+        parameter.name: tuple(float(next(numbers)) for _ in range(parameter.size))
+        for parameter in adjusting.asked
+    }
 
 
-def by_name(kernel: Any) -> Callable[[Any], dict[str, Any]]:
+def named_call(kernel: Any) -> Callable[[Any], dict[str, Any]]:
     """Return the compiled function of the parameters as a call whose results come by name."""
 
-    def call(given: Any) -> dict[str, Any]:
-        found = kernel.long_road((given,), None)
+    def call(parameters: Any) -> dict[str, Any]:
+        results = kernel.long_road((parameters,), None)
         return dict(
             zip(
                 (port.name for port in kernel.outputs),
-                found if isinstance(found, tuple) else (found,),
+                results if isinstance(results, tuple) else (results,),
                 strict=True,
             )
         )

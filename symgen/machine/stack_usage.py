@@ -1,18 +1,19 @@
-"""The stack that a function takes, from what the compiler's -fstack-usage says of every function of its file."""
+"""Stack of a function, from the compiler's -fstack-usage output for every function of its file."""
 
 from __future__ import annotations
 
 import re
 
 
-def stack(text: str, symbol: str) -> int | None:
-    """Bytes of the frames that stand at once, at most; None where `text` does not say. Lines are `place:name TAB bytes TAB kind`.
+def stack_bytes(text: str, symbol: str) -> int | None:
+    """Return the largest number of bytes of simultaneous frames; None if `text` has none. Lines are
+    `place:name TAB bytes TAB kind`.
 
-    The parts of a long function `symbol` stand one after the other. An own sine and cosine that the compiler did not put in place
-    is called from it or from a part.
+    The frames of the parts of a long function `symbol` exist one after the other. An inline sine
+    and cosine that the compiler did not inline is called from the function or from a part.
     """
     lines = [line.split("\t") for line in text.splitlines()]
-    found = [
+    frames = [
         (fields[0].rpartition(":")[2], int(fields[1]))
         for fields in lines
         if len(fields) > 1 and fields[1].isdigit()
@@ -20,9 +21,9 @@ def stack(text: str, symbol: str) -> int | None:
     part = re.compile(
         rf"{symbol}_part_\d+(?:\.\w+)*"
     )  # a copy by the compiler has a dot in its name
-    inner = [size for name, size in found if part.fullmatch(name)]
+    inner = [size for name, size in frames if part.fullmatch(name)]
     return (
-        sum(size for name, size in found if not part.fullmatch(name)) + max(inner, default=0)
-        if found
+        sum(size for name, size in frames if not part.fullmatch(name)) + max(inner, default=0)
+        if frames
         else None
     )

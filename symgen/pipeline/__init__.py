@@ -1,1 +1,1 @@
-"""A description and a request in, Programs out; begin with `making.programs`."""
+"""Pipeline from a description and a request to Programs; start reading at `build.programs`."""

@@ -1,7 +1,8 @@
-"""The numbers of a robot that may change at run time: what functions take in their place, and the Programs that make it of them.
+"""Numbers of a robot that may change at run time: the arguments that replace them, and the Programs
+that prepare these arguments.
 
-All functions of a robot take the same array, so that they are laid out with the same slides; whose axes they are written in stays
-the choice of each (`symgen.pipeline.layout`).
+All functions of a robot take the same array, so all are laid out with the same slides; each
+function chooses the shared axes itself (`symgen.pipeline.layout`).
 """
 
 from __future__ import annotations
@@ -32,17 +33,19 @@ from symgen.pipeline.layout import Layout, layouts
 from symgen.vocabulary.functions import JUDGE, PREPARED, REGROUP
 
 HALF, NEXT_TO_NOTHING = constants.rational(Fraction(1, 2)), constants.rational(Fraction(1, 2**126))
-"""The second is the least normal number of the smallest real type."""
+"""One half, and the least normal number of the smallest real type."""
 ANY = (Fraction(2), Fraction(-3), Fraction(-9))
-"""Gravity (m/s²) along nothing that a robot has an axis along."""
+"""Gravity (m/s²) in a direction that is parallel to no axis of a robot."""
 
 
 @dataclass(frozen=True)
 class Adjusting:
-    """`asked` in the order of the parameters, whose `defaults` are the description's numbers. `bare` is the robot without what
-    may change, and without what is fixed to that, so that no frame is chosen by it; its frames are laid by `slides`.
-    `prepared` is what the functions take, made by `regroup`, and `judge` says whether bodies can have such numbers. What the
-    description itself does not keep to is not asked.
+    """Run-time numbers of a robot.
+
+    `asked` are the parameters in order, and `defaults` their numbers in the description. `bare` is the robot without the inertia
+    that may change, so that no frame depends on it; its frames are laid out by `slides`. `prepared` describes the array that the
+    functions take, `regroup` computes it, and `judge` tests whether the numbers are physical. Conditions that the description
+    itself violates are not tested.
     """
 
     asked: tuple[Adjustable, ...]
@@ -52,104 +55,112 @@ class Adjusting:
     prepared: Prepared
     regroup: Program
     guarded: Program
-    """The same with the least that divisors may be behind it."""
+    """`regroup` with the lower bounds of divisors appended."""
     judge: Program
 
-    def lay(self, where: Layout) -> Model:
-        """The model in a layout, with the slides that all functions share."""
-        return replace(self.slides, axes=where.axes).lay(reframe(self.bare))
+    def lay(self, layout: Layout) -> Model:
+        """Return the model in a layout, with the slides that all functions share."""
+        return replace(self.slides, axes=layout.axes).lay(reframe(self.bare))
 
     @property
     def moves_inertia(self) -> bool:
-        """Whether the inertia of a link may change."""
-        return any(one.link for one in self.asked)
+        """True if the inertia of a link may change."""
+        return any(parameter.link for parameter in self.asked)
 
     def of_any_gravity(self, mechanism: Mechanism) -> Mechanism:
-        """The robot as what is about base parameters has to see it: where gravity may change, it has no direction of its own."""
+        """Return the robot for base parameters: if gravity may change, gravity has a general
+        direction.
+        """
         return replace(mechanism, gravity=ANY) if self.prepared.gravity >= 0 else mechanism
 
     def at_run_time(self, regroups: bool, forget: bool) -> AtRunTime:
-        """Where a method finds inertia and gravity."""
+        """Return the positions of inertia and gravity in the array, for a method."""
         if not self.moves_inertia:
             return AtRunTime((), self.prepared.gravity, self.prepared.drives)
-        found = (
+        inertias = (
             self.prepared.declared
             if not regroups
             else self.prepared.base_dropped
             if forget
             else self.prepared.regrouped
         )
-        return AtRunTime(found, self.prepared.gravity, self.prepared.drives)
+        return AtRunTime(inertias, self.prepared.gravity, self.prepared.drives)
 
 
-def named(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
-    """The names of what is asked for, each once, in the order of the description."""
+def parameter_names(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the requested parameters, each once, in the order of the description."""
     asked = tuple(asked)
     return _named(mechanism, asked) if asked else ()
 
 
 @lru_cache(maxsize=64)
 def _named(mechanism: Mechanism, asked: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(one.name for one in adjustable_parameters(mechanism, asked))
+    return tuple(parameter.name for parameter in adjustable_parameters(mechanism, asked))
 
 
-def adjusting(mechanism: Mechanism, asked: tuple[str, ...]) -> Adjusting:
-    """What a robot is whose numbers `asked` for may change."""
-    return _adjusting(mechanism, named(mechanism, asked), constants.digits())
+def make_adjusting(mechanism: Mechanism, asked: tuple[str, ...]) -> Adjusting:
+    """Return the run-time numbers of a robot for the requested parameters."""
+    return _adjusting(mechanism, parameter_names(mechanism, asked), constants.digits())
 
 
 @lru_cache(maxsize=32)
 def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adjusting:
-    """At the working precision that `digits` names."""
+    """Return `make_adjusting` at the working precision of `digits`."""
     asked = adjustable_parameters(mechanism, names)
     with constants.precision():
-        links = {one.link for one in asked if one.link and not one.load}
+        links = {parameter.link for parameter in asked if parameter.link and not parameter.load}
         bare, slides = _bare(mechanism, links, asked), Layout(layouts(mechanism).general.slides)
         model = slides.lay(reframe(bare))
-        places = _places(asked)
-        home = Derivation({"parameters": sum(one.size for one in asked)})
-        given = home.inputs["parameters"]
+        slots = _parameter_slots(asked)
+        home = Derivation({"parameters": sum(parameter.size for parameter in asked)})
+        arguments = home.inputs["parameters"]
         fixed = [
             inertia_of(_without(body, links), model.links[i].placement)
             for i, body in enumerate(mechanism.bodies)
         ]
         loose = [
-            _matter(mechanism, model, link, load, places)
+            _matter(mechanism, model, link, load, slots)
             for link, load in dict.fromkeys((a.link, a.load) for a in asked)
             if link
         ]
-        drives = _drives(mechanism, asked, {name: given[at[0]] for name, at in places.items()})
-        own = runtime_inertia.link_inertias(home, model, fixed, loose, given)
-        gravity = [given[k] for k in places.get(GRAVITY, ())]
-        prepared, rows = _prepared(home, mechanism, model, own, gravity, drives)
+        drives = _drives(
+            mechanism, asked, {name: arguments[slot[0]] for name, slot in slots.items()}
+        )
+        own_inertias = runtime_inertia.link_inertias(home, model, fixed, loose, arguments)
+        gravity = [arguments[k] for k in slots.get(GRAVITY, ())]
+        prepared, rows = _prepared(home, mechanism, model, own_inertias, gravity, drives)
         regroup, guarded = (
             home.freeze(
                 REGROUP,
                 "regrouping",
-                [("prepared", (len(some),), some)],
-                {"parameters": (len(given),)},
+                [("prepared", (len(results),), results)],
+                {"parameters": (len(arguments),)},
             )
-            for some in (rows[: prepared.size], rows)
+            for results in (rows[: prepared.size], rows)
         )
         defaults = _defaults(mechanism, asked)
-        positive = [places[one.name][0] for one in asked if one.joint and one.kind != "rest"]
+        positive = [
+            slots[parameter.name][0]
+            for parameter in asked
+            if parameter.joint and parameter.kind != "rest"
+        ]
         judge = _judge(model, fixed, loose, defaults, positive)
     return Adjusting(asked, defaults, bare, slides, prepared, passes.run(regroup), guarded, judge)
 
 
-def _places(asked: Sequence[Adjustable]) -> dict[str, range]:
-    """Where each of them stands among the parameters."""
-    found, first = {}, 0
-    for one in asked:
-        found[one.name] = range(first, first + one.size)
-        first += one.size
-    return found
+def _parameter_slots(asked: Sequence[Adjustable]) -> dict[str, range]:
+    """Return the slots of each parameter in the array of parameters."""
+    slots, first = {}, 0
+    for parameter in asked:
+        slots[parameter.name] = range(first, first + parameter.size)
+        first += parameter.size
+    return slots
 
 
 def _drives(
     mechanism: Mechanism, asked: Sequence[Adjustable], first: Mapping[str, Scalar]
 ) -> dict[tuple[int, str], Scalar]:
-    """Return the numbers of drives by joint and kind, from the `first` parameter of each that may change."""
+    """Return the numbers of drives by joint and kind, from the `first` slot of each parameter."""
     return {
         (mechanism.joint_index(adjustable.joint), adjustable.kind): first[adjustable.name]
         for adjustable in asked
@@ -162,47 +173,58 @@ def _without(body: Body, links: Collection[str]) -> Body:
 
 
 def _bare(mechanism: Mechanism, links: Collection[str], asked: Sequence[Adjustable]) -> Mechanism:
-    """Without the bodies some of whose inertia may change, and without gravity where that may."""
+    """Return the robot without the bodies whose inertia may change, and without gravity if gravity
+    may change.
+    """
     bodies = tuple(
         replace(body, parts=()) if _without(body, links) != body else body
         for body in mechanism.bodies
     )
-    still = any(one.kind == GRAVITY for one in asked)
+    gravity_changes = any(parameter.kind == GRAVITY for parameter in asked)
     return replace(
-        mechanism, bodies=bodies, gravity=(Fraction(0),) * 3 if still else mechanism.gravity
+        mechanism,
+        bodies=bodies,
+        gravity=(Fraction(0),) * 3 if gravity_changes else mechanism.gravity,
     )
 
 
 def _matter(
-    mechanism: Mechanism, model: Model, link: str, load: bool, places: Mapping[str, range]
+    mechanism: Mechanism, model: Model, link: str, load: bool, slots: Mapping[str, range]
 ) -> Matter:
-    """What a link, or a load on it, brings: parameters, and constants for what of it may not change."""
+    """Return the inertia of a link or of a load on it: parameters, and constants for numbers that
+    do not change.
+    """
     frame, stem = model.frame(mechanism, link), f"payload:{link}" if load else link
 
     def numbers(kind: str, declared: Sequence[Number]) -> tuple[Number, ...]:
-        return tuple(places.get(f"{stem}.{kind}", declared))
+        return tuple(slots.get(f"{stem}.{kind}", declared))
 
     if load:
         mass, centre, central = (constants.ZERO,), constants.ORIGIN, (constants.ZERO,) * 6
     else:
         part = declared_part(mechanism, link)
-        mass, (centre, central) = (constants.rational(part.mass),), _of_a_part(mechanism, link)
-    own = places.get(f"{stem}.inertia")
+        mass, (centre, central) = (
+            (constants.rational(part.mass),),
+            _declared_inertia(mechanism, link),
+        )
+    inertia_slots = slots.get(f"{stem}.inertia")
     return Matter(
         frame.link,
         frame.rotation,
         frame.shift,
         numbers("mass", mass)[0],
         numbers("centre", centre),
-        central if own is None else tuple(own),
-        own is None,
+        central if inertia_slots is None else tuple(inertia_slots),
+        inertia_slots is None,
     )
 
 
-def _of_a_part(
+def _declared_inertia(
     mechanism: Mechanism, link: str
 ) -> tuple[constants.Vec3, tuple[constants.Constant, ...]]:
-    """The declared centre (m) of a link, and its moments about it, in the axes of the link's frame."""
+    """Return the declared centre (m) of a link and its moments about it, in the axes of the link's
+    frame.
+    """
     part = declared_part(mechanism, link)
     centre, turns = centre_and_rotation(mechanism.frame(link), part)
     turn, _ = constants.displacement(turns)
@@ -218,55 +240,58 @@ def _prepared(
     home: Derivation,
     mechanism: Mechanism,
     model: Model,
-    own: Sequence[RigidInertia],
+    own_inertias: Sequence[RigidInertia],
     gravity: Sequence[Scalar],
     drives: Mapping[tuple[int, str], Scalar],
 ) -> tuple[Prepared, list[Scalar]]:
-    """Return where everything stands, and the array: inertias as links have them and regrouped, gravity, drives, least pivots."""
-    felt = runtime_inertia.regroup_inertia(home, model, own)
+    """Return the positions in the array, and the array: own and regrouped inertias, gravity,
+    drives, and least pivots.
+    """
+    regrouped = runtime_inertia.regroup_inertia(home, model, own_inertias)
     recorder = runtime_inertia.Recorder()
-    kept: tuple[Ten, ...] = tuple(map(recorder.ten, felt))
-    forgotten = tuple(map(recorder.ten, runtime_inertia.drop_base_inertia(model, felt)))
-    plain = tuple(map(recorder.ten, own))
+    regrouped_slots: tuple[Ten, ...] = tuple(map(recorder.ten, regrouped))
+    forgotten = tuple(map(recorder.ten, runtime_inertia.drop_base_inertia(model, regrouped)))
+    own_slots = tuple(map(recorder.ten, own_inertias))
     first = len(recorder.rows) + len(gravity)
-    least = _least(home, mechanism, model, own, drives)
-    rows = [*recorder.rows, *gravity, *drives.values(), *least.values()]
-    size = len(rows) - len(least)
+    least_pivots = _least_pivots(home, mechanism, model, own_inertias, drives)
+    rows = [*recorder.rows, *gravity, *drives.values(), *least_pivots.values()]
+    size = len(rows) - len(least_pivots)
     return Prepared(
-        plain,
-        kept,
+        own_slots,
+        regrouped_slots,
         forgotten,
         size,
         len(recorder.rows) if gravity else -1,
-        {at: first + k for k, at in enumerate(drives)},
-        {entry: size + k for k, entry in enumerate(least)},
+        {drive_key: first + k for k, drive_key in enumerate(drives)},
+        {entry: size + k for k, entry in enumerate(least_pivots)},
     ), rows
 
 
-def _least(
+def _least_pivots(
     home: Derivation,
     mechanism: Mechanism,
     model: Model,
-    own: Sequence[RigidInertia],
+    own_inertias: Sequence[RigidInertia],
     drives: Mapping[tuple[int, str], Scalar],
 ) -> dict[int, Scalar]:
-    """By entry of v, what its pivot may be at least, where that changes.
+    """Return by entry of v the lower bound of its pivot, for pivots that may change.
 
-    D_k ≥ HᵀMH of the joint's own link and rotor (`symgen.certificate.bodies`). Half of it is left for round-off, and what is
-    added keeps a link of nothing from a divisor of zero. Where joints follow others a pivot is of several links.
+    D_k ≥ HᵀMH of the joint's own link and rotor (`symgen.certificate.bodies`). Half of it is left
+    for round-off, and a tiny number keeps a massless link's divisor from zero. With mimic joints a
+    pivot belongs to several links and has no such bound.
     """
     home.step("what the pivots of the mass matrix are at least")
-    found: dict[int, Scalar] = {}
+    bounds: dict[int, Scalar] = {}
     for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
-        alone = runtime_inertia.single_pivot(link.kind, own[i])
-        if alone is None or mechanism.coupled:
+        own_inertia = runtime_inertia.single_pivot(link.kind, own_inertias[i])
+        if own_inertia is None or mechanism.coupled:
             continue
         rotor = drives.get((i, "armature"), home.constant(constants.rational(joint.drive.armature)))
-        if not (alone + rotor).is_constant:
-            found[mechanism.v_slices[i].start] = (alone + rotor) * home.constant(
+        if not (own_inertia + rotor).is_constant:
+            bounds[mechanism.v_slices[i].start] = (own_inertia + rotor) * home.constant(
                 HALF
             ) + home.constant(NEXT_TO_NOTHING)
-    return found
+    return bounds
 
 
 def _judge(
@@ -276,94 +301,112 @@ def _judge(
     defaults: Sequence[Fraction],
     drives: Sequence[int],
 ) -> Program:
-    """The Program of what must not be negative, and of what must be positive, where it is so with the `defaults`."""
+    """Return the Program of the numbers that must not be negative or must be positive, as far as
+    the `defaults` satisfy this.
+    """
     home = Derivation({"parameters": len(defaults)})
-    given = home.inputs["parameters"]
+    arguments = home.inputs["parameters"]
     home.step("masses, principal minors of second moments about mass centres, and drives")
     minors = [
         x
-        for x in (*validity_margins(home, loose, given), *(given[k] for k in drives))
+        for x in (*validity_margins(home, loose, arguments), *(arguments[k] for k in drives))
         if not x.is_constant
     ]
     home.step("what each joint carries")
-    borne = carried_masses(
-        home, model, runtime_inertia.link_inertias(home, model, fixed, loose, given)
+    carried_inertia = carried_masses(
+        home, model, runtime_inertia.link_inertias(home, model, fixed, loose, arguments)
     )
 
-    def frozen(minors: Sequence[Scalar], borne: Sequence[Scalar]) -> Program:
+    def frozen(minors: Sequence[Scalar], carried_inertia: Sequence[Scalar]) -> Program:
         results = [
             (name, (len(atoms),), atoms)
-            for name, atoms in (("judged", minors), ("carried", borne))
+            for name, atoms in (("judged", minors), ("carried", carried_inertia))
             if atoms
         ]
-        return home.freeze(JUDGE, "minors", results, {"parameters": (len(given),)})
+        return home.freeze(JUDGE, "minors", results, {"parameters": (len(arguments),)})
 
-    found = evaluate(frozen(minors, borne), {"parameters": list(defaults)}, EXACT)
-    kept = [x for x, value in zip(minors, found.get("judged", ()), strict=True) if value >= 0]
+    default_values = evaluate(
+        frozen(minors, carried_inertia), {"parameters": list(defaults)}, EXACT
+    )
+    nonnegative = [
+        x for x, value in zip(minors, default_values.get("judged", ()), strict=True) if value >= 0
+    ]
     positive = [
         x
-        for x, value in zip(borne, found["carried"], strict=True)
+        for x, value in zip(carried_inertia, default_values["carried"], strict=True)
         if value > 0 and not x.is_constant
     ]
-    return passes.run(frozen(kept, positive))
+    return passes.run(frozen(nonnegative, positive))
 
 
 def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fraction, ...]:
-    """The description's numbers for the parameters."""
-    found: list[Fraction] = []
-    for one in asked:
-        if one.kind == GRAVITY:
-            found += mechanism.gravity
-        elif one.load:
-            found += [Fraction(0)] * one.size
-        elif one.joint:
-            found.append(
-                getattr(mechanism.joints[mechanism.joint_index(one.joint)].drive, one.kind)
+    """Return the description's numbers for the parameters."""
+    numbers: list[Fraction] = []
+    for parameter in asked:
+        if parameter.kind == GRAVITY:
+            numbers += mechanism.gravity
+        elif parameter.load:
+            numbers += [Fraction(0)] * parameter.size
+        elif parameter.joint:
+            numbers.append(
+                getattr(
+                    mechanism.joints[mechanism.joint_index(parameter.joint)].drive, parameter.kind
+                )
             )
         else:
-            part = declared_part(mechanism, one.link)
-            centre, central = _of_a_part(mechanism, one.link)
-            own = {
+            part = declared_part(mechanism, parameter.link)
+            centre, central = _declared_inertia(mechanism, parameter.link)
+            numbers_of_link = {
                 "mass": (constants.rational(part.mass),),
                 "centre": centre,
                 "inertia": _about_the_origin(part.mass, centre, central),
             }
-            found += map(constants.to_fraction, own[one.kind])
-    return tuple(found)
+            numbers += map(constants.to_fraction, numbers_of_link[parameter.kind])
+    return tuple(numbers)
 
 
 def _about_the_origin(
     mass: Fraction, centre: constants.Vec3, central: Sequence[constants.Constant]
 ) -> list[constants.Constant]:
-    """Steiner's theorem."""
+    """Return moments about the origin, by the parallel axis theorem."""
     m, (x, y, z) = constants.rational(mass), centre
-    moved = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-    return [constants.normalize(own + m * more) for own, more in zip(central, moved, strict=True)]
+    shifted = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
+    return [
+        constants.normalize(moment + m * shift)
+        for moment, shift in zip(central, shifted, strict=True)
+    ]
 
 
-def together(programs: Mapping[str, Program], least: Iterable[int] = ()) -> dict[str, Program]:
-    """Programs of one robot whose numbers may change, without the elements of the array that none of them reads. Those of
-    `least` are read by none, and stay where any stays.
+def share_parameters(
+    programs: Mapping[str, Program], least: Iterable[int] = ()
+) -> dict[str, Program]:
+    """Return Programs of one robot with run-time numbers, without the elements of the array that
+    none of them reads.
+
+    The elements `least` are read by none, and stay if any element stays.
     """
     read = sorted(
         {
             row.value[1]
-            for one in programs.values()
-            for k, port in enumerate(one.inputs)
+            for program in programs.values()
+            for k, port in enumerate(program.inputs)
             if port.name == PREPARED.name
-            for row in one.rows
+            for row in program.rows
             if row.op == "input" and row.value[0] == k
         }
     )
     read += [k for k in sorted(least) if read]
-    place = {old: new for new, old in enumerate(read)}
+    new_index = {old: new for new, old in enumerate(read)}
     return {
-        name: _kept(one, read) if name == REGROUP else _read(one, place)
-        for name, one in programs.items()
+        name: _with_read_elements(program, read)
+        if name == REGROUP
+        else _with_new_indices(program, new_index)
+        for name, program in programs.items()
     }
 
 
-def _kept(regroup: Program, read: Sequence[int]) -> Program:
+def _with_read_elements(regroup: Program, read: Sequence[int]) -> Program:
+    """Return the regrouping Program with only the elements that are read."""
     (port,) = regroup.outputs
     return passes.run(
         replace(
@@ -372,17 +415,21 @@ def _kept(regroup: Program, read: Sequence[int]) -> Program:
     )
 
 
-def _read(program: Program, place: Mapping[int, int]) -> Program:
-    at = next((k for k, port in enumerate(program.inputs) if port.name == PREPARED.name), None)
-    if at is None:
+def _with_new_indices(program: Program, new_index: Mapping[int, int]) -> Program:
+    """Return a Program that reads the reduced array."""
+    port_index = next(
+        (k for k, port in enumerate(program.inputs) if port.name == PREPARED.name), None
+    )
+    if port_index is None:
         return program
     rows = tuple(
-        row._replace(value=(at, place[row.value[1]]))
-        if row.op == "input" and row.value[0] == at
+        row._replace(value=(port_index, new_index[row.value[1]]))
+        if row.op == "input" and row.value[0] == port_index
         else row
         for row in program.rows
     )
     inputs = tuple(
-        Port(port.name, (len(place),)) if k == at else port for k, port in enumerate(program.inputs)
+        Port(port.name, (len(new_index),)) if k == port_index else port
+        for k, port in enumerate(program.inputs)
     )
     return replace(program, rows=rows, inputs=inputs)

@@ -1,4 +1,6 @@
-"""What closing its loops showed of a robot, as sentences and as facts: the pose, what is left to move, which rows say nothing."""
+"""Report of a robot's assembly, as sentences and as facts: the closed pose, the mobility, and the
+redundant and idle rows.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
     from symgen.reference.assembling import Assembly
 
 PLACES = 6
-"""Of a coordinate that is shown, behind the point: farther than that a pose from floats is not the same on every machine."""
+"""Decimal places of a printed coordinate; a pose from floats differs beyond them between machines.
+"""
 UNIT = 1e-6
-"""By which a quaternion's length may be off 1."""
+"""Largest deviation of a quaternion's length from 1."""
 AS_IF_OPEN = (
     "only constrained_, constraint_, reduced_, assembly_ and contact_ functions know of the loops: forward_dynamics, "
     "mass_matrix and all others are those of the tree, as if no loop were closed"
@@ -31,10 +34,10 @@ PULLED = (
     "together: C'' + K_d C' + K_p C = 0 along the motion"
 )
 SHARED = "more is actuated than moves, and tau_independent has the least forces that do, by the sum of their squares"
-IDLE = "loop {name}: no motion asks for its {rows}, and A leaves that out"
+IDLE = "loop {name}: no motion violates its {rows}; A omits these rows"
 ROUNDED_IDLE = (
-    "loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, other rows say the same as "
-    "its {rows} or no motion asks for them, and A leaves that out"
+    "loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, its {rows} duplicate other "
+    "rows, or no motion violates them; A omits these rows"
 )
 LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
 
@@ -43,10 +46,12 @@ LEAST = "forces of the loops are the least ones that keep them closed, since oth
 def assemble(
     robot: Mechanism | str | PathLike[str], q: Sequence[float] | None = None
 ) -> dict[str, tuple[Fraction, ...]]:
-    """Positions at which the loops of a robot are closed: of each joint its coordinates (rad, m), decimals of 120 places.
+    """Return closed positions of a robot: by joint, its coordinates (rad, m) as decimals of 120
+    places, with C(q) = 0.
 
-    They are where damped Gauss-Newton steps lead from `q` (NQ numbers; None: the declared start), C(q) = 0 to all places.
-    Raises ArgumentError for what is no position, and OutOfReach where there is no loop or the steps close none.
+    Damped Gauss-Newton steps start at `q` (NQ numbers; None: the declared start). Raises
+    ArgumentError if `q` is not a position, and OutOfReach if the robot has no closed loop or the
+    steps do not close it.
     """
     from symgen.reference import assembling
 
@@ -60,14 +65,14 @@ def assemble(
     _refuse_no_position(mechanism, [] if q is None else [float(x) for x in q])
     loop_closure.assembly(mechanism)
     try:
-        found = assembling.closed_near(mechanism, q)
+        closed = assembling.closed_near(mechanism, q)
     except assembling.OpenLoops as error:
         raise OutOfReach(str(error)) from None
-    return {joint.name: tuple(found[own]) for joint, own in _leading(mechanism)}
+    return {joint.name: tuple(closed[q_slice]) for joint, q_slice in _leading(mechanism)}
 
 
 def _refuse_no_position(mechanism: Mechanism, q: Sequence[float]) -> None:
-    """ArgumentError where an entry is not finite, or a quaternion not of length 1."""
+    """Raise ArgumentError if an entry is not finite, or a quaternion does not have length 1."""
     if not all(map(isfinite, q)):
         raise ArgumentError("q has an entry that is infinite or not a number; give finite ones")
     for first in mechanism.quaternions if q else ():
@@ -78,122 +83,132 @@ def _refuse_no_position(mechanism: Mechanism, q: Sequence[float]) -> None:
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
-    """Of a robot with loops whose loops close, for programs; `refused` with a sentence of one whose loops do not.
+    """Return the assembly as plain data; {"refused": sentence} if the loops cannot be closed.
 
-    `assembled` has the coordinates of each joint (rad, m), rounded to PLACES; `open_by` (m, rad) is the largest entry of C at
-    the declared start; `idle` names, by loop, what no motion asks of it. `independent` and `actuated` velocities are named where
-    they are declared.
+    `assembled` has the coordinates of each joint (rad, m), rounded to PLACES. `open_by` (m, rad) is
+    the largest entry of C at the declared start. `idle` names, by loop, the rows that no motion
+    violates. `independent` and `actuated` velocities are listed if they are declared.
     """
     try:
-        found = loop_closure.assembly(mechanism)
+        assembly = loop_closure.assembly(mechanism)
     except OutOfReach as error:
         return {"refused": str(error)}
-    told = (
-        {"independent": _named(mechanism, free(mechanism, found))} if mechanism.independent else {}
+    declared = (
+        {"independent": _named(mechanism, independent_entries(mechanism, assembly))}
+        if mechanism.independent
+        else {}
     )
-    told |= {"actuated": _named(mechanism, found.actuated)} if mechanism.actuated else {}
+    declared |= {"actuated": _named(mechanism, assembly.actuated)} if mechanism.actuated else {}
     return {
-        "assembled": _pose(mechanism, found),
-        "open_by": float(f"{found.start:.2g}"),
-        "mobility": mechanism.nv - found.rank,
-        "rows": found.rows,
-        "redundant": found.redundant,
-        "idle": _idle(mechanism, found),
-    } | told
+        "assembled": _pose(mechanism, assembly),
+        "open_by": float(f"{assembly.start:.2g}"),
+        "mobility": mechanism.nv - assembly.rank,
+        "rows": assembly.rows,
+        "redundant": assembly.redundant,
+        "idle": _idle(mechanism, assembly),
+    } | declared
 
 
 def sentences(mechanism: Mechanism) -> list[str]:
-    """The same for a person; nothing of a robot without loops."""
+    """Return the assembly as sentences; empty for a robot without closed loops."""
     if not mechanism.loops:
         return []
-    known = facts(mechanism)
-    if "refused" in known:
-        return [known["refused"]]
+    data = facts(mechanism)
+    if "refused" in data:
+        return [data["refused"]]
     pose = ", ".join(
         f"{name} {' '.join(f'{x:.{PLACES}f}' for x in values)}"
-        for name, values in known["assembled"].items()
+        for name, values in data["assembled"].items()
     )
-    free = known["mobility"]
-    said = [
-        f"the loops close at {pose} (rad, m); the declared start is open by {known['open_by']:.2g} m or rad",
-        f"{mechanism.nv} velocities less {mechanism.nv - free} that the loops take leave {free} free; "
-        f"A has {known['rows']} rows"
-        + (f", {known['redundant']} of them redundant: {LEAST}" if known["redundant"] else ""),
+    mobility = data["mobility"]
+    lines = [
+        f"the loops close at {pose} (rad, m); the declared start is open by {data['open_by']:.2g} m or rad",
+        f"{mechanism.nv} velocities minus {mechanism.nv - mobility} constrained by the loops leave {mobility} free; "
+        f"A has {data['rows']} rows"
+        + (f", {data['redundant']} of them redundant: {LEAST}" if data["redundant"] else ""),
     ]
-    found = loop_closure.assembly(mechanism)
-    said += [
-        (ROUNDED_IDLE if found.rounded else IDLE).format(name=name, rows=_listed(rows))
-        for name, rows in known["idle"].items()
+    assembly = loop_closure.assembly(mechanism)
+    lines += [
+        (ROUNDED_IDLE if assembly.rounded else IDLE).format(name=name, rows=_listed(rows))
+        for name, rows in data["idle"].items()
     ]
-    return [*said, *_chosen(mechanism, found)]
+    return [*lines, *_chosen(mechanism, assembly)]
 
 
 def rows(mechanism: Mechanism) -> str:
-    """What the rows of A and C are, in their order, and with them the forces; and which velocities are independent."""
-    found = loop_closure.assembly(mechanism)
+    """Return the meaning of the rows of A and C and of the forces, in order, and the independent
+    velocities.
+    """
+    assembly = loop_closure.assembly(mechanism)
     named = [
         f"{loop.name} {force} ({unit})"
-        for loop, kept in zip(mechanism.loops, found.kept, strict=True)
+        for loop, kept in zip(mechanism.loops, assembly.kept, strict=True)
         for k, (force, unit) in enumerate(zip(loop.type.forces, loop.type.units, strict=True))
         if k in kept
     ]
-    said = [f"Independent: {', '.join(_named(mechanism, free(mechanism, found)))}"]
-    said += (
-        [f"Actuated: {', '.join(_named(mechanism, found.actuated))}"] if mechanism.actuated else []
+    velocities = [
+        f"Independent: {', '.join(_named(mechanism, independent_entries(mechanism, assembly)))}"
+    ]
+    velocities += (
+        [f"Actuated: {', '.join(_named(mechanism, assembly.actuated))}"]
+        if mechanism.actuated
+        else []
     )
-    return f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. {'. '.join(said)}"
+    return f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. {'. '.join(velocities)}"
 
 
-def free(mechanism: Mechanism, found: Assembly) -> list[int]:
-    """The entries of v that are independent."""
-    return [k for k in range(mechanism.nv) if k not in found.eliminated]
+def independent_entries(mechanism: Mechanism, assembly: Assembly) -> list[int]:
+    """Return the independent entries of v."""
+    return [k for k in range(mechanism.nv) if k not in assembly.eliminated]
 
 
 def _named(mechanism: Mechanism, velocities: Sequence[int]) -> list[str]:
     return [mechanism.velocity_names[k] for k in velocities]
 
 
-def _chosen(mechanism: Mechanism, found: Assembly) -> list[str]:
-    """What is declared to be independent, and to be driven, and what follows."""
-    said = (
-        [f"independent: {', '.join(_named(mechanism, free(mechanism, found)))}"]
+def _chosen(mechanism: Mechanism, assembly: Assembly) -> list[str]:
+    """Return the lines on declared independent and actuated velocities."""
+    lines = (
+        [f"independent: {', '.join(_named(mechanism, independent_entries(mechanism, assembly)))}"]
         if mechanism.independent
         else []
     )
     if mechanism.actuated:
-        said.append(
-            f"actuated: {', '.join(_named(mechanism, found.actuated))}"
+        lines.append(
+            f"actuated: {', '.join(_named(mechanism, assembly.actuated))}"
             + (f"; {SHARED}" if shared(mechanism) else "")
         )
-        said += [found.unmoved] if found.unmoved else []
-    return said
+        lines += [assembly.unmoved] if assembly.unmoved else []
+    return lines
 
 
 def shared(mechanism: Mechanism) -> bool:
-    """Whether more is driven than moves, so that many forces do the same."""
-    found = loop_closure.assembly(mechanism)
-    return len(found.actuated) > mechanism.nv - found.rank and not found.unmoved
+    """True if there are more actuated velocities than degrees of freedom, so that many forces have
+    the same effect.
+    """
+    assembly = loop_closure.assembly(mechanism)
+    return len(assembly.actuated) > mechanism.nv - assembly.rank and not assembly.unmoved
 
 
-def _pose(mechanism: Mechanism, found: Assembly) -> dict[str, list[float]]:
-    """By joint; one that follows another has no coordinates of its own."""
+def _pose(mechanism: Mechanism, assembly: Assembly) -> dict[str, list[float]]:
+    """Return the assembled coordinates by joint, without mimic joints."""
     return {
-        joint.name: [round(x, PLACES) + 0.0 for x in found.q[own]]
-        for joint, own in _leading(mechanism)
+        joint.name: [round(x, PLACES) + 0.0 for x in assembly.q[q_slice]]
+        for joint, q_slice in _leading(mechanism)
     }
 
 
 def _leading(mechanism: Mechanism) -> Iterator[tuple[Joint, slice]]:
-    """The joints that have coordinates, and where."""
-    each = zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
-    return ((joint, own) for joint, own, follows in each if follows is None)
+    """Yield the joints that have own coordinates, and their slices."""
+    joints = zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
+    return ((joint, q_slice) for joint, q_slice, follows in joints if follows is None)
 
 
-def _idle(mechanism: Mechanism, found: Assembly) -> dict[str, list[str]]:
-    """By loop, the forces of the rows that are left out."""
+def _idle(mechanism: Mechanism, assembly: Assembly) -> dict[str, list[str]]:
+    """Return by loop the forces of the rows that A omits."""
     idle = {
         loop.name: [force for k, force in enumerate(loop.type.forces) if k not in kept]
-        for loop, kept in zip(mechanism.loops, found.kept, strict=True)
+        for loop, kept in zip(mechanism.loops, assembly.kept, strict=True)
     }
     return {name: rows for name, rows in idle.items() if rows}
 

@@ -1,4 +1,4 @@
-"""The base parameters of a robot, from its regressor at random states."""
+"""Base parameters of a robot, from its regressor at random states."""
 
 from __future__ import annotations
 
@@ -22,43 +22,45 @@ from symgen.vocabulary.functions import FUNCTIONS
 
 FUNCTION, METHOD = "regressor", "newton_euler"
 BATCH, ENOUGH = 8, 3
-"""States drawn at a time; states in turn that have to add nothing."""
+"""Number of states that are drawn at a time, and of consecutive states that must add no column."""
 
 
 @lru_cache(maxsize=32)
 def base_parameters(mechanism: Mechanism) -> BaseParameters:
-    """Which columns of the regressor stay, and what each of the base parameters is made of."""
+    """Return the independent columns of the regressor, and the linear combination of each base
+    parameter.
+    """
     return k.with_enough_precision(lambda: independent_columns(_rows(mechanism), ENOUGH))
 
 
 def _rows(mechanism: Mechanism) -> Iterator[list[list[Any]]]:
-    """The rows of the regressor at state after state."""
-    made = _regressor(mechanism)
+    """Yield the rows of the regressor at state after state."""
+    program = _regressor(mechanism)
     for seed in range(10 * len(mechanism.bodies)):
-        drawn = draw_states(mechanism, BATCH, seed)
+        states = draw_states(mechanism, BATCH, seed)
         for state in range(BATCH):
-            given = {
-                name: [BALLS.constant(x) for x in drawn[name][state]] for name in ("q", "v", "a")
+            arguments = {
+                name: [BALLS.constant(x) for x in states[name][state]] for name in ("q", "v", "a")
             }
-            (flat,) = evaluate(made, given, BALLS).values()
+            (flat,) = evaluate(program, arguments, BALLS).values()
             width = len(flat) // mechanism.nv
             yield [flat[j * width : (j + 1) * width] for j in range(mechanism.nv)]
 
 
 def _regressor(mechanism: Mechanism) -> Program:
-    """In the declared frames, repeated rows once."""
-    what = FUNCTIONS[FUNCTION]
-    shapes = {a.name: a.sizes(mechanism.sizes) for a in what.arguments}
+    """Return the regressor in the declared frames, without repeated rows."""
+    function = FUNCTIONS[FUNCTION]
+    shapes = {a.name: a.sizes(mechanism.sizes) for a in function.arguments}
     home = Derivation({name: prod(shape) for name, shape in shapes.items()})
     results = methods.derivation(METHOD, FUNCTION)(
         Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism))
     )
-    made = home.freeze(
+    program = home.freeze(
         FUNCTION,
         METHOD,
-        [(r.name, (len(x),), x) for r, x in zip(what.results, results, strict=True)],
+        [(r.name, (len(x),), x) for r, x in zip(function.results, results, strict=True)],
         shapes,
     )
-    for one in FIRST:
-        made = one(made)
-    return made
+    for run_pass in FIRST:
+        program = run_pass(program)
+    return program

@@ -1,4 +1,6 @@
-"""Which method is taken where none is named: the one with the fewest operations for this robot that does not lose its digits."""
+"""Choice of the method if none is named: the one with the fewest operations for this robot and
+without a precision loss.
+"""
 
 from __future__ import annotations
 
@@ -27,48 +29,53 @@ if TYPE_CHECKING:
     from symgen.reference.singularity import RankLoss
 
 OF_A_CALL = 5
-"""Round-offs that any call has: of constants, of a sine (computed in whatever way), and of a logarithm."""
+"""Round-offs of any call: of constants, of a sine (however it is computed), and of a logarithm."""
 LONG_CHAIN = 20
 CLOSE, FEW = 1.04, 4
-"""Times the fewest operations, and more, within which the passes that come last may change who has fewer."""
+"""Factor and margin on the fewest operations; within them the last passes may change the order."""
 DEARER, FEWER = 1.2, 70
-"""Times the fewest operations, and more, beyond which no method after the first passes ends up the shortest: those behind remove
-a seventh, of a short one a quarter. Too tight a limit shows in the recorded counts of the built-in robots.
+"""Factor and margin on the fewest operations; a method above them after the first passes never ends
+up the shortest. The later passes remove a seventh of the operations, of a short one a quarter. A
+limit that is too tight changes the recorded counts of the built-in robots.
 """
 
 
 def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
-    """The methods that can compute a function of this robot."""
+    """Return the methods that can compute a function of this robot."""
     function_named(function)
     return tuple(
         m for m in methods.providers(function) if methods.find(m).refusal(mechanism) is None
     )
 
 
-def divides_by_pivots(made: Program) -> bool:
-    """Whether a function that every robot has, singular or not, is made by dividing: a determinant by way of an elimination."""
-    return made.operations["div"] > 0 and FUNCTIONS[made.function].by_pivots
+def divides_by_pivots(program: Program) -> bool:
+    """True if a function that exists for a singular M as well is computed by an elimination that
+    divides by pivots of M.
+    """
+    return program.operations["div"] > 0 and FUNCTIONS[program.function].by_pivots
 
 
-def best(
+def best_program(
     mechanism: Mechanism,
     function: str,
     options: ProgramOptions,
     loss: Callable[[], RankLoss | None] = lambda: None,
 ) -> Program:
-    """By the method with the fewest operations for this robot (mul + add + div; ties by name) that does not lose its digits.
+    """Return the Program by the method with the fewest operations for this robot (mul + add + div;
+    ties by name).
 
-    `loss` is asked where a method divides by pivots of M, which are nothing where M is singular.
+    Methods with a precision loss come last. `loss` is called if a method divides by pivots of M,
+    which vanish if M is singular.
     """
-    found: Program | None = None
+    shortest: Program | None = None
     lost: dict[str, str] = {}
-    weighed: list[str] = []
+    log: list[str] = []
     singular: str | None = None
     longest = dearest = None
-    seen, hopeless = set(), []
-    close: list[Program] = []
-    # Methods that take all constraint forces apart are long. On a long chain so are those that pair every joint with every other.
-    # They come last, when there is something shorter to compare with.
+    readings, imprecise = set(), []
+    near_shortest: list[Program] = []
+    # Methods that eliminate all constraint forces are long, and on a long chain so are those that pair every joint with
+    # every other. They come last, when a shorter Program already sets a limit.
     long = mechanism.nv > LONG_CHAIN
 
     def order(name: str) -> tuple[bool, bool, str]:
@@ -79,11 +86,11 @@ def best(
         key=order,
     ):
         reading = methods.derivation_for_robot(method, function, mechanism)
-        if reading in seen:  # a variant that shares another's derivation
+        if reading in readings:  # a variant that shares another's derivation
             continue
-        seen.add(reading)
-        if _loses(mechanism, function, method, options, 1):
-            hopeless.append(method)
+        readings.add(reading)
+        if _has_precision_loss(mechanism, function, method, options, 1):
+            imprecise.append(method)
             continue
         try:
             candidate = attempt(mechanism, function, method, options).program(
@@ -92,87 +99,91 @@ def best(
         except (
             TooManyRows,
             MethodRefusal,
-        ) as error:  # a method may decline a payload, which its refusal does not see
-            weighed.append(f"{method} left ({error})")
+        ) as error:  # a method may refuse a payload, which its `refusal` does not know
+            log.append(f"{method} rejected ({error})")
             continue
         except PrecisionLoss as error:
             lost[method] = str(error)
             continue
         candidate = replace(candidate, method=method)
-        if divides_by_pivots(candidate) and (none := loss()):
-            singular = f"{function} of '{mechanism.name}' divides by {none.sentence}"
-            weighed.append(f"{method} left (it divides by pivots of a singular matrix)")
+        if divides_by_pivots(candidate) and (rank_loss := loss()):
+            singular = f"{function} of '{mechanism.name}' divides by {rank_loss.sentence}"
+            log.append(f"{method} rejected (it divides by pivots of a singular matrix)")
             continue
-        if _loses(mechanism, function, method, options, candidate.depth):
-            hopeless.append(method)
+        if _has_precision_loss(mechanism, function, method, options, candidate.depth):
+            imprecise.append(method)
             continue
-        weighed.append(f"{method} {candidate.cost}")
-        close.append(candidate)
-        if found is None or (candidate.cost, method) < (found.cost, found.method):
-            found = candidate
-            # The passes remove a quarter of a derivation, of a short one up to three quarters. A longer one than this
-            # has never ended up the shortest, and is left out.
+        log.append(f"{method} {candidate.cost}")
+        near_shortest.append(candidate)
+        if shortest is None or (candidate.cost, method) < (shortest.cost, shortest.method):
+            shortest = candidate
+            # The passes remove a quarter of a derivation, and up to three quarters of a short one. A derivation above
+            # these limits has never ended up the shortest.
             longest = 400 + len(candidate.rows) * 4 // 3
             dearest = FEWER + candidate.cost * DEARER
     for method in (
-        hopeless if found is None else ()
-    ):  # nothing else is left; `verify` says what they are worth
+        imprecise if shortest is None else ()
+    ):  # only imprecise methods are left; `verify` does not judge them
         with suppress(TooManyRows, MethodRefusal, PrecisionLoss):
             return polished(mechanism, function, method, options)
-    if found is None:
+    if shortest is None:
         if singular or lost:
             raise OutOfReach(singular or next(iter(lost.values())))
         raise TooLong(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {derive.ROW_BUDGET} rows by every "
-            "method; lock joints that do not matter with --lock, or ask for other functions with -f"
+            "method; lock joints that do not matter with --lock, or request other functions with -f"
         )
-    weighed += [f"{method} left (it would lose its digits here)" for method in (*hopeless, *lost)]
-    last = [
-        polished(mechanism, function, one.method, options)
-        for one in close
-        if one.cost <= CLOSE * found.cost + FEW
+    log += [f"{method} rejected (precision loss)" for method in (*imprecise, *lost)]
+    finalists = [
+        polished(mechanism, function, candidate.method, options)
+        for candidate in near_shortest
+        if candidate.cost <= CLOSE * shortest.cost + FEW
     ]
-    found = min(last, key=lambda one: (one.cost, one.method))
-    cache.LOG.info(
-        "%s by %s, the fewest operations: %s", function, found.method, ", ".join(weighed)
-    )
-    return replace(found, passed_over=tuple(lost.items()))
+    shortest = min(finalists, key=lambda program: (program.cost, program.method))
+    cache.LOG.info("%s by %s, the fewest operations: %s", function, shortest.method, ", ".join(log))
+    return replace(shortest, passed_over=tuple(lost.items()))
 
 
-def terms(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> float:
-    """How many times larger the terms of a method may be than those that its answer is measured against; 1 for most."""
+def term_ratio(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> float:
+    """Return the ratio of a method's terms to the natural size of its result; 1 for most methods."""
     payload = options.payload
-    reading = methods.find(method)
-    found = 1.0
-    if reading.cancels(mechanism):
+    method_facts = methods.find(method)
+    ratio = 1.0
+    if method_facts.cancels(mechanism):
         from symgen.reference.free_bodies import (
             freedom,
         )  # NumPy, which a cached Program does without
 
-        found = max(found, freedom(mechanism, payload, derive.starts(mechanism)))
-    if reading.about_mass_centre:
+        ratio = max(ratio, freedom(mechanism, payload, derive.frame_starts(mechanism)))
+    if method_facts.about_mass_centre:
         from symgen.reference.leverage import leverage
 
-        found = max(found, leverage(mechanism, payload))
-    if reading.segments_end_free:
-        found = max(found, segment_lengths.larger(mechanism, options.real))
-    if function in reading.carries_mobility_outward:
+        ratio = max(ratio, leverage(mechanism, payload))
+    if method_facts.segments_end_free:
+        ratio = max(ratio, segment_lengths.term_ratio(mechanism, options.real))
+    if function in method_facts.carries_mobility_outward:
         from symgen.reference.mobility import mobility
 
-        found = max(found, mobility(mechanism, options.frame or tip(mechanism), payload))
-    return found
+        ratio = max(ratio, mobility(mechanism, options.frame or tip(mechanism), payload))
+    return ratio
 
 
-def _loses(
+def _has_precision_loss(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions, depth: int
 ) -> bool:
-    """Whether a method loses the digits of its answer in `depth` operations, by the rule of `verify`."""
-    larger = terms(mechanism, function, method, options)
-    return larger > 1 and loses((depth + OF_A_CALL) * larger, options.real)
+    """True if a method has a precision loss after `depth` operations, by the rule of `verify`."""
+    ratio = term_ratio(mechanism, function, method, options)
+    return ratio > 1 and loses((depth + OF_A_CALL) * ratio, options.real)
 
 
-def loses_digits(mechanism: Mechanism, made: Form, options: ProgramOptions) -> bool:
-    """Whether the terms of a Program's method are so much larger than its answer that no digit of it can be relied on."""
-    return made.function not in PREPARING and _loses(
-        mechanism, made.function, made.method, replace(options, real=made.real), made.depth
+def has_precision_loss(mechanism: Mechanism, program: Form, options: ProgramOptions) -> bool:
+    """True if the terms of a Program's method are so much larger than its result that no digit is
+    reliable.
+    """
+    return program.function not in PREPARING and _has_precision_loss(
+        mechanism,
+        program.function,
+        program.method,
+        replace(options, real=program.real),
+        program.depth,
     )

@@ -1,6 +1,8 @@
-"""A function that calls others, made of their finished Programs: the rows of each stand where it is called, then the passes run.
+"""Composition of a function from the finished Programs of functions that it calls: their rows are
+inlined, then the passes run.
 
-So what is composed shares every equation with what it is made of, which is verified by itself.
+So a composed function shares every equation with the functions that it calls, which are verified
+separately.
 """
 
 from __future__ import annotations
@@ -20,69 +22,72 @@ from symgen.vocabulary.functions import FUNCTIONS, Function
 from symgen.vocabulary.options import ProgramOptions
 
 Made = Callable[[str], Program]
-"""The Program of a function by name."""
+"""Function that returns the Program of a function by name."""
 Result = tuple[str, tuple[int, ...], list[Scalar]]
 """Name, shape and elements."""
 
 
-def composed(
+def compose_program(
     mechanism: Mechanism,
     function: str,
     method: str,
     compose: Compose,
     options: ProgramOptions,
-    made: Made,
+    get_program: Made,
 ) -> Program:
-    """The Program of a function that `compose` makes of those that `made` gives.
+    """Return the Program of a function that `compose` builds from the Programs of `get_program`.
 
-    Raises TooManyRows when it has more than `deriving.ROW_BUDGET` rows, or its derivation four times as many.
+    Raises TooManyRows if it has more than `derive.ROW_BUDGET` rows, or its derivation four times as
+    many.
     """
-    what = FUNCTIONS[function]
+    specification = FUNCTIONS[function]
 
     def results(home: Derivation) -> list[Result]:
-        found = compose(Inlining(mechanism, home, made))
+        values = compose(Inlining(mechanism, home, get_program))
         sizes = mechanism.sizes._replace(
-            NL=loop_closure.rows(mechanism) if loop_closure.known(mechanism, function) else 0
+            NL=loop_closure.rows(mechanism)
+            if loop_closure.depends_on_loops(mechanism, function)
+            else 0
         )
         return [
-            (one.name, one.sizes(sizes), atoms)
-            for one, atoms in zip(what.results, found, strict=True)
+            (result.name, result.sizes(sizes), atoms)
+            for result, atoms in zip(specification.results, values, strict=True)
         ]
 
-    return put_together(mechanism, what, method, options, results)
+    return build_from_results(mechanism, specification, method, options, results)
 
 
-def put_together(
+def build_from_results(
     mechanism: Mechanism,
-    what: Function,
+    specification: Function,
     method: str,
     options: ProgramOptions,
     results: Callable[[Derivation], list[Result]],
 ) -> Program:
-    """The Program of these results, after all passes."""
+    """Return the Program of these results, after all passes."""
     links = options.at_run_time
     arguments = [
-        *what.arguments,
-        *(a.of_each(len(links[a.name])) for a in what.depends_on if a.name in links),
+        *specification.arguments,
+        *(a.of_each(len(links[a.name])) for a in specification.depends_on if a.name in links),
     ]
-    taken = (
-        adjusting.adjusting(mechanism, options.parameters).prepared.size
+    prepared_size = (
+        adjusting.make_adjusting(mechanism, options.parameters).prepared.size
         if options.parameters
         else 0
     )
-    sizes = mechanism.sizes._replace(NW=len(options.wrenches), NS=taken)
+    sizes = mechanism.sizes._replace(NW=len(options.wrenches), NS=prepared_size)
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
         home = Derivation(
             {name: prod(shape) for name, shape in shapes.items()}, 4 * derive.ROW_BUDGET
         )
-        frozen = home.freeze(what.name, method, results(home), shapes)
+        frozen = home.freeze(specification.name, method, results(home), shapes)
     prepare = passes.begin if options.series else passes.run
-    found = derive.without_idle(prepare(frozen), len(what.arguments))
-    if len(found.rows) > derive.ROW_BUDGET:
-        raise TooManyRows(f"{len(found.rows)} rows")
+    program = derive.without_idle(prepare(frozen), len(specification.arguments))
+    if len(program.rows) > derive.ROW_BUDGET:
+        raise TooManyRows(f"{len(program.rows)} rows")
     return replace(
-        found,
+        program,
         quaternions=mechanism.quaternions,
         real=options.real,
         joints=tuple(joint.kind for joint in mechanism.leading),
@@ -90,7 +95,9 @@ def put_together(
 
 
 class Inlining:
-    """`symgen.methods.shared.composition.Calls` of one robot, by the Programs that `made` gives."""
+    """`symgen.methods.shared.composition.Calls` of one robot, with the Programs that `made`
+    returns.
+    """
 
     def __init__(self, mechanism: Mechanism, home: Derivation, made: Made) -> None:
         self.mechanism, self.home, self.made = mechanism, home, made
@@ -101,16 +108,19 @@ class Inlining:
     ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
         program = self.made(function)
-        given = {**self.inputs, **arguments}
-        return inlined(program, self.home, [given[port.name] for port in program.inputs], stage)
+        arrays = {**self.inputs, **arguments}
+        return inline_program(
+            program, self.home, [arrays[port.name] for port in program.inputs], stage
+        )
 
 
-def inlined(
-    program: Program, home: Derivation, given: Sequence[Sequence[Scalar]], stage: str = ""
+def inline_program(
+    program: Program, home: Derivation, arguments: Sequence[Sequence[Scalar]], stage: str = ""
 ) -> tuple[list[Scalar], ...]:
-    """The results of a Program, its rows recorded anew with its arguments (flat) bound to what is `given`.
+    """Return the results of a Program whose rows are recorded again, with its flat inputs bound to
+    `arguments`.
 
-    Names of rows begin with the `stage`, and so do the comments that they stand under.
+    The `stage` precedes the names of rows and their comments.
     """
     binary = {
         "mul": home.multiply,
@@ -126,24 +136,26 @@ def inlined(
         "sqrt": home.sqrt,
         "log": home.log,
     }
-    found: list[Scalar] = []
-    under = -1
+    scalars: list[Scalar] = []
+    current_step = -1
     for row in program.rows:
         if row.op == "input":
-            found.append(given[row.value[0]][row.value[1]])
+            scalars.append(arguments[row.value[0]][row.value[1]])
             continue
-        if row.step not in (under, -1):
-            under = row.step
-            home.step(f"{stage}: {program.steps[under]}" if stage else program.steps[under])
-        operands = [found[a] for a in row.args]
+        if row.step not in (current_step, -1):
+            current_step = row.step
+            home.step(
+                f"{stage}: {program.steps[current_step]}" if stage else program.steps[current_step]
+            )
+        operands = [scalars[a] for a in row.args]
         if row.op == "const":
-            found.append(home.constant(row.value))
+            scalars.append(home.constant(row.value))
         elif row.op in unary:
-            found.append(unary[row.op](*operands))
+            scalars.append(unary[row.op](*operands))
         elif row.op in BY_SERIES:
-            found.append(home.by_series(row.op, *operands))
+            scalars.append(home.by_series(row.op, *operands))
         else:
-            found.append(binary[row.op](*operands))
+            scalars.append(binary[row.op](*operands))
         if row.name:
-            home.name(f"{stage}_{row.name}" if stage else row.name, found[-1])
-    return tuple([found[r] for r in port.rows] for port in program.outputs)
+            home.name(f"{stage}_{row.name}" if stage else row.name, scalars[-1])
+    return tuple([scalars[r] for r in port.rows] for port in program.outputs)

@@ -1,4 +1,4 @@
-"""Points that may touch something: whether a robot has them, and whether it can hold all of them still in one way only."""
+"""Contact points of a robot: whether they are valid, and whether the contact forces are unique."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from symgen.vocabulary.functions import FUNCTIONS
 
 
 def validate(mechanism: Mechanism, contacts: Iterable[str]) -> None:
-    """UnknownName for a link that the robot has not, ArgumentError for a point that no joint moves."""
+    """Raise UnknownName for a link that the robot does not have, ArgumentError for a point that no
+    joint moves.
+    """
     named = tuple(contacts)
     for text in named:
         if mechanism.contact(text).body == BASE:
             raise ArgumentError(
-                f"the contact '{text}' of '{mechanism.name}' is on its base, which nothing moves; name a link "
-                "that a joint carries, or let the base move with --base free"
+                f"contact '{text}' of '{mechanism.name}': the base does not move; choose a link below a joint, or use "
+                "--base free"
             )
     for text in _immovable(mechanism, named):
         raise ArgumentError(
-            f"no joint moves the contact '{text}' of '{mechanism.name}', which lies on the axes of those that "
-            f"carry it; move it with --contact {parse_contact(text).link}:x,y,z (m, in the link's frame)"
+            f"contact '{text}' of '{mechanism.name}': no joint moves this point, which lies on the axes of its joints; "
+            f"choose another point with --contact {parse_contact(text).link}:x,y,z (m, in the link's frame)"
         )
 
 
@@ -34,38 +36,40 @@ def _immovable(mechanism: Mechanism, contacts: tuple[str, ...]) -> tuple[str, ..
         return ()
     from symgen.reference.contacts import immovable  # NumPy, which a cached Program does without
 
-    known = cache.find("immovable", mechanism.content, contacts)
-    if known is None:
-        known = list(immovable(mechanism, contacts))
-        cache.keep(known, "immovable", mechanism.content, contacts)
-    return tuple(known)
+    cached = cache.find("immovable", mechanism.content, contacts)
+    if cached is None:
+        cached = list(immovable(mechanism, contacts))
+        cache.keep(cached, "immovable", mechanism.content, contacts)
+    return tuple(cached)
 
 
 def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> str | None:
-    """Why a function of contacts does not exist without any, in one sentence; None when it does."""
+    """Return why a function of contacts does not exist if none is named, in one sentence; None if
+    it exists.
+    """
     if contacts or not FUNCTIONS[function].counts("NT"):
         return None
-    return (
-        f"{function} of '{mechanism.name}' is about points that touch something, and none is named; name each with "
-        "--contact LINK or --contact LINK:x,y,z"
-    )
+    return f"{function} of '{mechanism.name}' needs contact points; name each with --contact LINK or --contact LINK:x,y,z"
 
 
 @lru_cache(maxsize=64)
 def solve_count(mechanism: Mechanism, contacts: tuple[str, ...]) -> int:
-    """How often forces are solved for, with one elimination; see `symgen.reference.contacts`."""
-    from symgen.reference.contacts import (
-        solve_count as count,
-    )  # NumPy, which a cached Program does without
+    """Return the number of solves for the contact forces, with one elimination; see
+    `symgen.reference.contacts`.
+    """
+    # NumPy, which a cached Program does without
+    from symgen.reference.contacts import solve_count as compute
     from symgen.reference.mechanics import Reference
 
-    known = cache.find("solves", mechanism.content, contacts)
-    if known is None:
-        known = count(mechanism, contacts, Reference)
-        cache.keep(known, "solves", mechanism.content, contacts)
-    return int(known)
+    cached = cache.find("solves", mechanism.content, contacts)
+    if cached is None:
+        cached = compute(mechanism, contacts, Reference)
+        cache.keep(cached, "solves", mechanism.content, contacts)
+    return int(cached)
 
 
 def redundant(mechanism: Mechanism, contacts: tuple[str, ...]) -> bool:
-    """Whether forces of loops and at all contacts at once can do nothing, at any state: then the least forces are taken."""
+    """True if forces of closed loops and of all contacts are redundant at every state: then the
+    functions use minimum-norm forces.
+    """
     return solve_count(mechanism, contacts) > 1

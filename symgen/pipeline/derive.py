@@ -1,4 +1,6 @@
-"""One function of one robot by one method: its derivation, frozen into a Program, after all passes."""
+"""Derivation of one function of one robot by one method: recorded, frozen into a Program, and run
+through all passes.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.factor import Results
 from symgen.pipeline import contacts, loop_closure
 from symgen.pipeline.adjusting import Adjusting
-from symgen.pipeline.adjusting import adjusting as adjusting_of
+from symgen.pipeline.adjusting import make_adjusting as adjusting_of
 from symgen.pipeline.base_parameters import base_parameters
-from symgen.pipeline.layout import PLAIN, Layout, choices
+from symgen.pipeline.layout import PLAIN, Layout, candidate_layouts
 from symgen.support.collector import collector_at_rest
 from symgen.support.errors import MethodRefusal, SymgenError
 from symgen.vocabulary.arrays import USUAL, Array, Convention, Sizes
@@ -47,52 +49,63 @@ from symgen.vocabulary.options import HIGH, NORMAL, ProgramOptions
 from symgen.vocabulary.reals import DOUBLE
 
 CLOSE = 1.05
-"""Times the fewest operations, after the first passes, within which the passes behind them may change who has fewer."""
+"""Factor on the fewest operations after the first passes; within it the later passes may change the
+order.
+"""
 LONG = 30_000
-"""Operations after the first passes, beyond which those behind take minutes: they are not run to compare layouts."""
+"""Operations after the first passes above which the later passes take minutes; they are then not
+run to compare layouts.
+"""
 ROW_BUDGET = 100_000
-"""Most rows of a Program. A C compiler takes half a minute for as many, and reading the C back as long. A derivation may have
-four times as many, which is a gigabyte of memory.
+"""Maximum number of rows of a Program. A C compiler takes half a minute for this many, and reading
+the C back takes as long. A derivation may have four times as many rows, which need a gigabyte of
+memory.
 """
 
 
 def models(mechanism: Mechanism) -> tuple[Model, Model]:
-    """(in the chosen frames, the same with inertia moved to the parents)."""
+    """Return (the model in the chosen frames, the same model with inertia moved to the parents)."""
     return _models(mechanism, constants.digits())
 
 
 @lru_cache(maxsize=16)
 def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
-    """At the working precision that `digits` names."""
+    """Return `models` at the working precision of `digits`."""
     with constants.precision():
         plain = reframe(mechanism)
         return plain, regroup(plain)
 
 
-def starts(mechanism: Mechanism) -> tuple[tuple[float, float, float], ...]:
-    """Where the frame of each link starts that was chosen, in the declared frame of the link (m)."""
+def frame_starts(mechanism: Mechanism) -> tuple[tuple[float, float, float], ...]:
+    """Return the start of each link's chosen frame, in the declared frame of the link (m)."""
     return tuple(
         (constants.as_float(x), constants.as_float(y), constants.as_float(z))
         for x, y, z in (link.placement[1] for link in models(mechanism)[0].links)
     )
 
 
-def laid(mechanism: Mechanism, where: Layout) -> Model:
-    """In the chosen frames, placed by a layout; or where the description has the links."""
+def model_in_layout(mechanism: Mechanism, layout: Layout) -> Model:
+    """Return the model in a layout: in the chosen frames, or in the declared frames if the layout
+    says so.
+    """
     with constants.precision():
-        return where.lay(declared(mechanism) if where.declared else models(mechanism)[0])
+        return layout.lay(declared(mechanism) if layout.declared else models(mechanism)[0])
 
 
-def regrouped(mechanism: Mechanism, where: Layout, forget: bool = True) -> Model:
-    """The same with inertia moved to the parents; unless `forget`, none is forgotten: for what counts the mass of all."""
-    return _regrouped(mechanism, where, forget, constants.digits())
+def regrouped(mechanism: Mechanism, layout: Layout, forget: bool = True) -> Model:
+    """Return the model in a layout, with inertia moved to the parents.
+
+    With `forget`, inertia that cannot change a result is dropped; without it, the total mass is
+    preserved.
+    """
+    return _regrouped(mechanism, layout, forget, constants.digits())
 
 
 @lru_cache(maxsize=32)
-def _regrouped(mechanism: Mechanism, where: Layout, forget: bool, digits: int) -> Model:
-    """At the working precision that `digits` names."""
+def _regrouped(mechanism: Mechanism, layout: Layout, forget: bool, digits: int) -> Model:
+    """Return `regrouped` at the working precision of `digits`."""
     with constants.precision():
-        return regroup(laid(mechanism, where), forget)
+        return regroup(model_in_layout(mechanism, layout), forget)
 
 
 def derive(
@@ -104,15 +117,16 @@ def derive(
 ) -> Program:
     """Derive the Program of one function by one method, with all passes.
 
-    Raises TooManyRows when it has more than `budget` rows, or its derivation more than four times as many; LostDigits where
-    its constants lose theirs however many they start with.
+    Raises TooManyRows if it has more than `budget` rows, or its derivation more than four times as
+    many. Raises LostDigits if its constants lose all digits at any working precision.
     """
-    polished = Attempt(mechanism, function, method, options).polished(budget)
-    return replace(polished, real=options.real)
+    program = Attempt(mechanism, function, method, options).polished(budget)
+    return replace(program, real=options.real)
 
 
 class Attempt:
-    """One function by one method, derived as far as anybody has asked for. Results are kept, and so are refusals.
+    """Derivation of one function by one method, run only as far as needed. Results and refusals are
+    remembered.
 
     The answer does not depend on earlier calls: new limits are compared with the same figures.
     """
@@ -127,17 +141,19 @@ class Attempt:
             options,
         )
         self.length = self.cost = 0
-        """Rows of the derivation, or a number that it exceeded; operations once nothing is repeated."""
+        """Rows of the derivation, or a limit that it exceeded; and operations after the removal of repeated rows."""
         self.begun: list[Program] = []
-        """After the first passes, in each layout that may turn out the least."""
+        """The Program after the first passes, in each layout that may have the fewest operations in the end."""
         self.finished: Program | None = None
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
 
     def polished(self, budget: int | None = None) -> Program:
-        """Run all passes, and those that come last, which deepen what they shorten; see `program`.
+        """Return the Program after all passes, including the last ones, which reduce operations but
+        increase depth; see `program`.
 
-        Functions of a turn in series are taken apart after differentiation, and the passes run then.
+        Functions of a rotation in series are expanded after differentiation, and the last passes
+        run then.
         """
         finished = self.program(budget)
         if self.options.series:
@@ -155,10 +171,11 @@ class Attempt:
         longest: int | None = None,
         dearest: float | None = None,
     ) -> Program:
-        """Derive the Program in the robot's layouts, and run the passes but those that come last.
+        """Derive the Program in the robot's layouts, and run all passes except the last ones.
 
-        Raises TooManyRows when it has more than `budget` rows, its derivation more than `longest` (four times as many), or more
-        than `dearest` operations once nothing is repeated; also what the derivation raised.
+        Raises TooManyRows if it has more than `budget` rows, or its derivation more than `longest` rows
+        (default four times as many). `dearest` limits the operations after the removal of repeated rows
+        in the same way. It also raises the errors of the derivation.
         """
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget
@@ -169,14 +186,19 @@ class Attempt:
         with collector_at_rest():
             if not self.begun and self.finished is None:
                 lengths, begun = [], []
-                with self._refusals_kept(longest):
-                    for where in self._layouts():
+                with self._remember_refusals(longest):
+                    for layout in self._layouts():
                         recorded = record(
-                            self.mechanism, self.function, self.method, self.options, where, longest
+                            self.mechanism,
+                            self.function,
+                            self.method,
+                            self.options,
+                            layout,
+                            longest,
                         )
                         lengths.append(len(recorded.rows))
                         begun.append(passes.begin(recorded))
-                self._keep_the_least(lengths, begun)
+                self._keep_shortest(lengths, begun)
             if dearest is not None and self.cost > dearest:
                 raise TooManyRows(f"{self.cost} operations")
             finished = self.finished = self.finished or self._finish(budget)
@@ -185,8 +207,8 @@ class Attempt:
         return finished
 
     @contextmanager
-    def _refusals_kept(self, longest: int) -> Iterator[None]:
-        """Keep what the derivation raises inside the block, for later calls."""
+    def _remember_refusals(self, longest: int) -> Iterator[None]:
+        """Remember the errors that the derivation raises inside the block, for later calls."""
         try:
             yield
         except TooManyRows:
@@ -196,9 +218,9 @@ class Attempt:
             self.refused = copy(error)  # without its traceback
             raise
 
-    def _keep_the_least(self, lengths: Sequence[int], begun: Sequence[Program]) -> None:
-        """Keep the layout with the fewest operations, and those close to it: the passes behind the first change a count by a
-        few per cent.
+    def _keep_shortest(self, lengths: Sequence[int], begun: Sequence[Program]) -> None:
+        """Keep the layout with the fewest operations, and those close to it: later passes change a
+        count by a few per cent.
         """
         costs = [passes.cost(program) for program in begun]
         least = costs.index(min(costs))
@@ -209,7 +231,7 @@ class Attempt:
         self.begun = close if self.cost <= LONG else [begun[least]]
 
     def _finish(self, budget: int) -> Program:
-        """Run the passes behind the first on what is kept, and drop the arguments that are not read."""
+        """Run the later passes on the kept layouts, and drop the arguments that no row reads."""
         length = len(self.begun[0].rows)
         if length > 2 * budget:  # the passes after the first do not halve it
             raise TooManyRows(f"{length} rows")
@@ -218,20 +240,22 @@ class Attempt:
         return without_idle(prepared, len(FUNCTIONS[self.function].arguments))
 
     def _layouts(self) -> tuple[Layout, ...]:
-        """List the layouts to be tried. A method that takes the inertia of every link apart, or bears its weight, has it in the
-        link's own axes.
+        """Return the layouts to try. A method that factorizes or weighs every link's own inertia
+        uses the link's own axes.
         """
         what = FUNCTIONS[self.function]
         if what.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
-        return choices(self.mechanism.uncoupled, self.function)
+        return candidate_layouts(self.mechanism.uncoupled, self.function)
 
 
 _attempt = lru_cache(maxsize=256)(Attempt)
 
 
 def attempt(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Attempt:
-    """Return the Attempt that is shared in this process: by all real types, and by all methods with the same derivation."""
+    """Return the Attempt that this process shares among all real types, and among all methods with
+    the same derivation.
+    """
     shared = methods.canonical_name(method, function, mechanism)
     options = relevant(
         mechanism, function, replace(options, real=DOUBLE.name, effort=NORMAL, rounds=None)
@@ -240,13 +264,15 @@ def attempt(mechanism: Mechanism, function: str, method: str, options: ProgramOp
 
 
 def polished(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> Program:
-    """`derive`, with each derivation done once in a process."""
+    """Return the result of `derive`; each derivation runs once in a process."""
     shared = attempt(mechanism, function, method, options)
     return replace(shared.polished(), method=method, real=options.real)
 
 
 def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> ProgramOptions:
-    """Return the options that change a function's Program, others at their defaults: Programs that are alike are built once."""
+    """Return the options that change a function's Program, with all others at their defaults, so
+    that equal Programs are built once.
+    """
     what = FUNCTIONS[function]
     axes, order = options.convention if what.follows_convention else USUAL
     rows = options.rows if what.counts("NK") else None
@@ -254,7 +280,7 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
         options.real,
         effort=options.effort,
         rounds=options.rounds if options.effort == HIGH else None,
-        frame=frames(mechanism, what, options) or None,
+        frame=frame_names(mechanism, what, options) or None,
         jacobian_frame=axes,
         jacobian_order=order,
         task_rows=rows,
@@ -263,13 +289,15 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
         baumgarte=options.baumgarte and GAINS in what.depends_on,
         series=options.series and turns_by_series(mechanism, what),
         anywhere=(options.anywhere or options.baumgarte)
-        and loop_closure.known(mechanism, function),
+        and loop_closure.depends_on_loops(mechanism, function),
         **_relevant_at_run_time(function, options),
     )
 
 
 def _relevant_at_run_time(function: str, options: ProgramOptions) -> dict[str, Any]:
-    """Return the options that add run-time arguments to a function: links with a payload or wrenches, and parameters."""
+    """Return the options that add run-time arguments to a function: links with a payload or
+    wrenches, and parameters.
+    """
     what = FUNCTIONS[function]
     links = {a.name: getattr(options, a.name) for a in what.depends_on if a in ON_LINKS}
     changes = PREPARED in what.depends_on or function in PREPARING or what.counts("NR")
@@ -277,19 +305,23 @@ def _relevant_at_run_time(function: str, options: ProgramOptions) -> dict[str, A
 
 
 def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
-    """True if a function moves positions, or tells them apart, and a joint turns by more than a coordinate of its own."""
+    """True if a function integrates or compares positions, and a joint's rotation has more than one
+    coordinate.
+    """
     return moves_positions(what) and any(joint.type.along is not None for joint in mechanism.joints)
 
 
 def moves_positions(what: Function) -> bool:
-    """True if a function moves positions, or tells them apart."""
-    return any("NQ" in one.shape for one in what.results) or "q_next" in [
-        one.name for one in what.arguments
+    """True if a function integrates or compares positions."""
+    return any("NQ" in result.shape for result in what.results) or "q_next" in [
+        argument.name for argument in what.arguments
     ]
 
 
-def frames(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
-    """The names of the frames that a function speaks of, in their order: all, the first, or none."""
+def frame_names(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
+    """Return the names of the frames that a function uses, in order: all named ones, the first one,
+    or none.
+    """
     if not what.needs_frame:
         return ()
     named = options.frames or (tip(mechanism),)
@@ -301,20 +333,22 @@ def record(
     function: str,
     method: str,
     options: ProgramOptions,
-    where: Layout,
+    layout: Layout,
     longest: int,
 ) -> Program:
-    """Record the rows of a function by a method, in one layout. The constants have as many digits as they need."""
-    for sharp_enough in constants.rising_precisions():
-        with sharp_enough:
-            recording = Recording(mechanism, function, method, options, where)
+    """Record the rows of a function by a method, in one layout. The constants have as many digits
+    as needed.
+    """
+    for precision in constants.rising_precisions():
+        with precision:
+            recording = Recording(mechanism, function, method, options, layout)
             shapes, convention = recording.shapes, recording.convention
             home = Derivation({name: prod(shape) for name, shape in shapes.items()}, longest)
             with recording.place_of_errors(home):
                 linkage = recording.linkage(home)
                 equations = methods.derivation(method, function)
                 results = equations(linkage, recording.frames, convention.order == "linear")
-                named = recording.named(results)
+                named = recording.named_results(results)
                 program = home.freeze(function, method, named, shapes, spare=True)
                 return replace(
                     program,
@@ -327,7 +361,9 @@ def record(
 
 @dataclass(frozen=True)
 class Recording:
-    """One function of one robot by one method, in one layout: all that is known before the first row is recorded."""
+    """One function of one robot by one method, in one layout: everything known before the first row
+    is recorded.
+    """
 
     declared: Mechanism
     function: str
@@ -337,35 +373,39 @@ class Recording:
 
     @cached_property
     def what(self) -> Function:
-        """The function and its arrays."""
+        """Return the function and its arrays."""
         return FUNCTIONS[self.function]
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The robot, its gravity compensation taken off gravity where that is possible. Run-time masses have weight of their own."""
+        """Return the robot, with gravity compensation subtracted from gravity where possible.
+        Run-time masses have their full weight.
+        """
         can_change = self.options.parameters or self.options.payload is not None
         return (
-            lightened(self.declared)
+            with_reduced_gravity(self.declared)
             if self.what.weight_by_joints and not can_change
             else self.declared
         )
 
     @cached_property
     def adjusting(self) -> Adjusting | None:
-        """The numbers that may change at run time."""
+        """Return the numbers that may change at run time."""
         parameters = self.options.parameters
         return adjusting_of(self.mechanism, parameters) if parameters else None
 
     @cached_property
     def regroups(self) -> bool:
-        """True if the method takes inertia that was moved to the parents: it changes the wrench across a joint, which bears the
-        link's own weight, and nothing that a joint feels.
+        """True if the method uses inertia that was moved to the parents.
+
+        Moving inertia changes the wrench across a joint, which includes the link's own weight, but
+        no joint force.
         """
         return methods.find(self.method).regroups and not self.what.own_inertia
 
     @cached_property
     def model(self) -> Model:
-        """The robot laid out, with as little inertia as the answer allows."""
+        """Return the robot's model in the layout, with as little inertia as the function allows."""
         if self.adjusting and self.adjusting.moves_inertia:
             return self.adjusting.lay(self.where)
         bare = self.adjusting.bare if self.adjusting else self.mechanism
@@ -375,23 +415,23 @@ class Recording:
 
     @cached_property
     def closed(self) -> bool:
-        """True if the function is about closed loops of this robot."""
-        return loop_closure.known(self.declared, self.function)
+        """True if the function depends on closed loops of this robot."""
+        return loop_closure.depends_on_loops(self.declared, self.function)
 
     @cached_property
     def convention(self) -> Convention:
-        """How Jacobians are stated."""
+        """Return the convention of Jacobians."""
         return self.options.convention if self.what.follows_convention else USUAL
 
     @cached_property
     def frames(self) -> list[Frame]:
-        """The frames that the function speaks of."""
-        names = frames(self.mechanism, self.what, self.options)
+        """Return the frames that the function uses."""
+        names = frame_names(self.mechanism, self.what, self.options)
         return [self.model.frame(self.mechanism, name) for name in names]
 
     @cached_property
     def links_of(self) -> dict[Array, tuple[str, ...]]:
-        """The names of links with a payload or wrench at run time, by argument."""
+        """Return the names of links with a run-time payload or wrench, by argument."""
         named = self.options.at_run_time
         return {
             array: named[array.name]
@@ -401,7 +441,7 @@ class Recording:
 
     @cached_property
     def base(self) -> BaseParameters | None:
-        """The base parameters, where the function is about them."""
+        """Return the base parameters, if the function uses them."""
         if not self.what.counts("NR"):
             return None
         mechanism = self.mechanism
@@ -411,7 +451,7 @@ class Recording:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The sizes of all arrays."""
+        """Return the sizes of all arrays."""
         return self.mechanism.sizes._replace(
             NF=len(self.frames),
             NW=len(self.options.wrenches),
@@ -424,7 +464,9 @@ class Recording:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arguments by name, those at run time and q included: q lays out a linkage, and is idle in the end."""
+        """Return the shapes of the arguments by name, including those at run time and q, which the
+        linkage needs.
+        """
         arguments = list(self.what.arguments)
         arguments += [array.of_each(len(links)) for array, links in self.links_of.items()]
         arguments += [GAINS] if self.options.baumgarte else []
@@ -433,9 +475,9 @@ class Recording:
         return {array.name: array.sizes(self.sizes) for array in arguments}
 
     def linkage(self, home: Derivation) -> Linkage:
-        """Lay the model out for the method."""
+        """Return the linkage of the model for the method."""
         mechanism, model, options = self.mechanism, self.model, self.options
-        at = {
+        frames_by_array = {
             array: [model.frame(mechanism, link) for link in links]
             for array, links in self.links_of.items()
         }
@@ -446,14 +488,17 @@ class Recording:
             model,
             home,
             self.frames[0] if self.frames else None,
-            LoadedFrames(at[PAYLOAD][0] if PAYLOAD in at else None, at.get(WRENCH, ())),
+            LoadedFrames(
+                frames_by_array[PAYLOAD][0] if PAYLOAD in frames_by_array else None,
+                frames_by_array.get(WRENCH, ()),
+            ),
             at_run_time,
             Coupling.of(mechanism),
         )
         linkage.jacobian_frame, linkage.base = self.convention.frame, self.base
         linkage.task_rows, linkage.series = options.rows, options.series
         if self.closed:
-            loop_closure.lay(linkage, mechanism, options.anywhere)
+            loop_closure.configure_linkage(linkage, mechanism, options.anywhere)
         if self.what.counts("NT"):
             points = [mechanism.contact(name) for name in options.contacts]
             linkage.contacts = tuple(
@@ -462,8 +507,10 @@ class Recording:
             linkage.solves = contacts.solve_count(mechanism, options.contacts)
         return linkage
 
-    def named(self, results: Results) -> list[tuple[str, tuple[int, ...], Sequence[Scalar]]]:
-        """Name and shape the results."""
+    def named_results(
+        self, results: Results
+    ) -> list[tuple[str, tuple[int, ...], Sequence[Scalar]]]:
+        """Return the results with names and shapes."""
         arrays = [array.of_each(len(self.frames)) for array in self.what.results]
         return [
             (array.name, array.sizes(self.sizes), atoms)
@@ -472,15 +519,17 @@ class Recording:
 
     @contextmanager
     def place_of_errors(self, home: Derivation) -> Iterator[None]:
-        """Name function, robot and method in an error raised inside the block; a link without inertia refuses the method."""
+        """Add function, robot and method to an error that is raised inside the block. A link
+        without inertia refuses the method.
+        """
         try:
             yield
         except DivisionByZero:
             if self.adjusting is None:
                 raise
             raise MethodRefusal(
-                f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is zero whatever "
-                f"{', '.join(self.options.parameters[:3])} are; take another method, such as riccati"
+                f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is zero for all values of "
+                f"{', '.join(self.options.parameters[:3])}; use another method, such as riccati"
             ) from None
         except PrecisionLoss as lost:
             raise PrecisionLoss(
@@ -490,23 +539,31 @@ class Recording:
             ) from None
 
 
-def lightened(mechanism: Mechanism) -> Mechanism:
-    """The same, where gravity is less by what is borne, if that is the same fraction of all that moves; else itself."""
+def with_reduced_gravity(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with gravity reduced by the compensated fraction, if all moving parts
+    have the same fraction; else itself.
+    """
     fractions = {part.gravcomp for body in mechanism.bodies for part in body.parts if part.mass}
     if len(fractions) != 1 or not any(fractions):
         return mechanism
-    left = 1 - fractions.pop()
+    remaining = 1 - fractions.pop()
     x, y, z = mechanism.gravity
-    return replace(mechanism.without_gravity_compensation, gravity=(left * x, left * y, left * z))
+    return replace(
+        mechanism.without_gravity_compensation,
+        gravity=(remaining * x, remaining * y, remaining * z),
+    )
 
 
-def without_idle(program: Program, own: int) -> Program:
-    """Drop the run-time arguments that no row reads. They come after the `own` arguments of the function."""
+def without_idle(program: Program, argument_count: int) -> Program:
+    """Return the Program without the run-time arguments that no row reads.
+
+    They follow the first `argument_count` arguments, which are the function's own.
+    """
     read = {row.value[0] for row in program.rows if row.op == "input"}
-    kept = [i for i in range(len(program.inputs)) if i < own or i in read]
-    place = {old: new for new, old in enumerate(kept)}
+    used = [i for i in range(len(program.inputs)) if i < argument_count or i in read]
+    new_index = {old: new for new, old in enumerate(used)}
     rows = (
-        row._replace(value=(place[row.value[0]], row.value[1])) if row.op == "input" else row
+        row._replace(value=(new_index[row.value[0]], row.value[1])) if row.op == "input" else row
         for row in program.rows
     )
-    return replace(program, inputs=tuple(program.inputs[i] for i in kept), rows=tuple(rows))
+    return replace(program, inputs=tuple(program.inputs[i] for i in used), rows=tuple(rows))

@@ -1,4 +1,6 @@
-"""Choice of the form of a function: a Program with rows for every link, or a LoopProgram, whose text does not grow with the robot."""
+"""Choice of the form of a function: a Program with rows for every link, or a LoopProgram, whose
+text does not grow with the robot.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from symgen import methods
 from symgen.ir.loops import Form, LoopProgram, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
-from symgen.pipeline.derive import ROW_BUDGET, frames, relevant
+from symgen.pipeline.derive import ROW_BUDGET, frame_names, relevant
 from symgen.pipeline.loops import (
     constraint_force_scan,
     planar_scan,
@@ -24,159 +26,169 @@ from symgen.vocabulary.options import AUTO, LOOPED, UNROLLED, ProgramOptions
 from symgen.vocabulary.reals import REALS
 
 IN_PARTS = {riccati_segments.METHOD: riccati_segments, planar_segments.METHOD: planar_segments}
-"""Builders of sweeps along the parts of one chain, by method: each computes one function."""
+"""Builders of sweeps along the parts of one chain, by method; each computes one function."""
 SCANS = {constraint_force_scan.METHOD: constraint_force_scan, planar_scan.METHOD: planar_scan}
-"""Builders of parallel scans of one chain, by method: each computes a few functions."""
+"""Builders of parallel scans of one chain, by method; each computes a few functions."""
 ALONE = {
     riccati_segments.METHOD: riccati_segments.FUNCTION,
     planar_segments.METHOD: planar_segments.FUNCTION,
     planar_scan.METHOD: planar_segments.FUNCTION,
 }
-"""Methods that exist only as loops, and their functions."""
+"""Methods that exist only in looped form, and their functions."""
 SHARE = 256
-"""Fewest links of a group of parts that are scanned: the share of a thread."""
+"""Minimum number of links of a group of scanned parts: the share of a thread."""
 SHORT = 60
-"""Joints up to which no function that could be looped is too long as rows."""
+"""Number of joints up to which no loopable function is too long in unrolled form."""
 
 
-def loops_instead(
+def choose_looped_form(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> Form | None:
-    """Return the function as loops over links, or None where it is to be rows.
+    """Return the function in looped form, or None if it is to be unrolled.
 
-    Raises OutOfReach where a looped form is asked for and there is none.
+    Raises OutOfReach if the looped form is requested and does not exist.
     """
     if method in ALONE:
-        return by_loops_alone(mechanism, function, method, options)
-    if has_rows_alone(mechanism, options):
+        return build_loops_only(mechanism, function, method, options)
+    if is_unrolled_only(mechanism, options):
         return None
     try:
-        return looped(mechanism, function, method, options)
+        return build_looped(mechanism, function, method, options)
     except OutOfReach:
         if options.form == LOOPED:
             raise
         return None
 
 
-def prefers_rows(loops: Form, options: ProgramOptions) -> bool:
-    """True if rows are taken as long as they are not too many, and the loops are short enough for that."""
-    return options.form == AUTO and instead_of_rows(loops) and loops.outline.length <= ROW_BUDGET
+def prefers_rows(looped_form: Form, options: ProgramOptions) -> bool:
+    """True if the unrolled form is used while its rows are not too many, and the loops are short
+    enough for that.
+    """
+    return (
+        options.form == AUTO
+        and has_unrolled_form(looped_form)
+        and looped_form.outline.length <= ROW_BUDGET
+    )
 
 
-def has_rows_alone(mechanism: Mechanism, options: ProgramOptions) -> bool:
-    """True if no function is made of loops over links, but by a method that is loops alone."""
+def is_unrolled_only(mechanism: Mechanism, options: ProgramOptions) -> bool:
+    """True if no function uses the looped form, except by a method that exists only in looped form."""
     return options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT)
 
 
-def instead_of_rows(form: Form) -> bool:
-    """True if a form is loops by a method that has rows too, unless they are too many."""
+def has_unrolled_form(form: Form) -> bool:
+    """True if a form is looped by a method that also has an unrolled form."""
     return form.looped and form.method not in ALONE
 
 
-def looped(
+def build_looped(
     mechanism: Mechanism, function: str, method: str | None, options: ProgramOptions
 ) -> LoopProgram:
-    """Build a function as loops over links, by a method or by the one with the fewest operations. Raises OutOfReach."""
-    why = _not_looped(mechanism, function, options)
-    if why is not None:
-        raise OutOfReach(
-            f"{function} of '{mechanism.name}' has no looped form {why}; take --form unrolled"
-        )
-    (frame,) = frames(mechanism, FUNCTIONS[function], options) or ("",)
-    found: LoopProgram | str
-    if method == constraint_force_scan.METHOD and function in constraint_force_scan.FUNCTIONS:
-        found = _by_scans(mechanism, method, function, _scanned_parts(mechanism, options))
-    else:
-        found = _looped(mechanism, function, method, frame)
-    if isinstance(found, str):
-        raise OutOfReach(found)
-    return found.in_real(options.real)
-
-
-def by_loops_alone(
-    mechanism: Mechanism, function: str, name: str, options: ProgramOptions
-) -> LoopProgram:
-    """Build a function of one chain by one of ALONE: by sweeps along parts, or by scans over parts.
-
-    There are as many parts as a vector has lanes, or a multiple of that for several threads. Raises OutOfReach if the
-    robot is no such chain.
+    """Return a function in looped form, by a method or by the one with the fewest operations.
+    Raises OutOfReach.
     """
-    if function != ALONE[name]:
+    reason = _reason_not_looped(mechanism, function, options)
+    if reason is not None:
+        raise OutOfReach(
+            f"{function} of '{mechanism.name}' has no looped form {reason}; use --form unrolled"
+        )
+    (frame,) = frame_names(mechanism, FUNCTIONS[function], options) or ("",)
+    built: LoopProgram | str
+    if method == constraint_force_scan.METHOD and function in constraint_force_scan.FUNCTIONS:
+        built = _by_scans(mechanism, method, function, _scanned_parts(mechanism, options))
+    else:
+        built = _looped(mechanism, function, method, frame)
+    if isinstance(built, str):
+        raise OutOfReach(built)
+    return built.in_real(options.real)
+
+
+def build_loops_only(
+    mechanism: Mechanism, function: str, method: str, options: ProgramOptions
+) -> LoopProgram:
+    """Return a function of one chain by one of ALONE: by sweeps along parts, or by scans over
+    parts.
+
+    The number of parts is the number of lanes of a vector, or a multiple of it for several threads.
+    Raises OutOfReach if the robot is not such a chain.
+    """
+    if function != ALONE[method]:
         raise ArgumentError(
-            f"method '{name}' does not compute {function}; it computes {ALONE[name]}"
+            f"method '{method}' does not compute {function}; it computes {ALONE[method]}"
         )
     if options.form == UNROLLED:
         raise OutOfReach(
-            f"{function} by {name} is loops over links, and rows are asked for; take {name.split(':')[0]}, or leave "
-            "out --form unrolled"
+            f"{method} exists only in looped form; use --method {method.split(':')[0]}, or leave out --form unrolled"
         )
-    why = _not_looped(mechanism, function, options)
-    if why is not None:
-        raise OutOfReach(f"{function} of '{mechanism.name}' is not cut into segments {why}")
-    found = (
-        _by_scans(mechanism, name, function, _scanned_parts(mechanism, options))
-        if name in SCANS
-        else _in_parts(mechanism, name, segment_lengths.segments(mechanism, options.real))
+    reason = _reason_not_looped(mechanism, function, options)
+    if reason is not None:
+        raise OutOfReach(f"{function} of '{mechanism.name}' cannot be cut into segments {reason}")
+    built = (
+        _by_scans(mechanism, method, function, _scanned_parts(mechanism, options))
+        if method in SCANS
+        else _in_parts(mechanism, method, segment_lengths.segment_count(mechanism, options.real))
     )
-    if isinstance(found, str):
-        raise OutOfReach(found)
-    return found.in_real(options.real)
+    if isinstance(built, str):
+        raise OutOfReach(built)
+    return built.in_real(options.real)
 
 
 def _scanned_parts(mechanism: Mechanism, options: ProgramOptions) -> int:
-    """Return the number of parts that are scanned at the same time: a power of two."""
+    """Return the number of parts that are scanned in parallel: a power of two."""
     groups = max(1, min(segment_lengths.MOST, mechanism.nv // SHARE))
     return REALS[options.real].lanes * (1 << groups.bit_length() - 1)
 
 
 @lru_cache(maxsize=16)
 def _by_scans(mechanism: Mechanism, name: str, function: str, count: int) -> LoopProgram | str:
-    """Build the loop program, or return why there is none."""
+    """Return the loop program, or the reason why it does not exist."""
     if (refused := methods.find(name).refusal(mechanism)) is not None:
         raise RequestError(refused)
     try:
-        found: LoopProgram = SCANS[name].build_scan(mechanism, count, function)
-        return found
+        built: LoopProgram = SCANS[name].build_scan(mechanism, count, function)
+        return built
     except OutOfReach as error:
         return str(error)
 
 
 @lru_cache(maxsize=16)
 def _in_parts(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
-    """Build the loop program, or return why there is none."""
+    """Return the loop program, or the reason why it does not exist."""
     try:
-        found: LoopProgram = IN_PARTS[name].build_parts(mechanism, count)
+        built: LoopProgram = IN_PARTS[name].build_parts(mechanism, count)
         if methods.find(name).segments_end_free:
-            found = check(replace(found, part_lengths=segment_lengths.cut(mechanism, count)[0]))
-        return found
+            built = check(
+                replace(built, part_lengths=segment_lengths.balanced_lengths(mechanism, count)[0])
+            )
+        return built
     except OutOfReach as error:
         return str(error)
 
 
-def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
-    """Return why a function has no looped form, as the end of that sentence; None if it may have one."""
-    asked = relevant(mechanism, function, options)
-    for option, given in (
-        ("parameter", asked.parameters),
-        ("payload", asked.payload),
-        ("wrench", asked.wrenches),
-        ("contact", asked.contacts),
-        ("baumgarte", asked.baumgarte),
+def _reason_not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
+    """Return why a function has no looped form, as the end of a sentence; None if it may have one."""
+    relevant_options = relevant(mechanism, function, options)
+    for option, value in (
+        ("parameter", relevant_options.parameters),
+        ("payload", relevant_options.payload),
+        ("wrench", relevant_options.wrenches),
+        ("contact", relevant_options.contacts),
+        ("baumgarte", relevant_options.baumgarte),
     ):
-        if given:
+        if value:
             return f"with --{option}"
-    what = FUNCTIONS[function]
-    if len(frames(mechanism, what, options)) > 1:
-        return "of several frames"
-    if what.follows_convention and options.convention != USUAL:
-        return "with another --jacobian-frame or order of rows"
+    specification = FUNCTIONS[function]
+    if len(frame_names(mechanism, specification, options)) > 1:
+        return "with several frames"
+    if specification.follows_convention and options.convention != USUAL:
+        return "with another --jacobian-frame or --jacobian-order"
     if mechanism.coupled:
-        return "where joints follow others"
+        return "with mimic joints"
     if any(joint.drive.each for joint in mechanism.joints):
-        return "where the drives of one joint differ"
+        return "with different drives in one joint"
     if mechanism.compensated_parts:
-        return "where weight is borne (gravcomp)"
-    if what.derivative is not None or what.holds_loops_closed:
+        return "with gravity compensation (gravcomp)"
+    if specification.derivative is not None or specification.holds_loops_closed:
         return "yet"
     return None
 
@@ -185,41 +197,45 @@ def _not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) ->
 def _looped(
     mechanism: Mechanism, function: str, method: str | None, frame: str
 ) -> LoopProgram | str:
-    """Build the loop program by the method with the fewest operations, or return why there is none."""
+    """Return the loop program by the method with the fewest operations, or the reason why there is
+    none.
+    """
     if method is not None and (refused := methods.find(method).refusal(mechanism)) is not None:
         raise RequestError(refused)
-    found: list[LoopProgram] = []
-    why = f"{function} of '{mechanism.name}' has no looped form; take --form unrolled"
-    for several in [[method]] if method is not None else _candidates(mechanism, function):
-        for name in several:
+    built: list[LoopProgram] = []
+    reason = f"{function} of '{mechanism.name}' has no looped form; use --form unrolled"
+    for methods_of_rank in [[method]] if method is not None else _candidates(mechanism, function):
+        for name in methods_of_rank:
             try:
-                found.append(recursion(mechanism, function, name, frame))
+                built.append(recursion(mechanism, function, name, frame))
             except OutOfReach as error:
-                why = str(error)
-        if found:
-            return min(found, key=lambda one: one.cost)
-    return why
+                reason = str(error)
+        if built:
+            return min(built, key=lambda program: program.cost)
+    return reason
 
 
 def _candidates(mechanism: Mechanism, function: str) -> tuple[list[str], list[str]]:
-    """The methods that go along the links and suit the robot, each derivation once; apart from them those whose answer is a
-    difference of larger terms, which loses digits and takes more operations than others. Those that take M apart entry by entry
-    do not.
+    """Return the methods that recurse along the links and suit the robot, each derivation once, in
+    two ranks.
+
+    The second rank has the methods whose result is a difference of larger terms: they have a
+    precision loss and more operations. Methods that factorize M entry by entry are excluded.
     """
-    apart = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
-    several = [
+    factorizes = FUNCTIONS[function].needs_inverse or FUNCTIONS[function].by_pivots
+    suitable = [
         name
         for name in methods.applicable_providers(function, mechanism)
         if methods.composition(name, function) is None
         and not methods.find(name).explicit_only
-        and not (apart and methods.find(name).supports_mimic)
+        and not (factorizes and methods.find(name).supports_mimic)
         and methods.find(name).refusal(mechanism) is None
     ]
-    once = [
+    distinct = [
         name
-        for name in several
+        for name in suitable
         if name == methods.canonical_name(name, function, mechanism)
-        or methods.canonical_name(name, function, mechanism) not in several
+        or methods.canonical_name(name, function, mechanism) not in suitable
     ]
-    differing = [name for name in once if methods.find(name).cancels(mechanism)]
-    return [name for name in once if name not in differing], differing
+    differences = [name for name in distinct if methods.find(name).cancels(mechanism)]
+    return [name for name in distinct if name not in differences], differences

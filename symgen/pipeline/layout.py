@@ -1,10 +1,12 @@
-"""Where the link frames of a robot stand, and whose axes they share: the choices that a model leaves open, made by counting.
+"""Search for the layout of a robot's link frames: their position along the joint axes, and frames
+that share axes.
 
-A link's frame may slide along its joint's axis (`model.slide`), and links with parallel axes may be written in common axes
-(`model.share`). Neither changes an answer, both change how much has to be multiplied. A descent takes one link after the other
-and keeps what lowers the count of inverse dynamics and of the mass matrix together. Links that are alike, as the knees of a
-quadruped, choose together. From there each of the two looks for a layout of its own, that is counted after all passes. The search
-knows no clock, so the same robot always gets the same layouts.
+A link's frame may slide along its joint's axis (`model.slide`), and links with parallel axes may
+share axes (`model.share`). Neither changes a result; both change the number of operations. A
+descent visits one link after the other and keeps the choices that reduce the operations of inverse
+dynamics and the mass matrix together. Equal links, such as the knees of a quadruped, choose
+together. From that layout each of the two functions searches for its own layout, which is counted
+after all passes. The search does not depend on time, so a robot always gets the same layouts.
 """
 
 from __future__ import annotations
@@ -34,16 +36,20 @@ from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import FUNCTIONS
 
 MEASURED = (("inverse_dynamics", "newton_euler"), ("mass_matrix", "composite_body"))
-"""What is counted: everything else is made of the same steps."""
+"""Functions and methods that are counted; all other functions consist of the same steps."""
 MOST_JOINTS = 40
-"""Of a robot that is searched: a count of every choice of a longer one takes minutes."""
+"""Maximum number of joints of a robot that is searched; counting every choice of a longer one takes
+minutes.
+"""
 SWEEPS = 3
 NEAR = 1.01
-"""Times the fewest operations after the first passes, within which a layout of a function's own is counted after all of them."""
+"""Factor on the fewest operations after the first passes; within it a function's own layout is
+counted after all passes.
+"""
 EFFORT = 30
-"""Times the rows of the plain layout that a search may record."""
+"""Number of recorded rows of a search, as a multiple of the rows of the plain layout."""
 MOST_ROWS = 200_000
-"""Of a search: a few seconds."""
+"""Maximum number of recorded rows of a search: a few seconds."""
 _KNOWN = Path(__file__).with_suffix(".json")
 
 Pairs = tuple[tuple[int, int], ...]
@@ -51,8 +57,11 @@ Pairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """`slides`: link → with whose origin it is level, its parent's (GROUND) or a child's. `axes`: link → whose axes it is written
-    in, another link's of its group or those of the group's own parent (GROUND). `declared`: links start where they are declared.
+    """A layout of link frames.
+
+    `slides`: link → the frame with whose origin it is level, its parent's (GROUND) or a child's.
+    `axes`: link → the link of its group whose axes it shares, or the axes of the group's parent
+    (GROUND). `declared`: links start at their declared origins.
     """
 
     slides: Pairs = ()
@@ -60,13 +69,13 @@ class Layout:
     declared: bool = False
 
     def lay(self, plain: Model) -> Model:
-        """The model with its frames so placed: link by link from the base, each level with what it is to be level with."""
+        """Return the model with its frames in this layout, link by link from the base."""
         for i, toward in self.slides:
             plain = slide(plain, i, axial_offset(plain, i, toward))
         return share(plain, dict(self.axes))
 
     def steps(self, plain: Model) -> Iterator[tuple[int, k.Constant]]:
-        """How far (m) each link slides."""
+        """Yield the displacement (m) of each link."""
         for i, toward in self.slides:
             step = axial_offset(plain, i, toward)
             yield i, step
@@ -78,36 +87,48 @@ PLAIN = Layout()
 
 @dataclass(frozen=True)
 class Layouts:
-    """Of a robot: that of most functions, and those of functions that count less in one of their own."""
+    """Layouts of a robot: a general one, and those of functions that have fewer operations in their
+    own.
+    """
 
     general: Layout = PLAIN
-    own: tuple[tuple[str, Layout], ...] = ()
+    by_function: tuple[tuple[str, Layout], ...] = ()
 
 
-def choices(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
-    """The layouts that a function of a robot is tried in; of those that count alike the first is taken."""
-    found, what = layouts(mechanism), FUNCTIONS[function]
-    own = [one for measured, one in found.own if measured in (function, *what.layouts_of)]
-    if what.declared_frames:
+def candidate_layouts(mechanism: Mechanism, function: str) -> tuple[Layout, ...]:
+    """Return the layouts in which a function of a robot is tried; among equal counts the first is
+    used.
+    """
+    robot_layouts, specification = layouts(mechanism), FUNCTIONS[function]
+    own_layouts = [
+        layout
+        for measured, layout in robot_layouts.by_function
+        if measured in (function, *specification.layouts_of)
+    ]
+    if specification.declared_frames:
         return tuple(
-            dict.fromkeys(Layout((), one.axes, declared=True) for one in (found.general, PLAIN))
+            dict.fromkeys(
+                Layout((), layout.axes, declared=True) for layout in (robot_layouts.general, PLAIN)
+            )
         )
-    return tuple(dict.fromkeys((found.general, *own, PLAIN)))
+    return tuple(dict.fromkeys((robot_layouts.general, *own_layouts, PLAIN)))
 
 
 @lru_cache(maxsize=256)
 def layouts(mechanism: Mechanism) -> Layouts:
-    """Of a robot: what is known, or found and kept. Its drives are felt at the joints alone, and turn no frame."""
+    """Return the layouts of a robot: recorded, cached, or found by a search. Drives do not change
+    them.
+    """
     if mechanism.without_drives is not mechanism:
         return layouts(mechanism.without_drives)
     if len(mechanism.joints) > MOST_JOINTS:
         return Layouts()
-    known = committed().get(mechanism.content) or cache.find("layout", mechanism.content)
-    if known is not None:
-        return _read(known)
-    found = search(mechanism)
-    cache.keep(written(found), "layout", mechanism.content)
-    return found
+    recorded = committed().get(mechanism.content) or cache.find("layout", mechanism.content)
+    if recorded is not None:
+        return _read(recorded)
+    result = search(mechanism)
+    cache.keep(layouts_to_plain(result), "layout", mechanism.content)
+    return result
 
 
 def is_known(mechanism: Mechanism) -> bool:
@@ -121,36 +142,42 @@ def is_known(mechanism: Mechanism) -> bool:
 
 
 def committed() -> dict[str, Any]:
-    """What was found for the built-in robots, by `Mechanism.content`."""
-    known: dict[str, Any] = json.loads(_KNOWN.read_text(encoding="utf-8"))
-    return known
+    """Return the recorded layouts of the built-in robots, by `Mechanism.content`."""
+    recorded: dict[str, Any] = json.loads(_KNOWN.read_text(encoding="utf-8"))
+    return recorded
 
 
-def written(found: Layouts) -> dict[str, Any]:
-    """As JSON has it."""
-    return {**_pairs(found.general), "own": {function: _pairs(one) for function, one in found.own}}
-
-
-def _pairs(one: Layout) -> dict[str, list[list[int]]]:
+def layouts_to_plain(robot_layouts: Layouts) -> dict[str, Any]:
+    """Return layouts as JSON data."""
     return {
-        "slides": [list(pair) for pair in one.slides],
-        "axes": [list(pair) for pair in one.axes],
+        **_pairs(robot_layouts.general),
+        "own": {function: _pairs(layout) for function, layout in robot_layouts.by_function},
     }
 
 
-def _read(known: Mapping[str, Any]) -> Layouts:
+def _pairs(layout: Layout) -> dict[str, list[list[int]]]:
+    return {
+        "slides": [list(pair) for pair in layout.slides],
+        "axes": [list(pair) for pair in layout.axes],
+    }
+
+
+def _read(facts: Mapping[str, Any]) -> Layouts:
     return Layouts(
-        _layout(known), tuple((function, _layout(one)) for function, one in known["own"].items())
+        _layout(facts),
+        tuple((function, _layout(own_facts)) for function, own_facts in facts["own"].items()),
     )
 
 
-def _layout(known: Mapping[str, Any]) -> Layout:
-    slides, axes = (tuple((int(a), int(b)) for a, b in known[key]) for key in ("slides", "axes"))
+def _layout(facts: Mapping[str, Any]) -> Layout:
+    slides, axes = (tuple((int(a), int(b)) for a, b in facts[key]) for key in ("slides", "axes"))
     return Layout(slides, axes)
 
 
 def search(mechanism: Mechanism) -> Layouts:
-    """The descents; a robot whose numbers are too extreme to count with keeps the plain layout."""
+    """Return the result of the descents. A robot whose numbers are too extreme to count with keeps
+    the plain layout.
+    """
     try:
         return k.with_enough_precision(lambda: _descents(mechanism))
     except SymgenError:
@@ -158,73 +185,80 @@ def search(mechanism: Mechanism) -> Layouts:
 
 
 def _descents(mechanism: Mechanism) -> Layouts:
+    """Return the general layout and the own layouts of the measured functions."""
     with k.precision():
         plain = reframe(mechanism)
         alike = _alike(plain, regroup(plain))
         general = _descent(plain, alike)
-        jobs = [partial(_own, plain, alike, general, *measured) for measured in MEASURED]
-        known = parallel.run(jobs, to_plain=_pairs, from_plain=_layout)
-        own = {
-            function: known[n] if n in known else jobs[n]()
+        jobs = [
+            partial(_descent_of_function, plain, alike, general, *measured) for measured in MEASURED
+        ]
+        sent = parallel.run(jobs, to_plain=_pairs, from_plain=_layout)
+        own_layouts = {
+            function: sent[n] if n in sent else jobs[n]()
             for n, (function, _) in enumerate(MEASURED)
         }
     return Layouts(
-        general, tuple((function, one) for function, one in own.items() if one != general)
+        general,
+        tuple((function, layout) for function, layout in own_layouts.items() if layout != general),
     )
 
 
 def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
+    """Return the general layout, by a descent over the links."""
     count = _Counting(plain)
-    found = PLAIN
+    best = PLAIN
     for _ in range(SWEEPS):
-        before = found
+        previous = best
         for links in dict.fromkeys(alike):
-            least = count(links[0], found)
-            for candidate in _moves(plain, found, links, alike):
+            least = count(links[0], best)
+            for candidate in _moves(plain, best, links, alike):
                 if count.rows > count.most:
-                    return found
+                    return best
                 operations = count(links[0], candidate)
                 if operations < least:
-                    found, least = candidate, operations
-        if found == before:
+                    best, least = candidate, operations
+        if best == previous:
             break
-    return found
+    return best
 
 
-def _own(
-    plain: Model, alike: list[tuple[int, ...]], found: Layout, function: str, method: str
+def _descent_of_function(
+    plain: Model, alike: list[tuple[int, ...]], best: Layout, function: str, method: str
 ) -> Layout:
-    """That of one function, from the general one on."""
+    """Return the layout of one function, by a descent from the general layout."""
     whole = _Limb(plain, tuple(range(len(plain.links))))
-    tried = {found}
-    frozen = whole.derived(found, function, method)
+    counted = {best}
+    frozen = whole.derived(best, function, method)
     rows, most = 0, min(EFFORT * len(frozen.rows), MOST_ROWS)
     begun = passes.begin(frozen)
     early, least = passes.cost(begun), passes.finish(begun).cost
     for _ in range(SWEEPS):
-        before = found
+        before = best
         for links in dict.fromkeys(alike):
-            for candidate in _moves(plain, found, links, alike):
-                if candidate in tried:
+            for candidate in _moves(plain, best, links, alike):
+                if candidate in counted:
                     continue
-                tried.add(candidate)
+                counted.add(candidate)
                 frozen = whole.derived(candidate, function, method)
                 rows += len(frozen.rows)
                 if rows > most:
-                    return found
+                    return best
                 begun = passes.begin(frozen)
                 if (
                     passes.cost(begun) <= NEAR * early
                     and (operations := passes.finish(begun).cost) < least
                 ):
-                    found, early, least = candidate, passes.cost(begun), operations
-        if found == before:
+                    best, early, least = candidate, passes.cost(begun), operations
+        if best == before:
             break
-    return found
+    return best
 
 
 class _Counting:
-    """Counts what a choice for one link changes, once each; `rows` have been recorded, `most` are granted."""
+    """Counts the effect of a choice for one link, once each; `rows` have been recorded, `most` are
+    allowed.
+    """
 
     def __init__(self, plain: Model) -> None:
         self.plain = plain
@@ -234,37 +268,39 @@ class _Counting:
         self.most = min(EFFORT * whole.count(PLAIN)[1], MOST_ROWS)
         self.rows = 0
 
-    def __call__(self, i: int, found: Layout) -> int:
-        """Operations of the limb of link i."""
-        kept = self._limb(i)
-        if kept not in self.limbs:
-            self.limbs[kept] = _Limb(self.plain, kept)
-        limb = self.limbs[kept]
-        key = kept, limb.own(found)
+    def __call__(self, i: int, layout: Layout) -> int:
+        """Return the operations of the limb of link i."""
+        links = self._limb(i)
+        if links not in self.limbs:
+            self.limbs[links] = _Limb(self.plain, links)
+        limb = self.limbs[links]
+        key = links, limb.own(layout)
         if key not in self.known:
             self.known[key], rows = limb.count(key[1])
             self.rows += rows
         return self.known[key]
 
     def _limb(self, i: int) -> tuple[int, ...]:
-        """A link, what carries it and what it carries: all that a choice for this link changes the count of."""
-        kept = {i, *self.plain.ancestors(i)}
+        """Return a link, its ancestors and its descendants: all links whose count a choice for this
+        link changes.
+        """
+        links = {i, *self.plain.ancestors(i)}
         for c, link in enumerate(self.plain.links):
-            if link.parent >= i and link.parent in kept:
-                kept.add(c)
-        return tuple(sorted(kept))
+            if link.parent >= i and link.parent in links:
+                links.add(c)
+        return tuple(sorted(links))
 
 
 class _Limb:
-    """Some links of a model as a model of its own."""
+    """Some links of a model as a separate model."""
 
-    def __init__(self, plain: Model, kept: tuple[int, ...]) -> None:
-        self.location = {old: new for new, old in enumerate(kept)}
+    def __init__(self, plain: Model, kept_links: tuple[int, ...]) -> None:
+        self.location = {index: new for new, index in enumerate(kept_links)}
         links: list[Link] = []
         nq = nv = 0
-        for old in kept:
-            link = plain.links[old]
-            q, v = (own.stop - own.start for own in (link.q, link.v))
+        for index in kept_links:
+            link = plain.links[index]
+            q, v = (entries.stop - entries.start for entries in (link.q, link.v))
             links.append(
                 replace(
                     link,
@@ -276,59 +312,65 @@ class _Limb:
             nq, nv = nq + q, nv + v
         self.model, self.sizes = replace(plain, links=tuple(links)), Sizes(nq, nv, len(links))
 
-    def own(self, found: Layout) -> Layout:
-        """A layout of the whole, as far as it is of these links."""
-        place = {GROUND: GROUND, **self.location}
+    def own(self, layout: Layout) -> Layout:
+        """Return the part of a layout that concerns these links."""
+        new_index = {GROUND: GROUND, **self.location}
         slides, axes = (
-            tuple((place[a], place[b]) for a, b in pairs if a in place and b in place)
-            for pairs in (found.slides, found.axes)
+            tuple(
+                (new_index[a], new_index[b]) for a, b in pairs if a in new_index and b in new_index
+            )
+            for pairs in (layout.slides, layout.axes)
         )
         return Layout(slides, axes)
 
-    def count(self, own: Layout) -> tuple[int, int]:
-        """(operations of what is MEASURED once nothing is repeated, rows that were recorded)."""
-        found = [self.derived(own, function, method) for function, method in MEASURED]
-        return sum(passes.cost(passes.begin(frozen)) for frozen in found), sum(
-            len(frozen.rows) for frozen in found
+    def count(self, layout: Layout) -> tuple[int, int]:
+        """Return (operations of MEASURED after the removal of repeated rows, recorded rows)."""
+        programs = [self.derived(layout, function, method) for function, method in MEASURED]
+        return sum(passes.cost(passes.begin(frozen)) for frozen in programs), sum(
+            len(frozen.rows) for frozen in programs
         )
 
-    def derived(self, own: Layout, function: str, method: str) -> Program:
-        """One function in a layout, as it is recorded."""
-        what = FUNCTIONS[function]
-        shapes = {a.name: a.sizes(self.sizes) for a in what.arguments}
+    def derived(self, layout: Layout, function: str, method: str) -> Program:
+        """Return the recorded rows of one function in a layout."""
+        specification = FUNCTIONS[function]
+        shapes = {a.name: a.sizes(self.sizes) for a in specification.arguments}
         home = Derivation({name: prod(shape) for name, shape in shapes.items()})
-        results = methods.derivation(method, function)(Linkage(regroup(own.lay(self.model)), home))
+        results = methods.derivation(method, function)(
+            Linkage(regroup(layout.lay(self.model)), home)
+        )
         named = [
             (r.name, r.sizes(self.sizes), atoms)
-            for r, atoms in zip(what.results, results, strict=True)
+            for r, atoms in zip(specification.results, results, strict=True)
         ]
         return home.freeze(function, method, named, shapes, spare=True)
 
 
-# -- what may be changed ---------------------------------------------------------------------------------------------------
+# -- moves of the descent --
 
 
 def _moves(
-    plain: Model, found: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]
+    plain: Model, layout: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]
 ) -> Iterator[Layout]:
-    """The layouts that differ in the axes of these links, or in where they start, in one of the two. A joint without an axis
-    has its motion in the axes of its own link."""
+    """Yield the layouts that differ in the axes of these links, or in their origins.
+
+    A joint without an axis keeps its motion in the axes of its own link.
+    """
     groups, first = members(plain), links[0]
     if not plain.links[first].directed:
         return
-    near = (plain.links[first].parent, *plain.children(first))
-    same = [i for i in near if i >= 0 and groups[i].group == groups[first].group]
-    for chosen in (None, GROUND, *same):
+    neighbours = (plain.links[first].parent, *plain.children(first))
+    in_group = [i for i in neighbours if i >= 0 and groups[i].group == groups[first].group]
+    for chosen in (None, GROUND, *in_group):
         axes = {
             i: _corresponding(
                 chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike
             )
             for i in links
         }
-        yield replace(found, axes=_changed(found.axes, axes))
+        yield replace(layout, axes=_changed(layout.axes, axes))
     for toward in (None, GROUND, *plain.children(first)):
         levels = {i: _corresponding(toward, plain.children(i), alike) for i in links}
-        candidate = replace(found, slides=_changed(found.slides, levels))
+        candidate = replace(layout, slides=_changed(layout.slides, levels))
         if toward is None or any(
             not k.is_zero(step) for i, step in candidate.steps(plain) if i in links
         ):
@@ -338,7 +380,7 @@ def _moves(
 def _corresponding(
     chosen: int | None, among: Iterable[int], alike: list[tuple[int, ...]]
 ) -> int | None:
-    """The link of `among` that is like `chosen`."""
+    """Return the link of `among` that is equal to `chosen`."""
     if chosen is None or chosen == GROUND:
         return chosen
     return next((i for i in among if alike[i] == alike[chosen]), None)
@@ -350,10 +392,13 @@ def _changed(pairs: Pairs, changes: Mapping[int, int | None]) -> Pairs:
 
 
 def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
-    """Of every link, all that are like it: the same zeros in the same places, in themselves, in all that they carry and in what
-    carries them."""
+    """Return for every link all links that are equal to it.
+
+    Equal links have the same zeros in the same entries, in themselves, in their descendants and in
+    their ancestors.
+    """
     n = len(plain.links)
-    carried: list[tuple[object, ...]] = [()] * n
+    subtree_keys: list[tuple[object, ...]] = [()] * n
     for i in reversed(range(n)):
         link, inertia = plain.links[i], regrouped.links[i].inertia
         numbers = (
@@ -363,12 +408,18 @@ def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
             *inertia.h,
             *inertia.S,
         )
-        own = (link.kind, *(k.unit_value(x) is None or abs(k.unit_value(x) or 0) for x in numbers))
-        carried[i] = (own, tuple(sorted((carried[c] for c in plain.children(i)), key=repr)))
-    whole: list[tuple[object, ...]] = []
+        own_key = (
+            link.kind,
+            *(k.unit_value(x) is None or abs(k.unit_value(x) or 0) for x in numbers),
+        )
+        subtree_keys[i] = (
+            own_key,
+            tuple(sorted((subtree_keys[c] for c in plain.children(i)), key=repr)),
+        )
+    keys: list[tuple[object, ...]] = []
     for i, link in enumerate(plain.links):
-        whole.append((whole[link.parent] if link.parent >= 0 else (), carried[i]))
-    like: dict[tuple[object, ...], list[int]] = {}
-    for i, key in enumerate(whole):
-        like.setdefault(key, []).append(i)
-    return [tuple(like[key]) for key in whole]
+        keys.append((keys[link.parent] if link.parent >= 0 else (), subtree_keys[i]))
+    links_by_key: dict[tuple[object, ...], list[int]] = {}
+    for i, key in enumerate(keys):
+        links_by_key.setdefault(key, []).append(i)
+    return [tuple(links_by_key[key]) for key in keys]

@@ -1,4 +1,4 @@
-"""How the loops of a robot close: found once, and kept. What is about loops is derived for the rows that count."""
+"""Assembly of a robot's closed loops, computed once and cached, and its use in derivations."""
 
 from __future__ import annotations
 
@@ -20,94 +20,112 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def assembly(mechanism: Mechanism) -> Assembly:
-    """See `symgen.reference.assembling`; OutOfReach in one sentence where the loops cannot be closed."""
+    """Return the assembly (`symgen.reference.assembling`). Raises OutOfReach in one sentence if the
+    loops cannot be closed.
+    """
     from symgen.reference import assembling  # NumPy, which a cached Program does without
 
-    known = cache.find("assembly", mechanism.content)
-    if known is None:
+    cached = cache.find("assembly", mechanism.content)
+    if cached is None:
         try:
-            known = {"found": asdict(assembling.assemble(mechanism))}
+            cached = {"found": asdict(assembling.assemble(mechanism))}
         except assembling.OpenLoops as error:
-            known = {"refused": str(error)}
-        cache.keep(known, "assembly", mechanism.content)
-    if "refused" in known:
-        raise OutOfReach(known["refused"])
-    found = known["found"]
+            cached = {"refused": str(error)}
+        cache.keep(cached, "assembly", mechanism.content)
+    if "refused" in cached:
+        raise OutOfReach(cached["refused"])
+    fields = cached["found"]
     return assembling.Assembly(
-        tuple(found["q"]),
-        tuple(map(tuple, found["kept"])),
-        found["rank"],
-        tuple(found["dependent"]),
-        tuple(found["eliminated"]),
-        found["start"],
-        tuple(found["actuated"]),
-        tuple(found["passive"]),
-        found["unmoved"],
-        found["rounded"],
+        tuple(fields["q"]),
+        tuple(map(tuple, fields["kept"])),
+        fields["rank"],
+        tuple(fields["dependent"]),
+        tuple(fields["eliminated"]),
+        fields["start"],
+        tuple(fields["actuated"]),
+        tuple(fields["passive"]),
+        fields["unmoved"],
+        fields["rounded"],
     )
 
 
 @lru_cache(maxsize=64)
-def solves(mechanism: Mechanism) -> int:
-    """How often the forces of redundant rows are solved for; see `symgen.reference.constrained`."""
+def solve_count(mechanism: Mechanism) -> int:
+    """Return the number of damped solves for the forces of redundant rows; see
+    `symgen.reference.constrained`.
+    """
     if not assembly(mechanism).redundant:
         return 1
     from symgen.reference import constrained
     from symgen.reference.mechanics import Reference
 
-    known = cache.find("solves", mechanism.content)
-    if known is None:
-        known = constrained.solve_count(mechanism, Reference)
-        cache.keep(known, "solves", mechanism.content)
-    return int(known)
+    cached = cache.find("solves", mechanism.content)
+    if cached is None:
+        cached = constrained.solve_count(mechanism, Reference)
+        cache.keep(cached, "solves", mechanism.content)
+    return int(cached)
 
 
 @lru_cache(maxsize=64)
-def moves(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
-    """Of each loop, along how many of its rows the links on the way to its first and its second end move it by themselves."""
+def arm_ranks(mechanism: Mechanism) -> tuple[tuple[int, int], ...]:
+    """Return for each closed loop the ranks of its rows under the joints of its first arm alone and
+    of its second arm alone.
+    """
     from symgen.reference import loop_mobility
 
     return loop_mobility.loop_arm_ranks(mechanism, assembly(mechanism))
 
 
 def rows(mechanism: Mechanism) -> int:
-    """NL: the rows of all loops that are not zero for ever; 0 where there is none."""
+    """Return NL, the number of rows of all closed loops that are not identically zero; 0 without
+    closed loops.
+    """
     return assembly(mechanism).rows if mechanism.loops else 0
 
 
-def known(mechanism: Mechanism, function: str) -> bool:
-    """Whether a function has to know of the loops of a robot: there are some, and they are closed in it."""
+def depends_on_loops(mechanism: Mechanism, function: str) -> bool:
+    """True if a function depends on the closed loops of a robot: there are some, and the function
+    keeps them closed.
+    """
     return bool(mechanism.loops) and FUNCTIONS[function].holds_loops_closed
 
 
 def sizes(mechanism: Mechanism) -> dict[str, int]:
-    """NL, and of the velocities those that are independent (NI) and those that are driven (NA)."""
-    found = assembly(mechanism)
-    return {"NL": found.rows, "NI": mechanism.nv - found.rank, "NA": len(found.actuated)}
+    """Return NL, the number of independent velocities NI, and the number of actuated velocities NA."""
+    assembled = assembly(mechanism)
+    return {
+        "NL": assembled.rows,
+        "NI": mechanism.nv - assembled.rank,
+        "NA": len(assembled.actuated),
+    }
 
 
-def lay(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
-    """Let a linkage know of the loops; with `anywhere`, as they are beside closed positions too."""
+def configure_linkage(linkage: Linkage, mechanism: Mechanism, anywhere: bool = False) -> None:
+    """Add the closed loops to a linkage; with `anywhere`, in the form that is valid at open
+    positions too.
+    """
     closed = assembly(mechanism)
-    linkage.loops = closings(linkage.model, mechanism, closed.kept, moves(mechanism))
-    linkage.solves = solves(mechanism)
+    linkage.loops = closings(linkage.model, mechanism, closed.kept, arm_ranks(mechanism))
+    linkage.solves = solve_count(mechanism)
     linkage.loops_may_be_open = (
         anywhere or closed.rounded
-    )  # rows that are left out leave the frames off by rounding
+    )  # dropped rows leave the frames open by the rounding of the description
     linkage.dependent = closed.eliminated
     linkage.actuated, linkage.passive = closed.actuated, closed.passive
 
 
 def validate(mechanism: Mechanism, baumgarte: bool) -> None:
-    """ArgumentError where there is no loop to be pulled together."""
+    """Raise ArgumentError if --baumgarte is requested without closed loops."""
     if baumgarte and not mechanism.loops:
         raise ArgumentError(
-            f"'{mechanism.name}' has no loops that --baumgarte could pull together; leave it out"
+            f"'{mechanism.name}' has no closed loops, which --baumgarte stabilizes; leave --baumgarte out"
         )
 
 
 def refusal(mechanism: Mechanism, function: str) -> str | None:
-    """Why a function that is about loops does not exist for a robot, in one sentence; None where it does."""
+    """Return why a function of closed loops does not exist for a robot, in one sentence; None if it
+    exists.
+    """
     if not FUNCTIONS[function].needs_loops:
         return None
     if mechanism.loops:
@@ -118,15 +136,15 @@ def refusal(mechanism: Mechanism, function: str) -> str | None:
         )
     if any(note.kind == "idle" for note in mechanism.notes):
         return (
-            f"{function} is about loops, and those of '{mechanism.name}' constrain nothing; take functions of the tree, as "
-            "forward_dynamics"
+            f"{function} needs closed loops, and the loops of '{mechanism.name}' constrain no motion; use functions of the "
+            "tree, such as forward_dynamics"
         )
-    return f"{function} is about loops, and '{mechanism.name}' has none; declare joints that close some, as [[loop]] does in TOML"
+    return f"{function} needs closed loops, and '{mechanism.name}' has none; declare loop closures, such as [[loop]] in TOML"
 
 
 def _unmoved(mechanism: Mechanism, function: str) -> str | None:
-    """Why the joints that are declared to be driven cannot do what a function asks of them."""
-    with suppress(OutOfReach):  # loops that do not close are told elsewhere
+    """Return why the declared actuated joints cannot produce the motion that a function needs."""
+    with suppress(OutOfReach):  # loops that do not close are reported elsewhere
         why = assembly(mechanism).unmoved
         return f"{function}: {why}" if why else None
     return None

@@ -1,6 +1,7 @@
-"""Warnings of a request: what the functions of one robot do not cover, which frame was chosen, which digits are lost.
+"""Warnings of a request: functions that ignore closed loops, a frame that was chosen automatically,
+and precision losses.
 
-Their kinds are not "warning", since the command line prints each of them as a note of its own.
+Their kinds differ from "warning", since the command line prints each of them as a note.
 """
 
 from __future__ import annotations
@@ -10,46 +11,49 @@ from collections.abc import Iterable, Mapping
 from symgen.description.tip import choose_tip
 from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.choose import loses_digits
+from symgen.pipeline.choose import has_precision_loss
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import ProgramOptions
 
 FRAME, LOOPS, LEFT_OUT, MISSING, PRECISION = "frame", "loops", "left out", "missing", "precision"
 """Kinds of these warnings."""
 Notices = list[tuple[str, str]]
-"""Kind and sentence of each."""
+"""Kind and sentence of each warning."""
 
 
 def notices(
     mechanism: Mechanism,
-    made: Mapping[str, Form],
+    built: Mapping[str, Form],
     options: ProgramOptions,
     named: bool,
     refused: Mapping[str, str],
 ) -> Notices:
-    """All that is to be said of Programs that were `made`.
+    """Return all warnings about built Programs.
 
-    `named`: True if the user named the functions; `refused`: those that are not made, with the reason of each.
+    `named`: True if the user named the functions. `refused`: the functions that were not built,
+    each with its reason.
     """
     lost = [
-        (PRECISION, lost_digits(program))
-        for program in made.values()
-        if loses_digits(mechanism, program, options)
+        (PRECISION, precision_notice(program))
+        for program in built.values()
+        if has_precision_loss(mechanism, program, options)
     ]
     return [
-        *of_names(mechanism, made, options, named),
-        *absent(refused, MISSING if named else LEFT_OUT),
+        *name_notices(mechanism, built, options, named),
+        *absence_notices(refused, MISSING if named else LEFT_OUT),
         *lost,
     ]
 
 
-def of_names(
+def name_notices(
     mechanism: Mechanism, functions: Iterable[str], options: ProgramOptions, named: bool
 ) -> Notices:
-    """Return notices that depend on the functions' names alone: a frame chosen among several alike, and ignored loops."""
-    known = {name: FUNCTIONS[name] for name in functions if name not in PREPARING}
-    said: Notices = []
-    framed = [name for name, function in known.items() if function.needs_frame]
+    """Return warnings that depend on the functions' names only: an automatically chosen frame, and
+    ignored loops.
+    """
+    by_name = {name: FUNCTIONS[name] for name in functions if name not in PREPARING}
+    warnings: Notices = []
+    framed = [name for name, function in by_name.items() if function.needs_frame]
     if (
         named
         and framed
@@ -57,33 +61,33 @@ def of_names(
         and mechanism.frames
         and (chosen := choose_tip(mechanism)).alike
     ):
-        said.append(
+        warnings.append(
             (
                 FRAME,
-                f"{_listed(framed)} of '{mechanism.name}' {'is' if len(framed) == 1 else 'are'} about the frame "
-                f"{chosen.name} ({chosen.why}; like it: {', '.join(chosen.alike[:3])}); name another by frame",
+                f"{_listed(framed)} of '{mechanism.name}' {'uses' if len(framed) == 1 else 'use'} the frame "
+                f"{chosen.name} ({chosen.why}; alternatives: {', '.join(chosen.alike[:3])}); choose another with frame",
             )
         )
     if mechanism.loops:
-        open_ones = [
+        ignoring = [
             name
-            for name, f in known.items()
+            for name, f in by_name.items()
             if f.needs_inverse and not f.needs_loops and not f.counts("NT")
         ]
-        if open_ones:
-            said.append(
+        if ignoring:
+            warnings.append(
                 (
                     LOOPS,
-                    f"{_listed(open_ones)} of '{mechanism.name}' {'ignores' if len(open_ones) == 1 else 'ignore'} "
+                    f"{_listed(ignoring)} of '{mechanism.name}' {'ignores' if len(ignoring) == 1 else 'ignore'} "
                     f"its loops ({_listed([loop.name for loop in mechanism.loops])}), as if they were open; "
                     "constrained_forward_dynamics keeps them closed",
                 )
             )
-    return said
+    return warnings
 
 
-def absent(refused: Mapping[str, str], kind: str) -> Notices:
-    """One notice for all functions that are not made for the same reason."""
+def absence_notices(refused: Mapping[str, str], kind: str) -> Notices:
+    """Return one warning for all functions that were not built for the same reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in refused.items():
         reasons.setdefault(why.removeprefix(name), []).append(name)
@@ -97,17 +101,17 @@ def absent(refused: Mapping[str, str], kind: str) -> Notices:
     ]
 
 
-def lost_digits(program: Form) -> str:
-    """The sentence about a Program whose method loses its digits on a robot."""
+def precision_notice(program: Form) -> str:
+    """Return the warning about a Program whose method has a precision loss on a robot."""
     return (
-        f"{program.function} by {program.method} loses its digits in {program.real} on this robot, and 'symgen verify' does "
-        "not judge it; leave the method to symgen, or compare them with 'symgen compare'"
+        f"{program.function} by {program.method} has a precision loss in {program.real} on this robot, and 'symgen verify' "
+        "cannot judge it; let symgen choose the method, or compare methods with 'symgen compare'"
     )
 
 
 def _listed(names: Iterable[str], shown: int = 6) -> str:
-    """The names with commas, the first ones of many."""
-    known = [*names]
-    return ", ".join(known[:shown]) + (
-        f" and {len(known) - shown} more" if len(known) > shown else ""
+    """Return the names with commas, the first ones of many."""
+    all_names = [*names]
+    return ", ".join(all_names[:shown]) + (
+        f" and {len(all_names) - shown} more" if len(all_names) > shown else ""
     )

@@ -1,8 +1,9 @@
-"""Derivations of several functions at the same time, by processes that are forked from this one.
+"""Parallel derivation of several functions by processes that are forked from this one.
 
-A derivation leaves its Program in the cache (`symgen.support.cache`). So a process that derives ahead sends what it kept, and the
-code that asks for a Program afterwards finds it there; it neither knows nor depends on who derived it. Programs do not depend on
-the order of derivations, so that the results are the same, bit for bit, for any number of processes.
+A derivation leaves its Program in the cache (`symgen.support.cache`). A forked process sends its
+new cache entries back, and the code that requests a Program afterwards finds it in the cache,
+independent of the process that derived it. Programs do not depend on the order of derivations, so
+the results are identical for any number of processes.
 """
 
 from __future__ import annotations
@@ -23,24 +24,25 @@ from symgen.support.errors import SymgenError
 
 Job = Callable[[], Any]
 MOST = 8
-"""Processes at most: a request rarely has more functions that take long."""
+"""Maximum number of processes: a request rarely has more functions that take long."""
 WORTH = 0.1
-"""Seconds of derivation after which the rest of a request is taken to be worth a process."""
+"""Seconds of derivation after which the rest of a request is worth forking."""
 _PR_SET_PDEATHSIG = 1
-"""Option of prctl in Linux that sets the signal which a process gets when its parent ends."""
+"""Option of Linux's prctl: the signal that a process gets when its parent ends."""
 
 
 def processes() -> int:
-    """Number of processes that may derive at the same time; 1 where this process cannot be forked safely.
+    """Return the number of processes that may derive in parallel; 1 if this process cannot be
+    forked safely.
 
-    A fork copies the calling thread alone, so that a lock which another thread holds would never be released. SYMGEN_PROCESSES
-    sets the number.
+    A fork copies the calling thread only, so a lock that another thread holds would never be
+    released. SYMGEN_PROCESSES sets the number.
     """
     if not sys.platform.startswith("linux") or threading.active_count() > 1:
         return 1
-    wanted = os.environ.get("SYMGEN_PROCESSES", "")
-    if wanted.isdecimal() and int(wanted) > 0:
-        return min(int(wanted), MOST)
+    setting = os.environ.get("SYMGEN_PROCESSES", "")
+    if setting.isdecimal() and int(setting) > 0:
+        return min(int(setting), MOST)
     return min(len(os.sched_getaffinity(0)), MOST)
 
 
@@ -50,38 +52,43 @@ def run(
     to_plain: Callable[[Any], Any] | None = None,
     from_plain: Callable[[Any], Any] = lambda plain: plain,
 ) -> dict[int, Any]:
-    """Run every job once, in this process or in one of several others; afterwards `cache.find` finds what any of them kept.
+    """Run every job once, in this process or in one of several others; afterwards `cache.find`
+    finds the entries of all.
 
-    `announce` is called with the number of each job that this process is about to run, and never in another process. Returns the
-    results by the numbers of their jobs, those of this process as they are, and those of others, where `to_plain` makes what JSON
-    takes of them, through it and `from_plain`. A job that raises SymgenError leaves nothing behind: whoever asks for its result
-    runs it again and meets the error. So does a process that ends early. To be called within `cache.in_memory` where what is
-    kept is to be found longer than the call lasts.
+    `announce` is called with the number of each job that this process starts, never in another
+    process. Returns the results by job number. Results of other processes are sent as JSON, through
+    `to_plain` and `from_plain`; without `to_plain` they are not sent. A job that raises SymgenError
+    has no result: the caller runs it again and meets the error. The same holds for a process that
+    ends early. Call this within `cache.in_memory` if the entries must outlive the call.
     """
-    turns, fill = os.pipe()
+    queue, fill = os.pipe()
     with os.fdopen(fill, "wb") as file:
         file.write(b"".join(number.to_bytes(2, "little") for number in range(len(jobs))))
-    with tempfile.TemporaryDirectory(prefix="symgen-") as folder, cache.in_memory() as kept:
-        others: dict[int, Path] = {}
+    with tempfile.TemporaryDirectory(prefix="symgen-") as folder, cache.in_memory() as memory:
+        children: dict[int, Path] = {}
         try:
             for number in range(min(processes(), len(jobs)) - 1):
                 path = Path(folder, str(number))
-                with suppress(OSError):  # no process is left: this one does the work
+                with suppress(
+                    OSError
+                ):  # the system allows no more processes: this one does the work
                     if (child := os.fork()) == 0:
-                        _work_and_exit(turns, jobs, path, to_plain)
-                    others[child] = path
-            results = _work(turns, jobs, announce)
-            for child in list(others):
+                        _work_and_exit(queue, jobs, path, to_plain)
+                    children[child] = path
+            results = _work(queue, jobs, announce)
+            for child in list(children):
                 with suppress(
                     ChildProcessError
                 ):  # where the program ignores SIGCHLD, the system has collected it
                     os.waitpid(child, 0)
-                news, more = _sent(others.pop(child))
-                kept.update(news)
-                results |= {int(number): from_plain(plain) for number, plain in more.items()}
+                entries, plain_results = _read_results(children.pop(child))
+                memory.update(entries)
+                results |= {
+                    int(number): from_plain(plain) for number, plain in plain_results.items()
+                }
         finally:
-            os.close(turns)
-            for child in others:  # only after an error or Ctrl-C in this process
+            os.close(queue)
+            for child in children:  # only after an error or Ctrl-C in this process
                 with suppress(OSError):
                     os.kill(child, signal.SIGKILL)
                     os.waitpid(child, 0)
@@ -89,12 +96,14 @@ def run(
 
 
 def _work(
-    turns: int, jobs: Sequence[Job], announce: Callable[[int], None] | None = None
+    queue: int, jobs: Sequence[Job], announce: Callable[[int], None] | None = None
 ) -> dict[int, Any]:
-    """Run the jobs whose numbers this process draws from the pipe `turns`, until none is left; returns what they do."""
+    """Run the jobs whose numbers this process reads from the pipe `queue`, until none is left;
+    return their results.
+    """
     results: dict[int, Any] = {}
-    while drawn := os.read(turns, 2):
-        number = int.from_bytes(drawn, "little")
+    while message := os.read(queue, 2):
+        number = int.from_bytes(message, "little")
         if announce is not None:
             announce(number)
         with suppress(SymgenError):
@@ -103,34 +112,40 @@ def _work(
 
 
 def _work_and_exit(
-    turns: int, jobs: Sequence[Job], path: Path, to_plain: Callable[[Any], Any] | None
+    queue: int, jobs: Sequence[Job], path: Path, to_plain: Callable[[Any], Any] | None
 ) -> None:
-    """Run jobs in a forked process, write what they kept to `path`, and end without running the parent's exit handlers."""
+    """Run jobs in a forked process, write its cache entries to `path`, and end without the parent's
+    exit handlers.
+    """
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
         _end_with_parent()
-        with cache.in_memory() as kept:
-            known = set(kept)
-            results = _work(turns, jobs)
-            news = {key: facts for key, facts in kept.items() if key not in known}
-        plain = {} if to_plain is None else {n: to_plain(one) for n, one in results.items()}
-        path.write_text(json.dumps([news, plain]), encoding="utf-8")
+        with cache.in_memory() as memory:
+            old_keys = set(memory)
+            results = _work(queue, jobs)
+            entries = {key: facts for key, facts in memory.items() if key not in old_keys}
+        plain = {} if to_plain is None else {n: to_plain(result) for n, result in results.items()}
+        path.write_text(json.dumps([entries, plain]), encoding="utf-8")
     finally:
         os._exit(0)
 
 
 def _end_with_parent() -> None:
-    """Have the system end this process when the one that forked it ends, as one that is killed does not end its own."""
+    """Let the system end this process when its parent ends: a killed parent cannot end its
+    children.
+    """
     with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _sent(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """Facts that another process wrote to `path`, and results by their numbers; none where it ended early."""
+def _read_results(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the cache entries that another process wrote to `path`, and its results by number;
+    empty if it ended early.
+    """
     try:
-        news, results = json.loads(path.read_text(encoding="utf-8"))
+        entries, results = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}, {}
-    return news, results
+    return entries, results

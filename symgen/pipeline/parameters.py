@@ -1,4 +1,4 @@
-"""The inertial parameters that a description declares, as `regressor` takes them."""
+"""Inertial parameters that a description declares, in the form of `regressor`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @validated
 def inertial_parameters(robot: Mechanism | str | PathLike[str]) -> Array:
-    """π (10·NB,) of every moving link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz (kg·m²) about the origin of
-    its frame, in its axes, what is fixed to it included.
+    """Return π (10·NB,) of every moving link in order.
 
-    It is the π of tau = Y π and of `base_parameters`. Raises what `symgen.load` does.
+    A link has ten numbers: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz (kg·m²). The moments are
+    about the origin of the link's frame, in its axes. The numbers include the links that are fixed to it. It is the π
+    of tau = Y π and of `base_parameters`. Raises the errors of `symgen.load`.
     """
     from symgen.reference.motion import Motion  # NumPy, which a cached Program does without
     from symgen.reference.parameters import declared_parameters

@@ -1,4 +1,6 @@
-"""The request of one call: a robot, its functions and the options, validated at the border and passed whole."""
+"""Request of one call: a robot, its functions and the options, validated once and passed as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions, values
 
 @dataclass(frozen=True)
 class Request:
-    """Functions of a robot by name, "forward_dynamics" or "forward_dynamics=riccati", and the options of Programs and text.
+    """Functions of a robot by name, "forward_dynamics" or "forward_dynamics=riccati", and the
+    options of Programs and text.
 
-    `functions` None means every function that the robot has. With `strict` a named function that is too long is refused.
+    `functions` None means every function that the robot has. With `strict`, a named function that
+    is too long raises an error.
     """
 
     mechanism: Mechanism
@@ -32,9 +36,11 @@ def make_request(
     options: Mapping[str, Any],
     **more: Any,
 ) -> Request:
-    """Build the Request of a public function from its options, a TypedDict of `symgen.vocabulary.options`.
+    """Return the Request of a public function from its options, a TypedDict of
+    `symgen.vocabulary.options`.
 
-    `more` are options that the function takes by position, or has worked out. ArgumentError for a value that cannot be taken.
+    `more` are options that the function takes by position, or has computed. Raises ArgumentError
+    for an invalid value.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     names = (functions,) if isinstance(functions, str) else functions

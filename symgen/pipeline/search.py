@@ -1,7 +1,9 @@
-"""`--effort high`: fewer operations by a long search, whose rounds are counted, so that the same request gets the same rows.
+"""Search for fewer operations (`--effort high`). Its rounds are counted, so that the same request
+gets the same rows.
 
-A search that somebody interrupts ends with what it has found, and says after how many rounds (`Program.rounds`). Asked for as
-many (`ProgramOptions.rounds`) it finds the same.
+An interrupted search ends with its best result, and the Program states the number of rounds
+(`Program.rounds`). A search with that number of rounds (`ProgramOptions.rounds`) has the same
+result.
 """
 
 from __future__ import annotations
@@ -17,67 +19,76 @@ from symgen.ir import passes
 from symgen.ir.program import Program
 from symgen.support import cache
 
-Told = Callable[[str], None]
-"""Called with what is being done."""
+Announce = Callable[[str], None]
+"""Function that is called with a description of each step."""
 
 ROUNDS, AGAIN = 40, 3
-"""Of a search through SPAN rows, and how often it begins anew: chance leads it elsewhere."""
+"""Rounds of a search through SPAN rows, and the number of restarts: a random search finds other
+results each time.
+"""
 SPAN = 1300
-"""Rows that are compared with each other; of a longer Program, at another place in each round."""
+"""Number of rows that are compared with each other; in a longer Program, the window moves in each
+round.
+"""
 MOVES = 120
-"""That a round tries for each way of computing a value."""
+"""Number of moves that a round tries for each way of computing a value."""
 
-_told: ContextVar[Told | None] = ContextVar("told", default=None)
+_announce: ContextVar[Announce | None] = ContextVar("told", default=None)
 
 
 @contextmanager
-def telling(told: Told) -> Iterator[None]:
-    """Tell `told` of every search within, and whenever it has found something."""
-    before = _told.set(told)
+def announcing(announce: Announce) -> Iterator[None]:
+    """Call `announce` at the start of every search inside the block, and at every improvement."""
+    token = _announce.set(announce)
     try:
         yield
     finally:
-        _told.reset(before)
+        _announce.reset(token)
 
 
-def searched(finished: Program, plain: Program, most: int | None) -> Program:
-    """`plain`, or a Program of fewer operations, from `finished`: the same before the passes that come last.
+def search_program(finished: Program, plain: Program, most: int | None) -> Program:
+    """Return `plain` or a Program with fewer operations, found from `finished`, the same Program
+    before the last passes.
 
-    `most` are the rounds after which the search ends, None where it has found enough.
+    `most` is the number of rounds after which the search ends; None for the default.
     """
-    whole = AGAIN * ROUNDS * max(1, math.ceil(len(finished.rows) / SPAN))
+    all_rounds = AGAIN * ROUNDS * max(1, math.ceil(len(finished.rows) / SPAN))
     best, done = _search(
-        finished, plain, whole // AGAIN, whole if most is None else min(most, whole)
+        finished, plain, all_rounds // AGAIN, all_rounds if most is None else min(most, all_rounds)
     )
     cache.LOG.info(
         "%s: %d operations after %d of %d rounds, %d without",
         plain.function,
         best.cost,
         done,
-        whole,
+        all_rounds,
         plain.cost,
     )
     return replace(
-        best, method=plain.method, real=plain.real, rounds=done if done < whole else None
+        best, method=plain.method, real=plain.real, rounds=done if done < all_rounds else None
     )
 
 
 def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Program, int]:
-    """(The best, rounds). Every so many rounds it begins `anew`. KeyboardInterrupt ends it."""
-    told = _told.get() or (lambda what: None)
+    """Return (the best Program, number of rounds). The search restarts every `anew` rounds.
+    KeyboardInterrupt ends it.
+    """
+    announce = _announce.get() or (lambda what: None)
     limits, random = passes.Limits(), Random("search")
-    best, found = plain, finished
-    told(f"searching {plain.function}: {plain.cost} operations")
-    for n in range(most):
+    best, current = plain, finished
+    announce(f"searching {plain.function}: {plain.cost} operations")
+    for round_number in range(most):
         try:
-            found = finished if n % anew == 0 else found
-            start = int(random.random() * max(1, len(found.rows) - SPAN + 1))
-            after = passes.search_round(found, limits, random, range(start, start + SPAN), MOVES)
+            current = finished if round_number % anew == 0 else current
+            start = int(random.random() * max(1, len(current.rows) - SPAN + 1))
+            candidate = passes.search_round(
+                current, limits, random, range(start, start + SPAN), MOVES
+            )
         except KeyboardInterrupt:
-            return best, n
-        found = after if after.cost <= found.cost else found
-        told_all = passes.replace_opaque_ones(found)
-        if (told_all.cost, told_all.temporaries) < (best.cost, best.temporaries):
-            best = told_all
-            told(f"searching {plain.function}: {plain.cost} → {best.cost} operations")
+            return best, round_number
+        current = candidate if candidate.cost <= current.cost else current
+        polished = passes.replace_opaque_ones(current)
+        if (polished.cost, polished.temporaries) < (best.cost, best.temporaries):
+            best = polished
+            announce(f"searching {plain.function}: {plain.cost} → {best.cost} operations")
     return best, most

@@ -1,5 +1,5 @@
-"""Where a chain is cut into segments: evenly, unless a segment's last links would be light by themselves beside what stands
-behind them.
+"""Cuts of a chain into segments: even, unless the last links of a segment are light compared with
+the links behind them.
 """
 
 from __future__ import annotations
@@ -14,62 +14,77 @@ from symgen.support.errors import OutOfReach
 from symgen.vocabulary.reals import REALS
 
 GROUP, MOST = 1024, 8
-"""Links of a group of segments, and how many groups there are at most. What a group keeps of so many stays near the processor."""
+"""Links of a group of segments, and the maximum number of groups. The saved values of one group fit
+into the processor's cache.
+"""
 LIGHT = 100.0
-"""Times that a joint may resist less without what is behind a cut, before another place is looked for. So much is within the
-bound of `verify`, which counts the operations that follow each other.
+"""Largest accepted ratio of a joint's pivot in the whole chain to its pivot without the links
+behind a cut. Up to this ratio the error is within the bound of `verify`, which counts the longest
+chain of operations.
 """
 ASIDE = 3
-"""Of a segment's links, of which there are four or more, that part to either side is looked through: two cuts do not meet."""
+"""The cut is searched within this fraction of a segment's four or more links to either side, so
+that two cuts do not meet.
+"""
 
 
-def segments(mechanism: Mechanism, real: str) -> int:
-    """How many segments a chain is cut into."""
+def segment_count(mechanism: Mechanism, real: str) -> int:
+    """Return the number of segments of a chain."""
     return REALS[real].lanes * max(1, min(MOST, mechanism.nv // GROUP))
 
 
 @lru_cache(maxsize=16)
-def cut(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
-    """How many links each segment of a chain has, and how many times less a joint of a segment resists
-    by itself than in the chain, the most. Raises OutOfReach where there is no cut before which all joints resist.
+def balanced_lengths(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...], float]:
+    """Return the number of links of each segment, and the largest pivot ratio between chain and
+    segment.
+
+    Raises OutOfReach if every cut leaves a joint with a zero pivot.
     """
     from symgen.reference.truncated_pivots import (
         tails,  # NumPy, which a cached Program does without
     )
 
-    freer = cache(tails(mechanism).freer)
-    plain = even_lengths(len(mechanism.joints), count)
-    found = ends(plain, freer)
-    most = max(map(freer, found[:-1]), default=1.0)
+    pivot_ratio = cache(tails(mechanism).freer)
+    even = even_lengths(len(mechanism.joints), count)
+    segment_ends = ends(even, pivot_ratio)
+    most = max(map(pivot_ratio, segment_ends[:-1]), default=1.0)
     if most == float("inf"):
-        last = mechanism.bodies[max(found[:-1], key=freer) - 1].name
+        link = mechanism.bodies[max(segment_ends[:-1], key=pivot_ratio) - 1].name
         raise OutOfReach(
-            f"forward_dynamics of '{mechanism.name}' is not cut into {count} segments, since without what is behind "
-            f"link '{last}', or near it, a joint moves nothing that is heavy; take --method riccati"
+            f"forward_dynamics of '{mechanism.name}' cannot be cut into {count} segments: without the links behind "
+            f"'{link}', or near it, a joint moves no inertia; use --method riccati"
         )
-    return tuple(b - a for a, b in pairwise((0, *found))), most
+    return tuple(b - a for a, b in pairwise((0, *segment_ends))), most
 
 
-def ends(plain: Sequence[int], freer: Callable[[int], float]) -> list[int]:
-    """Behind how many links each segment ends, of which none is longer than the first: where `plain` lengths have it, or at the
-    nearest place that is as good as others need be, or that does least harm.
+def ends(even_parts: Sequence[int], pivot_ratio: Callable[[int], float]) -> list[int]:
+    """Return the index of the last link of each segment plus one; no segment is longer than the
+    first.
+
+    Each end is at its position in `even_parts`, or at the nearest one whose pivot ratio is
+    accepted, or else at the one with the least ratio.
     """
-    aside, whole, count = max(1, plain[-1] // ASIDE), sum(plain), len(plain)
-    found: list[int] = []
-    for g, near in enumerate([*accumulate(plain)][:-1]):
-        first, last = near - aside, near + aside
-        if found:  # no longer than the first one, and the rest has room
-            first = max(first, whole - (count - 1 - g) * found[0])
-            last = min(last, found[-1] + found[0])
+    margin, total, count = max(1, even_parts[-1] // ASIDE), sum(even_parts), len(even_parts)
+    segment_ends: list[int] = []
+    for g, even_end in enumerate([*accumulate(even_parts)][:-1]):
+        first, last = even_end - margin, even_end + margin
+        if segment_ends:  # at most as long as the first one, and the rest fits
+            first = max(first, total - (count - 1 - g) * segment_ends[0])
+            last = min(last, segment_ends[-1] + segment_ends[0])
         else:
-            first = near
-        several = [
-            end for _, end in sorted((abs(end - near), end) for end in range(first, last + 1))
+            first = even_end
+        nearest_first = [
+            end for _, end in sorted((abs(end - even_end), end) for end in range(first, last + 1))
         ]
-        found.append(next((end for end in several if freer(end) <= LIGHT), min(several, key=freer)))
-    return [*found, whole]
+        segment_ends.append(
+            next(
+                (end for end in nearest_first if pivot_ratio(end) <= LIGHT),
+                min(nearest_first, key=pivot_ratio),
+            )
+        )
+    return [*segment_ends, total]
 
 
-def larger(mechanism: Mechanism, real: str) -> float:
-    """How many times larger the terms of segments are than those of the chain, but for LIGHT times."""
-    return max(1.0, cut(mechanism, segments(mechanism, real))[1] / LIGHT)
+def term_ratio(mechanism: Mechanism, real: str) -> float:
+    """Return the ratio of a segment's terms to the chain's, above the accepted LIGHT; at least 1."""
+    return max(1.0, balanced_lengths(mechanism, segment_count(mechanism, real))[1] / LIGHT)

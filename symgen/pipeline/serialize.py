@@ -1,4 +1,6 @@
-"""A Program as plain data (text, numbers and lists, as JSON has them) and back, without loss: constants are exact fractions."""
+"""A Program as plain JSON data (text, numbers and lists) and back, without loss: constants are
+exact fractions.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _OPERATIONS = {letter: op for op, letter in _LETTERS.items()}
 
 
 def to_plain(program: Program) -> dict[str, Any]:
-    """Columns, not rows, since those are read and written several times as fast."""
+    """Return a Program as plain data, in columns: they are read and written several times faster
+    than rows.
+    """
     rows = program.rows
     steps = [[i, row.step] for i, row in enumerate(rows) if i == 0 or row.step != rows[i - 1].step]
     return {
@@ -37,12 +41,14 @@ def to_plain(program: Program) -> dict[str, Any]:
         "quaternions": list(program.quaternions),
         "convention": list(program.convention),
         "joints": list(program.joints),
-        "passed_over": [list(one) for one in program.passed_over],
+        "passed_over": [list(candidate) for candidate in program.passed_over],
     }
 
 
 def from_plain(facts: Any) -> Program | None:
-    """The Program that `to_plain` wrote; None for anything that it did not, or that is no Program."""
+    """Return the Program that `to_plain` wrote; None for any other data, or if the data are not a
+    valid Program.
+    """
     try:
         return check(_program(facts))
     except (
@@ -59,10 +65,10 @@ def from_plain(facts: Any) -> Program | None:
 
 
 def outline_to_plain(outline: Outline) -> list[Any]:
-    """Likewise of what a caller sees."""
+    """Return an Outline, the caller's view of a Program, as plain data."""
     ports = [
-        [[port.name, list(port.shape)] for port in given]
-        for given in (outline.inputs, outline.outputs)
+        [[port.name, list(port.shape)] for port in ports_of_kind]
+        for ports_of_kind in (outline.inputs, outline.outputs)
     ]
     return [
         outline.function,
@@ -76,21 +82,21 @@ def outline_to_plain(outline: Outline) -> list[Any]:
 
 
 def outline_from_plain(facts: Any) -> Outline | None:
-    """The Outline that `outline_to_plain` wrote, or None."""
+    """Return the Outline that `outline_to_plain` wrote, or None."""
     try:
         function, method, inputs, outputs, operations, length, real, convention = facts
-        taken, given = (
-            tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in one)
-            for one in (inputs, outputs)
+        input_ports, output_ports = (
+            tuple(Port(_text(name), tuple(map(_natural, shape))) for name, shape in ports)
+            for ports in (inputs, outputs)
         )
-        counts = {_text(op): _whole(count) for op, count in operations.items()}
+        counts = {_text(op): _natural(count) for op, count in operations.items()}
         return Outline(
             _text(function),
             _text(method),
-            taken,
-            given,
+            input_ports,
+            output_ports,
             counts,
-            _whole(length),
+            _natural(length),
             _text(real),
             _convention(convention),
         )
@@ -100,11 +106,11 @@ def outline_from_plain(facts: Any) -> Outline | None:
 
 def _program(facts: Any) -> Program:
     operations = [_OPERATIONS[letter] for letter in facts["operations"]]
-    operands = iter([_whole(a) for a in facts["operands"]])
+    operands = iter([_natural(a) for a in facts["operands"]])
     constants = iter([_fraction(text) for text in facts["constants"]])
-    elements = iter([(_whole(port), _whole(element)) for port, element in facts["elements"]])
-    names = {_whole(i): _text(name) for i, name in facts["names"]}
-    begins = {_whole(i): int(step) for i, step in facts["begins"]}
+    elements = iter([(_natural(port), _natural(element)) for port, element in facts["elements"]])
+    names = {_natural(i): _text(name) for i, name in facts["names"]}
+    begins = {_natural(i): int(step) for i, step in facts["begins"]}
     rows: list[Row] = []
     step = -1
     for i, op in enumerate(operations):
@@ -116,10 +122,12 @@ def _program(facts: Any) -> Program:
             )
         )
     if any(next(rest, None) is not None for rest in (operands, constants, elements)):
-        raise ValueError("more is there than the rows take")
-    inputs = tuple(Port(_text(name), tuple(map(_whole, shape))) for name, shape in facts["inputs"])
+        raise ValueError("data are left over after the last row")
+    inputs = tuple(
+        Port(_text(name), tuple(map(_natural, shape))) for name, shape in facts["inputs"]
+    )
     outputs = tuple(
-        Port(_text(name), tuple(map(_whole, shape)), tuple(map(_whole, at)))
+        Port(_text(name), tuple(map(_natural, shape)), tuple(map(_natural, at)))
         for name, shape, at in facts["outputs"]
     )
     passed_over = tuple((_text(method), _text(why)) for method, why in facts["passed_over"])
@@ -131,7 +139,7 @@ def _program(facts: Any) -> Program:
         tuple(rows),
         tuple(map(_text, facts["steps"])),
         _text(facts["real"]),
-        tuple(map(_whole, facts["quaternions"])),
+        tuple(map(_natural, facts["quaternions"])),
         _convention(facts["convention"]),
         tuple(map(_text, facts["joints"])),
         passed_over,
@@ -145,7 +153,7 @@ def _convention(facts: Any) -> Convention:
     return Convention(frame, order)
 
 
-def _whole(value: Any) -> int:
+def _natural(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError("no row")
     return value

@@ -1,4 +1,6 @@
-"""Which rows of a task a robot can have: of the frame's Jacobian, those that its joints move one by one."""
+"""Independent task rows of a robot: the rows of the frame's Jacobian that its joints move
+independently.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,20 @@ from symgen.vocabulary.options import ProgramOptions
 
 
 def refusal(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
-    """Why a function of a task, or of contacts, does not exist for those named, in one sentence; None when it does."""
+    """Return why a function of task rows or contacts does not exist for the named ones, in one
+    sentence; None if it exists.
+    """
     if not FUNCTIONS[function].counts("NK"):
         return contacts.refusal(mechanism, function, options.contacts)
     frame = options.frames[0] if options.frames else tip(mechanism)
-    found, asked = _independent(mechanism, frame, options.rows), options.rows
-    if len(found) == len(asked):
+    independent, requested = _independent(mechanism, frame, options.rows), options.rows
+    if len(independent) == len(requested):
         return None
-    named = ",".join(TASK_ROWS[row] for row in asked)
+    named = ",".join(TASK_ROWS[row] for row in requested)
     where = f"{function} of '{mechanism.name}' for the rows {named} of '{frame}' is singular in every state"
-    if not found:
+    if not independent:
         return f"{where}: no joint moves them; name another frame or other rows"
-    return f"{where}; its joints can have --task-rows {','.join(TASK_ROWS[row] for row in found)}"
+    return f"{where}; use the independent rows --task-rows {','.join(TASK_ROWS[row] for row in independent)}"
 
 
 @lru_cache(maxsize=64)

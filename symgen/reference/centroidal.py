@@ -2,9 +2,9 @@
 momentum.
 
 Each quantity is a sum over the declared parts and the payload. The terms are coefficients of powers
-of t along q + v t + a t²/2, or columns of the parts' Jacobians. Momenta are about the mass centre, in base axes, angular
-part first. They exclude gravity: a rate of momentum is the sum of all external wrenches, weight
-included. Arrays are as in `symgen.reference.mechanics`.
+of t along q + v t + a t²/2, or columns of the parts' Jacobians. Momenta are about the mass centre,
+in base axes, angular part first. They exclude gravity: a rate of momentum is the sum of all
+external wrenches, weight included. Arrays are as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations

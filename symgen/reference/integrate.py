@@ -112,8 +112,8 @@ def _exponential_series(spin: Array, shift: Array, scalars: Scalars) -> RigidMot
     tolerance = truncation_bound(scalars)
     count = next(k for k in range(1, 10**4) if SMALL**k / factorial(k) * 2 < tolerance)
     half = np.concatenate([spin / 2, 0 * spin[..., :1]], axis=-1)
-    identity = 0 * half + scalars.array([0, 0, 0, 1])
-    rotation, power, displaced, term = identity, identity, shift, shift
+    unit_quaternion = 0 * half + scalars.array([0, 0, 0, 1])
+    rotation, power, displaced, term = unit_quaternion, unit_quaternion, shift, shift
     for k in range(1, count):
         power, term = quaternion_product(power, half) / k, cross(spin, term) / (k + 1)
         rotation, displaced = rotation + power, displaced + term

@@ -330,9 +330,9 @@ def log_determinant_gradient(
 
     The result is tr(M⁻¹ ∂M/∂q_i), with ∂M/∂q_i in closed form. M's entries are scalar products of
     vectors, so the axes may rotate with the bodies that joint i carries. In these axes the columns
-    of the joints after i are constant. Let w be
-    the axis of a rotating joint (0 for a translation), and v, w the columns of Jv and Jw, in the
-    base's axes. For a joint j before i, the rates relative to the rotating axes are
+    of the joints after i are constant. Let w be the axis of a rotating joint (0 for a translation),
+    and v, w the columns of Jv and Jw, in the base's axes. For a joint j before i, the rates
+    relative to the rotating axes are
 
         δv_j = ∂v_j/∂q_i − w_i × v_j = w_j × v_i − w_i × v_j,    δw_j = −w_i × w_j.
 

@@ -12,8 +12,8 @@ its own link, P − I is the contribution of its children, which is never negati
 inertia is negative. So D is at least hᵀ I h + A, whatever the link carries and in every state. M
 has an inverse if that bound is positive at every joint. For a joint of several degrees of freedom
 the bounds are the pivots of Hᵀ I H + A: a larger positive matrix has larger pivots (Horn and
-Johnson, Matrix Analysis, 7.7). The bound also holds for a few links together, without all
-others: a joint that moves a massless link has the inertia of its child.
+Johnson, Matrix Analysis, 7.7). The bound also holds for a few links together, without all others: a
+joint that moves a massless link has the inertia of its child.
 
 The bounds are rational, except for axes rotated by an angle. For moments in such axes the least
 principal moment is used, which is at least 4 det / tr²: det = λ₁λ₂λ₃ with λ₂λ₃ at most (tr/2)². A

@@ -1,6 +1,8 @@
-"""Numbers that change at run time, drawn anew: the robot is described again with them, and that is what the C is compared with.
+"""Robots with other run-time numbers: the C with such arguments is compared with a robot that is
+described with these numbers.
 
-So a check knows nothing of how parameters are regrouped: the reference reads them off a description.
+So the check is independent of how parameters are regrouped: the reference reads them off a
+description.
 """
 
 from __future__ import annotations
@@ -28,11 +30,13 @@ from symgen.vocabulary.functions import REGROUP
 from symgen.vocabulary.options import ProgramOptions
 
 PULL = Fraction(1, 4)
-"""m/s² by which each entry of gravity is drawn apart, at most."""
+"""m/s²: largest change of each entry of gravity."""
 
 
-class Given(NamedTuple):
-    """`mechanism` described anew, and what the C is given: `parameters`, and `prepared`, which is made of them."""
+class AdjustedRobot(NamedTuple):
+    """`mechanism` with other numbers, and the arguments of the C: `parameters`, and `prepared`,
+    which is computed from them.
+    """
 
     mechanism: Mechanism
     parameters: tuple[Fraction, ...] = ()
@@ -40,78 +44,90 @@ class Given(NamedTuple):
 
     @property
     def arguments(self) -> dict[str, tuple[Fraction, ...]]:
-        """By name; none where no number changes."""
+        """Return the arguments by name; none if no number changes at run time."""
         return {"parameters": self.parameters, "prepared": self.prepared} if self.parameters else {}
 
 
-def given(
+def draw_adjusted_robot(
     mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, seed: int
-) -> Given:
-    """The robot with other parameters, where its functions take some. `programs` hold REGROUP then."""
+) -> AdjustedRobot:
+    """Return the robot with other parameters, if its functions take run-time parameters; `programs`
+    contain REGROUP then.
+    """
     if REGROUP not in programs:
-        return Given(mechanism)
-    asked = adjustable_parameters(mechanism, options.parameters)
-    drawn = draw(mechanism, asked, seed)
-    parameters = [x for one in asked for x in drawn[one.name]]
+        return AdjustedRobot(mechanism)
+    chosen = adjustable_parameters(mechanism, options.parameters)
+    numbers = draw_parameters(mechanism, chosen, seed)
+    parameters = [x for parameter in chosen for x in numbers[parameter.name]]
     prepared = programs[REGROUP].run({"parameters": parameters}, EXACT)["prepared"]
-    return Given(
-        adjust_mechanism(mechanism, drawn), tuple(parameters), tuple(map(Fraction, prepared))
+    return AdjustedRobot(
+        adjust_mechanism(mechanism, numbers), tuple(parameters), tuple(map(Fraction, prepared))
     )
 
 
-def draw(
-    mechanism: Mechanism, asked: Sequence[Adjustable], seed: int
+def draw_parameters(
+    mechanism: Mechanism, chosen: Sequence[Adjustable], seed: int
 ) -> dict[str, tuple[Fraction, ...]]:
-    """Numbers that a robot may have, by name: of each link those of a body, on a grid that every real type holds."""
-    random = Random(f"parameters/{seed}/{len(asked)}")
-    found: dict[str, tuple[Fraction, ...]] = {
-        one.name: (Fraction(random.randint(64, 1024), 1024),) for one in asked if one.joint
+    """Return physical numbers for the chosen parameters, by name, on a grid that every real type
+    represents exactly.
+    """
+    random = Random(f"parameters/{seed}/{len(chosen)}")
+    numbers: dict[str, tuple[Fraction, ...]] = {
+        parameter.name: (Fraction(random.randint(64, 1024), 1024),)
+        for parameter in chosen
+        if parameter.joint
     }
-    for link, load in dict.fromkeys((one.link, one.load) for one in asked if not one.joint):
-        own = {
-            one.kind: one.name
-            for one in asked
-            if (one.link, one.load) == (link, load) and not one.joint
+    for link, load in dict.fromkeys(
+        (parameter.link, parameter.load) for parameter in chosen if not parameter.joint
+    ):
+        names = {
+            parameter.kind: parameter.name
+            for parameter in chosen
+            if (parameter.link, parameter.load) == (link, load) and not parameter.joint
         }
-        if GRAVITY in own:
-            found[GRAVITY] = tuple(
+        if GRAVITY in names:
+            numbers[GRAVITY] = tuple(
                 Fraction(round(g * 1024), 1024) + PULL * random.randint(-8, 8) / 8
                 for g in mechanism.gravity
             )
             continue
         mass, *rest = draw_load(random)
         drawn = {"mass": (mass,), "centre": tuple(rest[:3]), "inertia": tuple(rest[3:])}
-        stays = declared_centre(mechanism, link, load)
-        if "inertia" in own and not (
-            "mass" in own and "centre" in own
-        ):  # a body about the centre and of the mass that stay
-            drawn["inertia"] = _about(drawn, stays, own)
-        found |= {name: drawn[kind] for kind, name in own.items()}
-    return found
+        declared = declared_centre(mechanism, link, load)
+        if "inertia" in names and not (
+            "mass" in names and "centre" in names
+        ):  # the inertia belongs to a declared centre or mass
+            drawn["inertia"] = _moments_about(drawn, declared, names)
+        numbers |= {name: drawn[kind] for kind, name in names.items()}
+    return numbers
 
 
-def _about(
+def _moments_about(
     drawn: Mapping[str, Sequence[Fraction]],
-    stays: tuple[Fraction, Sequence[Fraction]],
-    own: Mapping[str, str],
+    declared: tuple[Fraction, Sequence[Fraction]],
+    names: Mapping[str, str],
 ) -> tuple[Fraction, ...]:
-    """Moments of what is drawn about its own centre, moved to where the centre stays, with the mass that stays."""
+    """Return drawn moments, moved from the drawn centre to the declared centre and mass where these
+    are not drawn.
+    """
     mass, centre = drawn["mass"][0], drawn["centre"]
-    there = drawn["centre"] if "centre" in own else stays[1]
-    heavy = mass if "mass" in own else stays[0]
-    moved = zip(drawn["inertia"], _steiner(centre), _steiner(there), strict=True)
+    kept_centre = drawn["centre"] if "centre" in names else declared[1]
+    kept_mass = mass if "mass" in names else declared[0]
+    moved = zip(drawn["inertia"], _steiner(centre), _steiner(kept_centre), strict=True)
     return tuple(
-        Fraction(round((x - mass * away + heavy * here) * 2**20), 2**20) for x, away, here in moved
+        Fraction(round((x - mass * at_drawn + kept_mass * at_kept) * 2**20), 2**20)
+        for x, at_drawn, at_kept in moved
     )
 
 
 def _steiner(c: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """Return the moments of a unit point mass at c."""
     x, y, z = c
     return (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
 
 
 def broadcast(numbers: Sequence[Fraction], count: int) -> Array:
-    """(count, N)."""
-    out = np.empty((count, len(numbers)), dtype=object)
-    out[:] = list(numbers)
-    return out
+    """Return the numbers at every state, (count, N)."""
+    values = np.empty((count, len(numbers)), dtype=object)
+    values[:] = list(numbers)
+    return values

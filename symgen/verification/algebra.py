@@ -1,4 +1,6 @@
-"""(a) The Program with its own constants, over balls of 60 + ⌈log₁₀ cond M⌉ digits or more, against the reference."""
+"""(a) The Program with its own constants, over balls of 60 + ⌈log₁₀ cond M⌉ digits or more, against
+the reference.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +11,54 @@ import numpy as np
 
 from symgen.ir.loops import Form
 from symgen.reference.precision import Array
-from symgen.verification.evaluating import over
+from symgen.verification.evaluating import scalar_runner
 from symgen.verification.report import Check
-from symgen.verification.residuals import LEAST_ANSWER, distances, solves, worst
-from symgen.verification.running_error import units
+from symgen.verification.residuals import LEAST_ANSWER, distances, is_solved, largest_ratio
+from symgen.verification.running_error import unit_sizes
 from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
-"""Share of the largest magnitude in the result. A wrong term leaves an error of order 1e-1, and the constants of a Program carry
-64 digits. No correct derivation has an error between the two.
+"""Fraction of the result's largest magnitude. A wrong term has an error of order 1e-1, and the
+constants of a Program have 64 digits. No correct derivation has an error between the two.
 """
 
 
 def check_algebra(program: Form, truth: Truth, label: str) -> Check:
-    """The largest relative error over all states and results, with the balls' radii inside it.
+    """Return the check of the largest relative error over all states and results, including the
+    radii of the balls.
 
-    Long eliminations lose digits to dependence, and so do damped solves of forces that hold all that moves. Where the radii are
-    too wide to tell, the working digits are doubled.
+    Long eliminations and damped solves lose digits to the dependence of balls. If the radii are too
+    wide to decide, the working digits are doubled.
     """
     for attempt in range(SHARPENINGS + 1):
-        results = over(truth.scalars, program)(truth.arguments(program.function))
-        error, centre, where, told = 0.0, 0.0, "", False
-        for name, found in distances(
-            program.function, results, truth, bounds=units(program, truth)
+        results = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
+        error, centre, where, decided = 0.0, 0.0, "", False
+        for name, distance in distances(
+            program.function, results, truth, bounds=unit_sizes(program, truth)
         ).items():
-            difference, size = found.difference, found.size
-            if not solves(
-                program.function, name
-            ):  # a formula is right to the last digit of its answer
-                size = np.maximum(found.answer, LEAST_ANSWER * found.terms)
-            here, state = worst(difference, size)
-            if here >= error:
-                error, where = here, f"largest in {name}, state {state}"
-            centre = max(centre, worst(centres(difference), size)[0])
-            told = told or differ(difference)
-        blurred = not np.isfinite(centre) or centre <= TOLERANCE < error or not told
+            difference, size = distance.difference, distance.size
+            # a result without a solve is correct to its last digit
+            if not is_solved(program.function, name):
+                size = np.maximum(distance.answer, LEAST_ANSWER * distance.terms)
+            ratio, state = largest_ratio(difference, size)
+            if ratio >= error:
+                error, where = ratio, f"largest in {name}, state {state}"
+            centre = max(centre, largest_ratio(midpoints(difference), size)[0])
+            decided = decided or any_nonzero(difference)
+        blurred = not np.isfinite(centre) or centre <= TOLERANCE < error or not decided
         if error <= TOLERANCE or not blurred or attempt == SHARPENINGS:
             break
         truth = truth.sharper
     return Check("algebra", label, error, TOLERANCE, detail=f"{where}, {truth.working} digits")
 
 
-def differ(balls: Array) -> bool:
-    """Whether a ball does not contain zero."""
+def any_nonzero(balls: Array) -> bool:
+    """True if at least one ball does not contain zero."""
     return any(not x.contains(0) for x in balls.ravel() if isinstance(x, flint.arb))
 
 
-def centres(balls: Array) -> Array:
-    """Midpoints, as floats."""
+def midpoints(balls: Array) -> Array:
+    """Return the midpoints of balls as floats."""
 
     def centre(ball: Any) -> float:
         return float(ball.mid()) if isinstance(ball, flint.arb) else float(ball)

@@ -1,8 +1,10 @@
-"""(e) The functions for many states: their C is interpreted lane by lane, and the bits are those of the function of one state.
+"""(e) Functions for blocks of states: their C is read back lane by lane, and their results equal
+those for one state bit for bit.
 
-The latter is judged by the other checks. So the texts of one state and those of many are compiled apart, the second with the
-optimisation that makes vectors of their loops, and called at the same states: a number of them that no block divides, one after
-the other, and element by element.
+The other checks verify the functions for one state. Here the texts for one state and those for
+blocks are compiled separately, the latter with the optimization that vectorizes their loops. Both
+are called at the same states: a number that is no multiple of the block size, in both memory
+layouts.
 """
 
 from __future__ import annotations
@@ -29,21 +31,21 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
 Drawn = Callable[[Form], Mapping[str, Array]]
-"""The arguments of a function, by name: arrays of as many rows as there are states."""
+"""Function that returns the arguments of a function by name: arrays with one row a state."""
 FLAGS = (*compiled.FLAGS, "-O2")
 MORE = 5
-"""States beyond whole blocks: those that were drawn are gone through again."""
+"""Number of states beyond whole blocks; drawn states are used again."""
 
 
 @dataclass(frozen=True)
 class BlockFiles:
-    """The files of functions for many states by name, and the `headers` that they include."""
+    """Files of the functions for blocks of states by name, and the `headers` that they include."""
 
     texts: Mapping[str, str]
     headers: Mapping[str, str]
     target: Target
     floors: Mapping[str, Mapping[int, Bound]] = field(default_factory=dict)
-    """The certified bounds of divisors, by function and row."""
+    """Certified bounds of divisors, by function and row."""
 
 
 def check_blocks(
@@ -53,37 +55,41 @@ def check_blocks(
     runners: Mapping[str, Runner],
     uncompiled: str = "",
 ) -> list[Check]:
-    """Make one check a function. `drawn` gives states of a function; `runners` are the compiled functions of one state, none where
-    nothing is compiled. Then the bits are not judged, and `uncompiled` says why.
+    """Return one check for each function.
+
+    `drawn` returns the arguments of a function. `runners` are the compiled functions for one state;
+    if it is empty, the bits are not judged, and `uncompiled` is the reason.
     """
     target = files.target
-    wrong = {function: read_block(program, files) for function, program in programs.items()}
-    # A text that is not what it should be may write anywhere: it is not called.
-    sound = (
-        {function: program for function, program in programs.items() if not wrong[function]}
+    differences = {function: read_block(program, files) for function, program in programs.items()}
+    # A text that differs from the Program may write anywhere in memory, so it is not called.
+    correct = (
+        {function: program for function, program in programs.items() if not differences[function]}
         if runners
         else {}
     )
-    if sound:
+    if correct:
         try:
             with tempfile.TemporaryDirectory(prefix="symgen-verify-") as folder:
-                loaded = _compiled(Path(folder), sound, files)
-                for function, program in sound.items():
+                loaded = _compile_library(Path(folder), correct, files)
+                for function, program in correct.items():
                     call = getattr(loaded, f"{target.symbol(function)}_strided")
                     arguments = drawn(program)
-                    wrong[function] += _other_bits(
+                    differences[function] += _bit_differences(
                         program, arguments, runners[function](arguments), call, target
                     )
         except BuildError as error:
-            wrong = {function: [*sentences, str(error)] for function, sentences in wrong.items()}
+            differences = {
+                function: [*sentences, str(error)] for function, sentences in differences.items()
+            }
     return [
         Check(
             "blocks",
             f"{function}={program.method}",
-            float(len(wrong[function])),
+            float(len(differences[function])),
             0.0,
             " difference(s)",
-            "; ".join(wrong[function][:1]),
+            "; ".join(differences[function][:1]),
             "" if runners else uncompiled,
         )
         for function, program in programs.items()
@@ -91,21 +97,23 @@ def check_blocks(
 
 
 def read_block(program: Form, files: BlockFiles) -> list[str]:
-    """List the differences between the text and the Program, or the loops over links, for many states."""
+    """Return the differences between the text for blocks of states and the Program or loops."""
     from symgen.readback import batches
 
     texts, target = files.texts, files.target
     file = target.batch_file(program.function)
     if file not in texts:
-        return [f"{file} is not there"]
+        return [f"{file} is missing"]
     header = texts.get(target.batch, "")
     text = batches.BatchText(texts[file], texts.get(target.lanes, ""), header)
     floors = files.floors.get(program.function, {})
     return batches.compare(program, text, target.name, target.checked, floors)
 
 
-def _compiled(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> Any:
-    """Compile all of them into one library; BuildError where the compiler refuses a text."""
+def _compile_library(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> Any:
+    """Return all functions compiled into one library. Raises BuildError if the compiler refuses a
+    text.
+    """
     for name, text in {**files.headers, **files.texts}.items():
         (folder / name).write_text(text, encoding="utf-8")
     sources = [files.target.batch_file(function) for function in programs]
@@ -114,14 +122,16 @@ def _compiled(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> 
     return ctypes.CDLL(str(folder / "all.so"))  # stays mapped after the folder is deleted
 
 
-def _other_bits(
+def _bit_differences(
     program: Form,
     arguments: Mapping[str, Array],
-    wanted: Mapping[str, Array],
+    expected: Mapping[str, Array],
     call: Any,
     target: Target,
 ) -> list[str]:
-    """A sentence for each result that has other bits than the function of one state, in either layout."""
+    """Return a sentence for each result whose bits differ from the result for one state, in either
+    layout.
+    """
     real, checked, needs = (
         np.dtype(REALS[program.real].numpy),
         target.checked,
@@ -130,33 +140,33 @@ def _other_bits(
     count = len(next(iter(arguments.values())))
     states = np.arange(2 * printer().lanes(program.real) + MORE) % count
     call.restype = ctypes.c_ssize_t if checked else None
-    found = []
+    sentences = []
     for layout in ("state by state", "element by element"):
-        words: list[Any] = [ctypes.c_ssize_t(len(states))]
+        call_arguments: list[Any] = [ctypes.c_ssize_t(len(states))]
         arrays = {}
         for port in (*program.inputs, *program.outputs):
             rows = np.full(
                 (len(states), port.size), np.nan, real
-            )  # what the C does not write stays visible
+            )  # an element that the C does not write stays NaN
             if port in program.inputs:
                 rows[...] = arguments[port.name][states].reshape(rows.shape)
             array = rows if layout == "state by state" else np.ascontiguousarray(rows.T)
             arrays[port.name] = array if layout == "state by state" else array.T
             steps = (port.size, 1) if layout == "state by state" else (1, len(states))
-            words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
-        work = np.full(needs, np.nan, real)
-        given = (
-            [ctypes.c_void_p(work.ctypes.data), *([ctypes.c_int(needs)] if checked else [])]
+            call_arguments += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
+        workspace = np.full(needs, np.nan, real)
+        workspace_arguments = (
+            [ctypes.c_void_p(workspace.ctypes.data), *([ctypes.c_int(needs)] if checked else [])]
             if needs
             else []
         )
-        call(*words, *given, *([ctypes.c_void_p(None)] if checked else []))
+        call(*call_arguments, *workspace_arguments, *([ctypes.c_void_p(None)] if checked else []))
         for port in program.outputs:
-            one = wanted[port.name].astype(real).reshape(count, port.size)[states]
-            same = (one == arrays[port.name]) | (np.isnan(one) & np.isnan(arrays[port.name]))
-            wrong = int((~same).any(axis=1).sum())
-            if wrong:
-                found.append(
-                    f"{port.name} of {wrong} of {len(states)} states, {layout}, has other bits than of one state alone"
+            single = expected[port.name].astype(real).reshape(count, port.size)[states]
+            equal = (single == arrays[port.name]) | (np.isnan(single) & np.isnan(arrays[port.name]))
+            differing = int((~equal).any(axis=1).sum())
+            if differing:
+                sentences.append(
+                    f"{port.name} of {differing} of {len(states)} states, {layout}, differs in bits from the function of one state"
                 )
-    return found
+    return sentences

@@ -1,4 +1,6 @@
-"""The printed C, compiled unchanged and called through ctypes: the text that the text check reads is the text that runs here."""
+"""The printed C, compiled unchanged and called through ctypes: the text check reads the same text
+that runs here.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +26,23 @@ from symgen.vocabulary.target import Target
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC")
 LONG = 2000
-"""Rows of a function beyond which it is compiled without optimisation. gcc then takes a second for 20 000 rows, and a quarter of
-a minute at -O1. Optimisation does not change what is computed.
+"""Number of rows above which a function is compiled with -O0: gcc then takes a second for 20 000
+rows, and fifteen seconds at -O1. The optimization level does not change the results.
 """
 _TIMEOUT = 600
 _MARGIN = 1024
-"""Elements behind each array, since a text under test may index past its end."""
+"""Extra elements behind each array, since a text under test may index past its end."""
 
 
 def require_compiler() -> None:
-    """Raises BuildError, with a way out, where there is no C compiler."""
+    """Raise BuildError with a remedy if there is no C compiler."""
     find_compiler()
 
 
-def texts(
+def print_sources(
     programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]
 ) -> dict[str, str]:
-    """The C of every Program by function, as the backend prints it."""
+    """Return the C of every Program by function, as the backend prints it."""
     return {
         name: printer().source(program, target, floors.get(name))
         for name, program in programs.items()
@@ -53,11 +55,11 @@ def compiled_runners(
     headers: Mapping[str, str],
     target: Target,
 ) -> dict[str, Runner]:
-    """One callable per function, from the texts `printed`.
+    """Return one callable for each function, from the texts `printed`.
 
-    `headers` are the files that they include; NAME.h declares what the Programs take, so that a text with other parameters is
-    refused before it is called.
-    Raises BuildError where the compiler refuses a text.
+    `headers` are the files that they include. NAME.h declares the prototypes, so that the compiler
+    refuses a text with other parameters before it is called. Raises BuildError if the compiler
+    refuses a text.
     """
     with tempfile.TemporaryDirectory(prefix="symgen-verify-") as name:
         folder = Path(name)
@@ -66,34 +68,42 @@ def compiled_runners(
         for function in programs:
             (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
         with ThreadPoolExecutor(max_workers=2) as pool:
-            words = {
-                f: [*FLAGS, _level(program), "-c", target.file(f), "-o", f"{target.symbol(f)}.o"]
+            commands = {
+                f: [
+                    *FLAGS,
+                    _optimization_level(program),
+                    "-c",
+                    target.file(f),
+                    "-o",
+                    f"{target.symbol(f)}.o",
+                ]
                 for f, program in programs.items()
             }
             objects = list(
-                pool.map(lambda f: _run(folder, words[f], f"{target.symbol(f)}.o"), programs)
+                pool.map(lambda f: _compile(folder, commands[f], f"{target.symbol(f)}.o"), programs)
             )
-        library = _run(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
+        library = _compile(folder, ["-shared", *objects, "-o", "all.so", "-lm"], "all.so")
         try:
             loaded = ctypes.CDLL(str(folder / library))  # stays mapped after the folder is deleted
             return {
-                name: _runner(program, getattr(loaded, target.symbol(name)), target.checked)
+                name: _ctypes_runner(program, getattr(loaded, target.symbol(name)), target.checked)
                 for name, program in programs.items()
             }
         except (OSError, AttributeError) as error:
-            what = str(error).rpartition(": ")[2]
+            reason = str(error).rpartition(": ")[2]
             raise BuildError(
-                f"the compiled C cannot be called ({what}); generate it again"
+                f"the compiled C cannot be called ({reason}); generate it again"
             ) from None
 
 
-def preprocessed(
+def preprocess(
     printed: Mapping[str, str], headers: Mapping[str, str], target: Target
 ) -> dict[str, str]:
-    """What the compiler's own preprocessor makes of every text, with lines that tell which file each part is from.
+    """Return the output of the compiler's preprocessor for every text, with line markers that name
+    the source file.
 
-    <math.h> is left empty: nothing of the machine's is wanted in it. A text that the preprocessor refuses gives its sentence as
-    C that nobody can read.
+    <math.h> is replaced by an empty file, so that no system declarations appear. A text that the
+    preprocessor refuses becomes an #error line, which the reader rejects.
     """
     with tempfile.TemporaryDirectory(prefix="symgen-verify-") as name:
         folder = Path(name)
@@ -101,10 +111,10 @@ def preprocessed(
         (folder / "system" / "math.h").touch()
         for file, text in headers.items():
             (folder / file).write_text(text, encoding="utf-8")
-        found = {}
+        outputs = {}
         for function, text in printed.items():
             (folder / target.file(function)).write_text(text, encoding="utf-8")
-            words = [
+            arguments = [
                 "-std=c99",
                 "-nostdinc",
                 "-isystem",
@@ -115,20 +125,20 @@ def preprocessed(
                 "seen.i",
             ]
             try:
-                found[function] = (folder / _run(folder, words, "seen.i")).read_text(
+                outputs[function] = (folder / _compile(folder, arguments, "seen.i")).read_text(
                     encoding="utf-8", errors="replace"
                 )
             except BuildError as error:
-                found[function] = f"#error {error}"
-        return found
+                outputs[function] = f"#error {error}"
+        return outputs
 
 
-def _level(program: Form) -> str:
+def _optimization_level(program: Form) -> str:
     return "-O0" if isinstance(program, Program) and len(program.rows) > LONG else "-O1"
 
 
 def run_compiler(folder: Path, arguments: Sequence[str]) -> str:
-    """Run the C compiler in a folder; return the first error that it reports, empty where it succeeds."""
+    """Run the C compiler in a folder. Return its first error message, empty on success."""
     done = subprocess.run(
         [*find_compiler(), *arguments],
         cwd=folder,
@@ -143,15 +153,19 @@ def run_compiler(folder: Path, arguments: Sequence[str]) -> str:
     return next(errors, done.stderr.strip()[:200])
 
 
-def _run(folder: Path, arguments: list[str], made: str) -> str:
+def _compile(folder: Path, arguments: list[str], output: str) -> str:
+    """Run the compiler and return the name of the output file. Raises BuildError if the compiler
+    refuses the text.
+    """
     if error := run_compiler(folder, arguments):
         raise BuildError(
             f"the C compiler refuses the generated text: {error}; report it with the robot description"
         )
-    return made
+    return output
 
 
-def _runner(program: Form, call: Any, checked: bool = False) -> Runner:
+def _ctypes_runner(program: Form, call: Any, checked: bool = False) -> Runner:
+    """Return a function that calls the compiled C state by state through ctypes."""
     real = np.dtype(REALS[program.real].numpy)
     call.restype = None
 
@@ -162,10 +176,10 @@ def _runner(program: Form, call: Any, checked: bool = False) -> Runner:
             for port in (*program.inputs, *program.outputs)
         }
         size = printer().work(program, checked)
-        work = np.full(size + _MARGIN, np.nan, dtype=real)
+        workspace = np.full(size + _MARGIN, np.nan, dtype=real)
         pointers: list[Any] = [
             ctypes.c_void_p(buffer.ctypes.data)
-            for buffer in (*buffers.values(), *([work] if size else []))
+            for buffer in (*buffers.values(), *([workspace] if size else []))
         ]
         pointers += [ctypes.c_int(size)] if size and checked else []
         results = {port.name: np.zeros((count, port.size), dtype=real) for port in program.outputs}

@@ -1,4 +1,4 @@
-"""How large the terms of the drives' forces are, entry by entry at each state. Of a mechanism without drives all is zero."""
+"""Sizes of the drive terms, entry by entry at each state; zero for a mechanism without drives."""
 
 from __future__ import annotations
 
@@ -10,56 +10,64 @@ from symgen.reference.precision import Array
 
 
 def armature(mechanism: Mechanism) -> Array:
-    """Of every entry of v (NV,), as floats; what follows counts as far as it goes."""
-    found = np.zeros(mechanism.nv)
-    for one in driven_velocities(mechanism):
-        found[one.velocity] += float(one.drive.armature * one.rate**2)
-    return found
+    """Return the armature of every entry of v (NV,), as floats; a mimic joint counts by its squared
+    multiplier.
+    """
+    sizes = np.zeros(mechanism.nv)
+    for driven in driven_velocities(mechanism):
+        sizes[driven.velocity] += float(driven.drive.armature * driven.rate**2)
+    return sizes
 
 
 def forces(mechanism: Mechanism, q: Array, v: Array, a: Array) -> Array:
-    """Sizes of the terms of the drives' forces (count, NV); friction counts whole, since what it loses is of that size."""
-    found, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
-    for one in driven_velocities(mechanism):
-        drive, rate = one.drive, abs(float(one.rate))
-        speed, place = (
-            rate * np.abs(v[:, one.velocity]),
-            rate * np.abs(q[:, one.position]) + float(abs(one.offset) + abs(drive.rest)),
+    """Return the sizes of the terms of the drive forces (count, NV).
+
+    Friction counts with its full size, since a round-off in the speed changes it by that much.
+    """
+    sizes, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
+    for driven in driven_velocities(mechanism):
+        drive, rate = driven.drive, abs(float(driven.rate))
+        speed, position = (
+            rate * np.abs(v[:, driven.velocity]),
+            rate * np.abs(q[:, driven.position]) + float(abs(driven.offset) + abs(drive.rest)),
         )
         force = (
-            float(drive.armature) * rate * np.abs(a[:, one.velocity]) + float(drive.damping) * speed
+            float(drive.armature) * rate * np.abs(a[:, driven.velocity])
+            + float(drive.damping) * speed
         )
-        rubbing = float(drive.friction) * np.minimum(1, speed / slowest)
-        found[:, one.velocity] += rate * (force + rubbing + float(drive.stiffness) * place)
-    return found
+        friction = float(drive.friction) * np.minimum(1, speed / slowest)
+        sizes[:, driven.velocity] += rate * (force + friction + float(drive.stiffness) * position)
+    return sizes
 
 
 def slopes(mechanism: Mechanism, v: Array) -> Array:
-    """Sizes of how damping and friction change with v (count, NV)."""
-    found, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
-    for one in driven_velocities(mechanism):
-        squares = (float(one.rate) * v[:, one.velocity]) ** 2 + slowest**2
-        found[:, one.velocity] += float(one.rate) ** 2 * (
-            float(one.drive.damping) + float(one.drive.friction) * slowest**2 / squares**1.5
+    """Return the sizes of the derivatives of damping and friction with respect to v (count, NV)."""
+    sizes, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
+    for driven in driven_velocities(mechanism):
+        squares = (float(driven.rate) * v[:, driven.velocity]) ** 2 + slowest**2
+        sizes[:, driven.velocity] += float(driven.rate) ** 2 * (
+            float(driven.drive.damping) + float(driven.drive.friction) * slowest**2 / squares**1.5
         )
-    return found
+    return sizes
 
 
 def stiffness(mechanism: Mechanism) -> Array:
-    """Sizes of how springs change with q (NV,)."""
-    found = np.zeros(mechanism.nv)
-    for one in driven_velocities(mechanism):
-        found[one.velocity] += float(one.drive.stiffness * one.rate**2)
-    return found
+    """Return the sizes of the derivatives of the spring forces with respect to q (NV,)."""
+    sizes = np.zeros(mechanism.nv)
+    for driven in driven_velocities(mechanism):
+        sizes[driven.velocity] += float(driven.drive.stiffness * driven.rate**2)
+    return sizes
 
 
-def bend(mechanism: Mechanism, v: Array) -> Array:
-    """How fast friction's slope changes with v, as a part of it (count, NV); 0 where there is no friction."""
-    found = np.zeros(v.shape)
-    for one in (one for one in driven_velocities(mechanism) if one.drive.friction):
-        rate = abs(float(one.rate))
-        found[:, one.velocity] = np.maximum(
-            found[:, one.velocity],
-            rate / np.hypot(rate * v[:, one.velocity], float(mechanism.friction_speed)),
+def friction_curvature(mechanism: Mechanism, v: Array) -> Array:
+    """Return the relative rate at which friction's slope changes with v (count, NV); 0 without
+    friction.
+    """
+    rates = np.zeros(v.shape)
+    for driven in (driven for driven in driven_velocities(mechanism) if driven.drive.friction):
+        rate = abs(float(driven.rate))
+        rates[:, driven.velocity] = np.maximum(
+            rates[:, driven.velocity],
+            rate / np.hypot(rate * v[:, driven.velocity], float(mechanism.friction_speed)),
         )
-    return found
+    return rates

@@ -1,4 +1,4 @@
-"""The exact answers at a set of states, computed once."""
+"""Exact results at a set of states, computed once."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from symgen.reference.motion import Attachments
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.support.errors import RequestError
-from symgen.verification.adjusted import Given, broadcast
+from symgen.verification.adjusted import AdjustedRobot, broadcast
 from symgen.vocabulary.arrays import ALL_ROWS, USUAL
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, GAINS, Function
 
 GUARD = 25
-"""Working digits beyond those asked for. Balls lose them because operands depend on each other."""
+"""Extra working digits. Balls lose digits because their operands depend on each other."""
 KNOWN = 50
-"""Digits that an answer has at least."""
+"""Least number of correct digits of a result."""
 _WORKED_OUT = ("sharper", "scales", "of_each_frame")
-"""What depends on the frame and is kept once it is known."""
+"""Cached attributes that depend on the frame."""
 
 
 class ExactAnswers:
-    """Reference answers of `mechanism` at `count` seeded states, over balls.
+    """Reference results of `mechanism` at `count` seeded states, over balls.
 
-    `digits` = 60 + ⌈log₁₀ cond M⌉ are asked for; `working` digits are carried. Raises RequestError for an unknown
-    `frame`, `payload` or `wrench` (links' names; of frames and wrenches there may be several). Where numbers may change at run
-    time, the answers are those of the `adjusted` robot, and the arguments that hold its numbers are the same at every state. With
-    `baumgarte` there are gains, and what is about loops is asked for beside them: off closed positions, at velocities that open
-    them.
+    Results have `digits` = 60 + ⌈log₁₀ cond M⌉ digits; `working` digits are carried. Raises
+    RequestError for an unknown `frame`, `payload` or `wrench` (names of links; frames and wrenches
+    may be several).
+
+    If numbers change at run time, the results are those of the `adjusted` robot, and the arguments
+    that hold its numbers are equal at every state. With `baumgarte` there are gains. Then functions
+    of closed loops are evaluated at open positions, and at velocities that violate the constraints.
     """
 
     def __init__(
@@ -47,21 +49,23 @@ class ExactAnswers:
         count: int = 16,
         seed: int = 0,
         *,
-        adjusted: Given | None = None,
+        adjusted: AdjustedRobot | None = None,
         baumgarte: bool = False,
         working: int | None = None,
         **attachments: Unpack[Attachments],
     ) -> None:
-        self.adjusted = adjusted or Given(mechanism)
+        self.adjusted = adjusted or AdjustedRobot(mechanism)
         self.mechanism, self.described = self.adjusted.mechanism, mechanism
         self.count, self.seed, self.baumgarte = count, seed, baumgarte
-        self.given: dict[str, Sequence[Fraction]] = dict(self.adjusted.arguments)
+        self.adjusted_arguments: dict[str, Sequence[Fraction]] = dict(self.adjusted.arguments)
         self.attachments, self.convention = attachments, attachments.get("convention", USUAL)
         payload, wrench = attachments.get("payload"), attachments.get("wrench")
         self.states = draw_states(
             self.mechanism, count, seed, payload, wrench, {GAINS.name: (2,)} if baumgarte else None
         )
-        self.states |= {name: broadcast(numbers, count) for name, numbers in self.given.items()}
+        self.states |= {
+            name: broadcast(numbers, count) for name, numbers in self.adjusted_arguments.items()
+        }
         self.floats = {name: values.astype(float) for name, values in self.states.items()}
         self.rough = Reference(self.mechanism, FLOAT, **attachments)
         self.load = self.floats.get("payload")
@@ -75,7 +79,7 @@ class ExactAnswers:
         self.condition = _condition(rough)
         lowest = np.linalg.eigvalsh(rough)[..., 0]
         self.indefinite = int((lowest < -1e-12 * _norm(rough)).sum())
-        """States at which the declared inertias give an M that is not even positive semidefinite."""
+        """Number of states at which the declared inertias give an M that is not positive semidefinite."""
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)
@@ -84,18 +88,18 @@ class ExactAnswers:
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._known: dict[str, dict[str, Array]] = {}
         self._among: tuple[ExactAnswers, int] | None = None
-        """Where its frame is one of several: the answers of all, and which it is."""
+        """If the frame is one of several: the answers for all frames, and the frame's index."""
 
     @property
     def links(self) -> dict[str, Any]:
-        """The attachments that are options of a Program."""
+        """Return the attachments that are options of a Program."""
         links: dict[str, Any] = {"task_rows": ALL_ROWS, **self.attachments}
         links.pop("convention", None)
         return links
 
     @cached_property
     def sharper(self) -> Self:
-        """The same states with twice the working digits."""
+        """Return the answers at the same states with twice the working digits."""
         return type(self)(
             self.described,
             self.count,
@@ -108,24 +112,28 @@ class ExactAnswers:
 
     @cached_property
     def of_each_frame(self) -> list[Self]:
-        """The same answers once for each frame, where only that one is named; itself alone where that is so already."""
+        """Return one object for each frame, with that frame only; [self] if there is at most one
+        frame.
+        """
         if len(self.rough.frames) < 2:
             return [self]
-        found = []
+        by_frame = []
         pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
         for k, (rough, reference) in enumerate(pairs):
-            one = copy(self)
-            one.take({})
-            one.rough, one.reference = rough, reference
-            one.attachments = {**self.attachments, "frame": self.rough.frames[k].name}
-            one._among = (self, k)
-            found.append(one)
-        return found
+            answers = copy(self)
+            answers.replace_results({})
+            answers.rough, answers.reference = rough, reference
+            answers.attachments = {**self.attachments, "frame": self.rough.frames[k].name}
+            answers._among = (self, k)
+            by_frame.append(answers)
+        return by_frame
 
     def arguments(
         self, function: str, source: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """The function's arguments at the states, (count, …) each; `source` chooses balls (default) or floats."""
+        """Return the function's arguments at the states, (count, …) each; `source` selects balls
+        (default) or floats.
+        """
         self.draw(function)
         source = self.balls if source is None else source
         spec = FUNCTIONS[function]
@@ -134,83 +142,103 @@ class ExactAnswers:
             for a in (*spec.arguments, *spec.depends_on)
             if a in spec.arguments
             or self.attachments.get(a.name)
-            or a.name in self.given
+            or a.name in self.adjusted_arguments
             or (a == GAINS and self.baumgarte)
         }
 
     def reference_arguments(
         self, function: str, source: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """The function's `arguments` without those that are `given`, which the reference has in its mechanism."""
+        """Return the function's `arguments` without the adjusted numbers, which the reference has
+        in its mechanism.
+        """
         return {
             name: values
             for name, values in self.arguments(function, source).items()
-            if name not in self.given
+            if name not in self.adjusted_arguments
         }
 
     def draw(self, function: str) -> None:
-        """Draw what a derivative takes besides: changes and weights, each as often as there are states."""
+        """Draw the additional arguments of a derivative, changes and weights, at every state."""
         count = {"NF": len(self.rough.frames), "NW": len(self.rough.wrenches)}
         sizes = self.mechanism.sizes._replace(
             **count,
             NK=len(self.rough.task_rows),
             NT=len(self.rough.contacts),
             NR=len(base_parameter_map(self.rough)[0]) if FUNCTIONS[function].counts("NR") else 0,
-            **self._of_loops(FUNCTIONS[function]),
+            **self._closed_loop_sizes(FUNCTIONS[function]),
         )
         if (
             any(array.drawn in CLOSED for array in FUNCTIONS[function].arguments)
             and CLOSED[0] not in self.states
         ):
-            self._take(
-                dict(zip(CLOSED, self._beside() if self.baumgarte else self._closed(), strict=True))
+            self._add_states(
+                dict(
+                    zip(
+                        CLOSED,
+                        self._open_states() if self.baumgarte else self._closed_states(),
+                        strict=True,
+                    )
+                )
             )
         for array in FUNCTIONS[function].arguments:
             shape = (array.of_each(count[array.each]) if array.each else array).sizes(sizes)
-            known = self.states.get(
+            drawn = self.states.get(
                 array.name
-            )  # results of one name may have two shapes, as the C of two functions
-            if known is None or (array.name not in self.given and known.shape[1:] != shape):
-                self._take(draw_derivative_arguments({array.name: shape}, self.count, self.seed))
+            )  # the results of two functions may share a name and differ in shape
+            if drawn is None or (
+                array.name not in self.adjusted_arguments and drawn.shape[1:] != shape
+            ):
+                self._add_states(
+                    draw_derivative_arguments({array.name: shape}, self.count, self.seed)
+                )
 
-    def _closed(self) -> tuple[Array, Array]:
-        """Positions on the loops, and velocities that they allow; any where there are none."""
+    def _closed_states(self) -> tuple[Array, Array]:
+        """Return closed positions and velocities that satisfy the constraints; any states without
+        closed loops.
+        """
         if not self.mechanism.loops:
             return self.states["q"], self.states["v"]
-        found = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
-        return found["q"], found["v"]
+        states = closed_states(self.mechanism, assemble(self.mechanism), self.count, self.seed)
+        return states["q"], states["v"]
 
-    def _beside(self) -> tuple[Array, Array]:
-        """Positions near them, and any velocities."""
-        apart = open_states(self.mechanism, assemble(self.mechanism), self.count, self.seed, APART)
-        return np.array([list(q) for q in apart], dtype=object), self.states["v"]
+    def _open_states(self) -> tuple[Array, Array]:
+        """Return open positions near the closed ones, and unconstrained velocities."""
+        positions = open_states(
+            self.mechanism, assemble(self.mechanism), self.count, self.seed, APART
+        )
+        return np.array([list(q) for q in positions], dtype=object), self.states["v"]
 
-    def _of_loops(self, what: Function) -> dict[str, int]:
-        """The sizes of what is about loops."""
-        if not (what.holds_loops_closed and self.mechanism.loops):
+    def _closed_loop_sizes(self, function: Function) -> dict[str, int]:
+        """Return the sizes NL, NI and NA of the closed loops, if the function depends on them."""
+        if not (function.holds_loops_closed and self.mechanism.loops):
             return {}
-        at = assemble(self.mechanism)
-        return {"NL": at.rows, "NI": self.mechanism.nv - at.rank, "NA": len(at.actuated)}
+        assembly = assemble(self.mechanism)
+        return {
+            "NL": assembly.rows,
+            "NI": self.mechanism.nv - assembly.rank,
+            "NA": len(assembly.actuated),
+        }
 
-    def _take(self, drawn: Mapping[str, Array]) -> None:
-        """Add to the states."""
+    def _add_states(self, drawn: Mapping[str, Array]) -> None:
+        """Add drawn arguments to the states."""
         self.states |= drawn
         self.floats |= {name: values.astype(float) for name, values in drawn.items()}
         self.balls |= {name: self.scalars.array(values) for name, values in drawn.items()}
 
     def results(self, function: str) -> dict[str, Array]:
-        """The function's results by name, (count, …) each, over balls."""
+        """Return the function's results by name, (count, …) each, over balls."""
         if (
             function not in self._known
             and self._among is not None
             and FUNCTIONS[function].derivative is None
         ):
-            together, k = self._among
-            whole = together.results(function)
+            all_frames, k = self._among
+            results = all_frames.results(function)
             self._known[function] = (
-                {name: values[:, k] for name, values in whole.items()}
+                {name: values[:, k] for name, values in results.items()}
                 if FUNCTIONS[function].uses_all_frames
-                else whole
+                else results
             )
         if function not in self._known:
             self._known[function] = evaluate_adaptively(
@@ -218,11 +246,11 @@ class ExactAnswers:
             )
         return self._known[function]
 
-    def take(self, known: dict[str, dict[str, Array]]) -> None:
-        """Take these for the results of functions, in the place of all that is known."""
+    def replace_results(self, results: dict[str, dict[str, Array]]) -> None:
+        """Replace all cached results by these results of functions."""
         for name in _WORKED_OUT:
             vars(self).pop(name, None)
-        self._known, self._among = known, None
+        self._known, self._among = results, None
 
     @property
     def mass_matrix(self) -> Array:
@@ -234,11 +262,12 @@ class ExactAnswers:
 
 
 def _norm(matrices: Array) -> Array:
-    """Largest row sum per state (count,) of (count, n, n)."""
+    """Return the largest row sum per state (count,) of matrices (count, n, n)."""
     return np.asarray(np.abs(matrices).sum(axis=-1).max(axis=-1))
 
 
 def _condition(matrices: Array) -> float:
+    """Return the largest condition number over the states; infinite if a matrix is singular."""
     values = np.linalg.svd(matrices, compute_uv=False)
     smallest = values[..., -1].min()
     return float((values[..., 0] / values[..., -1]).max()) if smallest > 0 else float("inf")

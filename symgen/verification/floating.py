@@ -1,11 +1,13 @@
-"""(c) The compiled C against the exact answer, in units of round-off scaled by the problem.
+"""(c) The compiled C against the exact result, in units of round-off scaled by the problem.
 
-The unit is eps times the natural size of the answer: the sum of its terms' absolute values (`symgen.verification.scales`). For
-functions that solve with M it is the size that a residual is relative to. A straight-line program without divisions returns the
-exact sum of its terms, each multiplied by at most `depth` factors 1 + δ with |δ| ≤ eps/2 (Higham, Accuracy and Stability of
-Numerical Algorithms, lemma 3.1). Its constants, its sines and the quaternions among its arguments carry one more each. So the
-error is at most about `depth` units, and far less in the mean. All else of a state is exact in both real types, and brings no
-error. An elimination of a positive definite matrix lets nothing grow, so its backward error is as small (theorem 10.4 there). The
+The unit is eps times the natural size of the result: the sum of the absolute values of its terms
+(`symgen.verification.scales`). For functions that solve with M, it is the size to which a residual
+is relative. A straight-line program without divisions returns the exact sum of its terms, each
+multiplied by at most `depth` factors 1 + δ. Each |δ| is at most eps/2 (Higham, Accuracy and
+Stability of Numerical Algorithms, lemma 3.1). Constants, sines, and quaternions among the arguments
+add one factor each. So the error is at most about `depth` units, and far smaller on average. All
+other entries of a state are exact in both real types and add no error. The elimination of a
+positive definite matrix has no growth, so its backward error is as small (theorem 10.4 there). The
 determinant inherits cond M times the relative error of M.
 """
 
@@ -20,15 +22,22 @@ import numpy as np
 from symgen import methods
 from symgen.emission import printer
 from symgen.ir.loops import Form
-from symgen.pipeline.choose import terms
+from symgen.pipeline.choose import term_ratio
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 from symgen.verification.evaluating import Runner
-from symgen.verification.levers import followed
+from symgen.verification.levers import mimic_rotation
 from symgen.verification.magnitude import largest
-from symgen.verification.report import Check, lost_digits
-from symgen.verification.residuals import SOLVED, Distance, by_state, distances, natural, solves
-from symgen.verification.running_error import bounds
+from symgen.verification.report import Check, precision_loss
+from symgen.verification.residuals import (
+    SOLVED,
+    Distance,
+    distances,
+    is_solved,
+    largest_ratio_by_state,
+    natural_size,
+)
+from symgen.verification.running_error import running_error_bounds
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
@@ -36,23 +45,25 @@ from symgen.vocabulary.reals import LOST, REALS, loses
 
 
 def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
-    """The bound in units: `depth`, one for the constants, one for quaternions, those of a sine, whose last place is a unit or
-    less, and one where there is an atan2, which may be off by two. The angle of a joint that follows is computed, and
-    off by as many as it has radians, which all that it turns takes over.
+    """Return the error bound in units of round-off.
 
-    A derivative's sizes are bounds already: one. Where a method's terms are larger than those, it may lose digits in proportion:
-    `symgen.pipeline.choose.terms`.
+    It is `depth`, plus one for the constants, one for quaternions, the ulps of a sine, and one for
+    an atan2, which may be off by two. The angle of a mimic joint is computed, and its error is as
+    many units as the angle has radians; every body behind the joint inherits it.
+
+    For a derivative the sizes are bounds already, so the result is 1. If a method's terms are
+    larger than the natural size, its bound grows in proportion: `symgen.pipeline.choose.terms`.
     """
-    if bounds(program, truth, text):
+    if running_error_bounds(program, truth, text):
         return 1.0
-    larger = terms(
+    ratio = term_ratio(
         truth.mechanism,
         program.function,
         program.method,
         ProgramOptions(program.real, **truth.links),
     )
     angle = "atan2" in program.operations
-    turned = followed(truth.rough, truth.floats["q"])
+    mimic_angle = mimic_rotation(truth.rough, truth.floats["q"])
     return (
         float(
             program.depth
@@ -60,14 +71,16 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
             + bool(program.quaternions)
             + angle
             + printer().ulps[text.trig]
-            + turned
+            + mimic_angle
         )
-        * larger
+        * ratio
     )
 
 
-def differs(program: Form, truth: Truth) -> bool:
-    """Whether its method's answer is a difference of larger terms. Its smaller entries are then no better than its largest."""
+def is_difference(program: Form, truth: Truth) -> bool:
+    """True if the method computes its result as a difference of larger terms. Then small entries
+    are no better than the largest.
+    """
     return program.function not in PREPARING and methods.find(program.method).cancels(
         truth.mechanism
     )
@@ -76,13 +89,19 @@ def differs(program: Form, truth: Truth) -> bool:
 def check_floating(
     program: Form, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN
 ) -> Check:
-    """The largest error of `run` (the compiled function) over all states and results, in units of round-off.
+    """Return the check of the largest error of `run` (the compiled function) over all states and
+    results, in units of round-off.
 
-    An answer that loses its digits is not judged. There are five cases. The bound is more than `symgen.vocabulary.reals.LOST` of the terms,
-    and bounds nothing. Or it is more than that share of the answer that the terms leave over, and the answer was seen to be off
-    by as much. Or M is singular within round-off wherever an answer that needs its inverse is off. Or all terms of a result are
-    below the smallest normal number of the type. Or what is not finite may be off by all that it is. Nor is an answer judged that
-    is above its largest number, where the C says infinity.
+    A result with a precision loss is not judged. There are five cases:
+
+    - the bound is more than the fraction `symgen.vocabulary.reals.LOST` of the terms, so it bounds nothing;
+    - the bound is more than that fraction of the result, and the observed error is as large;
+    - M is singular within round-off at every state at which a result that needs its inverse is wrong;
+    - all terms of a result are below the smallest normal number of the type;
+    - a result is not finite, and its bound is as large as the result.
+
+    A result above the largest number of the type, which the C returns as infinity, is not judged
+    either.
     """
     judge = _Judge(program, truth, label, text, allowance(program, truth, text))
     results = run(truth.arguments(program.function, truth.floats))
@@ -92,28 +111,34 @@ def check_floating(
     worst, where, losses = 0.0, "", [judge.allowed] if judge.bounds_nothing else []
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
-        sizes = bounds(program, truth, text)
-        whole = differs(program, truth)
-        for name, distance in distances(program.function, entered, truth, whole, sizes).items():
-            if not np.isfinite(distance.size).all():  # of a derivative: divided by nothing
+        sizes = running_error_bounds(program, truth, text)
+        by_largest = is_difference(program, truth)
+        for name, distance in distances(
+            program.function, entered, truth, by_largest, sizes
+        ).items():
+            if not np.isfinite(distance.size).all():  # a derivative divides by zero
                 why = f"{name} has no bound at these states"
                 return judge.check(0.0, name, why, lost=True)
-            ratios = by_state(distance.difference, distance.size * REALS[program.real].eps)
-            error, where_now = float(ratios.max()), f"{name}, state {int(ratios.argmax())}"
+            ratios = largest_ratio_by_state(
+                distance.difference, distance.size * REALS[program.real].eps
+            )
+            error, location = float(ratios.max()), f"{name}, state {int(ratios.argmax())}"
             if why := judge.why_unjudged(name, distance, ratios):
-                return judge.check(error, where_now, why, lost=True)
+                return judge.check(error, location, why, lost=True)
             if error >= worst:
-                worst, where = error, f"largest in {where_now}"
+                worst, where = error, f"largest in {location}"
             if judge.is_lost(distance):
                 losses.append(judge.allowed * distance.loss)
     if losses and (judge.bounds_nothing or worst <= judge.allowed):
-        return judge.check(worst, where, lost_digits(max(losses)), lost=True)
+        return judge.check(worst, where, precision_loss(max(losses)), lost=True)
     return judge.check(worst, where)
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """A function in floating point: what of its results is not judged, and why; `allowed` is its bound in units."""
+    """Decides which floating-point results of a function are not judged, and why; `allowed` is its
+    bound in units.
+    """
 
     program: Form
     truth: Truth
@@ -127,70 +152,87 @@ class _Judge:
         return loses(self.allowed, self.program.real)
 
     def check(self, error: float, detail: str, why: str = "", lost: bool = False) -> Check:
-        """The check; with `why` it is not judged."""
+        """Return the check; with a reason `why`, it is not judged."""
         return Check("floating", self.label, error, self.allowed, " eps", detail, why, lost)
 
     def not_finite(self, name: str, values: Array) -> Check:
-        """The check of a result that is not finite: a ball made of it would hide which result it came from."""
+        """Return the check of a result that is not finite. A ball made of it would hide which
+        result it came from.
+        """
         program, truth = self.program, self.truth
         detail = f"{name} is not finite"
-        if _too_large(truth.results(program.function)[name], values, program.real):
-            large = f"{name} is above the largest number that a {program.real} holds"
-            return self.check(np.inf, detail, large, lost=True)
+        if _overflows(truth.results(program.function)[name], values, program.real):
+            reason = f"{name} is above the largest number that a {program.real} holds"
+            return self.check(np.inf, detail, reason, lost=True)
         broken = np.asarray(~np.isfinite(values.reshape(truth.count, -1)).all(axis=-1))
         lost = (
             (self.allowed if self.bounds_nothing else 0.0)
-            or _singular(program, truth, broken, self.allowed)
-            or _swamped(program, truth, name, broken, self.allowed, self.text)
+            or _singularity_round_offs(program, truth, broken, self.allowed)
+            or _swamping_round_offs(program, truth, name, broken, self.allowed, self.text)
         )
-        return self.check(np.inf, detail, lost_digits(lost) if lost else "", lost > 0)
+        return self.check(np.inf, detail, precision_loss(lost) if lost else "", lost > 0)
 
     def why_unjudged(self, name: str, distance: Distance, ratios: Array) -> str:
-        """Why no error of a result is judged, whatever the others are: it underflows, or M is as good as singular."""
+        """Return why a result is not judged, whatever its other errors are: it underflows, or M is
+        numerically singular.
+        """
         program = self.program
-        if solves(program.function, name):
+        if is_solved(program.function, name):
             return ""
         if 0 < float(distance.terms.min()) < float(REALS[program.real].least):
             return f"{name} is below the smallest number that a {program.real} holds with all its digits"
         broken = ratios > self.allowed
-        if broken.any() and (near := _singular(program, self.truth, broken, self.allowed)):
-            return lost_digits(near)
+        if broken.any() and (
+            singular_round_offs := _singularity_round_offs(
+                program, self.truth, broken, self.allowed
+            )
+        ):
+            return precision_loss(singular_round_offs)
         return ""
 
     def is_lost(self, distance: Distance) -> bool:
-        """True if the bound is more than LOST of the answer that the terms leave over, and the answer was off by as much."""
+        """True if the bound is more than LOST of the result, and the observed error of the result
+        is as large.
+        """
         return (
             not self.bounds_nothing
             and loses(self.allowed * distance.loss, self.program.real)
-            and distance.seen > LOST
+            and distance.observed_error > LOST
         )
 
 
-def _too_large(exact: Array, found: Array, real: str) -> bool:
-    """Whether all that is not finite is as large in truth, and infinite of the same sign."""
-    at = ~np.isfinite(found)
+def _overflows(exact: Array, values: Array, real: str) -> bool:
+    """True if every infinite entry exceeds the type's largest number in the exact result, with the
+    same sign.
+    """
+    at = ~np.isfinite(values)
     largest = REALS[real].largest
-    within = flint.arb(flint.fmpq(largest.numerator, largest.denominator))
+    limit = flint.arb(flint.fmpq(largest.numerator, largest.denominator))
     return all(
-        ball > within if sign > 0 else ball < -within if sign < 0 else False
-        for ball, sign in zip(exact[at], found[at], strict=True)
+        ball > limit if sign > 0 else ball < -limit if sign < 0 else False
+        for ball, sign in zip(exact[at], values[at], strict=True)
     )
 
 
-def _swamped(
+def _swamping_round_offs(
     program: Form, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions
 ) -> float:
-    """How many round-offs of an answer are allowed, where these are all of it at every state that is `broken`; else 0.
+    """Return the allowed round-offs of the result, if they are as large as the result at every
+    `broken` state; else 0.
 
-    A step of dynamics at which a light link is torn away has such stages.
+    An example is a step of dynamics at which a light link is thrown away.
     """
     if name in SOLVED or FUNCTIONS[program.function].derivative is not None:
         return 0.0
     terms, answer = (
         largest(values)[broken]
         for values in (
-            natural(
-                program.function, name, truth, differs(program, truth), bounds(program, truth, text)
+            natural_size(
+                program.function,
+                name,
+                truth,
+                is_difference(program, truth),
+                running_error_bounds(program, truth, text),
             ),
             truth.results(program.function)[name],
         )
@@ -200,15 +242,16 @@ def _swamped(
     return least if least * REALS[program.real].eps >= 1 else 0.0
 
 
-def _singular(program: Form, truth: Truth, broken: Array, allowed: float) -> float:
-    """How many round-offs of M's inverse are allowed, where a matrix so near to M is singular; else 0.
+def _singularity_round_offs(program: Form, truth: Truth, broken: Array, allowed: float) -> float:
+    """Return the allowed round-offs of M's inverse, if a matrix that near to M is singular at every
+    `broken` state; else 0.
 
-    Whoever divides by its pivots may then divide by next to nothing, or take its logarithm. It counts only if M is so at every
-    state that is `broken`.
+    A method that divides by the pivots of M may then divide by almost zero, or take the logarithm
+    of it.
     """
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
-    with suppress(RequestError):  # M itself is singular, and then nobody may divide
+    with suppress(RequestError):  # M itself is singular: the loss has no finite value
         least = float(truth.scales.determinant_loss()[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
     return 0.0

@@ -1,4 +1,4 @@
-"""A generated folder as something to verify: its description, how it was made, and the C that lies in it."""
+"""A generated folder as a subject of verification: its description, its options, and its C."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from symgen.vocabulary.options import (
 )
 
 LARGEST_FILE = 50_000_000
-"""Bytes of a file that is read at all."""
+"""Largest size in bytes of a file that is read."""
 _HINT = "generate it again"
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 SHOWN = 60
-"""Characters of a name from outside."""
+"""Number of characters that are shown of a name from outside."""
 
 
 class Folder(NamedTuple):
     """The content of a folder.
 
-    `methods`, `rounds` (of searches that were interrupted) and `sources` (the C) are by function, `header`
-    is its NAME.h, `sincos` its NAME_sincos.h ("" if there is none).
+    `methods`, `rounds` (of interrupted searches) and `sources` (the C) are by function. `header` is
+    its NAME.h, `sincos` its NAME_sincos.h ("" if it has none).
     """
 
     mechanism: Mechanism
@@ -52,26 +52,29 @@ class Folder(NamedTuple):
     rounds: dict[str, int]
     sources: dict[str, str]
     blocks: dict[str, str]
-    """The files of the functions for many states, by name."""
+    """Files of the functions for blocks of states, by name."""
     device: dict[str, str]
-    """Those of the functions for a GPU."""
+    """Files of the functions for a GPU, by name."""
     header: str
     sincos: str
     every: dict[str, str]
-    """The methods of all functions in it, which share an argument where numbers change at run time."""
+    """Methods of all functions in the folder; they share an argument if numbers change at run time.
+    """
 
     @property
     def files(self) -> Files:
-        """Its C."""
+        """Return the C of the folder."""
         return Files(self.name, self.sources, self.blocks, self.device, self.header, self.sincos)
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
-    """Read a folder that `symgen generate` wrote. `functions` (None: all in it) must be in it, by the method asked for if any.
+    """Read a folder that `symgen generate` wrote.
 
-    Raises RequestError for a function that is not in the folder, DescriptionError for a folder that is not symgen's.
+    `functions` (None: all) must be in it, by the requested method if one is named. Raises
+    RequestError for a function that is not in the folder, DescriptionError for a folder that symgen
+    did not generate.
     """
-    mechanism = load(path)  # refuses a folder that was not generated
+    mechanism = load(path)  # raises for a folder that symgen did not generate
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         return _folder_of(path, mechanism, manifest, functions)
@@ -101,13 +104,13 @@ def _folder_of(
     }
     methods = dict(every)
     if functions is not None:
-        methods = dict(_wanted(request, every, path) for request in functions)
+        methods = dict(_requested_method(request, every, path) for request in functions)
     sources = {
         function: _text(path / Path(str(entries[function]["file"])).name) for function in methods
     }
-    blocks = _of_many(name, entries, methods) if text.batch else []
-    device = _of_a_gpu(name, entries, methods) if GPU in text.wrap else []
-    turns = path / f"{name}_sincos.h"
+    blocks = _batch_files(name, entries, methods) if text.batch else []
+    device = _gpu_files(name, entries, methods) if GPU in text.wrap else []
+    sincos_path = path / f"{name}_sincos.h"
     return Folder(
         mechanism,
         name,
@@ -119,13 +122,13 @@ def _folder_of(
         blocks={file: _text(path / file) for file in blocks},
         device={file: _text(path / file) for file in device if (path / file).exists()},
         header=_text(path / f"{name}.h"),
-        sincos=_text(turns) if turns.is_file() else "",
+        sincos=_text(sincos_path) if sincos_path.is_file() else "",
         every=every,
     )
 
 
 def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
-    """Read the options of Programs from those that a manifest states."""
+    """Read the options of Programs from the options in a manifest."""
     return ProgramOptions(
         real,
         frame=_words(chosen.get("frame")),
@@ -143,7 +146,7 @@ def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
 
 
 def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
-    """Read the options of the text from those that a manifest states."""
+    """Read the options of the text from the options in a manifest."""
     return TextOptions(
         _word(chosen.get("trig")) or TextOptions.trig,
         checked=bool(chosen.get("checked")),
@@ -154,7 +157,9 @@ def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
 
 
 def _unread_manifest(path: Path) -> str:
-    """Reason why manifest.json is not read: another version of symgen wrote it, or none did."""
+    """Return why manifest.json cannot be read: another version of symgen wrote it, or it is not
+    symgen's.
+    """
     try:
         version = other_version(json.loads((path / "manifest.json").read_text(encoding="utf-8")))
     except (ValueError, AttributeError, RecursionError):
@@ -165,7 +170,9 @@ def _unread_manifest(path: Path) -> str:
 
 
 def other_version(manifest: Mapping[str, Any]) -> str:
-    """Version of symgen that wrote a folder, if it is not this one; "" if it is, or if the manifest states none."""
+    """Return the version of symgen that wrote a folder, if it differs from this one; "" otherwise
+    or if the manifest states none.
+    """
     version = manifest.get("symgen")
     if version == __version__ or not isinstance(version, str) or not _VERSION.fullmatch(version):
         return ""
@@ -173,7 +180,11 @@ def other_version(manifest: Mapping[str, Any]) -> str:
 
 
 def programs(folder: Folder) -> dict[str, Form]:
-    """Return the Programs of a folder's functions; where numbers change at run time, of all in it, which share an argument."""
+    """Return the Programs of a folder's functions.
+
+    If numbers change at run time, they are the Programs of all functions in the folder, which share
+    an argument.
+    """
     mechanism, options = folder.mechanism, folder.options
     return build.with_parameters(
         {
@@ -190,18 +201,18 @@ def programs(folder: Folder) -> dict[str, Form]:
     )
 
 
-def _of_many(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
-    """The files of functions for many states, headers first."""
+def _batch_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
+    """Return the files of functions for blocks of states, headers first."""
     return [
         f"{name}_batch.h",
         f"{name}_lanes.h",
-        *(Path(str(made[function]["batch"])).name for function in functions),
+        *(Path(str(entries[function]["batch"])).name for function in functions),
     ]
 
 
-def _of_a_gpu(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
-    """The files of functions for a GPU. One that is lost is missed by the check."""
-    stems = [Path(str(made[function]["symbol"])).name for function in functions]
+def _gpu_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
+    """Return the files of functions for a GPU. The check reports a missing file."""
+    stems = [Path(str(entries[function]["symbol"])).name for function in functions]
     return [
         f"{name}_cuda.h",
         f"{name}_sincos.cuh",
@@ -210,7 +221,7 @@ def _of_a_gpu(name: str, made: Mapping[str, Any], functions: Iterable[str]) -> l
 
 
 def _table(value: object) -> dict[str, Any]:
-    """What no folder of symgen's is without."""
+    """Return a nonempty table of a manifest. Raises TypeError for any other value."""
     if isinstance(value, dict) and value:
         return value
     raise TypeError
@@ -223,7 +234,7 @@ def _word(value: object) -> str | None:
 
 
 def _words(value: object) -> Links:
-    """One name, or a list of several."""
+    """Return one name, or a list of names."""
     return (
         [str(_word(name)) for name in value]
         if isinstance(value, list) and None not in value
@@ -232,10 +243,14 @@ def _words(value: object) -> Links:
 
 
 def _text(path: Path) -> str:
-    """What a compiler reads: a carriage return alone ends no line to it. What is no UTF-8 is shown as U+FFFD, and refused."""
+    """Return the text of a file as a compiler reads it.
+
+    A carriage return alone does not end a line for the compiler. Invalid UTF-8 becomes U+FFFD,
+    which the reader rejects.
+    """
     if path.exists() and not path.is_file():
         raise DescriptionError(
-            f"{path.name} is no ordinary file", file=str(path.parent), hint=_HINT
+            f"{path.name} is not a regular file", file=str(path.parent), hint=_HINT
         )
     if path.stat().st_size > LARGEST_FILE:
         raise DescriptionError(
@@ -246,11 +261,14 @@ def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 
-def _wanted(request: str, made: dict[str, str], path: Path) -> tuple[str, str]:
+def _requested_method(request: str, methods: dict[str, str], path: Path) -> tuple[str, str]:
+    """Return a requested function and its method. Raises ArgumentError if the folder has it by
+    another method.
+    """
     name, _, method = request.partition("=")
-    function = nearest(name, made, "function in this folder")
-    if method and method != made[function]:
+    function = nearest(name, methods, "function in this folder")
+    if method and method != methods[function]:
         raise ArgumentError(
-            f"{path} holds {function} by {made[function]}, not by {method}; verify that, or generate it again"
+            f"{path} holds {function} by {methods[function]}, not by {method}; verify that, or generate it again"
         )
-    return function, made[function]
+    return function, methods[function]

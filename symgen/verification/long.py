@@ -1,11 +1,15 @@
-"""Loops over the links of a long robot, judged in a time that grows with it.
+"""Verification of looped functions of a long robot, in linear time.
 
-The reference of `symgen.verification.truth` takes the mass matrix apart, which a robot of a thousand joints has no time for. Here
-the algebra is judged by inverse dynamics that sum the parts' wrenches (`symgen.reference.long`): what gives forces directly, and
-what gives accelerations by the forces that these ask for; det M and what else comes of it by inertias about the origin of the
-base (`symgen.reference.articulated`). The C is compared with the same loops over numbers of many digits; a sum of terms may be
-off by as many units of round-off as it has operations one after another, each of the size of the terms, and what is no such sum
-by SEEN times as much as the same operations are off by in NumPy's numbers.
+The reference of `symgen.verification.truth` factorizes the mass matrix, which takes too long for a
+thousand joints. The algebra is checked by inverse dynamics that sum the parts' wrenches
+(`symgen.reference.long`): forces directly, and accelerations by the forces that they need. det M
+and related results are checked by inertias about the origin of the base
+(`symgen.reference.articulated`).
+
+The C is compared with the same loops over numbers of many digits. A sum of terms may be off by as
+many units of round-off as the length of its longest chain of operations, relative to the size of
+the terms. All other results may be off by SEEN times the error of the same operations in NumPy's
+numbers.
 """
 
 from __future__ import annotations
@@ -33,29 +37,30 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.verification.algebra import TOLERANCE
-from symgen.verification.evaluating import Runner, in_decimals, in_machine_reals
-from symgen.verification.report import Check, lost_digits
+from symgen.verification.evaluating import Runner, decimal_runner, machine_runner
+from symgen.verification.report import Check, precision_loss
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS, loses
 
 LONG = 100
-"""Joints beyond which loops over links are judged so."""
+"""Number of joints above which looped functions are checked in this way."""
 DIGITS = 100
 STATES = 2
-"""States of a robot that is longer, at most: each takes some seconds for ten thousand links."""
+"""Maximum number of states of a long robot: each takes some seconds for ten thousand links."""
 SEEN = 1000
-"""Times that the error of what is solved for may be what it is in NumPy's numbers: three digits."""
+"""Allowed error of solved results, as a multiple of their error in NumPy's numbers: three digits.
+"""
 ROADS = {
-    "forces that are summed part by part": ("forces", "solution", "link_dynamics"),
-    "inertias through joints that give way": ("determinant", "link_dynamics", "frame_inertia"),
-    "motions that are carried from link to link": ("totals", "frame", "frame_inertia"),
+    "forces summed part by part": ("forces", "solution", "link_dynamics"),
+    "articulated inertias": ("determinant", "link_dynamics", "frame_inertia"),
+    "motions from link to link": ("totals", "frame", "frame_inertia"),
 }
-"""What judges them, in words: by `Function.long_check`."""
+"""Methods of the check, in words, with their values of `Function.long_check`."""
 
 
 class LongTruth:
-    """States of a long robot, and the forces that they ask for."""
+    """States of a long robot, and the exact results there."""
 
     def __init__(
         self, mechanism: Mechanism, count: int, seed: int, frame: str | Sequence[str] | None = None
@@ -69,62 +74,62 @@ class LongTruth:
         with self.scalars.working():
             self.states = {
                 name: self.scalars.array(drawn[name]) for name in self.floats
-            }  # a quaternion exactly of length 1
+            }  # the exact quaternion has length 1, a rounded one has not
             self.states["still"] = 0 * self.states["v"]
         self.frame = frame
         self.results: dict[str, Mapping[str, Array]] = {}
 
     @cached_property
     def motion(self) -> Reference:
-        """The reference in numbers of many digits."""
+        """Return the reference in numbers of many digits."""
         return Reference(self.mechanism, self.scalars, frame=self.frame)
 
     @cached_property
     def rough(self) -> Motion:
-        """The reference's motion in doubles, for sizes."""
+        """Return the reference's motion in doubles, for sizes."""
         return Motion(self.mechanism, FLOAT, frame=self.frame)
 
     def arguments(self, form: Form, source: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Those of a function at the states, (count, …) each."""
-        given = self.states if source is None else source
-        return {port.name: given[port.name] for port in form.inputs}
+        """Return the arguments of a function at the states, (count, …) each."""
+        values = self.states if source is None else source
+        return {port.name: values[port.name] for port in form.inputs}
 
     def exact(self, form: Form) -> Array:
-        """What the loops give over numbers of many digits, of their first result."""
-        return self.all_of(form)[form.outputs[0].name]
+        """Return the first result of the loops over numbers of many digits."""
+        return self.exact_results(form)[form.outputs[0].name]
 
-    def all_of(self, form: Form) -> Mapping[str, Array]:
-        """Likewise of each."""
+    def exact_results(self, form: Form) -> Mapping[str, Array]:
+        """Return every result of the loops over numbers of many digits."""
         if form.function not in self.results:
-            self.results[form.function] = in_decimals(DIGITS, form)(self.arguments(form))
+            self.results[form.function] = decimal_runner(DIGITS, form)(self.arguments(form))
         return self.results[form.function]
 
     @cached_property
     def articulated(self) -> Articulated:
-        """Of the robot at the states."""
+        """Return the articulated inertias of the robot at the states."""
         with self.scalars.working():
             return Articulated(self.motion, self.states["q"])
 
     @cached_property
-    def caused(self) -> dict[str, Array]:
-        """What the states' forces cause."""
+    def forward_results(self) -> dict[str, Array]:
+        """Return the motion that the drawn forces cause."""
         return forward_dynamics_results(
             self.motion, self.articulated, *(self.states[name] for name in ("q", "v", "tau"))
         )
 
-    def told(self, form: Form) -> dict[str, Array]:
-        """What the reference gives of a function whose results it has."""
+    def reference_results(self, form: Form) -> dict[str, Array]:
+        """Return the reference's results of a function that it evaluates directly."""
         check = FUNCTIONS[form.function].long_check
         if check == "link_dynamics":
-            return {port.name: self.caused[port.name] for port in form.outputs}
+            return {port.name: self.forward_results[port.name] for port in form.outputs}
         with self.scalars.working():
             if check == "determinant":
-                answer = {
+                evaluate = {
                     "mass_matrix_determinant": self.articulated.determinant,
                     "mass_matrix_log_determinant": self.articulated.log_determinant,
                     "mass_matrix_log_determinant_gradient": self.articulated.gradient,
                 }[form.function]
-                return {form.outputs[0].name: answer()}
+                return {form.outputs[0].name: evaluate()}
             if check == "frame_inertia":
                 return {
                     form.outputs[0].name: operational_inertia_inverse(
@@ -134,70 +139,78 @@ class LongTruth:
             return self.motion.evaluate(form.function, self.arguments(form))
 
     @cached_property
-    def wholes(self) -> dict[str, Array]:
-        """The sizes (count,) of the terms of their results, by name."""
+    def term_sizes(self) -> dict[str, Array]:
+        """Return the sizes (count,) of the terms of results, by name."""
         return total_sizes(self.rough, *(self.floats[name] for name in ("q", "v", "a", "dt")))
 
     def forces(self, v: str, a: Array) -> Array:
-        """What the reference says that an acceleration asks for, where the velocities are so named."""
+        """Return the forces that the reference computes for an acceleration, at the velocities of
+        this name.
+        """
         return inverse_dynamics(self.motion, self.states["q"], self.states[v], a)
 
     @cached_property
     def at_rest(self) -> Array:
-        """Forces that hold it still."""
+        """Return the forces that hold the robot still."""
         return self.forces("still", self.states["still"])
 
     def terms(self, form: Form, a: Array | None) -> Array:
-        """The sizes (count, NV) of the terms of a function's forces, or of those that accelerations are an answer to."""
+        """Return the sizes (count, NV) of the terms of a function's forces, or of the forces that
+        accelerations `a` need.
+        """
         still = np.zeros_like(self.floats["v"])
-        moves = "v" in FUNCTIONS[form.function].own_arguments
-        v = self.floats["v"] if moves else still
-        given = (
+        depends_on_v = "v" in FUNCTIONS[form.function].own_arguments
+        v = self.floats["v"] if depends_on_v else still
+        accelerations = (
             a
             if a is not None
             else self.floats["a"]
             if form.function == "inverse_dynamics"
             else still
         )
-        return force_sizes(self.rough, self.floats["q"], v, given)
+        return force_sizes(self.rough, self.floats["q"], v, accelerations)
 
-    def bounds(self, form: Form, text: TextOptions, more: int) -> list[list[float]]:
-        """How far any entry of each of the C's results may be off, at each state: what round-off takes of their terms; of what is
-        solved for SEEN times as far as the same operations are off there in NumPy's numbers. What bounds these grows with the
-        chain, and soon says nothing, while their errors do not.
+    def bounds(self, form: Form, text: TextOptions, extra_units: int) -> list[list[float]]:
+        """Return the error bound of the C's results, at each state: the round-off of their terms.
+
+        Solved results may be off by SEEN times the error of the same operations in NumPy's numbers.
+        An a-priori bound of these grows with the chain until it is useless, while their errors do
+        not.
         """
         eps = REALS[form.real].eps
         check = FUNCTIONS[form.function].long_check
         if check == "forces":
             return [
                 [float(row.max())]
-                for row in self.terms(form, None) * (eps * (_allowed(form, text) + more))
+                for row in self.terms(form, None) * (eps * (_allowed(form, text) + extra_units))
             ]
         if check == "totals":
-            of = eps * (_allowed(form, text) + more)
+            unit = eps * (_allowed(form, text) + extra_units)
             return [
-                [float(of * self.wholes[port.name][state]) for port in form.outputs]
+                [float(unit * self.term_sizes[port.name][state]) for port in form.outputs]
                 for state in range(self.count)
             ]
-        return [[SEEN * one for one in row] for row in self.rounded(form)]
+        return [[SEEN * error for error in row] for row in self.numpy_errors(form)]
 
-    def rounded(self, form: Form) -> list[list[float]]:
-        """How far the same operations are off in NumPy's numbers, of each result at each state; at least a unit of round-off."""
-        eps, found = REALS[form.real].eps, in_machine_reals(form)(self.arguments(form, self.floats))
-        exact = {name: values.astype(float) for name, values in self.all_of(form).items()}
+    def numpy_errors(self, form: Form) -> list[list[float]]:
+        """Return the errors of the same operations in NumPy's numbers, for each result at each
+        state; at least a unit of round-off.
+        """
+        eps, results = REALS[form.real].eps, machine_runner(form)(self.arguments(form, self.floats))
+        exact = {name: values.astype(float) for name, values in self.exact_results(form).items()}
 
-        def off(name: str, state: int) -> float:
-            one, wanted = found[name][state].astype(float), exact[name][state]
+        def error(name: str, state: int) -> float:
+            actual, expected = results[name][state].astype(float), exact[name][state]
             return float(
                 np.nan_to_num(
-                    np.maximum(np.abs(one - wanted), eps * np.abs(wanted)), nan=np.inf
+                    np.maximum(np.abs(actual - expected), eps * np.abs(expected)), nan=np.inf
                 ).max()
             )
 
-        return [[off(port.name, state) for port in form.outputs] for state in range(self.count)]
+        return [[error(port.name, state) for port in form.outputs] for state in range(self.count)]
 
-    def wanted(self, function: str, answer: Array) -> tuple[Array, Array]:
-        """(what is to be, what is): of forces these, of accelerations the forces that they are an answer to."""
+    def expected_and_actual(self, function: str, answer: Array) -> tuple[Array, Array]:
+        """Return (expected, actual): forces directly; for accelerations, the forces that they need."""
         with self.scalars.working():
             if function == "inverse_dynamics":
                 return self.forces("v", self.states["a"]), answer
@@ -211,19 +224,21 @@ class LongTruth:
 
 
 def check_long_algebra(form: Form, truth: LongTruth, label: str) -> Check:
-    """The largest error of a component, against the largest of what is to be."""
+    """Return the check of the largest error of a component, relative to the largest expected
+    component.
+    """
     check = FUNCTIONS[form.function].long_check
     if check in ("forces", "solution"):
-        wanted, found = truth.wanted(form.function, truth.exact(form))
-        pairs = [(found, wanted)]
+        expected, actual = truth.expected_and_actual(form.function, truth.exact(form))
+        pairs = [(actual, expected)]
     else:
-        told = truth.told(form)
-        pairs = [(x, told[name]) for name, x in truth.all_of(form).items()]
+        results = truth.reference_results(form)
+        pairs = [(x, results[name]) for name, x in truth.exact_results(form).items()]
     with truth.scalars.working():
         # the reference's motion is trusted if inverse dynamics gives the applied forces for it
         if check == "link_dynamics":
-            pairs.append((truth.caused["left"] + truth.states["tau"], truth.states["tau"]))
-        error = max(_largest((found - wanted) / _scale(wanted)) for found, wanted in pairs)
+            pairs.append((truth.forward_results["left"] + truth.states["tau"], truth.states["tau"]))
+        error = max(_largest((actual - expected) / _scale(expected)) for actual, expected in pairs)
     return Check(
         "algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states"
     )
@@ -232,88 +247,99 @@ def check_long_algebra(form: Form, truth: LongTruth, label: str) -> Check:
 def check_long_floating(
     form: Form, run: Runner, truth: LongTruth, label: str, text: TextOptions
 ) -> Check:
-    """The compiled loops in units of round-off of their terms; of what solves, those of the forces that it is an answer to."""
+    """Return the check of the compiled loops in units of round-off of their terms.
+
+    For functions that solve, the terms are those of the forces that the accelerations need.
+    """
     eps = REALS[form.real].eps
     allowed = _allowed(form, text) * (
-        segment_lengths.larger(truth.mechanism, form.real)
+        segment_lengths.term_ratio(truth.mechanism, form.real)
         if find(form.method).segments_end_free
         else 1.0
     )
-    answers = run(truth.arguments(form, truth.floats))
+    results_by_name = run(truth.arguments(form, truth.floats))
     if loses(allowed, form.real):
-        return Check("floating", label, 0.0, allowed, " eps", "", lost_digits(allowed), True)
+        return Check("floating", label, 0.0, allowed, " eps", "", precision_loss(allowed), True)
     if (why := _out_of_range(form, truth)) is not None:
         return Check("floating", label, 0.0, allowed, " eps", unjudged=why)
-    for name, values in answers.items():
+    for name, values in results_by_name.items():
         if not np.isfinite(values).all():
             return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
     check = FUNCTIONS[form.function].long_check
     if check == "totals":
-        return _floating_wholes(form, answers, truth, label, allowed)
+        return _check_totals(form, results_by_name, truth, label, allowed)
     if check not in ("forces", "solution"):
-        return _floating_as_numpy(form, answers, truth, label)
-    answer = next(iter(answers.values()))
+        return _check_against_numpy(form, results_by_name, truth, label)
+    result = next(iter(results_by_name.values()))
     with truth.scalars.working():
         if check == "forces":
-            found, wanted, terms = (
-                truth.scalars.array(answer.astype(float)),
+            actual, expected, terms = (
+                truth.scalars.array(result.astype(float)),
                 truth.exact(form),
                 truth.terms(form, None),
             )
         else:
-            wanted, found = truth.wanted(form.function, truth.scalars.array(answer.astype(float)))
-            terms = truth.terms(form, answer.astype(float))
-        units = np.abs((found - wanted).astype(float)) / (terms * eps)
+            expected, actual = truth.expected_and_actual(
+                form.function, truth.scalars.array(result.astype(float))
+            )
+            terms = truth.terms(form, result.astype(float))
+        units = np.abs((actual - expected).astype(float)) / (terms * eps)
     return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
 
 
 def _out_of_range(form: Form, truth: LongTruth) -> str | None:
-    """Why a determinant is no number of the type."""
+    """Return why a determinant cannot be represented in the real type; None if it can."""
     real = np.finfo(REALS[form.real].numpy)
     if form.function != "mass_matrix_determinant" or all(
         real.tiny < abs(float(x)) < real.max for x in truth.exact(form)
     ):
         return None
-    return f"det M of so long a robot is no {form.real}; take mass_matrix_log_determinant"
+    return f"det M of so long a robot is outside the range of {form.real}; use mass_matrix_log_determinant"
 
 
-def _floating_wholes(
+def _check_totals(
     form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float
 ) -> Check:
-    """Of results of links, of a frame or of all, against the largest that their terms may be."""
+    """Return the check of results that need no solve, relative to the largest size of their terms."""
     worst = 0.0
-    for name, error in _errors(answers, truth.all_of(form), truth).items():
-        worst = max(worst, float((error / truth.wholes[name]).max()))
+    for name, error in _errors(answers, truth.exact_results(form), truth).items():
+        worst = max(worst, float((error / truth.term_sizes[name]).max()))
     return Check(
         "floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states"
     )
 
 
-def _floating_as_numpy(
+def _check_against_numpy(
     form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str
 ) -> Check:
-    """Units of round-off of the largest entry of each result, against SEEN times those of the same operations in NumPy's numbers;
-    of the result that is nearest to that.
+    """Return the check of results against SEEN times the errors of the same operations in NumPy's
+    numbers.
+
+    The unit is a round-off of the largest entry of each result. The check holds the result that is
+    nearest to its bound.
     """
     errors, eps, worst = (
-        _errors(answers, truth.all_of(form), truth),
+        _errors(answers, truth.exact_results(form), truth),
         REALS[form.real].eps,
         (0.0, float(SEEN)),
     )
-    for state, own in enumerate(truth.rounded(form)):
-        for port, rounded in zip(form.outputs, own, strict=True):
+    for state, errors_of_state in enumerate(truth.numpy_errors(form)):
+        for port, numpy_error in zip(form.outputs, errors_of_state, strict=True):
             unit = eps * (
-                _largest(truth.all_of(form)[port.name][state]) or 1.0
-            )  # what is zero has no largest entry
-            one = float(errors[port.name][state]) / unit, SEEN * max(rounded / unit, 1.0)
-            worst = max(worst, one, key=lambda pair: pair[0] / pair[1])
+                _largest(truth.exact_results(form)[port.name][state]) or 1.0
+            )  # a zero result has no largest entry
+            error_and_bound = (
+                float(errors[port.name][state]) / unit,
+                SEEN * max(numpy_error / unit, 1.0),
+            )
+            worst = max(worst, error_and_bound, key=lambda pair: pair[0] / pair[1])
     return Check("floating", label, *worst, " eps", f"{truth.count} states")
 
 
 def _errors(
     answers: Mapping[str, Array], exact: Mapping[str, Array], truth: LongTruth
 ) -> dict[str, Array]:
-    """Of each result the largest error (count,)."""
+    """Return the largest error (count,) of each result."""
     with truth.scalars.working():
         return {
             name: np.abs((truth.scalars.array(answer.astype(float)) - exact[name]).astype(float))
@@ -324,14 +350,16 @@ def _errors(
 
 
 def _allowed(form: Form, text: TextOptions) -> float:
-    """Units of round-off: one an operation on the longest way, one for constants, those of a sine."""
+    """Return the bound in units of round-off: the longest chain of operations, one for constants,
+    and the ulps of a sine.
+    """
     return float(form.depth + 1 + printer().ulps[text.trig])
 
 
 def _scale(values: Array) -> Any:
-    """The largest entry, whatever its exponent, or 1 where all are zero."""
-    found = max(np.abs(values).ravel(), key=_ball)
-    return found if _ball(found) != 0 else found + 1
+    """Return the largest entry, whatever its exponent, or 1 if all are zero."""
+    largest = max(np.abs(values).ravel(), key=_ball)
+    return largest if _ball(largest) != 0 else largest + 1
 
 
 def _ball(x: Any) -> Any:
@@ -346,8 +374,11 @@ def _largest(values: Array) -> float:
 
 
 def force_sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
-    """Of every force (count, NV) the sum of the norms of its terms, from the base to the tips and back: how fast links may turn,
-    what that and gravity accelerate, what it takes to move the parts so, and what they weigh on the joints that carry them.
+    """Return for every force (count, NV) the sum of the norms of its terms, from the base to the
+    tips and back.
+
+    The terms are the rotation rates of the links, the accelerations from these and from gravity,
+    the wrenches that move the parts, and their moments about the joints.
     """
     count, mechanism = len(q), motion.mechanism
     shape = (len(mechanism.joints), count)
@@ -365,24 +396,36 @@ def force_sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
         if up != BASE:
             forces[up] += forces[i]
             moments[up] += moments[i] + arms[i] * forces[i]
-    out = np.zeros((count, mechanism.nv))
-    for i, (joint, own) in enumerate(zip(mechanism.joints, mechanism.v_slices, strict=True)):
+    sizes = np.zeros((count, mechanism.nv))
+    for i, (joint, v_slice) in enumerate(zip(mechanism.joints, mechanism.v_slices, strict=True)):
         angular, linear = _twists(motion, i)
-        felt = angular[:, None] * moments[i] + linear[:, None] * (
+        joint_forces = angular[:, None] * moments[i] + linear[:, None] * (
             forces[i] + (angular > 0)[:, None] * moments[i]
         )
-        drive, places = joint.drive, np.abs(q[:, mechanism.q_slices[i]]).max(axis=-1, keepdims=True)
+        drive, coordinates = (
+            joint.drive,
+            np.abs(q[:, mechanism.q_slices[i]]).max(axis=-1, keepdims=True),
+        )
         armature, damping, friction = (
-            np.array([float(getattr(drive.at(n), kind)) for n in range(own.stop - own.start)])
+            np.array(
+                [float(getattr(drive.at(n), kind)) for n in range(v_slice.stop - v_slice.start)]
+            )
             for kind in ("armature", "damping", "friction")
         )
-        out[:, own] = felt.T + armature * np.abs(a[:, own]) + damping * np.abs(v[:, own]) + friction
-        out[:, own] += float(drive.stiffness) * (float(abs(drive.rest)) + places)
-    return out
+        sizes[:, v_slice] = (
+            joint_forces.T
+            + armature * np.abs(a[:, v_slice])
+            + damping * np.abs(v[:, v_slice])
+            + friction
+        )
+        sizes[:, v_slice] += float(drive.stiffness) * (float(abs(drive.rest)) + coordinates)
+    return sizes
 
 
 def _twists(motion: Motion, i: int) -> tuple[Array, Array]:
-    """Norms (n,) of the angular and the linear part of what each velocity of a joint gives its link."""
+    """Return the norms (n,) of the angular and the linear part of the unit twist of each velocity
+    of a joint.
+    """
     units = motion.twists(i, np.eye(3))
     return tuple(
         np.array([np.linalg.norm(unit[part].astype(float)) for unit in units]) for part in (0, 1)
@@ -390,14 +433,14 @@ def _twists(motion: Motion, i: int) -> tuple[Array, Array]:
 
 
 def _rates(motion: Motion, i: int, x: Array) -> tuple[Array, Array]:
-    """How fast (count,) a joint turns and slides its link, at most."""
+    """Return the largest rotation and translation rate (count,) that a joint gives its link."""
     angular, linear = _twists(motion, i)
-    own = np.abs(x[:, motion.mechanism.v_slices[i]])
-    return own @ angular, own @ linear
+    entries = np.abs(x[:, motion.mechanism.v_slices[i]])
+    return entries @ angular, entries @ linear
 
 
 def _slides(motion: Motion, i: int, q: Array) -> Array:
-    """How far (count,) it has slid, at most."""
+    """Return the largest translation (count,) of a joint."""
     joint = motion.mechanism.joints[i]
     return (
         np.abs(q[:, motion.mechanism.q_slices[i]]).sum(axis=-1)
@@ -407,66 +450,75 @@ def _slides(motion: Motion, i: int, q: Array) -> Array:
 
 
 def total_sizes(motion: Motion, q: Array, v: Array, a: Array, dt: Array) -> dict[str, Array]:
-    """Of results (count,) of functions that take no mass matrix apart, by their names, the sums of the norms of their terms."""
+    """Return the sums of the norms of the terms (count,) of results that need no solve, by name."""
     turns, stirs, rises, _, speeds, spans = _outward(motion, q, v, a, 0.0)
     gravity, count = _length(motion.gravity), len(q)
-    T, U, total, mass, linear, angular, push, moment = (np.zeros(count) for _ in range(8))
+    T, U, total, mass, linear, angular, force, moment = (np.zeros(count) for _ in range(8))
     for part in motion.parts():
-        i, r, m, own = part.body, _length(part.centre), float(part.mass), _length(part.inertia)
+        i, r, m, inertia_norm = (
+            part.body,
+            _length(part.centre),
+            float(part.mass),
+            _length(part.inertia),
+        )
         speed, rise, reach = (
             speeds[i] + turns[i] * r,
             rises[i] + (stirs[i] + turns[i] ** 2) * r,
             spans[i] + r,
         )
-        T += m * speed**2 / 2 + own * turns[i] ** 2 / 2
+        T += m * speed**2 / 2 + inertia_norm * turns[i] ** 2 / 2
         U += m * gravity * reach
         total, mass = total + m * reach, mass + m
         linear += m * speed
-        angular += 2 * m * speed * reach + own * turns[i]
-        push += m * (rise + gravity)
-        moment += 2 * m * (rise + gravity) * reach + own * (stirs[i] + turns[i] ** 2)
-    for joint, places in zip(motion.mechanism.joints, motion.mechanism.v_slices, strict=True):
-        T += float(joint.drive.armature) * (v[:, places] ** 2).sum(axis=-1) / 2
-    far = spans.max(axis=0) + (
+        angular += 2 * m * speed * reach + inertia_norm * turns[i]
+        force += m * (rise + gravity)
+        moment += 2 * m * (rise + gravity) * reach + inertia_norm * (stirs[i] + turns[i] ** 2)
+    for joint, v_slice in zip(motion.mechanism.joints, motion.mechanism.v_slices, strict=True):
+        T += float(joint.drive.armature) * (v[:, v_slice] ** 2).sum(axis=-1) / 2
+    reach_of_frame = spans.max(axis=0) + (
         _length(motion.pose(motion.frame.pose)[1]) if motion.frame is not None else 0.0
     )
-    gone = 1 + np.abs(q).max(axis=-1) + np.abs(v).max(axis=-1) * np.abs(dt)
+    travel = 1 + np.abs(q).max(axis=-1) + np.abs(v).max(axis=-1) * np.abs(dt)
     return {
         "R_links": 1 + 0 * T,
         "R": 1 + 0 * T,
-        "p_links": far,
-        "p": far,
+        "p_links": reach_of_frame,
+        "p": reach_of_frame,
         "T": T,
         "U": U,
         "com": total / np.maximum(mass, np.finfo(float).tiny),
         "h": linear + angular,
-        "hdot": push + moment,
-        "q_next": gone,
+        "hdot": force + moment,
+        "q_next": travel,
         "delta": 8 + np.abs(q).max(axis=-1),
     }
 
 
 def _outward(motion: Motion, q: Array, v: Array, a: Array, rising: float) -> list[Array]:
-    """Of every link (links, count), at most: how fast it turns, how fast that changes, what its origin accelerates by where the
-    base rises so, how far that is from its parent's, how fast it moves, and how far it is from the base's.
+    """Return upper bounds for every link (links, count), from the base outward.
+
+    They are: rotation rate, its rate of change, acceleration of the origin (with the base
+    accelerating by `rising`), distance from the parent's origin, speed, and distance from the base.
     """
     shape = (len(motion.mechanism.joints), len(q))
-    turns, stirs, rises, arms, speeds, spans = found = [np.zeros(shape) for _ in range(6)]
+    turns, stirs, rises, arms, speeds, spans = sizes = [np.zeros(shape) for _ in range(6)]
     for i, joint in enumerate(motion.mechanism.joints):
         up = joint.parent
         turn, stir, rise, speed, span = (
-            (one[up] for one in (turns, stirs, rises, speeds, spans))
+            (bounds[up] for bounds in (turns, stirs, rises, speeds, spans))
             if up != BASE
             else (0.0, 0.0, rising, 0.0, 0.0)
         )
-        (turning, sliding), (turned, slid) = (_rates(motion, i, x) for x in (v, a))
+        (turning, sliding), (angular, linear) = (_rates(motion, i, x) for x in (v, a))
         arms[i] = _length(motion.poses[i][1]) + _slides(motion, i, q)
-        rises[i] = rise + (stir + turn**2) * arms[i] + slid + 2 * turn * sliding + turning * sliding
+        rises[i] = (
+            rise + (stir + turn**2) * arms[i] + linear + 2 * turn * sliding + turning * sliding
+        )
         turns[i] = turn + turning
-        stirs[i] = stir + turned + turn * turning
+        stirs[i] = stir + angular + turn * turning
         speeds[i] = speed + turn * arms[i] + sliding
         spans[i] = span + arms[i]
-    return found
+    return sizes
 
 
 def _length(values: Array) -> float:

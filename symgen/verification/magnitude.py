@@ -10,20 +10,24 @@ import numpy as np
 from symgen.reference.precision import Array
 
 LEAST = 1e-20
-"""Share of a result's largest entry. No entry counts as smaller, so that the radius of a ball round zero is no error."""
+"""Least size of an entry, as a fraction of the result's largest entry. So the radius of a ball
+around zero is no error.
+"""
 
 
-def above(values: Array) -> Array:
-    """Every magnitude, as floats rounded up: of floats, or of balls with their radii."""
+def upper_magnitudes(values: Array) -> Array:
+    """Return every magnitude as a float, rounded up; for balls, including their radii."""
     if values.dtype != object:
         return np.asarray(np.where(np.isfinite(values), np.abs(values), np.inf))
-    with np.errstate(invalid="ignore"):  # of a ball round what is not finite
+    with np.errstate(invalid="ignore"):  # a ball may be infinite
         return np.asarray(np.frompyfunc(_above, 1, 1)(values), dtype=float)
 
 
 def largest(values: Array) -> Array:
-    """Largest magnitude per state (count,), as floats rounded up: of floats, or of balls with their radii."""
-    return np.asarray(above(values).reshape(len(values), -1).max(axis=-1))
+    """Return the largest magnitude per state (count,) as a float, rounded up; for balls, including
+    their radii.
+    """
+    return np.asarray(upper_magnitudes(values).reshape(len(values), -1).max(axis=-1))
 
 
 def _above(ball: Any) -> float:

@@ -1,12 +1,16 @@
-"""Each reason once, also when several names share it."""
+"""Grouping of equal reasons for several functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 
-def said_once(refused: Mapping[str, str]) -> list[str]:
-    """One line for each reason in {name: why}, in order. Where reasons differ only in the name, the first one's is given."""
+def lines_by_reason(refused: Mapping[str, str]) -> list[str]:
+    """Return one line for each reason in {name: why}, in order.
+
+    If reasons differ only in the name, the line has the first name's reason and lists the other
+    names.
+    """
     groups: dict[str, list[str]] = {}
     for name, why in refused.items():
         groups.setdefault(why.removeprefix(name), []).append(name)

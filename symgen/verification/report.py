@@ -1,4 +1,4 @@
-"""What a verification found, for a person (`str`) and for a program (`facts`)."""
+"""Report of a verification: as text (`str`) and as plain data (`facts`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from math import isnan
 from typing import Any
 
 from symgen.support.tables import html_table
-from symgen.verification.refusals import said_once
+from symgen.verification.refusals import lines_by_reason
 
 FUNCTIONS = ("algebra", "text", "floating")
-"""The kinds that judge one function each."""
+"""Kinds of checks of one function each."""
 _BESIDE_FUNCTIONS = ("blocks", "device", "files")
 FILES = " file(s) that differ"
-"""The unit of a folder's files."""
+"""Unit of the check of a folder's files."""
 _WORST_FIRST = ("failed", "not judged", "passed")
 READ = ("text", "blocks", "device")
-"""Kinds of checks that read a text back."""
+"""Kinds of checks that parse a text."""
 TITLES = {
     "algebra": "algebra",
     "text": "text",
@@ -32,7 +32,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison. It failed unless `error` ≤ `bound`, if it can fail. Both are multiples of `unit`."""
+    """One comparison. It fails unless `error` ≤ `bound`. Both are multiples of `unit`."""
 
     kind: str
     subject: str
@@ -42,17 +42,18 @@ class Check:
     unit: str = ""
     detail: str = ""
     unjudged: str = ""
-    """Why an error within the bound proves nothing; empty where it does."""
+    """Reason why an error within the bound proves nothing; empty otherwise."""
     lost: bool = False
-    """Whether that is because the answer loses its digits, or another version wrote the text. Then an error beyond the bound
-    proves nothing either."""
+    """True if the reason is a precision loss, or that another version wrote the text. Then an error
+    beyond the bound proves nothing either.
+    """
     judged: int = 0
-    """How many things it looked at, where that is worth a word."""
+    """Number of compared items, if the report mentions it."""
 
     @property
     def verdict(self) -> str:
-        """ "passed", "failed" or "not judged"."""
-        if not self.error <= self.bound and not self.lost:  # so does NaN
+        """Return "passed", "failed" or "not judged"."""
+        if not self.error <= self.bound and not self.lost:  # NaN fails as well
             return "failed"
         return "not judged" if self.unjudged else "passed"
 
@@ -62,14 +63,14 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """The verdict printed after a figure in a table."""
+        """Return the verdict that follows a figure in a table."""
         return {"failed": " FAILED", "not judged": " not judged", "passed": ""}[self.verdict]
 
     @property
     def miss(self) -> str:
-        """By how much it missed, in words."""
+        """Return the error and its bound as text."""
         if self.bound == 0:
-            return f"{self.error:.3g}{self.unit}, where none is allowed"
+            return f"{self.error:.3g}{self.unit}, and 0 are allowed"
         return f"{self.error:.3g}{self.unit} against {self.bound:.3g}{self.unit}"
 
     def facts(self) -> dict[str, Any]:
@@ -88,27 +89,27 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The outcome of `symgen.verification.verify.verify` on one robot."""
+    """Outcome of `symgen.verify` on one robot."""
 
     robot: str
     real: str
     states: int
     digits: int
     condition: float
-    """Largest condition number of M over the states (infinite where M is singular)."""
+    """Largest condition number of M over the states (infinite if M is singular)."""
     checks: tuple[Check, ...]
     costs: dict[str, int] = field(default_factory=dict)
     """mul + add + div of each function's Program."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Functions left out, each with its reason."""
+    """Functions that were left out, each with its reason."""
     notes: tuple[str, ...] = ()
     folder: str = ""
-    """The folder whose C was checked; empty where the C was printed for the check."""
+    """The folder whose C was checked; empty if the C was printed for the check."""
 
     @property
     def passed(self) -> bool:
-        """True when there was a check, none failed, every text was read, and no function loses its digits, for which nobody
-        can say that it is right.
+        """True if there was at least one check, no check failed, every text was read, and no
+        function has a precision loss.
         """
         return bool(self.checks) and not (self.failures or self.lost or self.unread)
 
@@ -118,19 +119,21 @@ class Report:
 
     @property
     def unjudged(self) -> tuple[Check, ...]:
-        """The checks that prove nothing, each with its `unjudged` reason."""
+        """Return the checks that prove nothing, each with its `unjudged` reason."""
         return self._with("not judged")
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The functions whose floating point is not judged because they lose their digits."""
+        """Return the functions whose floating point is not judged because of a precision loss."""
         return tuple(
             check.subject for check in self.unjudged if check.kind == "floating" and check.lost
         )
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The functions whose text another version of symgen wrote, and this one cannot read."""
+        """Return the functions whose text was written by another version of symgen and cannot be
+        read by this one.
+        """
         unread = (check for check in self.unjudged if check.kind in READ and check.lost)
         return tuple(dict.fromkeys(check.subject for check in unread))
 
@@ -139,35 +142,39 @@ class Report:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """For each function: "failed" if one of its checks failed, else "not judged" if one was not judged, else "passed"."""
-        found: dict[str, str] = {}
+        """Return for each function "failed" if one of its checks failed, else "not judged" if one
+        was not judged, else "passed".
+        """
+        by_function: dict[str, str] = {}
         for check in (check for check in self.checks if check.kind in FUNCTIONS):
-            found[check.subject] = min(
-                found.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index
+            by_function[check.subject] = min(
+                by_function.get(check.subject, "passed"), check.verdict, key=_WORST_FIRST.index
             )
-        return found
+        return by_function
 
     @property
     def closing(self) -> str:
-        """The outcome, in a sentence that claims no more than was run."""
-        count, missed, open_ = len(self.checks), len(self.failures), len(self.unjudged)
-        behind = f", {open_} not judged" if open_ else ""
-        if missed:
-            return f"{missed} of {count} checks failed{behind}"
+        """Return the outcome in a sentence that claims no more than was run."""
+        count, failed, unjudged = len(self.checks), len(self.failures), len(self.unjudged)
+        suffix = f", {unjudged} not judged" if unjudged else ""
+        if failed:
+            return f"{failed} of {count} checks failed{suffix}"
         if not count:
             return "nothing was checked"
-        if open_:
-            return f"{count - open_} of {count} checks passed{behind}"
+        if unjudged:
+            return f"{count - unjudged} of {count} checks passed{suffix}"
         if self.refused:
-            return f"verified, but for {len(self.refused)} left out: {', '.join(self.refused)}"
+            return f"verified, except {len(self.refused)} left out: {', '.join(self.refused)}"
         return "verified"
 
     def of(self, kind: str) -> tuple[Check, ...]:
-        """The checks of one kind: algebra, text, floating, identities, blocks, device or files."""
+        """Return the checks of one kind: algebra, text, floating, identities, blocks, device or
+        files.
+        """
         return tuple(check for check in self.checks if check.kind == kind)
 
     def facts(self) -> dict[str, Any]:
-        """Everything as plain JSON types."""
+        """Return everything as plain JSON types."""
         return {
             "robot": self.robot,
             "folder": self.folder or None,
@@ -194,7 +201,7 @@ class Report:
         lines += [
             "",
             *self._passed_files(),
-            *(f"left out: {line}" for line in said_once(self.refused)),
+            *(f"left out: {line}" for line in lines_by_reason(self.refused)),
             *self.notes,
         ]
         lines = [
@@ -205,7 +212,9 @@ class Report:
         return "\n".join(lines).replace("\n\n\n", "\n\n")
 
     def _passed_files(self) -> list[str]:
-        """Lines on what is right besides the functions of one state: many states, a GPU, and the other files of a folder."""
+        """Return lines on passed checks besides the single-state functions: blocks of states, a
+        GPU, and the other files of a folder.
+        """
         passed = {kind: [c for c in self.of(kind) if c.passed] for kind in _BESIDE_FUNCTIONS}
         lines = []
         if blocks := passed["blocks"]:
@@ -223,7 +232,7 @@ class Report:
         ]
 
     def _details(self) -> list[str]:
-        """A line on every check that failed, and then on every check that is not judged."""
+        """Return a line on every check that failed, then on every check that is not judged."""
         return [
             *(
                 f"FAILED {TITLES[c.kind]}, {c.subject}: {c.miss}" + f": {c.detail}" * bool(c.detail)
@@ -236,7 +245,7 @@ class Report:
         return f"<symgen.Report {self.robot}: {self.closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: the tables, then what the report says below them."""
+        """Return HTML for a notebook: the tables, then the text below them."""
         title, text = f"{self.robot}: {self.closing}", str(self)
         tables = [html_table(title, self._functions())]
         if self.of("identities"):
@@ -250,7 +259,7 @@ class Report:
         return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in rest)])
 
     def _functions(self) -> list[tuple[str, ...]]:
-        found = {(check.kind, check.subject): check for check in self.checks}
+        by_kind = {(check.kind, check.subject): check for check in self.checks}
         rows: list[tuple[str, ...]] = [
             ("function", "operations", "algebra", "text", "floating point (round-offs of bound)")
         ]
@@ -258,7 +267,7 @@ class Report:
             check.subject for check in self.checks if check.kind in FUNCTIONS
         ):
             algebra, text, floating = (
-                found.get((kind, subject)) for kind in ("algebra", "text", "floating")
+                by_kind.get((kind, subject)) for kind in ("algebra", "text", "floating")
             )
             rows.append(
                 (
@@ -266,7 +275,7 @@ class Report:
                     str(self.costs.get(subject, "")),
                     "-" if algebra is None else f"{algebra.error:.0e}" + algebra.mark,
                     "-" if text is None else "row for row" if text.passed else "FAILED",
-                    "-" if floating is None else _of(floating),
+                    "-" if floating is None else _error_of_bound(floating),
                 )
             )
         return rows
@@ -274,25 +283,27 @@ class Report:
     def _identities(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("identity", "algebra", "compiled (round-offs of bound)")]
         for title in dict.fromkeys(check.subject for check in self.of("identities")):
-            own = {check.unit: check for check in self.of("identities") if check.subject == title}
-            exact, compiled = own.get(""), own.get(" eps")
+            by_unit = {
+                check.unit: check for check in self.of("identities") if check.subject == title
+            }
+            exact, compiled = by_unit.get(""), by_unit.get(" eps")
             rows.append(
                 (
                     title,
                     "-" if exact is None else f"{exact.error:.0e}" + exact.mark,
-                    "-" if compiled is None else _of(compiled),
+                    "-" if compiled is None else _error_of_bound(compiled),
                 )
             )
         return rows
 
 
-def lost_digits(round_offs: float) -> str:
-    """Why floating point is not judged when it may be off by so many round-offs."""
-    return f"loses its digits here ({round_offs:.2g} round-offs)"
+def precision_loss(round_offs: float) -> str:
+    """Return why floating point is not judged if the error may be this many round-offs."""
+    return f"precision loss ({round_offs:.2g} round-offs)"
 
 
-def _of(check: Check) -> str:
-    """An error beside its bound, in round-offs."""
+def _error_of_bound(check: Check) -> str:
+    """Return an error beside its bound, in round-offs."""
     bound = f"{check.bound:.0f}" if check.bound < 1e6 else f"{check.bound:.2g}"
     return f"{check.error:.2g} of {bound}{check.mark}"
 

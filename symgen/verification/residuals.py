@@ -1,12 +1,12 @@
-"""How far results are from the truth, and what that distance is relative to.
+"""Distances of results from the exact results, and the sizes to which they are relative.
 
-Most results are compared entry by entry. A function that solves with the mass matrix is judged by its residual. Near a singular M
-the answer itself is ill-conditioned, but a correct method keeps the residual small. It is judged joint by joint, each against its
-own terms.
+Most results are compared entry by entry. A function that solves with the mass matrix is checked by
+its residual: near a singular M the solution is ill-conditioned, but a correct method keeps the
+residual small. The residual is checked joint by joint, each relative to its own terms.
 
-M⁻¹ is judged entry by entry as well, by what the round-off of M's entries does to it. It is symmetric, and each half of it is
-made once. So its columns do not come from one elimination each, and no column has a small residual: an entry may be off by what
-M allows, where the rest of its column is off by something else.
+M⁻¹ is checked entry by entry, relative to the effect of round-off in M's entries. M⁻¹ is symmetric,
+and each half is computed once. So its columns do not come from one elimination each, and no column
+has a small residual.
 """
 
 from __future__ import annotations
@@ -19,80 +19,91 @@ import numpy as np
 
 from symgen.reference.arrays import times
 from symgen.reference.precision import Array
-from symgen.verification.magnitude import above, largest
+from symgen.verification.magnitude import largest, upper_magnitudes
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 
 LEAST_ANSWER = 1e-20
-"""Share of its terms. An answer no larger than this counts as zero, and is compared with the terms instead."""
+"""Fraction of the terms. A smaller result counts as zero and is compared with its terms."""
 
 
 NOTHING = 1e-40
-"""In SI units. Where every term is zero, as the weight of a balanced wheel, the balls round zero still have a radius."""
+"""Least size in SI units. If every term is zero, such as the weight of a balanced wheel, balls
+around zero still have a radius.
+"""
 
 
 class Distance(NamedTuple):
-    """Differences (count, …), the size of the terms that they are relative to, and the answer that those terms leave over.
+    """Differences (count, …), the sizes of the terms to which they are relative, and the size of
+    the result.
 
-    `weights` bring the differences to the units of `answer` and `terms`, in which joints of all kinds can be compared.
+    `weights` convert the differences to the units of `answer` and `terms`, in which joints of all
+    kinds are comparable.
     """
 
     difference: Array
     size: Array
     """Per state (count,), or per entry (count, …)."""
     answer: Array
-    """Its largest magnitude per state (count,)."""
+    """Largest magnitude of the result per state (count,)."""
     terms: Array
-    """The largest of its terms per state (count,)."""
+    """Largest magnitude of the terms per state (count,)."""
     weights: Array | float = 1.0
 
     @property
     def loss(self) -> float:
-        """How many times larger the terms are than the answer, at half of the states or more; 1 for an answer of zero."""
-        return _usual(self.terms, self._answer)
+        """Return the ratio of terms to result, the median over the states; 1 for a zero result."""
+        return _median_ratio(self.terms, self._answer)
 
     @property
-    def seen(self) -> float:
-        """How far off the result is, relative to the answer (to the terms of a zero), at half of the states or more."""
-        return _usual(largest(self.difference * self.weights), self._answer)
+    def observed_error(self) -> float:
+        """Return the relative error of the result (relative to the terms for a zero result), the
+        median over the states.
+        """
+        return _median_ratio(largest(self.difference * self.weights), self._answer)
 
     @property
     def _answer(self) -> Array:
         return np.where(self.answer <= LEAST_ANSWER * self.terms, self.terms, self.answer)
 
 
-def _usual(part: Array, whole: Array) -> float:
+def _median_ratio(part: Array, whole: Array) -> float:
+    """Return the median of part/whole over the states; 0/0 counts as 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(part == 0, 0.0, part / whole)
     return float(np.median(np.where(np.isnan(ratio), np.inf, ratio)))
 
 
-def entries(difference: Array, value: Array, size: Array) -> Distance:
-    """Of a result that is compared with its exact `value`, entry by entry of the natural `size` (count, …)."""
+def entrywise_distance(difference: Array, value: Array, size: Array) -> Distance:
+    """Return the distance of a result from its exact `value`, entry by entry relative to its
+    natural `size` (count, …).
+    """
     return Distance(difference, size, largest(value), largest(size))
 
 
-def driven(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:
-    """Of a residual M x − b, joint by joint, weighed with 1/√s_j."""
+def jointwise_distance(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:
+    """Return the distance of a residual M x − b, joint by joint, weighted with 1/√s_j."""
     weights = 1 / truth.scales.roots
     return Distance(difference, size, largest(b * weights), largest(size * weights), weights)
 
 
 def _forward_dynamics(results: Mapping[str, Array], truth: Truth) -> Distance:
-    a, b = results["a"], right(truth, "a")
-    return driven(times(truth.mass_matrix, a) - b, truth.scales.driven(a), b, truth)
+    a, b = results["a"], right_hand_side(truth, "a")
+    return jointwise_distance(
+        times(truth.mass_matrix, a) - b, truth.scales.dynamics_residual(a), b, truth
+    )
 
 
 def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
-    return solved(truth.mass_matrix, results["x"], right(truth, "x"), truth)
+    return solve_distance(truth.mass_matrix, results["x"], right_hand_side(truth, "x"), truth)
 
 
-def solved(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
-    """M x = b."""
-    return driven(
+def solve_distance(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
+    """Return the distance of x from the solution of M x = b."""
+    return jointwise_distance(
         times(mass, x) - b,
-        truth.scales.roots * truth.scales.weighed(x) + np.abs(b.astype(float)),
+        truth.scales.roots * truth.scales.weighted_sum(x) + np.abs(b.astype(float)),
         b,
         truth,
     )
@@ -107,17 +118,20 @@ def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
 
 
 def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
-    """M ∂a = −∂ID(a), a column for each coordinate. What a is off by, it is off by in ∂ID as well."""
+    """Return the distance of ∂a from the solution of M ∂a = −∂ID(a), a column for each coordinate.
+
+    An error of a appears in ∂ID as well, so its size is included.
+    """
     name, sizes, v = f"da_d{by}", truth.scales, truth.floats["v"]
-    found, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
+    columns, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
     weights = 1 / sizes.roots[..., None]
     size = sizes.roots[..., None] * (
-        sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float))
+        sizes.roots[:, None, :] @ np.abs(np.asarray(columns, dtype=float))
     )
     size = size + DERIVATIVES[f"dtau_d{by}"](sizes, v, sizes.joint_accelerations())
     b = truth.mass_matrix @ exact
     return Distance(
-        truth.mass_matrix @ (found - exact),
+        truth.mass_matrix @ (columns - exact),
         size,
         largest(b * weights),
         largest(size * weights),
@@ -126,7 +140,7 @@ def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
 
 
 RESIDUALS = ("a", "x")
-"""Results x judged by the residual of M x = b."""
+"""Results x that are checked by the residual of M x = b."""
 SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
     "a": _forward_dynamics,
     "x": _solve,
@@ -134,23 +148,30 @@ SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
     "da_dq": partial(_columns, "q"),
     "da_dv": partial(_columns, "v"),
 }
-"""Results of a function that solves with M: (results over balls, truth) → distance. The rest have a natural size of their own."""
+"""Results of functions that solve with M: (results over balls, truth) → distance. All others have a
+natural size.
+"""
 
 
-def solves(function: str, result: str) -> bool:
-    """Whether a result is judged as SOLVED says. One of a derivative or of loops is not, whatever its name: it has bounds of its
-    own; nor is one of contacts."""
-    what = FUNCTIONS[function]
+def is_solved(function: str, result: str) -> bool:
+    """True if a result is checked by its entry of SOLVED.
+
+    A result of the same name of a derivative, of closed loops or of contacts is not: these have
+    their own bounds.
+    """
+    specification = FUNCTIONS[function]
     return (
         result in SOLVED
-        and what.derivative is None
-        and not what.needs_loops
-        and not what.counts("NT")
+        and specification.derivative is None
+        and not specification.needs_loops
+        and not specification.counts("NT")
     )
 
 
-def right(truth: Truth, result: str) -> Array:
-    """b of the equation M x = b that a result of RESIDUALS solves, over balls, (count, …) as the result is."""
+def right_hand_side(truth: Truth, result: str) -> Array:
+    """Return b of the equation M x = b that a result of RESIDUALS solves, over balls, (count, …)
+    like the result.
+    """
     if result == "a":
         with truth.scalars.working():
             return np.asarray(truth.balls["tau"] - truth.bias)
@@ -161,54 +182,64 @@ def distances(
     function: str,
     results: Mapping[str, Array],
     truth: Truth,
-    whole: bool = False,
+    by_largest: bool = False,
     bounds: Mapping[str, Array] | None = None,
 ) -> dict[str, Distance]:
-    """One distance a result, in units of its natural size: of each entry, or of the `whole` result's largest.
+    """Return one distance for each result, relative to its natural size: of each entry, or of the
+    largest entry if `by_largest`.
 
-    `bounds` stand for the sizes of a derivative's results (`symgen.verification.running_error`).
+    `bounds` replace the sizes of a derivative's results (`symgen.verification.running_error`).
     """
     with truth.scalars.working():
         return {
             name: SOLVED[name](results, truth)
-            if solves(function, name)
-            else entries(
+            if is_solved(function, name)
+            else entrywise_distance(
                 values - truth.results(function)[name],
                 truth.results(function)[name],
-                natural(function, name, truth, whole, bounds),
+                natural_size(function, name, truth, by_largest, bounds),
             )
             for name, values in results.items()
         }
 
 
-def natural(
-    function: str, result: str, truth: Truth, whole: bool, bounds: Mapping[str, Array] | None = None
+def natural_size(
+    function: str,
+    result: str,
+    truth: Truth,
+    by_largest: bool,
+    bounds: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Sizes of a result, (count, …) as it is. An answer that is a difference of larger terms is judged by the `whole`."""
+    """Return the sizes of a result, (count, …) like the result; with `by_largest`, its largest size
+    everywhere.
+
+    `by_largest` is for methods whose result is a difference of larger terms.
+    """
     if bounds:
         return bounds[result]
     size = truth.scales.of(function, result)
     return (
         np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape)
-        if whole
+        if by_largest
         else size
     )
 
 
-def worst(differences: Array, size: Array) -> tuple[float, int]:
-    """Largest relative difference over the states and the state it occurs at: see `by_state`."""
-    ratio = by_state(differences, size)
+def largest_ratio(differences: Array, size: Array) -> tuple[float, int]:
+    """Return the largest relative difference over the states, and its state."""
+    ratio = largest_ratio_by_state(differences, size)
     return float(ratio.max()), int(ratio.argmax())
 
 
-def by_state(differences: Array, size: Array) -> Array:
-    """Largest relative difference at each state (count,); a size of 0 counts as NOTHING, NaN is infinite.
+def largest_ratio_by_state(differences: Array, size: Array) -> Array:
+    """Return the largest relative difference at each state (count,). A size of 0 counts as NOTHING;
+    NaN counts as infinite.
 
-    `size` is one number a state (count,), or one an entry, as many as there are differences.
+    `size` is one number a state (count,), or one an entry of the differences.
     """
-    each = size.ndim > 1
-    found = above(differences) if each else largest(differences)
+    entrywise = size.ndim > 1
+    magnitudes = upper_magnitudes(differences) if entrywise else largest(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = found / np.where(size == 0, NOTHING, size)
+        ratio = magnitudes / np.where(size == 0, NOTHING, size)
     ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio.reshape(len(ratio), -1).max(axis=-1))

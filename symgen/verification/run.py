@@ -1,4 +1,6 @@
-"""One run of a verification: the checks so far, and what its steps share, each worked out when a step first needs it."""
+"""One run of a verification: the checks so far, and shared values, each computed when a step first
+needs it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import Progress
 from symgen.reference.precision import Array
 from symgen.support.errors import BuildError
-from symgen.verification.adjusted import Given, given
-from symgen.verification.compiled import compiled_runners, preprocessed, require_compiler, texts
-from symgen.verification.evaluating import Runner, in_machine_reals, over
+from symgen.verification.adjusted import AdjustedRobot, draw_adjusted_robot
+from symgen.verification.compiled import (
+    compiled_runners,
+    preprocess,
+    print_sources,
+    require_compiler,
+)
+from symgen.verification.evaluating import Runner, machine_runner, scalar_runner
 from symgen.verification.long import LONG, LongTruth
 from symgen.verification.report import Check
 from symgen.verification.subject import Floors, Subject
@@ -27,6 +34,7 @@ from symgen.vocabulary.options import Links
 from symgen.vocabulary.target import Target
 
 UNCOMPILED = "its C was not compiled: the Program ran over NumPy's reals instead"
+"""Reason why a check without a compiler is not judged."""
 
 
 class Run:
@@ -38,36 +46,38 @@ class Run:
         self.checks: list[Check] = []
         self.total = 3 * len(subject.programs) + 2
         self.labels = {f: f"{f}={program.method}" for f, program in subject.programs.items()}
-        self.loops = judged_as_long(subject.mechanism, subject.programs)
-        """Functions that the reference has no time for."""
+        self.loops = long_loops(subject.mechanism, subject.programs)
+        """Functions that are too long for the reference."""
 
-    def tell(self, step: str) -> None:
-        """Report the step that begins."""
+    def report_step(self, step: str) -> None:
+        """Report the step that begins to the progress callback."""
         if self.progress is not None:
             self.progress(step, len(self.checks), self.total)
 
     @cached_property
     def every_program(self) -> dict[str, Form]:
-        """The programs with the helpers."""
+        """Return the programs together with the helpers."""
         return {**self.subject.helpers, **self.programs}
 
     # -- the exact answers --
 
     @cached_property
     def frame(self) -> Links:
-        """The frames that were named, or the last link."""
+        """Return the frames that the user named, or the last link."""
         mechanism = self.subject.mechanism
         return self.subject.options.frame or (tip(mechanism) if mechanism.frames else None)
 
     @cached_property
-    def adjusted(self) -> Given:
-        """The robot with other numbers, where they may change at run time."""
+    def adjusted(self) -> AdjustedRobot:
+        """Return the robot with other numbers, if numbers change at run time."""
         subject = self.subject
-        return given(subject.mechanism, self.every_program, subject.options, subject.seed)
+        return draw_adjusted_robot(
+            subject.mechanism, self.every_program, subject.options, subject.seed
+        )
 
     @cached_property
     def long_truth(self) -> LongTruth | None:
-        """The answers of the loops over links of a long robot."""
+        """Return the exact results for the looped functions of a long robot."""
         if not self.loops:
             return None
         subject = self.subject
@@ -75,7 +85,7 @@ class Run:
 
     @cached_property
     def truth(self) -> Truth | None:
-        """The answers of all else."""
+        """Return the exact results for all other functions."""
         if self.loops.keys() >= self.programs.keys():
             return None
         subject, options = self.subject, self.subject.options
@@ -93,11 +103,13 @@ class Run:
             baumgarte=options.baumgarte,
         )
         preparing = {f: p for f, p in self.every_program.items() if f in PREPARING}
-        truth.know({f: over(truth.scalars, program) for f, program in preparing.items()})
+        truth.set_results(
+            {f: scalar_runner(truth.scalars, program) for f, program in preparing.items()}
+        )
         return truth
 
     def arguments(self, form: Form) -> Mapping[str, Array]:
-        """The arguments of a function at the states, in machine numbers."""
+        """Return the arguments of a function at the states, in machine numbers."""
         if self.long_truth is not None and form.looped:
             return self.long_truth.arguments(form, self.long_truth.floats)
         assert self.truth is not None
@@ -107,14 +119,14 @@ class Run:
 
     @cached_property
     def target(self) -> Target:
-        """The names in the C."""
+        """Return the names in the C."""
         subject = self.subject
         name = subject.files.name or subject.mechanism.name
         return Target(name, subject.mechanism.sizes, subject.text)
 
     @cached_property
     def floors(self) -> Floors:
-        """The certified bounds of divisors."""
+        """Return the certified bounds of divisors."""
         subject = self.subject
         return subject.floors or checked_floors(
             subject.mechanism, self.every_program, subject.options, subject.text
@@ -122,7 +134,9 @@ class Run:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """The headers that the C includes: a folder's own, without one that it has lost."""
+        """Return the headers that the C includes: those of the folder, except a missing one, or
+        freshly printed ones.
+        """
         files, target = self.subject.files, self.target
         if files.header is None:
             return printer().headers(self.every_program, target)
@@ -132,20 +146,20 @@ class Run:
 
     @cached_property
     def printed(self) -> dict[str, str]:
-        """The C by function: a folder's, and that of all other functions as the backend prints it."""
+        """Return the C by function: the folder's, and for other functions freshly printed C."""
         sources = self.subject.files.sources
         missing = {f: program for f, program in self.every_program.items() if f not in sources}
-        return {**texts(missing, self.target, self.floors), **sources}
+        return {**print_sources(missing, self.target, self.floors), **sources}
 
     @cached_property
     def preprocessed(self) -> dict[str, str]:
-        """A folder's C as the compiler's preprocessor shows it."""
+        """Return the output of the compiler's preprocessor for a folder's C."""
         if not (self.subject.files.sources and self.compiled):
             return {}
-        return preprocessed(self.printed, self.headers, self.target)
+        return preprocess(self.printed, self.headers, self.target)
 
     def source(self, function: str) -> Source:
-        """The C of one function, with the headers of a folder."""
+        """Return the C of one function, with the headers of a folder."""
         files = self.subject.files
         seen = self.preprocessed.get(function, "")
         return Source(self.printed[function], files.header or "", files.sincos, seen)
@@ -153,40 +167,44 @@ class Run:
     # -- the compiled functions --
 
     def require_compiler(self) -> None:
-        """Raise BuildError where the C is to be compiled and there is no compiler."""
+        """Raise BuildError if the C is to be compiled and there is no compiler."""
         if self.compiled:
             require_compiler()
 
     @cached_property
     def _compilation(self) -> tuple[dict[str, Runner], str]:
-        """The callable functions; none, with a sentence, where the C of a folder does not compile."""
+        """Return the callable functions; none and the compiler's error if a folder's C does not
+        compile.
+        """
         if not self.compiled:
-            return {f: in_machine_reals(p) for f, p in self.every_program.items()}, ""
+            return {f: machine_runner(p) for f, p in self.every_program.items()}, ""
         try:
             return (
                 compiled_runners(self.every_program, self.printed, self.headers, self.target),
                 "",
             )
-        except BuildError as error:  # a folder's text may be broken; the backend's own compiles
+        except BuildError as error:  # a folder's C may be edited; freshly printed C always compiles
             if not self.subject.files.sources:
                 raise
             return {}, str(error)
 
     @property
     def runners(self) -> dict[str, Runner]:
-        """One callable a function: its compiled C, or the Program over NumPy's reals."""
+        """Return one callable for each function: its compiled C, or the Program over NumPy's reals."""
         return self._compilation[0]
 
     @property
     def broken(self) -> str:
-        """Why the C does not compile; empty where it does."""
+        """Return why the C does not compile; empty if it compiles."""
         return self._compilation[1]
 
     def unless_compiled(self, check: Check) -> Check:
-        """The check; it is not judged where the C was not compiled."""
+        """Return the check; it is not judged if the C was not compiled."""
         return check if self.compiled or check.unjudged else replace(check, unjudged=UNCOMPILED)
 
 
-def judged_as_long(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Form]:
-    """Return the programs that are loops over the links of a long robot, which the reference has no time for."""
+def long_loops(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Form]:
+    """Return the programs that are loops over the links of a long robot, which take too long for
+    the reference.
+    """
     return {f: form for f, form in programs.items() if form.looped and len(mechanism.joints) > LONG}

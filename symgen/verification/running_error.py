@@ -1,10 +1,14 @@
-"""How far the C of a derivative may be off at a state: its rows' own bound, worked out beside them.
+"""Error bounds of the C of a derivative: a running error analysis of its rows at each state.
 
-A derivative has no natural size of its own: its terms are products along every way through the rows. So the bound is the running
-error analysis of its rows (`symgen.certificate.rounding`), at each state of a check. Where M is ill-conditioned it grows as the
-answer does, and what a division by next to nothing costs is in it. It is a bound for the rows in this order, whatever they mean:
-that they mean the derivative is for the algebra to say. A derivative of a step is smooth at every turn, and its size is known.
-Its bound is no larger than some round-offs of that size, so that rows which cancel at a small turn are not excused by their own.
+A derivative has no natural size: its terms are products along every path through the rows. So its
+bound is the running error analysis of its rows (`symgen.certificate.rounding`), at each state of a
+check. If M is ill-conditioned, the bound grows with the result, and it includes the cost of a
+division by a small number. The bound is valid for the rows in this order, whatever they compute;
+the algebra check shows that they compute the derivative.
+
+The derivative of an integration step is smooth in the rotation angle, and its size is known. Its
+bound is at most some round-offs of that size, so that the rows' own bound does not excuse
+cancellation at a small rotation.
 """
 
 from __future__ import annotations
@@ -25,49 +29,69 @@ from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS
 
 CANCELLED = 16
-"""Units of eps of the size of a derivative of a step that its rows may lose, whatever they bound: they may not cancel."""
+"""Largest precision loss of the rows of an integration step's derivative, in eps of its size:
+larger cancellation fails.
+"""
 
 
-def bounds(program: Form, truth: Truth, text: TextOptions = PLAIN) -> dict[str, Array]:
-    """How far each entry of each result may be off, (count, …), in units of eps; infinite where nothing is known.
+def running_error_bounds(
+    program: Form, truth: Truth, text: TextOptions = PLAIN
+) -> dict[str, Array]:
+    """Return the error bound of each entry of each result, (count, …), in eps; infinite if there is
+    no finite bound.
 
-    For derivatives, what is made of parameters and what loops keep, whose closed states no real type holds: what has natural
-    sizes of its own is measured against those, and nothing is given here.
+    The result is empty for functions whose results have natural sizes. Bounds exist for
+    derivatives, for functions of run-time parameters, and for functions of closed loops, whose
+    closed states no real type represents exactly.
     """
-    if isinstance(program, LoopProgram) or not _by_rows(program, truth):
+    if isinstance(program, LoopProgram) or not _needs_row_bounds(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:
-        truth.bounds[key] = (program, _bounds(program, truth, text))
+        truth.bounds[key] = (program, _compute_bounds(program, truth, text))
     return truth.bounds[key][1]
 
 
-def units(program: Form, truth: Truth) -> dict[str, Array]:
-    """One for each entry of a derivative's results: the size of an answer that is zero, in SI units."""
+def unit_sizes(program: Form, truth: Truth) -> dict[str, Array]:
+    """Return 1 for each entry of a derivative's results, in SI units: the size against which a zero
+    result is compared.
+    """
     return (
         {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs}
-        if _by_rows(program, truth)
+        if _needs_row_bounds(program, truth)
         else {}
     )
 
 
-def _by_rows(program: Form, truth: Truth) -> bool:
-    """Whether it has no natural size: a derivative, what is made of parameters, and what loops keep."""
+def _needs_row_bounds(program: Form, truth: Truth) -> bool:
+    """True if the function's results have no natural size: a derivative, or a function of
+    parameters or closed loops.
+    """
     if program.function not in FUNCTIONS:
         return False
-    what = FUNCTIONS[program.function]
-    return what.derivative is not None or program.function in PREPARING or _closed(what, truth)
+    function = FUNCTIONS[program.function]
+    return (
+        function.derivative is not None
+        or program.function in PREPARING
+        or _depends_on_closed_loops(function, truth)
+    )
 
 
-def _closed(what: Function, truth: Truth) -> bool:
-    return what.holds_loops_closed and bool(truth.mechanism.loops)
+def _depends_on_closed_loops(function: Function, truth: Truth) -> bool:
+    """True if the function depends on the robot's closed loops."""
+    return function.holds_loops_closed and bool(truth.mechanism.loops)
 
 
-def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
+def _compute_bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
+    """Return the running error bounds of a Program at the states, with the floor LEAST for each
+    result.
+    """
     entries = frozenset(first + k for first in program.quaternions for k in range(4))
-    what = FUNCTIONS[program.function]
+    function = FUNCTIONS[program.function]
     rounded = frozenset(
-        array.name for array in what.arguments if array.drawn in CLOSED and _closed(what, truth)
+        array.name
+        for array in function.arguments
+        if array.drawn in CLOSED and _depends_on_closed_loops(function, truth)
     )
     arithmetic = Arithmetic(
         program.real,
@@ -75,26 +99,26 @@ def _bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Arra
         unit_entries=entries,
         rounded_arguments=rounded,
     )
-    given = truth.arguments(program.function, truth.floats)
+    arguments = truth.arguments(program.function, truth.floats)
     boxes = {
-        port.name: [Interval(x, x) for x in given[port.name].reshape(truth.count, -1).T]
+        port.name: [Interval(x, x) for x in arguments[port.name].reshape(truth.count, -1).T]
         for port in program.inputs
     }
     rows = propagate(program, boxes, arithmetic)
-    found = {}
+    bounds = {}
     for port in program.outputs:
         errors = [np.broadcast_to(rows[r].error, (truth.count,)) for r in port.rows]
-        found[port.name] = (
+        bounds[port.name] = (
             np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
         )
-    if what.derivative is not None and FUNCTIONS[what.derivative.of].smooth:
-        most = CANCELLED * slopes(truth, what.derivative)
-        found = {
-            name: np.minimum(sizes, most.reshape(-1, *[1] * (sizes.ndim - 1)))
-            for name, sizes in found.items()
+    if function.derivative is not None and FUNCTIONS[function.derivative.of].smooth:
+        limit = CANCELLED * slopes(truth, function.derivative)
+        bounds = {
+            name: np.minimum(sizes, limit.reshape(-1, *[1] * (sizes.ndim - 1)))
+            for name, sizes in bounds.items()
         }
-    least = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in found.items()}
+    floors = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in bounds.items()}
     return {
-        name: np.maximum(sizes, least[name].reshape(-1, *[1] * (sizes.ndim - 1)))
-        for name, sizes in found.items()
+        name: np.maximum(sizes, floors[name].reshape(-1, *[1] * (sizes.ndim - 1)))
+        for name, sizes in bounds.items()
     }

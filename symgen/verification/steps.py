@@ -1,4 +1,4 @@
-"""Verification as a list of steps over one subject: each kind of answer is a step, which gives checks."""
+"""Verification as a list of steps over one subject: each kind of check is a step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from symgen.vocabulary.options import (
 
 
 def verify_programs(subject: Subject, progress: Progress | None = None) -> Report:
-    """Check Programs against the reference: each kind of answer is a step."""
+    """Return the report of the Programs of a subject, from all steps."""
     run = Run(subject, progress)
     notes = _notes(run)
     for step in STEPS:
@@ -46,17 +46,15 @@ def verify_programs(subject: Subject, progress: Progress | None = None) -> Repor
 
 
 def _notes(run: Run) -> tuple[str, ...]:
-    """Return remarks on the states and on how the answers were found."""
+    """Return remarks on the states and on how the exact results were computed."""
     notes: list[str] = []
     count = len(run.adjusted.parameters)
     if count:
-        numbers = (
-            "1 number that may change at run time was"
-            if count == 1
-            else f"{count} numbers that may change at run time were"
+        subject_and_verb = (
+            "1 run-time number was" if count == 1 else f"{count} run-time numbers were"
         )
         notes.append(
-            f"{numbers} drawn once, and the robot described with {'it' if count == 1 else 'them'}"
+            f"{subject_and_verb} drawn once, and the reference robot has {'it' if count == 1 else 'them'}"
         )
     if (long_truth := run.long_truth) is not None:
         roads = " and ".join(
@@ -65,23 +63,27 @@ def _notes(run: Run) -> tuple[str, ...]:
             if any(FUNCTIONS[name].long_check in checks for name in run.loops)
         )
         notes.append(
-            f"so long a robot: {', '.join(run.loops)} judged at {long_truth.count} "
+            f"long robot: {', '.join(run.loops)} checked at {long_truth.count} "
             f"state{'s' * (long_truth.count > 1)}, by {roads}"
         )
     if (truth := run.truth) is not None and truth.indefinite:
         notes.append(
-            f"the declared inertias give an M that is not positive at {truth.indefinite} of "
-            f"{run.subject.states} states; its functions are compared all the same"
+            f"the declared inertias give an M that is not positive semidefinite at {truth.indefinite} of "
+            f"{run.subject.states} states; its functions are compared nevertheless"
         )
     return tuple(notes)
 
 
 def _algebra(run: Run) -> Iterator[Check]:
-    """Check the Programs with their own constants, over balls. What prepares is judged by what is made of it."""
+    """Yield the checks of the Programs with their own constants, over balls.
+
+    Functions that prepare run-time parameters are checked through the functions that use their
+    results.
+    """
     for function, program in run.programs.items():
         if function in PREPARING:
             continue
-        run.tell(f"algebra of {function}")
+        run.report_step(f"algebra of {function}")
         if run.long_truth is not None and function in run.loops:
             yield check_long_algebra(run.loops[function], run.long_truth, run.labels[function])
         elif run.truth is not None:
@@ -89,21 +91,21 @@ def _algebra(run: Run) -> Iterator[Check]:
 
 
 def _text(run: Run) -> Iterator[Check]:
-    """Check the C of every function, read back."""
+    """Yield the checks of the C of every function, read back."""
     floors = run.floors
     run.require_compiler()
     for function, program in run.programs.items():
-        run.tell(f"text of {function}")
+        run.report_step(f"text of {function}")
         checked = floors[function] if run.subject.text.checked else None
         yield check_text(program, run.source(function), run.labels[function], run.target, checked)
 
 
 def _floating_point(run: Run) -> Iterator[Check]:
-    """Check the compiled C against the exact answers, in units of round-off."""
-    run.tell("compiling")
+    """Yield the checks of the compiled C against the exact results, in units of round-off."""
+    run.report_step("compiling")
     runners, text = run.runners, run.subject.text
     for function, program in run.programs.items():
-        run.tell(f"floating point of {function}")
+        run.report_step(f"floating point of {function}")
         label = run.labels[function]
         if run.broken:
             yield Check("floating", label, inf, 0.0, " eps", run.broken)
@@ -120,10 +122,10 @@ def _floating_point(run: Run) -> Iterator[Check]:
 
 
 def _blocks(run: Run) -> Iterator[Check]:
-    """Check the functions for many states, where the text has some."""
+    """Yield the checks of the functions for blocks of states, if the text has them."""
     if not run.subject.text.batch:
         return
-    run.tell("many states")
+    run.report_step("many states")
     blocks = run.subject.files.blocks or printer().batches(run.programs, run.target, run.floors)
     files = BlockFiles(blocks, run.headers, run.target, run.floors)
     uncompiled = "the function of one state does not compile" if run.broken else UNCOMPILED
@@ -132,7 +134,7 @@ def _blocks(run: Run) -> Iterator[Check]:
 
 
 def _device(run: Run) -> Iterator[Check]:
-    """Check the functions for a GPU, where the text has some."""
+    """Yield the checks of the functions for a GPU, if the text has them."""
     if GPU not in run.subject.text.wrap:
         return
     floors, target = run.floors, run.target
@@ -141,8 +143,8 @@ def _device(run: Run) -> Iterator[Check]:
 
 
 def _identities(run: Run) -> Iterator[Check]:
-    """Check the functions against each other."""
-    run.tell("identities")
+    """Yield the checks of the functions against each other."""
+    run.report_step("identities")
     if run.truth is None:
         return
     lost = {check.subject.partition("=")[0] for check in run.checks if check.lost}
@@ -160,4 +162,4 @@ STEPS: tuple[Callable[[Run], Iterator[Check]], ...] = (
     _device,
     _identities,
 )
-"""The kinds of answers, in the order of the report."""
+"""The kinds of checks, in the order of the report."""

@@ -1,4 +1,6 @@
-"""The subject of a verification: Programs of a robot, and the C that is printed for them or that a folder holds."""
+"""Subject of a verification: Programs of a robot, and the C that is printed for them or read from a
+folder.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,18 @@ from symgen.support.errors import ArgumentError
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
 Floors = Mapping[str, Mapping[int, Bound]]
-"""The certified bounds of divisors, by function and row."""
+"""Certified lower bounds of divisors, by function and row."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The C of a folder; what is empty is printed for the check.
+    """The C files of a folder. Empty entries are printed for the check.
 
-    `sources` are by function, `blocks` (for many states) and `device` (for a GPU) by file. `header` is NAME.h, `sincos` is
-    NAME_sincos.h, and `name` the NAME in them. The C is compiled as it is, and what is read is what the compiler's own
-    preprocessor makes of it; of many states and for a GPU, what the text says. C that does not compile has failed.
+    `sources` are by function; `blocks` (blocks of states) and `device` (GPU) are by file name.
+    `header` is NAME.h, `sincos` is NAME_sincos.h, and `name` is the NAME in them. The C is compiled
+    unchanged. For single states, the reader parses the output of the compiler's own preprocessor;
+    for blocks of states and for a GPU, it parses the text itself. C that does not compile fails the
+    check.
     """
 
     name: str = ""
@@ -34,10 +38,11 @@ class Files:
 
 @dataclass(frozen=True)
 class Subject:
-    """The `programs` (by function) of a mechanism that are checked against the reference at `states` seeded states.
+    """The `programs` (by function) of a mechanism that are compared with the reference at `states`
+    seeded states.
 
-    `helpers` are Programs that only stand in for the functions that an identity needs. Where nothing is `compiled`, the Programs
-    run over NumPy's reals. `floors` are given where they are known already.
+    `helpers` are Programs of further functions that an identity needs. If `compiled` is False, the
+    Programs run over NumPy's reals. `floors` are passed if they are already known.
     """
 
     mechanism: Mechanism
@@ -56,6 +61,6 @@ class Subject:
 
 
 def validate_states(states: int) -> None:
-    """Raise ArgumentError for no state at all."""
+    """Raise ArgumentError if the number of states is below 1."""
     if states < 1:
-        raise ArgumentError(f"verification at {states} states checks nothing; ask for one or more")
+        raise ArgumentError(f"verification at {states} states checks nothing; use one or more")

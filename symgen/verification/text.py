@@ -1,7 +1,8 @@
-"""(b, f) The emitted C, parsed back, is the Program row for row, each literal its constant rounded once.
+"""(b, f) The emitted C, parsed back, equals the Program row for row; each literal is its constant
+rounded once.
 
-Of the functions for a GPU each device function is read back as a Program or as loops; the kernel around it and its launch are
-interpreted thread by thread (`symgen.readback.kernels`). Nothing is run on a GPU.
+For a GPU, each device function is read back as a Program or as loops; the kernel around it and its
+launch are interpreted thread by thread (`symgen.readback.kernels`). Nothing runs on a GPU.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from symgen.vocabulary.target import Target
 
 @dataclass(frozen=True)
 class Source:
-    """The C of one function: NAME_<function>.c and, where they are a folder's, NAME.h and NAME_sincos.h.
+    """The C of one function: NAME_<function>.c and, for a folder, NAME.h and NAME_sincos.h.
 
-    `preprocessed` is the C as the compiler's preprocessor shows it, where that is asked for.
+    `preprocessed` is the output of the compiler's preprocessor, if it was requested.
     """
 
     text: str
@@ -35,15 +36,16 @@ def check_text(
     target: Target,
     checked: Mapping[int, Bound] | None = None,
 ) -> Check:
-    """Count the differences that `symgen.readback.rows.compare`, or that of `loops`, finds; the first one is the detail.
+    """Return the check that counts the differences that the readers of rows or of loops report; the
+    first is the detail.
 
-    `checked` are the bounds that divisors are compared with, as `symgen.readback.rows.compare` has them.
+    `checked` are the certified bounds of divisors, as in `symgen.readback.rows.compare`.
     """
     from symgen.readback import loops, sines
     from symgen.readback.rows import compare
 
     if isinstance(program, LoopProgram):
-        # Attributes of functions over lanes are no C99, which is what is parsed.
+        # Attributes of functions over lanes are not C99, and the reader parses C99 only.
         preprocessed = "" if program.part_count else source.preprocessed
         differences = loops.compare(
             program, source.text, source.header, preprocessed, target.checked
@@ -53,8 +55,8 @@ def check_text(
         differences = compare(program, source.text, source.header, checked, source.preprocessed)
     if source.sincos:
         several = target.text.trig == "auto"
-        wrong = sines.compare(source.sincos, target.name, program.real, several)
-        differences += [f"{target.sincos}: {sentence}" for sentence in wrong]
+        sentences = sines.compare(source.sincos, target.name, program.real, several)
+        differences += [f"{target.sincos}: {sentence}" for sentence in sentences]
     return Check(
         "text",
         label,
@@ -72,21 +74,22 @@ def check_device(
     target: Target,
     floors: Mapping[str, Mapping[int, Bound]],
 ) -> list[Check]:
-    """Make one check a function.
+    """Return one check for each function.
 
-    `texts` are the files for a GPU by name, `header` is NAME.h, and `floors` are the certified bounds of divisors by function.
+    `texts` are the GPU files by name, `header` is NAME.h, `floors` the certified bounds of divisors
+    by function.
     """
     checks = []
     for function, program in programs.items():
-        wrong = _device_differences(program, texts, header, target, floors.get(function, {}))
+        differences = _device_differences(program, texts, header, target, floors.get(function, {}))
         checks.append(
             Check(
                 "device",
                 f"{function}={program.method}",
-                float(len(wrong)),
+                float(len(differences)),
                 0.0,
                 " difference(s)",
-                "; ".join(wrong[:1]),
+                "; ".join(differences[:1]),
             )
         )
     return checks
@@ -99,7 +102,7 @@ def _device_differences(
     target: Target,
     floors: Mapping[int, Bound],
 ) -> list[str]:
-    """List what keeps the files of a function from being the Program, or the loops, for many states on a GPU."""
+    """Return the differences between the GPU files of a function and its Program or loops."""
     from symgen.readback import kernels, sines
     from symgen.readback.device import Names
 
@@ -108,12 +111,12 @@ def _device_differences(
     takes_sines = f'#include "{target.cuda_sincos}"' in texts.get(needed[1], "")
     for file in (*needed, *[target.cuda_sincos] * takes_sines):
         if file not in texts:
-            return [f"{file} is not there"]
+            return [f"{file} is missing"]
     differences = []
     if takes_sines:
         text, trig = texts[target.cuda_sincos], target.text.trig
-        wrong = sines.compare_device(text, target.name, program.real, trig)
-        differences = [f"{target.cuda_sincos}: {sentence}" for sentence in wrong]
+        sentences = sines.compare_device(text, target.name, program.real, trig)
+        differences = [f"{target.cuda_sincos}: {sentence}" for sentence in sentences]
     names = Names(target.name, target.symbol(function))
     bounded = target.text.trig == "inline"
     options = kernels.Options(target.checked, bounded, floors)

@@ -1,4 +1,6 @@
-"""The exact answers at a set of states and how large their terms are, computed once and shared by the checks."""
+"""Exact results at a set of states and the sizes of their terms, computed once and shared by the
+checks.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +14,27 @@ from symgen.verification.exact import ExactAnswers
 from symgen.verification.scales import Scales, ScalesOfFrames
 
 SHARPENINGS = 4
-"""How often the digits are doubled when only the balls are too wide."""
+"""Maximum number of times that the digits are doubled if balls are too wide."""
 
 
 class Truth(ExactAnswers):
-    """The exact answers and the sizes that Programs are compared with."""
+    """The exact results and the sizes to which the errors of Programs are relative."""
 
     @cached_property
     def bounds(self) -> dict[tuple[str, ...], tuple[Program, dict[str, Array]]]:
-        """What `symgen.verification.running_error` has worked out, by function, method, real type and trigonometry."""
+        """Return the cache of `symgen.verification.running_error`, by function, method, real type
+        and trigonometry.
+        """
         return {}
 
-    def know(self, functions: Mapping[str, Runner]) -> None:
-        """Take the answers of functions from these, which are judged otherwise."""
+    def set_results(self, functions: Mapping[str, Runner]) -> None:
+        """Set the results of functions from these runners; other checks verify them."""
         for function, run in functions.items():
             self._known[function] = run(self.arguments(function))
 
     @cached_property
     def scales(self) -> Scales:
-        """The sizes that round-off is measured against."""
+        """Return the sizes to which round-off is relative."""
         if len(self.of_each_frame) == 1:
             return Scales(self)
-        return ScalesOfFrames(self, [one.scales for one in self.of_each_frame])
+        return ScalesOfFrames(self, [truth.scales for truth in self.of_each_frame])

@@ -1,11 +1,12 @@
-"""Are the functions the robot's dynamics? Four independent answers, one report.
+"""Verification of a robot's functions: four independent kinds of checks, one report.
 
     report = symgen.verify("panda")
     report.passed      # True
     print(report)      # the table that `symgen verify panda` prints
-    report.facts()     # the same for programs
+    report.facts()     # the same as plain data
 
-`symgen.verify` is `symgen.delivery.verifying`, which knows the other files of a folder as well.
+`symgen.verify` is defined in `symgen.delivery.verifying`, which also checks the other files of a
+folder.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from symgen.pipeline.build import Progress
 from symgen.pipeline.request import Request
 from symgen.verification.identities import companions
 from symgen.verification.report import Report
-from symgen.verification.run import judged_as_long
+from symgen.verification.run import long_loops
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject, validate_states
 from symgen.vocabulary.functions import BY_DEFAULT
@@ -35,12 +36,12 @@ def verify(
     compiled: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """`symgen.verify` of what is no folder."""
+    """Return the report of `symgen.verify` for a robot description (not for a folder)."""
     validate_states(states)
     mechanism, options = request.mechanism, request.options
     programs, refused = _requested_programs(request, progress)
     helpers: dict[str, Form] = {}
-    if request.functions is not None:  # so that a function alone is checked by an identity too
+    if request.functions is not None:  # a single function is then checked by an identity as well
         helpers = _companion_programs(mechanism, programs, options)
     together = build.with_parameters({**programs, **helpers}, mechanism, options)
     subject = Subject(
@@ -59,25 +60,27 @@ def verify(
 def _requested_programs(
     request: Request, progress: Progress | None
 ) -> tuple[dict[str, Form], dict[str, str]]:
-    """Return the requested Programs in their order, and why others of the default ones are refused."""
+    """Return the requested Programs in their order, and the reasons for which other default
+    functions are left out.
+    """
     mechanism, payload = request.mechanism, request.options.payload
-    wanted = build.requested(mechanism, request.functions, payload)
+    names = build.requested(mechanism, request.functions, payload)
     refused = {}
     for name in BY_DEFAULT:
-        if request.functions is None and name not in wanted:
+        if request.functions is None and name not in names:
             refused[name] = (
                 build.refusal(mechanism, name, payload)
-                or f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+                or f"its code is long for {mechanism.nv} joints; request it with -f {name}"
             )
     programs, beyond = build.programs_and_refusals(request, progress, each_by_itself=True)
-    return {name: programs[name] for name in wanted if name in programs}, refused | beyond
+    return {name: programs[name] for name in names if name in programs}, refused | beyond
 
 
 def _companion_programs(
     mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions
 ) -> dict[str, Form]:
-    """Return Programs of other functions that the first identity of each of `programs` needs."""
-    long = judged_as_long(mechanism, programs)
+    """Return Programs of the other functions that the first identity of each of `programs` needs."""
+    long = long_loops(mechanism, programs)
     names = dict.fromkeys(
         name
         for function in programs

@@ -32,10 +32,10 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.reference.precision import Array, arb, atan2
 from symgen.support.errors import SymgenError
-from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.compiled import compiled_runners, print_sources
 from symgen.verification.evaluating import Runner
 from symgen.verification.proof.finite import multiplier_sizes
-from symgen.verification.proof.round_off import bounded
+from symgen.verification.proof.round_off import bound_round_off
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
@@ -104,7 +104,7 @@ class Case:
         """The C, compiled."""
         made, programs = self.mechanism, {self.program.function: self.program}
         target = Target(made.name, made.sizes, replace(self.text, checked=False))
-        printed = texts(programs, target, {self.program.function: {}})
+        printed = print_sources(programs, target, {self.program.function: {}})
         return compiled_runners(programs, printed, printer().headers(programs, target), target)[
             self.program.function
         ]
@@ -359,10 +359,14 @@ def _error(case: Case, row: int) -> Claim:
 def _round_off(case: Case, port: Port, element: int) -> Claim:
     """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state; an infinite one claims nothing."""
     row, arithmetic, ranges = port.rows[element], case.arithmetic, case.ranges
-    over = bounded(case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic)
+    over = bound_round_off(
+        case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic
+    )
 
     def bound(states: States) -> Array:
-        bounds = over if over.everywhere else bounded(case.program, ranges, states, arithmetic)
+        bounds = (
+            over if over.everywhere else bound_round_off(case.program, ranges, states, arithmetic)
+        )
         return bounds.bound[port.name][:, element]
 
     def share(states: States) -> Array:

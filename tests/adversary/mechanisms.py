@@ -29,8 +29,8 @@ from symgen.pipeline import build
 from symgen.reference.precision import Array, TooFewDigits
 from symgen.support.errors import RequestError, SymgenError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.compiled import compiled_runners, texts
-from symgen.verification.evaluating import Runner, over
+from symgen.verification.compiled import compiled_runners, print_sources
+from symgen.verification.evaluating import Runner, scalar_runner
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
@@ -243,7 +243,7 @@ def _compiled(
     target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
         floors = checked_floors(made, programs, options, text)
-        printed = texts(programs, target, floors)
+        printed = print_sources(programs, target, floors)
     except RequestError:
         return None
     return compiled_runners(programs, printed, printer().headers(programs, target), target)[
@@ -284,7 +284,7 @@ def _judged(
         spec.uses_all_frames and len(options.frames) > 1
     ):
         return None  # the recursion has said it, and Pinocchio of each frame by itself
-    exact = over(truth.scalars, program)(truth.arguments(program.function))
+    exact = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
     results = {name: values.astype(float) for name, values in exact.items()}
     for k in range(truth.count):
         state = {name: values[k] for name, values in truth.floats.items()}
@@ -308,7 +308,7 @@ def _cancelled(program: Program, truth: Second) -> bool:
     if FUNCTIONS[program.function].derivative is None:
         return False
     cancelled, wanted = (
-        over(truth.scalars, program)(truth.arguments(program.function)),
+        scalar_runner(truth.scalars, program)(truth.arguments(program.function)),
         truth.results(program.function),
     )
     with truth.scalars.working():

@@ -41,8 +41,8 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.reference.singularity import pivots
 from symgen.verification.proof import prove, prove_programs, report
-from symgen.verification.proof.finite import ROUND_OFF, carried, multiplier_sizes, travels
-from symgen.verification.proof.round_off import at_states
+from symgen.verification.proof.finite import ROUND_OFF, carried_inertias, multiplier_sizes, travels
+from symgen.verification.proof.round_off import bounds_at_states
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Z_AXIS, pose
 from tests.shared.robots_for_tests import random_mechanism, run
@@ -332,7 +332,9 @@ def test_what_is_carried_reaches_as_far_as_the_joints_travel() -> None:
     assert travels(robot("pendulums"), declared_ranges(robot("pendulums")).of) == [0, 0]
     mechanism = robot("far")
     M = Reference(mechanism, FLOAT).mass_matrix(given(mechanism)["q"])
-    most = carried(deriving.models(mechanism)[0], travels(mechanism, declared_ranges(mechanism).of))
+    most = carried_inertias(
+        deriving.models(mechanism)[0], travels(mechanism, declared_ranges(mechanism).of)
+    )
     for k, (i, _) in enumerate(mechanism.dofs):
         moment, mass = most[i]
         of_k = Bodies(mechanism, declared_ranges(mechanism)).column(k)
@@ -363,7 +365,7 @@ def test_a_quaternion_whose_length_is_nearly_1_stays_within_the_bound() -> None:
     )
     truth = Reference(mechanism, FLOAT).evaluate("gravity_force", {"q": states["q"]})["g"]
     bound, naive = (
-        at_states(made, states, one)["g"]
+        bounds_at_states(made, states, one)["g"]
         for one in (with_quaternions(arithmetic, mechanism), arithmetic)
     )
     for off in (-3.9, 3.9):
@@ -420,7 +422,7 @@ def test_the_report_speaks_of_every_velocity() -> None:
     assert all(name in text for name in mechanism.velocity_names)
     assert "of a joint with several velocities" in text
     assert "a quaternion is of unit length within 4 u" in text
-    assert text.endswith("4 of 4 divisors certified; nothing observed exceeds its bound")
+    assert text.endswith("4 of 4 divisors certified; no observation exceeds its bound")
 
 
 def test_a_floor_a_tenth_too_high_is_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,13 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT as EXACT
 from symgen.reference.precision import Array
 from symgen.verification.proof import eva
-from symgen.verification.proof.finite import ROUND_OFF, Load, carried, finite, multiplier_sizes
+from symgen.verification.proof.finite import (
+    ROUND_OFF,
+    Load,
+    carried_inertias,
+    multiplier_sizes,
+    prove_finite,
+)
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import PLAIN, ProgramOptions
 from tests.shared.certified_pivots import pivots, states
@@ -304,7 +310,7 @@ def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> No
     told: list[Any] = []
     monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
     name = "forward_dynamics"
-    finite(
+    prove_finite(
         mechanism,
         {name: program},
         options,
@@ -324,7 +330,7 @@ def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
     mechanism = robot("puma560")
     model = deriving.models(mechanism)[0]
     load = Load(2, 0.5, 3.0, 0.25)
-    plain, with_it = (carried(model, [0.0] * 6, one) for one in (None, load))
+    plain, with_it = (carried_inertias(model, [0.0] * 6, one) for one in (None, load))
     assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
         [3, 3, 3, 0, 0, 0]
     )

@@ -28,7 +28,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import RequestError
 from symgen.verification.proof import prove
-from symgen.verification.proof.round_off import at_states, bounded
+from symgen.verification.proof.round_off import bound_round_off, bounds_at_states
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.robots_for_tests import OF_ANY_ROBOT, random_mechanism, robot, task_rows
 from tests.shared.rounded_rows import Coarse, rows
@@ -133,7 +133,7 @@ def worst(
     """(largest error that an adversary in `arithmetic` attains, the bound)."""
     x = np.array([at])
     exact = rows(made, {"x": x}, Exact("float"), 0)
-    bound = float(at_states(made, {"x": x}, arithmetic)["y"].max())
+    bound = float(bounds_at_states(made, {"x": x}, arithmetic)["y"].max())
     many = np.repeat(x, tries, axis=0)
     computed = rows(made, {"x": many}, arithmetic, 1)
     result = made.outputs[0].rows[0]
@@ -212,7 +212,7 @@ def test_no_adversary_exceeds_the_bounds(name: str, function: str) -> None:
     states = given_states(mechanism, 200)
     regular = ~lost(name, function, states)
     assert 2 * regular.sum() > len(regular)
-    found = bounded(made, declared_ranges(mechanism), states, arithmetic)
+    found = bound_round_off(made, declared_ranges(mechanism), states, arithmetic)
     exact = rows(made, states, Exact("float"), 0)
     for seed in (None, 1):
         computed = rows(made, states, arithmetic, seed)
@@ -237,9 +237,9 @@ def test_random_robots_keep_their_bounds_and_points_lie_in_boxes(
     ranges, states = declared_ranges(mechanism), given_states(mechanism, 100, seed)
     for function in ("inverse_dynamics", "mass_matrix", "forward_kinematics"):
         made = derive(mechanism, function, None, "float")
-        found = bounded(made, ranges, states, arithmetic)
+        found = bound_round_off(made, ranges, states, arithmetic)
         assert found.everywhere
-        pointwise = at_states(made, states, arithmetic)
+        pointwise = bounds_at_states(made, states, arithmetic)
         cells = propagate(made, subdivide(made, ranges), arithmetic)
         exact, computed = (
             rows(made, states, Exact("float"), 0),

@@ -983,8 +983,11 @@ DEFAULTS: dict[tuple[str, str], object] = {
         "prove",
         "--ulps",
     ): f"{float(printer().ulps['auto']):g}; libm and macro {float(printer().ulps['libm']):g}",
-    ("generate", "--trig"): f"{targets.trig(None)}, with --target {targets.trig('host')}",
-    ("cost", "--trig"): targets.trig("cortex-m4f"),
+    (
+        "generate",
+        "--trig",
+    ): f"{targets.default_trig(None)}, with --target {targets.default_trig('host')}",
+    ("cost", "--trig"): targets.default_trig("cortex-m4f"),
 }
 """(command, option) -> the default that the code has."""
 

@@ -144,7 +144,7 @@ def test_a_frame_among_several_alike_warns_unless_it_is_named() -> None:
     legs = symgen.load("quadruped")
     seen = issued(lambda: symgen.program(legs, "forward_kinematics"))
     assert len(seen) == 1
-    assert "is about the frame" in seen[0]
+    assert "uses the frame" in seen[0]
     assert not issued(
         lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name)
     )
@@ -180,7 +180,7 @@ def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reas
     err = capsys.readouterr().err.splitlines()
     assert len(err) <= 6
     assert sum("forward_dynamics of 'r' divides by the mass matrix" in line for line in err) == 1
-    assert sum("center_of_mass of 'r' is about the mass centre" in line for line in err) == 1
+    assert sum("center_of_mass of 'r' needs the mass centre" in line for line in err) == 1
     assert all(
         any(name in line for line in err)
         for name in ("step_rk4", "centroidal_momentum_rate", "interbody_forces")

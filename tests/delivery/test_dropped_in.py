@@ -327,7 +327,7 @@ def test_the_real_type_is_the_target_s_unless_asked_for(
     made = symgen.generate(
         "planar_arm", tmp_path / "python", ["gravity_force"], target=target, evidence=False
     )
-    assert made["real"] == expected == targets.real(target)
+    assert made["real"] == expected == targets.default_real(target)
     made = symgen.generate(
         "planar_arm", tmp_path / "asked", ["gravity_force"], "double", target=target, evidence=False
     )

@@ -102,9 +102,9 @@ def test_a_folder_with_a_missing_function_is_verified_until_it_is_there(
 def test_how_long_a_derivative_is_is_found_out_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built, once = [], differentiation.differentiated
+    built, once = [], differentiation.shortest_derivative
     monkeypatch.setattr(
-        differentiation, "differentiated", lambda *rest: built.append(rest) or once(*rest)
+        differentiation, "shortest_derivative", lambda *rest: built.append(rest) or once(*rest)
     )
     limit(monkeypatch, 60)
     wanted = ["-f", "mass_matrix", "-f", "forward_dynamics:jacobian", "-o", str(tmp_path / "arm")]

@@ -277,5 +277,5 @@ def test_damping_and_friction_that_differ_within_a_joint_are_felt_at_each_veloci
         compiled=False,
     )
     assert report.passed
-    with pytest.raises(OutOfReach, match="has no looped form where the drives of one joint differ"):
+    with pytest.raises(OutOfReach, match="has no looped form with different drives in one joint"):
         build_form(robot, "mass_matrix", None, ProgramOptions(form="looped"))

@@ -25,7 +25,7 @@ from symgen.pipeline import build
 from symgen.readback.batches import BatchText, compare
 from symgen.support.errors import ArgumentError, StateError
 from symgen.verification.blocks import BlockFiles, Drawn, check_blocks
-from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.compiled import compiled_runners, print_sources
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -94,7 +94,7 @@ def checked_blocks(
     truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
     floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
     headers, own = printer().headers(programs, target), printer().batches(programs, target)
-    runners = compiled_runners(programs, texts(programs, target, floors), headers, target)
+    runners = compiled_runners(programs, print_sources(programs, target, floors), headers, target)
     found = check_blocks(
         programs, BlockFiles(given or own, headers, target), drawn_from(truth), runners
     )
@@ -263,7 +263,7 @@ def test_other_bits_are_seen() -> None:
         printer().batches({"forward_dynamics": other}, target),
     )
     truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
-    single = texts({"forward_dynamics": program}, target, {"forward_dynamics": {}})
+    single = print_sources({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
     found = check_blocks(
         {"forward_dynamics": other},
@@ -271,7 +271,9 @@ def test_other_bits_are_seen() -> None:
         drawn_from(truth),
         runners,
     )
-    assert ["has other bits than of one state alone" in check.detail for check in found] == [True]
+    assert [
+        "differs in bits from the function of one state" in check.detail for check in found
+    ] == [True]
 
 
 def test_a_text_without_a_block_is_refused_in_a_sentence() -> None:
@@ -597,7 +599,7 @@ def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"threads": 0}, "threads is 0; it is how many may work at once, 1 or more"),
+        ({"threads": 0}, "threads is 0; it must be the number of parallel threads, 1 or more"),
         ({"threads": 1.5}, "threads is 1.5"),
         ({"layout": "aso"}, "did you mean 'soa'|'aos'"),
         ({"layout": "soa"}, r"q has shape \(5, 4\); \(4, \.\.\.\) is wanted of layout 'soa'"),

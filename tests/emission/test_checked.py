@@ -489,7 +489,7 @@ def test_the_solver_says_why() -> None:
         (lambda: solver.forward_dynamics(q * 1e6, v, tau), "an angle is beyond 32768 rad"),
         (
             lambda: solver.forward_dynamics(q, v * 1e200, tau),
-            "too large for the real type; give smaller arguments",
+            "too large for the real type; use smaller arguments",
         ),
         (lambda: solver.forward_dynamics(many, v, tau, out=out), "at state 3: an argument"),
         (solver.bind("forward_dynamics", q * math.nan, v, tau, np.empty(4)), "infinite"),

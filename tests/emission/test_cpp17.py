@@ -365,7 +365,7 @@ def test_verify_reads_the_header_too(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert spoilt != text
         header.write_text(spoilt, encoding="utf-8")
         assert cli.main(["verify", str(folder)]) == 1
-        assert "1 file(s) that differ, where none is allowed: arm.hpp" in capsys.readouterr().out
+        assert "1 file(s) that differ, and 0 are allowed: arm.hpp" in capsys.readouterr().out
     assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 0
     assert "the other files of the folder are not judged" in capsys.readouterr().out
 

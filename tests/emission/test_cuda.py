@@ -164,7 +164,7 @@ def test_headers_are_judged_too() -> None:
         spoilt = files | {name: files[name].replace(old, new, 1)}
         assert name in differences("scara", programs, WAYS["auto"], spoilt)[0]
         lost = {other: content for other, content in files.items() if other != name}
-        assert f"{name} is not there" in differences("scara", programs, WAYS["auto"], lost)[0]
+        assert f"{name} is missing" in differences("scara", programs, WAYS["auto"], lost)[0]
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_it_is_part_of_the_folder(
         assert "FAILED on a GPU" in capsys.readouterr().out
         own.unlink()
         assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 1
-        assert f"{name} is not there" in capsys.readouterr().out
+        assert f"{name} is missing" in capsys.readouterr().out
         own.write_text(text)
     assert (
         'option(arm_CUDA "Build arm_cuda with CUDA\'s compiler" OFF)'

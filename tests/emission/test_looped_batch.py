@@ -23,7 +23,7 @@ from symgen.pipeline.loops import recursion
 from symgen.readback.batches import BatchText, compare
 from symgen.support.errors import RequestError, StateError
 from symgen.verification.blocks import BlockFiles, check_blocks
-from symgen.verification.compiled import compiled_runners, texts
+from symgen.verification.compiled import compiled_runners, print_sources
 from symgen.verification.truth import Truth
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
@@ -86,7 +86,7 @@ def wrong(
     truth = Truth(mechanism, 3, 1)
     headers, own = printer().headers(forms, target), printer().batches(forms, target)
     runners = compiled_runners(
-        forms, texts(forms, target, {function: {} for function in forms}), headers, target
+        forms, print_sources(forms, target, {function: {} for function in forms}), headers, target
     )
     given = dict(own)
     if slip:
@@ -141,7 +141,9 @@ def test_what_carries_and_joins_has_the_bits_of_one(toy: str) -> None:
     given = {port.name: pick.uniform(-2, 2, (5, port.size)) for port in form.inputs}
     forms = {form.function: form}
     headers, own = printer().headers(forms, target), printer().batches(forms, target)
-    runners = compiled_runners(forms, texts(forms, target, {form.function: {}}), headers, target)
+    runners = compiled_runners(
+        forms, print_sources(forms, target, {form.function: {}}), headers, target
+    )
     assert [
         check.detail
         for check in check_blocks(forms, BlockFiles(own, headers, target), lambda _: given, runners)

@@ -19,7 +19,7 @@ from symgen.ir.loops import FinalCarry, LoopProgram, evaluate
 from symgen.ir.program import Port
 from symgen.pipeline.loops import build
 from symgen.readback.loops import compare
-from symgen.verification.compiled import preprocessed
+from symgen.verification.compiled import preprocess
 from symgen.verification.text import Source, check_text
 from symgen.vocabulary.options import TRIG, TextOptions
 from tests.shared.analysers import SANITIZERS, UNWANTED, built, misra, tool
@@ -384,7 +384,7 @@ def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
     headers, text = c99.headers({function: recursion}, own), c99.source(recursion, own)
     for slip, count in (("", 0), ("before[k]*own[k]", 1)):
         slipped = text.replace(slip, "before[k] + own[k]") if slip else text
-        (seen,) = preprocessed({function: slipped}, headers, own).values()
+        (seen,) = preprocess({function: slipped}, headers, own).values()
         sincos = headers.get(own.sincos, "")
         assert (
             check_text(

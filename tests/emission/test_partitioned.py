@@ -19,7 +19,7 @@ from symgen.inspection.where import where
 from symgen.ir.program import Program
 from symgen.machine.building import Build
 from symgen.machine.footprint import footprint
-from symgen.machine.stack_usage import stack
+from symgen.machine.stack_usage import stack_bytes
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.readback.rows import compare
@@ -354,10 +354,12 @@ def test_the_lines_of_a_letter_are_found_in_parts() -> None:
 def test_one_part_stands_on_the_stack_at_a_time() -> None:
     sizes = {"f_part_1": 16, "f_part_2.isra.0": 48, "f": 100, "f_sincos": 8}
     assert (
-        stack("".join(f"a.c:1:2:{name}\t{size}\tstatic\n" for name, size in sizes.items()), "f")
+        stack_bytes(
+            "".join(f"a.c:1:2:{name}\t{size}\tstatic\n" for name, size in sizes.items()), "f"
+        )
         == 100 + 48 + 8
     )
-    assert stack("", "f") is None
+    assert stack_bytes("", "f") is None
     program, target = made("scara", "forward_dynamics", "double"), target_of("scara", TextOptions())
     count, shared = c99.parts(program, target)
     assert count > 3

@@ -15,7 +15,7 @@ from symgen.ir.passes.eliminate import eliminate
 from symgen.ir.program import Port, Program, Row, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import derive
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import FLOAT
 from tests.shared.robots_for_tests import random_mechanism
@@ -42,7 +42,7 @@ def product(*factors: Fraction, varying: int) -> Program:
 
 
 def in_float(program: Program, x: float) -> float:
-    return float(in_machine_reals(replace(program, real="float"))({"x": np.array([[x]])})["y"][0])
+    return float(machine_runner(replace(program, real="float"))({"x": np.array([[x]])})["y"][0])
 
 
 def tens(*orders: int) -> list[Fraction]:
@@ -125,11 +125,11 @@ def test_the_determinant_of_a_tiny_robot_fits_a_float(
     made = tiny()
     state = {"q": np.array([[0.3, -1.1]])}
     exact = float(
-        in_machine_reals(derive(made, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0]
+        machine_runner(derive(made, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0]
     )
 
     def off() -> float:
-        found = in_machine_reals(derive(made, DETERMINANT, method, ProgramOptions("float")))(state)[
+        found = machine_runner(derive(made, DETERMINANT, method, ProgramOptions("float")))(state)[
             "det"
         ][0]
         return abs(float(found) / exact - 1)

@@ -49,7 +49,7 @@ def searched(name: str, function: str) -> Program:
 def _searched(name: str, function: str) -> Program:
     made = program(name, function)
     finished = derive.attempt(robot(name), function, made.method, ProgramOptions()).program()
-    return search.searched(finished, made, None)
+    return search.search_program(finished, made, None)
 
 
 def left(made: Program) -> list[str]:
@@ -248,8 +248,8 @@ def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyP
     assert check(stopped).rounds == 1
     made = program("ur5", "mass_matrix")
     finished = derive.attempt(robot("ur5"), "mass_matrix", made.method, ProgramOptions()).program()
-    assert search.searched(finished, made, 1).rows == stopped.rows
-    assert search.searched(finished, made, None).rounds is None
+    assert search.search_program(finished, made, 1).rows == stopped.rows
+    assert search.search_program(finished, made, None).rounds is None
 
 
 @pytest.mark.usefixtures("short")

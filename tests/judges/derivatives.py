@@ -27,7 +27,7 @@ from symgen.pipeline import build
 from symgen.pipeline.derive import models
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges.example_robot_data import _rounded as rounded
 from tests.judges.example_robot_data import files, short, snapped_text
@@ -79,10 +79,10 @@ def judge(
         read(snapped_text(text), mechanism, tip(mechanism)),
         {name: values[0] for name, values in states.items()},
     )
-    functions = (INVERSE,) if build.loss(mechanism, None) else (INVERSE, FORWARD)
+    functions = (INVERSE,) if build.rank_loss(mechanism, None) else (INVERSE, FORWARD)
     results: dict[str, Array] = {}
     for function in functions:
-        run = in_machine_reals((ours or {}).get(function) or recorded(mechanism, function))
+        run = machine_runner((ours or {}).get(function) or recorded(mechanism, function))
         answers = run({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
         results |= {name: values[0] for name, values in answers.items()}
     identity = np.eye(mechanism.nv)

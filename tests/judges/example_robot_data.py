@@ -45,7 +45,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import SymgenError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from tests.judges.pinocchio_answers import ERRORS, Word, read
 
@@ -217,12 +217,12 @@ def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAUL
         except SymgenError as error:
             answers.failed[name] = str(error)
             continue
-        answers.runners[name], answers.methods[name] = in_machine_reals(made), made.method
+        answers.runners[name], answers.methods[name] = machine_runner(made), made.method
     return answers
 
 
 def _why(mechanism: Mechanism, name: str) -> str:
-    lost = build.loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
+    lost = build.rank_loss(mechanism, None) if FUNCTIONS[name].needs_inverse else None
     return (
         f"M is singular at joint {lost.joint}"
         if lost is not None
@@ -240,7 +240,7 @@ def by_named(mechanism: Mechanism, say: Say) -> Answers:
     made = {name: build.program(mechanism, name, method) for name, method in chosen.items()}
     left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
     return Answers(
-        {name: in_machine_reals(program) for name, program in made.items()}, chosen, left_out
+        {name: machine_runner(program) for name, program in made.items()}, chosen, left_out
     )
 
 

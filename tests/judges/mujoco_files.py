@@ -32,7 +32,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.reference.states import draw_states
 from symgen.support.errors import SymgenError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.judges import mujoco_words
 from tests.judges.example_robot_data import BOUND, QUICK, ROOT, STATES, _rounded
@@ -157,7 +157,7 @@ def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
         if build.refusal(mechanism, name, None) is not None:
             continue
         method = METHODS.get(name) if mechanism.nv > CHOSEN_TO else None
-        run = in_machine_reals(build.program(mechanism, name, method))
+        run = machine_runner(build.program(mechanism, name, method))
         results = run({array.name: states[array.name] for array in FUNCTIONS[name].arguments})
         errors[name] = max(
             mujoco_words.error(

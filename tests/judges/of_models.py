@@ -17,7 +17,7 @@ from symgen.pipeline import derive
 from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.judges import example_robot_data as judges
@@ -37,9 +37,7 @@ def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Ar
     """Ours, (count, …)."""
     method, where = BY[function]
     made = derive.record(mechanism, function, method, ProgramOptions(), where, 10**7)
-    results = in_machine_reals(made)(
-        {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
-    )
+    results = machine_runner(made)({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
     return results[FUNCTIONS[function].results[0].name]
 
 

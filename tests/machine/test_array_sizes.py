@@ -108,7 +108,7 @@ def test_a_time_is_one_number_or_one_a_state(box: Solver) -> None:
         (None, "integrate: dt has dtype object"),
         (1j, "integrate: dt has dtype complex128"),
         (True, "integrate: dt has dtype bool"),
-        ([[1], [1, 2]], "integrate: dt is no array of numbers"),
+        ([[1], [1, 2]], "integrate: dt is not an array of numbers"),
     ],
 )
 def test_what_is_no_time_is_one_sentence(box: Solver, dt: object, sentence: str) -> None:

@@ -95,7 +95,7 @@ def test_a_failure_in_the_background_is_told_once(compiler: Path) -> None:
     until(lambda: kernel._compilation is not None and kernel._compilation.ended)
     with pytest.warns(
         SymgenWarning,
-        match=r"gravity_force is not compiled for blocks of states \(.*prepare\('gravity_force'\)",
+        match=r"gravity_force could not be compiled for blocks of states \(.*prepare\('gravity_force'\)",
     ):
         solver.gravity_force(STATES[0])
     with warnings.catch_warnings():

@@ -270,7 +270,7 @@ def test_double_in_software_has_no_cycles_and_the_sheet_says_why() -> None:
     assert found.costs[0].cycles is None
     assert found.costs[0].stack_with_libm is not None
     assert found.untold == (
-        "mass_matrix: the FPU of Arm Cortex-M4F has no double, whose cycles in software are not estimated",
+        "mass_matrix: the FPU of Arm Cortex-M4F has no double precision, and the cycles of software are not estimated",
     )
 
 
@@ -501,7 +501,7 @@ def test_states_that_a_check_refuses_are_not_measured() -> None:
         floors = {"forward_dynamics": {**bounds["forward_dynamics"], last: least}}
         if left:
             with pytest.raises(
-                BuildError, match="forward_dynamics of 'planar_arm' refuses all of 16 states"
+                BuildError, match="forward_dynamics of 'planar_arm' refuses all 16 states"
             ):
                 measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
             continue
@@ -590,7 +590,7 @@ BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
         ),
         (
             {"arm-none-eabi-gcc": BROKEN, "qemu-system-arm": BROKEN, "frama-c": BROKEN},
-            "arm-none-eabi-gcc builds no program for Arm Cortex-M4F: error: cannot execute 'cc1'",
+            "arm-none-eabi-gcc cannot build programs for Arm Cortex-M4F: error: cannot execute 'cc1'",
             "frama-c refused",
         ),
     ],

@@ -136,7 +136,7 @@ def test_a_file_of_another_user_is_not_believed(
     assert not building.is_whole(kept)
     with pytest.raises(
         BuildError,
-        match="belongs to another user, who could put other code there; set SYMGEN_CACHE to a folder",
+        match="belongs to another user, who could replace its code; set SYMGEN_CACHE to a folder",
     ):
         solved(monkeypatch)
 

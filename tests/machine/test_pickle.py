@@ -17,7 +17,7 @@ import pytest
 import symgen
 from symgen.machine import building
 from symgen.machine.kernels import FEW
-from symgen.machine.solver import Solver, _arrived
+from symgen.machine.solver import Solver, _unpickled
 from symgen.support.errors import BuildError
 from tests.shared.robots_for_tests import program, robot
 
@@ -94,19 +94,20 @@ def test_a_library_for_another_platform_is_made_again(
     foreign = sent._replace(library=sent.library._replace(runs_on=("plan9", "mips", ".so")))
     for one in (foreign, sent._replace(library=None)):
         np.testing.assert_array_equal(
-            _arrived(make, origin, one).forward_dynamics(*STATES), solver.forward_dynamics(*STATES)
+            _unpickled(make, origin, one).forward_dynamics(*STATES),
+            solver.forward_dynamics(*STATES),
         )
     monkeypatch.setenv("CC", "/nonexistent")
     with pytest.raises(
         BuildError,
-        match=r"that was sent is for plan9 mips \.so, and cannot be compiled here: the C",
+        match=r"the pickled solver of .* is for plan9 mips \.so, and cannot be compiled here: the C",
     ):
-        _arrived(make, origin, foreign)
+        _unpickled(make, origin, foreign)
     with pytest.raises(
         BuildError,
         match="came without its library, and cannot be compiled here: the C compiler '/nonexistent'",
     ):
-        _arrived(make, origin, sent._replace(library=None))
+        _unpickled(make, origin, sent._replace(library=None))
 
 
 def test_a_library_that_was_damaged_on_the_way_is_not_loaded(
@@ -114,8 +115,8 @@ def test_a_library_that_was_damaged_on_the_way_is_not_loaded(
 ) -> None:
     make, origin, sent = pickled
     short = sent._replace(library=sent.library._replace(data=sent.library.data[:-100]))
-    with pytest.raises(BuildError, match="is not the one that was sent"):
-        _arrived(make, origin, short)
+    with pytest.raises(BuildError, match="was damaged on the way"):
+        _unpickled(make, origin, short)
     assert not list(another_machine.iterdir())
 
 
@@ -124,7 +125,7 @@ def test_a_solver_whose_library_was_deleted_can_still_be_sent(solver: Solver) ->
     make, origin, sent = solver.__reduce__()[1]
     assert (sent.library, sent.blocks) == (None, {})
     np.testing.assert_array_equal(
-        _arrived(make, origin, sent).forward_dynamics(*STATES), solver.forward_dynamics(*STATES)
+        _unpickled(make, origin, sent).forward_dynamics(*STATES), solver.forward_dynamics(*STATES)
     )
 
 

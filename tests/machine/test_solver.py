@@ -235,7 +235,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "text": (lambda s: s.mass_matrix(["a", "b"]), "q has dtype <U1"),
     "object": (lambda s: s.mass_matrix([None, 1]), "q has dtype object"),
     "bool": (lambda s: s.mass_matrix([True, False]), "q has dtype bool"),
-    "ragged": (lambda s: s.mass_matrix([[1, 2], [1]]), "q is no array of numbers"),
+    "ragged": (lambda s: s.mass_matrix([[1, 2], [1]]), "q is not an array of numbers"),
     "broadcast": (
         lambda s: s.forward_dynamics(np.zeros((3, 2)), np.zeros((4, 2)), X),
         r"together: q \(3,\), v \(4,\)",

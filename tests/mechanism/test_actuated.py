@@ -31,7 +31,7 @@ from symgen.support.errors import (
     UnknownName,
 )
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
@@ -111,11 +111,11 @@ def test_forces_are_those_that_the_null_space_says(name: str) -> None:
     tau = np.zeros_like(v)
     tau[:, driven] = (np.linalg.pinv(across) @ (np.swapaxes(N, -1, -2) @ f[..., None]))[..., 0]
     held = (np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=1e-8) @ (f - tau)[..., None])[..., 0]
-    mine = in_machine_reals(program(mechanism, INVERSE))({"q": q, "v": v, "a": a})
+    mine = machine_runner(program(mechanism, INVERSE))({"q": q, "v": v, "a": a})
     size = np.abs(f).max()
     np.testing.assert_allclose(mine["tau_independent"], tau[:, driven], atol=1e-9 * size)
     np.testing.assert_allclose(mine["lambda"], held, atol=1e-9 * size)
-    again = in_machine_reals(program(mechanism, FORWARD))({"q": q, "v": v, "tau": tau})["a"]
+    again = machine_runner(program(mechanism, FORWARD))({"q": q, "v": v, "tau": tau})["a"]
     np.testing.assert_allclose(again, a, atol=1e-7 * np.abs(a).max())
 
 
@@ -177,7 +177,7 @@ def test_a_parallelogram_is_lifted_by_what_the_textbook_says(actuated: list[str]
     mechanism = parallelogram(actuated)
     theta, rate, bent = 0.7, 1.3, 2.1
     turned = np.array([[1.0, -1.0, 1.0]])
-    found = in_machine_reals(program(mechanism, INVERSE))(
+    found = machine_runner(program(mechanism, INVERSE))(
         {"q": theta * turned, "v": rate * turned, "a": bent * turned}
     )
     inertia = (0.03 + 2 * 0.1**2) + (0.02 + 3 * 0.15**2) + 1.2 * 0.3**2
@@ -192,7 +192,7 @@ def test_a_parallelogram_is_lifted_by_what_the_textbook_says(actuated: list[str]
     np.testing.assert_allclose(
         found["tau_independent"], [wanted * signs / len(actuated)], rtol=1e-12
     )
-    reduced = in_machine_reals(program(mechanism, REDUCED))({"q": theta * turned})["M_reduced"]
+    reduced = machine_runner(program(mechanism, REDUCED))({"q": theta * turned})["M_reduced"]
     np.testing.assert_allclose(reduced, [[[inertia]]], rtol=1e-12)
 
 

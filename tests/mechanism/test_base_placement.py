@@ -14,7 +14,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
 from symgen.description.tip import tip
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Angle, Turn
@@ -48,7 +48,7 @@ def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> Non
         )
         if function in SAME:
             near, far = (
-                in_machine_reals(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there)
+                machine_runner(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there)
             )
             assert all((near[result] == far[result]).all() for result in SAME[function])
         else:
@@ -79,9 +79,9 @@ def test_a_base_far_away_and_turned_costs_no_digit() -> None:
         "centroidal_momentum_rate",
     ):
         arguments = {a.name: given[a.name] for a in FUNCTIONS[function].arguments}
-        exact = in_machine_reals(symgen.program(mechanism, function))(arguments)
-        near = in_machine_reals(symgen.program(mechanism, function, real="float"))(arguments)
-        far = in_machine_reals(symgen.program(turned, function, real="float"))(arguments)
+        exact = machine_runner(symgen.program(mechanism, function))(arguments)
+        near = machine_runner(symgen.program(mechanism, function, real="float"))(arguments)
+        far = machine_runner(symgen.program(turned, function, real="float"))(arguments)
         for result, want in exact.items():
             into = {
                 "J": lambda x: both @ x,
@@ -133,7 +133,7 @@ def test_the_place_of_the_frame_is_rounded_once_where_it_is_far() -> None:
     far = based(robot("puma560"), (FAR,))
     given = {"q": draw(far, 8)["q"]}
     exact, found = (
-        in_machine_reals(symgen.program(far, "forward_kinematics", real=real))(given)["p"]
+        machine_runner(symgen.program(far, "forward_kinematics", real=real))(given)["p"]
         for real in ("double", "float")
     )
     assert np.abs(found - exact).max() <= 0.51 * EPS * 1024

@@ -15,7 +15,7 @@ import symgen
 from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared.robots_for_tests import draw, random_mechanism
 
@@ -45,7 +45,7 @@ def test_what_is_about_the_mass_centre_is_refused_by_name(function: str) -> None
     with pytest.raises(RequestError) as refused:
         symgen.program(bare(), function)
     said = str(refused.value)
-    assert said.startswith(f"{function} of 'bare' is about the mass centre")
+    assert said.startswith(f"{function} of 'bare' needs the mass centre")
     assert re.search(r"; give a link one\b", said)
     assert "\n" not in said
 
@@ -56,7 +56,7 @@ def test_all_functions_are_generated_but_those(tmp_path: Path) -> None:
     assert not there & set(ABOUT_MASS)
     assert there >= POSES | STILL
     said = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    (line,) = (line for line in said.splitlines() if "is about the mass centre" in line)
+    (line,) = (line for line in said.splitlines() if "needs the mass centre" in line)
     assert all(function in line for function in ABOUT_MASS)
 
 
@@ -72,12 +72,12 @@ def test_all_functions_are_verified_but_those() -> None:
 
 def test_it_has_no_energy_and_its_links_are_somewhere() -> None:
     for function in ("kinetic_energy", "potential_energy"):
-        (energy,) = in_machine_reals(symgen.program(bare(), function))(given(function)).values()
+        (energy,) = machine_runner(symgen.program(bare(), function))(given(function)).values()
         assert energy.shape == (3,)
         assert not energy.any()
     assert (
         np.abs(
-            in_machine_reals(symgen.program(bare(), "link_poses"))(given("link_poses"))["p_links"]
+            machine_runner(symgen.program(bare(), "link_poses"))(given("link_poses"))["p_links"]
         ).max()
         > 0.1
     )
@@ -87,8 +87,8 @@ def test_a_load_at_run_time_gives_it_a_mass_centre() -> None:
     """Which is that of the load."""
     link, states = bare().frames[-1].name, draw(bare(), 3, payload=bare().frames[-1].name)
     asked = {"q": states["q"], "payload": states["payload"]}
-    found = in_machine_reals(symgen.program(bare(), "center_of_mass", payload=link))(asked)["com"]
-    pose = in_machine_reals(symgen.program(bare(), "forward_kinematics", frame=link))(
+    found = machine_runner(symgen.program(bare(), "center_of_mass", payload=link))(asked)["com"]
+    pose = machine_runner(symgen.program(bare(), "forward_kinematics", frame=link))(
         {"q": states["q"]}
     )
     np.testing.assert_allclose(

@@ -19,7 +19,7 @@ import numpy as np
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods import find
 from symgen.pipeline import task
-from symgen.pipeline.build import loss
+from symgen.pipeline.build import rank_loss
 from symgen.reference.precision import Array, Scalars, TooFewDigits, arb
 from symgen.reference.states import draw_derivative_arguments, draw_states
 from symgen.support.errors import MethodRefusal, SymgenError
@@ -175,7 +175,7 @@ def _refused(
         return ""
     sides = [case.before or (at.mechanism, at.links), (case.mechanism, case.links)]
     if FUNCTIONS[function].needs_inverse:
-        singular = [loss(mechanism, links.payload) is not None for mechanism, links in sides]
+        singular = [rank_loss(mechanism, links.payload) is not None for mechanism, links in sides]
         if any(singular):
             differ = isinstance(case, Change) and not all(singular)
             return "has a mass matrix that is singular on one side only" if differ else ""
@@ -192,7 +192,7 @@ def _refused(
     if (
         anew
         and of == "mass_matrix_determinant"
-        and any(loss(mechanism, links.payload) for mechanism, links in sides)
+        and any(rank_loss(mechanism, links.payload) for mechanism, links in sides)
     ):
         return ""  # which methods divide by pivots there, and refuse, depends on how the problem is told
     return (
@@ -225,7 +225,7 @@ class _Judge:
     def _cancels(self, result: str) -> bool:
         """True if the terms of a result may cancel to zero; a determinant does so only for a singular mass matrix."""
         mechanism, links = self.case.before or (self.at.mechanism, self.at.links)
-        return result != "det" or loss(mechanism, links.payload) is not None
+        return result != "det" or rank_loss(mechanism, links.payload) is not None
 
     def errors(self, function: str, besides: Mapping[str, Array]) -> dict[str, str]:
         """Return what is wrong with each compared result, '' if it is right."""

@@ -15,7 +15,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_program
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, Scalars
-from symgen.verification.evaluating import Results, over
+from symgen.verification.evaluating import Results, scalar_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Pose, Shift, Slide, Step, Turn, Vector3, compose
@@ -108,7 +108,7 @@ class OfPrograms:
         program = build_program(
             self.mechanism, function, self.methods.get(function), self.links.options
         )
-        return over(self.scalars, program)(
+        return scalar_runner(self.scalars, program)(
             {port.name: states_by_argument(function, states)[port.name] for port in program.inputs}
         )
 

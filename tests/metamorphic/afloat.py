@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism, Part
-from symgen.pipeline.build import loss
+from symgen.pipeline.build import rank_loss
 from symgen.reference.precision import Array
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Shift
@@ -51,7 +51,7 @@ def momentum_kept(setting: Setting) -> Case | None:
     """
     old, links = setting.mechanism, replace(setting.links, wrench=None)
     root = only_root(old)
-    if root is None or loss(old, links.payload) is not None:
+    if root is None or rank_loss(old, links.payload) is not None:
         return None
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:

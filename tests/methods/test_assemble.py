@@ -110,7 +110,7 @@ def test_where_nothing_closes_the_position_stays_and_the_status_tells() -> None:
     assert (out == 7).all(axis=-1).tolist() == [True, False]
     with pytest.raises(
         StateError,
-        match="the steps from there do not close the loops; start nearer to a closed position",
+        match="the steps from the start do not close the loops; start nearer to a closed position",
     ):
         solver.assemble(bad[0])
     checked = symgen.compile("four_bar", CLOSING, checked=True)
@@ -149,7 +149,7 @@ def test_python_closes_to_all_places() -> None:
 def test_it_has_no_method_and_no_derivative(asked: str) -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"goes round other functions, .*; ask for assemble alone, or for assembly_step",
+        match=r"calls other functions, .*; request assemble alone, or assembly_step",
     ):
         requested(symgen.load("four_bar"), [asked])
 
@@ -172,7 +172,7 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
     ):
         symgen.assemble(swinging, [0, 0, 0, 1, 0, 0, 0])
     solver = symgen.compile(swinging, CLOSING)
-    with pytest.raises(StateError, match="the steps from there do not close the loops"):
+    with pytest.raises(StateError, match="the steps from the start do not close the loops"):
         solver.assemble([0.0, 0, 0, 1, 0, 0, 0])
     assert np.abs(solver.constraint_residual(np.array([0.0, 0, 0, 1, 0, 0, 0]))).max() == 0
     assert solver.assembly_step([0.0, 0, 0, 1, 0, 0, 0], 1.0)[2] == 2
@@ -210,7 +210,7 @@ def test_a_wrong_step_is_caught(planted: str) -> None:
         for name in ("constraint_residual", "constraint_residual:jacobian", "link_poses")
     }
     for compose, passed in ((gauss_newton.step, True), (step_without(planted), False)):
-        found = composing.composed(
+        found = composing.compose_program(
             robot, "assembly_step", "gauss_newton", compose, ProgramOptions(), made.__getitem__
         )
         assert (
@@ -291,8 +291,8 @@ def test_a_folder_tells_what_closing_showed(
     for said in (
         "the loops close at crank_joint 1.570799, coupler_joint",
         "the declared start is open by 2.4e-06 m or rad",
-        "3 velocities less 2 that the loops take leave 1 free; A has 4 rows, 2 of them redundant",
-        "loop again: no motion asks for its force along z, moment about x and moment about y",
+        "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them redundant",
+        "loop again: no motion violates its force along z, moment about x and moment about y",
         "mass_matrix and all others are those of the tree, as if no loop were closed",
     ):
         assert said in told

@@ -16,7 +16,7 @@ from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.pipeline.choose import methods_for
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.scales.centroidal import BY_RESULT as WHOLE
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Shift, Turn, compose, pose
@@ -39,7 +39,7 @@ def answers(mechanism: Mechanism, given: Mapping[str, Array]) -> list[dict[str, 
     for f in ABOUT:
         for method in methods_for(mechanism, f):
             found.setdefault(method, dict(true)).update(
-                in_machine_reals(symgen.program(mechanism, f, method, frame=frame))(of[f])
+                machine_runner(symgen.program(mechanism, f, method, frame=frame))(of[f])
             )
     assert found
     return [true, *found.values()]
@@ -300,7 +300,7 @@ def test_a_load_at_run_time_is_a_part_of_the_whole() -> None:
         wanted = declared.evaluate(f, plain)
         ways = [Reference(made, frame=link.name, payload=link.name).evaluate(f, loaded)]
         ways += [
-            in_machine_reals(symgen.program(made, f, method, frame=link.name, payload=link.name))(
+            machine_runner(symgen.program(made, f, method, frame=link.name, payload=link.name))(
                 loaded
             )
             for method in methods_for(made, f)

@@ -28,7 +28,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.evaluating import machine_runner, scalar_runner
 from symgen.verification.proof import prove, prove_programs
 from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives, functions
@@ -274,7 +274,7 @@ def test_redundant_rows_share_the_least_force() -> None:
     reference, q, v = at_closed(single)
     given = {"q": q, "v": v, "tau": v}
     both, alone = (
-        over(reference.scalars, program(one, "constrained_forward_dynamics"))(given)
+        scalar_runner(reference.scalars, program(one, "constrained_forward_dynamics"))(given)
         for one in (robot, single)
     )
     with reference.scalars.working():
@@ -296,12 +296,12 @@ def lost(made: Program, robot: Mechanism, result: str) -> float:
         "tau": np.array([[1.0, -2.0, 3.0]] * 4),
     }
     scalars = arb(80)
-    exact = over(scalars, made)({name: scalars.array(values) for name, values in given.items()})[
-        result
-    ].astype(float)
+    exact = scalar_runner(scalars, made)(
+        {name: scalars.array(values) for name, values in given.items()}
+    )[result].astype(float)
     return float(
         (
-            np.abs(in_machine_reals(made)(given)[result] - exact).max(axis=1)
+            np.abs(machine_runner(made)(given)[result] - exact).max(axis=1)
             / np.abs(exact).max(axis=1)
         ).max()
     )
@@ -382,7 +382,7 @@ def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], s
 def test_without_loops_there_is_nothing_about_them() -> None:
     for name in LOOP_FUNCTIONS:
         with pytest.raises(
-            RequestError, match=f"{name} is about loops, and 'scara' has none; declare"
+            RequestError, match=f"{name} needs closed loops, and 'scara' has none; declare"
         ):
             program("scara", name)
     assert not set(LOOP_FUNCTIONS) & set(symgen.compile("scara", ["mass_matrix"]).programs)
@@ -422,7 +422,7 @@ def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
     ):
         assert any(one.startswith(f"{names} left out: ") for one in found.assumptions)
     for asked in ("constraint_jacobian", "assembly_step=gauss_newton"):
-        with pytest.raises(ArgumentError, match=f"{asked} is not proved over ranges"):
+        with pytest.raises(ArgumentError, match=f"{asked} cannot be proved over ranges"):
             prove(robot, [asked])
 
 
@@ -437,9 +437,9 @@ def test_a_proof_of_no_function_is_one_sentence(with_eva: bool) -> None:
         with_eva=with_eva,
     )
     report = str(proof)
-    assert "no function of which anything is proved" in report
+    assert "no function with a proof" in report
     assert "\nround-off\n" not in report
-    assert ("Frama-C was not asked: no function is proved over whole ranges" in report) is with_eva
+    assert ("Frama-C was not run: no function is proved over whole ranges" in report) is with_eva
     assert proof.facts().get("eva") == ({} if with_eva else None)
 
 
@@ -452,7 +452,7 @@ def test_a_folder_with_no_provable_function_says_so(
     )
     readme = " ".join((tmp_path / "c" / "README.md").read_text(encoding="utf-8").split())
     assert "no function in this folder is proved over whole ranges" in readme
-    assert "constrained_forward_dynamics left out: what loops keep" in readme
+    assert "constrained_forward_dynamics left out: a function of closed loops" in readme
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from symgen.reference.arrays import times
 from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
-from symgen.verification.adjusted import given
+from symgen.verification.adjusted import draw_adjusted_robot
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import Results, in_machine_reals, over
+from symgen.verification.evaluating import Results, machine_runner, scalar_runner
 from symgen.verification.floating import check_floating
 from symgen.verification.identities.contacts import IDENTITIES as OF_CONTACTS
 from symgen.verification.proof import prove
@@ -181,7 +181,7 @@ def test_a_loop_to_the_base_holds_as_a_contact_does(loops: bool) -> None:
             build.build_program(made, one, METHOD, options),
             build.build_program(held, other, METHOD, ProgramOptions()),
         )
-        touched, closed = ([*over(scalars, each)(states).values()] for each in programs)
+        touched, closed = ([*scalar_runner(scalars, each)(states).values()] for each in programs)
         with scalars.working():
             assert np.abs(touched[0] - closed[0]).max() < 1e-50
             assert np.abs(touched[1][:, 0] - closed[1][:, -3:]).max() < 1e-50
@@ -207,7 +207,7 @@ def test_forces_that_do_nothing_are_decided_where_loops_are_closed() -> None:
 def test_a_four_bar_at_rest_is_held_by_the_least_forces() -> None:
     """Of the loop and the point together: nothing in them does nothing. While it moves, nothing holds both."""
     made, name = robot("four_bar"), "four_bar"
-    run, loop = (in_machine_reals(program(name, function)) for function in (DYNAMICS, AROUND[0]))
+    run, loop = (machine_runner(program(name, function)) for function in (DYNAMICS, AROUND[0]))
     states = {
         key: values.astype(float)
         for key, values in closed_states(made, assemble(made), 4, 2).items()
@@ -238,8 +238,8 @@ def test_the_momentum_changes_by_the_contact_and_the_weight() -> None:
         "active": np.array([[1.0], [0.0], [1.0]])
     }
     given["tau"] = np.concatenate([np.zeros((3, 6)), given["v"][:, 6:]], axis=-1)
-    found = in_machine_reals(program("hopper", DYNAMICS))(given)
-    rate = in_machine_reals(symgen.program(made, "centroidal_momentum_rate"))(
+    found = machine_runner(program("hopper", DYNAMICS))(given)
+    rate = machine_runner(symgen.program(made, "centroidal_momentum_rate"))(
         given | {"a": found["a"]}
     )["hdot"]
     weight = float(sum(body.mass for body in made.bodies)) * np.array([0, 0, -9.81])
@@ -258,7 +258,7 @@ def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
     )
     programs = build.programs(made, [f"{DYNAMICS}={METHOD}"], options)
     assert touching.solve_count(made, ("link2",)) < contacts.solve_count(
-        given(made, programs, options, 0).mechanism, ("link2",), Reference
+        draw_adjusted_robot(made, programs, options, 0).mechanism, ("link2",), Reference
     )
     assert verify_programs(Subject(made, programs, options, states=1, compiled=False)).passed
 
@@ -348,7 +348,7 @@ def test_what_is_not_finite_has_failed(function: str, result: str) -> None:
     def broken(arguments: Mapping[str, Array]) -> Results:
         return {
             name: np.where(name == result, np.nan, found)
-            for name, found in in_machine_reals(made)(arguments).items()
+            for name, found in machine_runner(made)(arguments).items()
         }
 
     found = check_floating(made, broken, truth, function)

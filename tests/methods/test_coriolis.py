@@ -16,7 +16,7 @@ from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.methods.composite_body import coriolis
 from symgen.pipeline import build, derive
 from symgen.reference.mechanics import Reference
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.poses import Shift
 from tests.shared.robots_for_tests import draw, of_kind, random_mechanism
 
@@ -43,7 +43,7 @@ def test_a_body_that_turns_freely() -> None:
     made = body_in_space()
     given = {name: draw(made, 3)[name] for name in ("q", "v")}
     found = [
-        in_machine_reals(symgen.program(made, C))(given)["C"],
+        machine_runner(symgen.program(made, C))(given)["C"],
         Reference(made).evaluate(C, given)["C"],
     ]
     for state, v in enumerate(given["v"]):
@@ -63,14 +63,14 @@ def test_joints_of_one_coordinate_have_christoffels_symbols(name: str) -> None:
     """½ ∂c/∂v, c being quadratic in v."""
     robot = symgen.load(name)
     bias, (q, v) = (
-        in_machine_reals(symgen.program(robot, "bias_force")),
+        machine_runner(symgen.program(robot, "bias_force")),
         (draw(robot, 2)[name] for name in ("q", "v")),
     )
     columns = [
         (bias({"q": q, "v": v + e})["c"] - bias({"q": q, "v": v - e})["c"]) / 4
         for e in np.eye(robot.nv)
     ]
-    found = in_machine_reals(symgen.program(robot, C))({"q": q, "v": v})["C"]
+    found = machine_runner(symgen.program(robot, C))({"q": q, "v": v})["C"]
     np.testing.assert_allclose(found, np.stack(columns, axis=-1), atol=1e-12)
 
 

@@ -228,8 +228,8 @@ def test_a_rounded_inverse_loses_digits_of_a_thin_body_and_symgen_knows(
     assert (check.verdict, check.lost) == ("not judged", True)
     assert symgen.program(thin(), "mass_matrix_solve", real="float").method != method
     assert symgen.program(thin(), "mass_matrix_solve").method == "constraint_force"
-    monkeypatch.setattr(choose, "terms", lambda *_: 1.0)
-    monkeypatch.setattr(floating, "terms", lambda *_: 1.0)
+    monkeypatch.setattr(choose, "term_ratio", lambda *_: 1.0)
+    monkeypatch.setattr(floating, "term_ratio", lambda *_: 1.0)
     (check,) = symgen.verify(thin(), asked, states=50, real="float", compiled=False).of("floating")
     assert check.verdict == "failed"  # what it would be called without
 

@@ -28,9 +28,9 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import MechanismError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.floating import check_floating
-from symgen.verification.scales._bodies import Bodies, Resisting
+from symgen.verification.scales._bodies import Bodies, PartSizes
 from symgen.verification.scales.determinant import gradient
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -438,7 +438,7 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
     assert bodies.roots.all()  # of all parts
     bodies.parts = []
     without = gradient(bodies)
-    bodies.parts = [Resisting([0, 1], turns, levers, mass, inertia)]
+    bodies.parts = [PartSizes([0, 1], turns, levers, mass, inertia)]
     added = gradient(bodies) - without
     np.testing.assert_allclose(added, expected, rtol=1e-9)
 
@@ -455,7 +455,7 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
                 made, function, method, ProgramOptions(real=real, payload="panda_hand")
             )
             assert check_algebra(derived, loaded(), function).passed
-            found = check_floating(derived, in_machine_reals(derived), loaded(), function)
+            found = check_floating(derived, machine_runner(derived), loaded(), function)
             assert found.error <= found.bound
             assert found.passed or not (
                 real == "double" or method in ("composite_body", "riccati", "udut", "udut:links")

@@ -23,7 +23,7 @@ from symgen.reference.assembling import assemble, closed_states
 from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import over
+from symgen.verification.evaluating import scalar_runner
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.verification.truth import Truth
@@ -93,9 +93,9 @@ def test_without_gains_on_the_loops_nothing_is_pulled() -> None:
     given = {name: scalars.array(values) for name, values in found.items()} | {
         "tau": scalars.array(found["v"])
     }
-    wanted = over(scalars, program(robot, FUNCTION))(given)
+    wanted = scalar_runner(scalars, program(robot, FUNCTION))(given)
     for gains in ((0, 0), (400, 40)):
-        own = over(scalars, build_program(robot, FUNCTION, None, PULLED))(
+        own = scalar_runner(scalars, build_program(robot, FUNCTION, None, PULLED))(
             given | {"gains": scalars.array(np.array([gains] * 2))}
         )
         with scalars.working():
@@ -286,7 +286,7 @@ def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
 def test_what_cannot_be_pulled_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         ArgumentError,
-        match="'scara' has no loops that --baumgarte could pull together; leave it out",
+        match="'scara' has no closed loops, which --baumgarte stabilizes; leave --baumgarte out",
     ):
         program("scara", "mass_matrix", baumgarte=True)
     with pytest.raises(ArgumentError, match=r"no argument .gains. here; request it with baumgarte"):

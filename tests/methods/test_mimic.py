@@ -26,7 +26,7 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import Array, arb, atan2
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.descriptions import public_urdf
@@ -393,7 +393,7 @@ def test_anybody_may_follow_anybody(seed: int) -> None:
     made, drawn = symgen.program(robot, "forward_dynamics"), draw_states(robot, 32)
     found = floors(robot, made, ProgramOptions())
     seen = replace(made, outputs=tuple(Port(f"row{one.row}", (), (one.row,)) for one in found))
-    values = in_machine_reals(seen)(
+    values = machine_runner(seen)(
         {port.name: drawn[port.name].astype(float) for port in made.inputs}
     )
     for one in found:

@@ -12,7 +12,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from tests.shared.descriptions import public_urdf
 
 pin: Any = pytest.importorskip("pinocchio")
@@ -73,7 +73,7 @@ def test_forces_and_matrix_are_those_of_pinocchio(
     assert near(reference.mass_matrix(drawn["q"]), M)
     if programs:
         run = {
-            name: in_machine_reals(symgen.program(robot, name, method))
+            name: machine_runner(symgen.program(robot, name, method))
             for name, method in (
                 ("inverse_dynamics", "newton_euler"),
                 ("mass_matrix", "composite_body"),

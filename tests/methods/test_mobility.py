@@ -11,7 +11,7 @@ import symgen
 from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.pipeline import build, choose
 from symgen.reference.mobility import mobility
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
 from symgen.verification.truth import Truth
@@ -58,7 +58,7 @@ def truth(name: str) -> Truth:
 def judged(name: str, function: str, method: str, real: str = "double") -> Check:
     options = ProgramOptions(real, frame="limb", payload="limb")
     made = build.build_program(CARRIERS[name], function, method, options)
-    return check_floating(made, in_machine_reals(made), truth(name), f"{function}={method}")
+    return check_floating(made, machine_runner(made), truth(name), f"{function}={method}")
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -81,18 +81,20 @@ def test_a_method_is_left_where_the_mobilities_on_the_way_are_too_large() -> Non
     """At the tip of the heavy limb it is; at the light trunk, whose mobility is the answer, it is not."""
     made = CARRIERS["lighter"]
     foreseen = [
-        choose.terms(made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame))
+        choose.term_ratio(
+            made, "operational_inertia_inverse", "riccati", ProgramOptions(frame=frame)
+        )
         for frame in ("limb", None, "trunk")
     ]
     assert foreseen[0] == foreseen[1] > 1e8  # told no frame, it is at the tip
     assert foreseen[2] == 1
-    assert choose.terms(made, "forward_dynamics", "riccati", ProgramOptions(frame="limb")) == 1
+    assert choose.term_ratio(made, "forward_dynamics", "riccati", ProgramOptions(frame="limb")) == 1
     tip, trunk = (
         symgen.program(made, "operational_inertia_inverse", "riccati", real="float", frame=frame)
         for frame in ("limb", "trunk")
     )
-    assert choose.loses_digits(made, tip, ProgramOptions("float", frame="limb"))
-    assert not choose.loses_digits(made, trunk, ProgramOptions("float", frame="trunk"))
+    assert choose.has_precision_loss(made, tip, ProgramOptions("float", frame="limb"))
+    assert not choose.has_precision_loss(made, trunk, ProgramOptions("float", frame="trunk"))
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))

@@ -13,7 +13,7 @@ import symgen
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.poses import ZERO3
 from tests.shared.robots_for_tests import of_kind, random_mechanism
 
@@ -37,7 +37,7 @@ def afloat(rest: tuple[str, ...]) -> Mechanism:
 
 @cache
 def functions(rest: tuple[str, ...]) -> dict[str, Asked]:
-    return {name: in_machine_reals(symgen.program(afloat(rest), name)) for name in ASKED}
+    return {name: machine_runner(symgen.program(afloat(rest), name)) for name in ASKED}
 
 
 def strayed(ask: Mapping[str, Asked], mechanism: Mechanism, middle: bool) -> dict[str, Array]:

@@ -277,7 +277,7 @@ def test_a_closure_without_rows_leaves_the_tree_and_a_note(case: str) -> None:
     )
     with pytest.raises(
         OutOfReach,
-        match=r"is about loops, and those of '.*' constrain nothing; take functions of the tree",
+        match=r"needs closed loops, and the loops of '.*' constrain no motion; use functions of the tree",
     ):
         symgen.assemble(robot)
 

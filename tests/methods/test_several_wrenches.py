@@ -25,7 +25,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.proof import prove
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -143,7 +143,7 @@ def test_pinocchio_counts_them_so(which: str) -> None:
         ("forward_dynamics", "riccati:fd3", "a"),
     ):
         program = symgen.program(mechanism, function, method, wrench=links)
-        found = in_machine_reals(program)({name: x[None] for name, x in at.items()})[result][0]
+        found = machine_runner(program)({name: x[None] for name, x in at.items()})[result][0]
         assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), (
             function
         )
@@ -271,8 +271,8 @@ def test_sizes_and_answers_are_those_of_each_together() -> None:
     for k, one in enumerate(alone):
         one.floats["wrench"] = together.floats["wrench"][:, k]
     v, a = together.floats["v"], together.floats["a"]
-    shares = sum(one.scales.pushed() for one in alone)
-    np.testing.assert_allclose(together.scales.pushed(), shares, rtol=1e-12)
+    shares = sum(one.scales.wrench_torques() for one in alone)
+    np.testing.assert_allclose(together.scales.wrench_torques(), shares, rtol=1e-12)
     still = Truth(TREE, 2, frame="tool")
     bare = still.scales.wrenches(v, a)
     shares = sum(one.scales.wrenches(v, a) - bare for one in alone)

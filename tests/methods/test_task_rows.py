@@ -58,7 +58,7 @@ def test_rows_that_no_joint_moves_by_themselves_are_refused_with_those_that_can(
     for function in (INERTIA, INVERSE):
         with pytest.raises(
             RequestError,
-            match=f"is singular in every state; its joints can have --task-rows {rows}$",
+            match=f"is singular in every state; use the independent rows --task-rows {rows}$",
         ):
             symgen.program(robot, function)
         assert (
@@ -161,7 +161,10 @@ def test_compare_measures_the_rows_that_are_asked_for(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-f", INERTIA], "is singular in every state; its joints can have --task-rows wz,x,y,z"),
+        (
+            ["-f", INERTIA],
+            "is singular in every state; use the independent rows --task-rows wz,x,y,z",
+        ),
         (
             ["-f", INERTIA, "--task-rows", "q"],
             "no row of a task is named 'q'; there are: wx, wy, wz, x, y, z",
@@ -206,7 +209,7 @@ def test_inspect_reads_the_rows_that_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["Lambda"], "is singular in every state; its joints can have --task-rows wz,x"),
+        (["Lambda"], "is singular in every state; use the independent rows --task-rows wz,x"),
         (
             ["Lambda[x,y]", "--task-rows", "x,wz"],
             "no row of the task is named 'y'; there are: x, wz",

@@ -26,7 +26,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError, UnknownName
-from symgen.verification.evaluating import in_machine_reals, over
+from symgen.verification.evaluating import machine_runner, scalar_runner
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.vocabulary.derivatives import Derivative
@@ -51,7 +51,7 @@ def program(function: str, *of: str) -> Program:
 def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) -> None:
     """Over one and the same time, of a free body that carries a spherical and a planar joint: 2^order times less."""
     ends = []
-    step = over(arb(40), program(function, "free", "spherical", "planar"))
+    step = scalar_runner(arb(40), program(function, "free", "spherical", "planar"))
     given = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
     for n in (2, 4, 8):
         at = {name: given[name] for name in ("q", "v", "tau")}
@@ -69,7 +69,7 @@ def test_the_schemes_lead_to_one_place() -> None:
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
     ends = []
     for function, n in (("step", 1000), ("step_rk4", 4)):
-        step, q, v = in_machine_reals(symgen.program(mechanism, function)), given["q"], given["v"]
+        step, q, v = machine_runner(symgen.program(mechanism, function)), given["q"], given["v"]
         for _ in range(n):
             found = step({"q": q, "v": v, "tau": given["tau"], "dt": np.full(2, 0.01 / n)})
             q, v = found["q_next"], found["v_next"]
@@ -87,7 +87,7 @@ def test_pinocchio_steps_the_same_way() -> None:
     mechanism = tree_of("free", "revolute", "prismatic")
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     given = {name: values.astype(float) for name, values in draw_states(mechanism, 4, 3).items()}
-    found = in_machine_reals(symgen.program(mechanism, "step"))({**given, "dt": given["instant"]})
+    found = machine_runner(symgen.program(mechanism, "step"))({**given, "dt": given["instant"]})
     for k, dt in enumerate(given["instant"]):
         word = pinocchio_answers.Word(model, {name: values[k] for name, values in given.items()})
         v = given["v"][k] + dt * pin.aba(
@@ -158,7 +158,7 @@ def test_rows_that_are_inlined_give_what_the_program_gives() -> None:
         whole = symgen.program(mechanism, function)
         with constants.precision():
             home = Derivation({port.name: port.size for port in whole.inputs})
-            results = composing.inlined(whole, home, list(home.inputs.values()), "again")
+            results = composing.inline_program(whole, home, list(home.inputs.values()), "again")
             ports = [
                 (port.name, port.shape, atoms)
                 for port, atoms in zip(whole.outputs, results, strict=True)
@@ -275,7 +275,7 @@ def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(
     monkeypatch.setattr(derive, "ROW_BUDGET", 400)
     with pytest.raises(
         OutOfReach,
-        match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; ask for step_rk4:vjp or",
+        match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; request step_rk4:vjp or",
     ):
         symgen.program(mechanism, "step_rk4:jacobian")
 
@@ -335,7 +335,7 @@ def test_without_a_bracket_the_order_is_lost(
     mechanism = tree_of("free")
     compose = methods.composition("rk4", "step_rk4")
     assert compose is not None
-    wrong = composing.composed(
+    wrong = composing.compose_program(
         mechanism, "step_rk4", "rk4", compose, ProgramOptions(), lambda name: program(name, "free")
     )
     report = verify_programs(Subject(mechanism, {"step_rk4": wrong}, states=3, compiled=False))

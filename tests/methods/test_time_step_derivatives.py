@@ -23,7 +23,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.vocabulary.derivatives import Derivative
@@ -117,7 +117,7 @@ def results(
         name: np.array([value] * len(given), dtype=KINDS[real])
         for name, value in (directions or {}).items()
     }
-    return in_machine_reals(program)(stacks)
+    return machine_runner(program)(stacks)
 
 
 def ulps(found: Array, wanted: Array, real: str) -> float:
@@ -233,7 +233,7 @@ def test_sums_of_second_derivatives_keep_the_digits_of_their_terms(
         if "dt" in step.arguments:
             stacks["ddt"] = stacks["ddt"][:, 0]
         program = replace(symgen.program(tree_of(kind), f"{function}:hvp"), real=real)
-        found = in_machine_reals(program)(
+        found = machine_runner(program)(
             {name: np.array(stack, dtype=KINDS[real]) for name, stack in stacks.items()}
         )
         rows = len(weights) * len(places)
@@ -302,7 +302,7 @@ def test_derivatives_of_a_step_of_the_dynamics_keep_their_digits_at_small_turns(
         if array.name not in given:
             given[array.name] = np.tile(np.arange(1, 7) / 4 - 1, (count, 1))
     given = {array.name: given[array.name] for array in function.arguments}
-    found = in_machine_reals(symgen.program(robot, name))(given)
+    found = machine_runner(symgen.program(robot, name))(given)
     scalars = arb(80)
     truth = Reference(robot, scalars).evaluate(
         name, {key: scalars.array(x) for key, x in given.items()}
@@ -326,7 +326,7 @@ def test_functions_of_a_turn_are_their_series_at_any_argument() -> None:
     apart = expanded(whole)
     assert not {row.op for row in apart.rows} & {*BY_SERIES}
     y = np.array([0, 1e-320, 1e-20, 0.3, 1 - 1e-9, 1, 1 + 1e-9, 2, np.pi**2, 40, 1e4])
-    found = in_machine_reals(apart)({"y": y[:, None]})["c"]
+    found = machine_runner(apart)({"y": y[:, None]})["c"]
     with mpmath.workdps(50):
         for x, values in zip(y, found, strict=True):
             for k, value in enumerate(values):

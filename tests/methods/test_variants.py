@@ -100,7 +100,9 @@ def test_the_search_for_the_cheapest_derives_nothing_twice(
     for function in OF_ANY_ROBOT:
         if build.refusal(mechanism, function, None) is None and not methods.composers(function):
             found.clear()
-            choose.best(mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function)))
+            choose.best_program(
+                mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function))
+            )
             assert found or FUNCTIONS[function].ranked_as
             for i, one in enumerate(found):
                 for other in found[i + 1 :]:

@@ -22,7 +22,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.floating import check_floating
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -293,7 +293,7 @@ def test_pinocchio_counts_it_so(where: str) -> None:
     }
     for function, result in (("inverse_dynamics", "tau"), ("forward_dynamics", "a")):
         program = symgen.program(mechanism, function, wrench=link)
-        found = in_machine_reals(program)({name: x[None] for name, x in at.items()})[result][0]
+        found = machine_runner(program)({name: x[None] for name, x in at.items()})[result][0]
         assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), (
             function
         )
@@ -515,7 +515,7 @@ def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:
             wrong = change(program, index)
             where = f"row {index}, {change.__name__}"
             assert not check_algebra(wrong, truth, function).passed, where
-            assert not check_floating(wrong, in_machine_reals(wrong), truth, function).passed, where
+            assert not check_floating(wrong, machine_runner(wrong), truth, function).passed, where
 
 
 def test_sizes_bound_the_answers_under_a_wrench() -> None:

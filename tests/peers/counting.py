@@ -52,9 +52,11 @@ class _Counter:
 
 
 IDEAS = {
-    "frames laid out": lambda: mock.patch.object(derive, "choices", return_value=(layout.PLAIN,)),
+    "frames laid out": lambda: mock.patch.object(
+        derive, "candidate_layouts", return_value=(layout.PLAIN,)
+    ),
     "a layout of its own": lambda: mock.patch.object(
-        derive, "choices", lambda mechanism, _: _general(mechanism)
+        derive, "candidate_layouts", lambda mechanism, _: _general(mechanism)
     ),
     "bias of composite bodies": lambda: mock.patch.object(
         choose, "methods_for", _without("composite_body:bias")

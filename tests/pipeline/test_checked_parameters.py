@@ -17,11 +17,11 @@ from symgen.ir.program import EXACT, Element, evaluate
 from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
-from symgen.pipeline.adjusting import adjusting, named
+from symgen.pipeline.adjusting import make_adjusting, parameter_names
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from symgen.support.errors import StateError, SymgenError
-from symgen.verification.adjusted import draw
+from symgen.verification.adjusted import draw_parameters
 from symgen.vocabulary.functions import REGROUP
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.robots_for_tests import robot
@@ -48,7 +48,7 @@ inertia = [0.1, 0, 0, 0.1, 0, 0.1]
 
 
 def guarded(mechanism: Mechanism, *asked: str) -> ProgramOptions:
-    return ProgramOptions(parameters=named(mechanism, asked)).guarded(True)
+    return ProgramOptions(parameters=parameter_names(mechanism, asked)).guarded(True)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str)
     """By the reference, of the link alone with its rotor: M of a robot of that one link."""
     mechanism = robot(name)
     options = guarded(mechanism, asked)
-    known = adjusting(mechanism, options.parameters)
-    drawn = draw(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
+    known = make_adjusting(mechanism, options.parameters)
+    drawn = draw_parameters(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
     numbers = [x for one in known.asked for x in drawn[one.name]]
     prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
     anew = adjust_mechanism(mechanism, drawn)
@@ -92,9 +92,11 @@ def test_no_pivot_is_below_it() -> None:
     """D_k of M = U D Uᵀ at states and numbers drawn at random, against twice the least."""
     mechanism = robot("panda")
     options = guarded(mechanism, "*")
-    known = adjusting(mechanism, options.parameters)
+    known = make_adjusting(mechanism, options.parameters)
     for seed in range(3):
-        drawn = draw(mechanism, adjustable_parameters(mechanism, options.parameters), seed)
+        drawn = draw_parameters(
+            mechanism, adjustable_parameters(mechanism, options.parameters), seed
+        )
         numbers = [x for one in known.asked for x in drawn[one.name]]
         prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
         mass = Reference(adjust_mechanism(mechanism, drawn)).mass_matrix(
@@ -156,7 +158,7 @@ def test_a_link_of_nothing_has_no_divisor_of_zero() -> None:
 
 def test_joints_that_do_more_than_turn_or_slide_have_none() -> None:
     mechanism = symgen.load(HELICAL)
-    known = adjusting(mechanism, named(mechanism, ["*"]))
+    known = make_adjusting(mechanism, parameter_names(mechanism, ["*"]))
     assert [*known.prepared.least] == [1]
 
 
@@ -166,7 +168,7 @@ def test_unchecked_functions_take_no_more_than_before() -> None:
     plain = build.programs(
         mechanism,
         ["forward_dynamics"],
-        ProgramOptions(parameters=named(mechanism, ["panda_link[1-7]"])),
+        ProgramOptions(parameters=parameter_names(mechanism, ["panda_link[1-7]"])),
     )
     held = build.programs(mechanism, ["forward_dynamics"], guarded(mechanism, "panda_link[1-7]"))
     assert held[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7

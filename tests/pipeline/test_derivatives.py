@@ -26,7 +26,7 @@ from symgen.pipeline.differentiation import _partials, forward, implicit
 from symgen.support.errors import ArgumentError, OutOfReach, UnknownName
 from symgen.verification import floating, running_error
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check
 from symgen.verification.steps import verify_programs
@@ -176,7 +176,7 @@ def test_pinocchio_has_the_same_jacobians(file: str, base: str) -> None:
     )
     data, made, random = model.createData(), symgen.load(path, base=base), np.random.default_rng(1)
     inverse, ahead = (
-        in_machine_reals(symgen.program(made, f"{f}:jacobian"))
+        machine_runner(symgen.program(made, f"{f}:jacobian"))
         for f in ("inverse_dynamics", "forward_dynamics")
     )
     for _ in range(3):
@@ -313,13 +313,13 @@ def test_what_nothing_bounds_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> N
     def boundless(made: Program, *given: Any) -> dict[str, Any]:
         return {
             name: np.full(sizes.shape, np.inf)
-            for name, sizes in running_error.units(made, given[0]).items()
+            for name, sizes in running_error.unit_sizes(made, given[0]).items()
         }
 
     made = program("sliding", "inverse_mass_matrix:jvp")
-    monkeypatch.setattr(floating, "bounds", boundless)
-    monkeypatch.setattr(running_error, "bounds", boundless)
-    found = floating.check_floating(made, in_machine_reals(made), truth("sliding"), made.function)
+    monkeypatch.setattr(floating, "running_error_bounds", boundless)
+    monkeypatch.setattr(running_error, "running_error_bounds", boundless)
+    found = floating.check_floating(made, machine_runner(made), truth("sliding"), made.function)
     assert (found.lost, found.unjudged) == (True, "dMinv has no bound at these states")
     assert selftest.cases(robot("sliding"), {made.function: made}, ProgramOptions()) == []
 
@@ -349,7 +349,7 @@ def test_forward_dynamics_is_differentiated_by_its_equation() -> None:
     assert whole.cost < plain.cost
     drawn = Truth(symgen.load("ur5"), 3)
     first, second = (
-        in_machine_reals(one)(drawn.arguments(one.function, drawn.floats)) for one in (whole, plain)
+        machine_runner(one)(drawn.arguments(one.function, drawn.floats)) for one in (whole, plain)
     )
     assert all(np.allclose(first[name], second[name], rtol=1e-9, atol=1e-9) for name in first)
 
@@ -357,7 +357,7 @@ def test_forward_dynamics_is_differentiated_by_its_equation() -> None:
 def test_a_short_turn_keeps_its_digits() -> None:
     """Where nothing turns, and nearly nothing, in either real type."""
     made = robot("free_revolute")
-    found = in_machine_reals(symgen.program(made, "difference:jacobian", real="float"))
+    found = machine_runner(symgen.program(made, "difference:jacobian", real="float"))
     q = np.zeros((3, 8))
     q[:, 6] = 1
     goal = q.copy()
@@ -415,7 +415,7 @@ def test_what_is_too_long_says_how_long_and_what_else_there_is(
 ) -> None:
     base = symgen.program("scara", "inverse_dynamics")
     monkeypatch.setattr(differentiation, "ROW_BUDGET", 20)
-    ways = r"ask for inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
+    ways = r"request inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
     with pytest.raises(
         OutOfReach, match=rf"inverse_dynamics:jacobian needs about \d+ rows, more than 20; {ways}"
     ):

@@ -32,7 +32,7 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.long import (
     LONG,
     LongTruth,
@@ -94,7 +94,7 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
 )
 def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> None:
     asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
-    with pytest.raises(OutOfReach, match=f"no looped form with {words}; take --form unrolled"):
+    with pytest.raises(OutOfReach, match=f"no looped form with {words}; use --form unrolled"):
         build.build_form(symgen.load("scara"), "inverse_dynamics", None, asked)
 
 
@@ -256,7 +256,7 @@ def test_loops_of_long_robots_are_verified() -> None:
     report = verify_programs(Subject(mechanism, forms, ProgramOptions(), TEXT, states=1))
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating"}
-    assert "judged at 1 state, by forces that are summed part by part" in str(report)
+    assert "checked at 1 state, by forces summed part by part" in str(report)
 
 
 def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
@@ -338,7 +338,10 @@ def test_a_determinant_that_is_no_double_is_said() -> None:
     )
     assert not report.failures
     assert [(check.kind, check.unjudged) for check in report.unjudged] == [
-        ("floating", "det M of so long a robot is no double; take mass_matrix_log_determinant")
+        (
+            "floating",
+            "det M of so long a robot is outside the range of double; use mass_matrix_log_determinant",
+        )
     ]
 
 
@@ -395,7 +398,7 @@ def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
 )
 def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
     one = made(TRIED, function, BY.get(function, "riccati"))
-    truth, run = LongTruth(long(TRIED), 1, 0, tip(long(TRIED))), in_machine_reals(one)
+    truth, run = LongTruth(long(TRIED), 1, 0, tip(long(TRIED))), machine_runner(one)
     assert check_long_floating(one, run, truth, "right", TEXT).passed
     off = {
         name: values * (1 + 1e-5)

@@ -126,7 +126,7 @@ def test_no_layout_that_is_found_changes_an_answer() -> None:
             truth = Reference(mechanism, BALLS).evaluate(
                 function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
             )
-            for where in layout.choices(mechanism, function):
+            for where in layout.candidate_layouts(mechanism, function):
                 made = run(
                     derive.record(mechanism, function, method, ProgramOptions(), where, 10**6),
                     at,
@@ -244,9 +244,9 @@ def test_a_function_is_written_where_it_counts_least() -> None:
             derive.passes.run(
                 derive.record(mechanism, function, method, ProgramOptions(), where, 10**6)
             ).cost
-            for where in layout.choices(mechanism, function)
+            for where in layout.candidate_layouts(mechanism, function)
         ]
         assert counts[1] < min(counts[0], counts[2])
         assert symgen.program(mechanism, function).cost == counts[1]
-    assert len(layout.choices(mechanism, "forward_dynamics")) == 4
-    assert len(layout.choices(mechanism, "jacobian")) == 2
+    assert len(layout.candidate_layouts(mechanism, "forward_dynamics")) == 4
+    assert len(layout.candidate_layouts(mechanism, "jacobian")) == 2

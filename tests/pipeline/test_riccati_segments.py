@@ -166,7 +166,7 @@ def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
         random_mechanism(40, 1, joints=("revolute", "prismatic")),
         random_mechanism(20, 1),
     ):
-        with pytest.raises(OutOfReach, match="is not cut into 8 segments"):
+        with pytest.raises(OutOfReach, match="cannot be cut into 8 segments"):
             segmented(mechanism, 8)
 
 
@@ -217,7 +217,7 @@ def crossed(n: int, heavy: int) -> Mechanism:
 def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
     """Even ones would, of either robot; they are as long as each other but for one link or two."""
     made = crossed(41 - heavy, heavy)
-    lengths, most = segment_lengths.cut(made, 8)
+    lengths, most = segment_lengths.balanced_lengths(made, 8)
     ends = np.cumsum(lengths)
     assert all(made.bodies[end - 1].parts for end in ends)
     assert ends[-1] == len(made.joints)
@@ -266,7 +266,7 @@ def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> N
 
 def test_long_chains_are_cut_into_groups() -> None:
     counts = [
-        segment_lengths.segments(SimpleNamespace(nv=n), real)
+        segment_lengths.segment_count(SimpleNamespace(nv=n), real)
         for real in ("double", "float")
         for n in (40, 2047, 2048, 10**5)
     ]
@@ -274,8 +274,8 @@ def test_long_chains_are_cut_into_groups() -> None:
 
 
 def test_an_ordinary_chain_is_cut_evenly() -> None:
-    assert segment_lengths.cut(ROBOTS[64], 8)[0] == (8,) * 8
-    assert segment_lengths.larger(ROBOTS[64], "double") == 1
+    assert segment_lengths.balanced_lengths(ROBOTS[64], 8)[0] == (8,) * 8
+    assert segment_lengths.term_ratio(ROBOTS[64], "double") == 1
 
 
 def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [40, 120])
 def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By either road of `verify`."""
-    monkeypatch.setattr(segment_lengths, "cut", lambda *_: (even_lengths(n, 8), 1e16))
+    monkeypatch.setattr(segment_lengths, "balanced_lengths", lambda *_: (even_lengths(n, 8), 1e16))
     report = symgen.verify(random_mechanism(n, 1), ["forward_dynamics=riccati:segments"], states=1)
     assert not report.failures
     assert len(report.lost) == 1

@@ -17,7 +17,7 @@ from symgen.readback import parsing
 from symgen.readback.literals import nearest
 from symgen.readback.preprocessor import disguises
 from symgen.readback.rows import compare
-from symgen.verification.compiled import preprocessed
+from symgen.verification.compiled import preprocess
 from symgen.verification.text import Source, check_text
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TRIG, TextOptions
@@ -286,7 +286,7 @@ def test_a_header_is_parsed_once_for_all_files_and_each_is_read_as_if_whole(
     headers = c99.headers(programs, target)
     struct = "typedef struct { double value[3]; } arm_prepared;\n#ifdef __cplusplus\n"
     headers[target.header] = headers[target.header].replace("#ifdef __cplusplus\n", struct, 1)
-    seen = preprocessed(texts, headers, target)
+    seen = preprocess(texts, headers, target)
     lengths: list[int] = []
 
     class Counted(c_parser.CParser):
@@ -316,7 +316,7 @@ def test_the_end_of_a_header_is_read_with_what_follows_it(
         text = re.sub(r"const double (q\[)", r"const arm_real \1", text, count=1)
         assert text != TEXT
     headers[ARM.header] += f"{end}\n"
-    (seen,) = preprocessed({program.function: text}, headers, ARM).values()
+    (seen,) = preprocess({program.function: text}, headers, ARM).values()
     split = compare(program, text, seen=seen)
     monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
     assert split == compare(program, text, seen=seen) != []

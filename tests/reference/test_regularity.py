@@ -122,7 +122,7 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
-    monkeypatch.setattr(build, "loss", lambda mechanism, payload: RankLoss("elbow", None, 99))
+    monkeypatch.setattr(build, "rank_loss", lambda mechanism, payload: RankLoss("elbow", None, 99))
     with pytest.raises(
         RequestError,
         match=r"^forward_dynamics of 'planar_arm' divides by the mass matrix, whose regularity 99 ",

@@ -27,7 +27,7 @@ from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.reference import singularity
 from symgen.support import cache, version
 from symgen.support.errors import OutOfReach
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from tests.golden import texts
 from tests.shared.robots_for_tests import program
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def forget() -> None:
     """Be a new process."""
-    for known in (build._build, derive._attempt, build.loss):
+    for known in (build._build, derive._attempt, build.rank_loss):
         known.cache_clear()
 
 
@@ -201,7 +201,7 @@ def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
         <joint name="one" type="continuous"><parent link="base"/><child link="arm"/><origin rpy="1.5708 0 0"/></joint></robot>"""
     g = {
-        snap: in_machine_reals(symgen.program(load(text, snap=snap), "gravity_force"))(
+        snap: machine_runner(symgen.program(load(text, snap=snap), "gravity_force"))(
             {"q": np.array([[0.5]])}
         )["g"][0, 0]
         for snap in (None, "off")
@@ -321,7 +321,7 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for answer in (refuses, fails):
         forget()
-        monkeypatch.setattr(choose, "best", answer)
+        monkeypatch.setattr(choose, "best_program", answer)
         with pytest.raises(OutOfReach, match="too long"):
             symgen.program("planar_arm", "gravity_force")
 
@@ -330,10 +330,10 @@ def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch)
     arm, lost = symgen.load("planar_arm"), singularity.RankLoss("j", 0.25, 120)
     for payload, answer in ((None, None), ("link2", lost)):
         monkeypatch.setattr(singularity, "find_rank_loss", lambda *_, answer=answer: answer)
-        assert build.loss(arm, payload) == answer
-        build.loss.cache_clear()
+        assert build.rank_loss(arm, payload) == answer
+        build.rank_loss.cache_clear()
         monkeypatch.setattr(singularity, "find_rank_loss", lambda *_: pytest.fail("asked again"))
-        assert build.loss(arm, payload) == answer
+        assert build.rank_loss(arm, payload) == answer
 
 
 @pytest.mark.parametrize("how", ["a link", "any may write it"])

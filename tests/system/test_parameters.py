@@ -26,7 +26,7 @@ from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
-from symgen.verification.adjusted import draw, given
+from symgen.verification.adjusted import draw_adjusted_robot, draw_parameters
 from symgen.verification.algebra import check_algebra
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
@@ -54,7 +54,7 @@ def made(
 
 def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[str]) -> list[str]:
     """The checks that fail, nothing compiled."""
-    chosen = ProgramOptions(parameters=adjusting.named(mechanism, asked))
+    chosen = ProgramOptions(parameters=adjusting.parameter_names(mechanism, asked))
     report = verify_programs(Subject(mechanism, programs, chosen, states=2, compiled=False))
     return [
         f"{check.kind} {check.subject}"
@@ -98,7 +98,9 @@ def test_what_cannot_change_is_said(word: str, said: str) -> None:
 
 
 def test_a_function_that_feels_none_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"none of jacobian feels link1\.mass"):
+    with pytest.raises(
+        ArgumentError, match=r"no requested function \(jacobian\) depends on link1\.mass"
+    ):
         build.programs(
             symgen.load("scara"), ["jacobian"], ProgramOptions(parameters=("link1.mass",))
         )
@@ -190,10 +192,10 @@ def test_every_answer_is_that_of_the_robot_described_anew(
 def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
     mechanism, tried = robot(name), 0
     regroup = build.build_program(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
-    anew = given(
+    anew = draw_adjusted_robot(
         mechanism,
         {REGROUP: regroup},
-        ProgramOptions(parameters=adjusting.named(mechanism, [asked])),
+        ProgramOptions(parameters=adjusting.parameter_names(mechanism, [asked])),
         1,
     )
     truth = Truth(mechanism, 2, adjusted=anew, frame=mechanism.frames[-1].name)
@@ -248,7 +250,7 @@ def test_a_number_that_does_not_reach_the_rows_is_seen(planted: str) -> None:
     rows = list(program.rows)
     where = [i for i, row in enumerate(rows) if row.op == "input" and row.value[0] == at]
     if planted == "constant":
-        known = adjusting.adjusting(robot, adjusting.named(robot, ALL))
+        known = adjusting.make_adjusting(robot, adjusting.parameter_names(robot, ALL))
         prepared = evaluate(programs[REGROUP], {"parameters": list(known.defaults)}, EXACT)[
             "prepared"
         ]
@@ -396,7 +398,7 @@ def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> 
     assert selftest(own).returncode == 0
     report = verify(own)
     assert report.passed
-    assert "13 numbers that may change at run time were drawn once" in str(report)
+    assert "13 run-time numbers were drawn once" in str(report)
     assert "by the numbers at run time" in " ".join((own / "README.md").read_text().split())
     assert verify(own, ["inverse_dynamics"]).passed
     words = shlex.split(json.loads((own / "manifest.json").read_text())["command"])
@@ -573,7 +575,9 @@ def test_a_solver_with_other_numbers_is_that_of_the_robot_described_anew() -> No
         symgen.compile("scara", ["inverse_dynamics"]).inverse_dynamics(q, v, a),
         rtol=1e-13,
     )
-    drawn = draw(robot, adjustable_parameters(robot, ["link4", "link2.mass", "gravity"]), 5)
+    drawn = draw_parameters(
+        robot, adjustable_parameters(robot, ["link4", "link2.mass", "gravity"]), 5
+    )
     for name, numbers in drawn.items():
         own.parameters[name] = (
             [float(x) for x in numbers] if len(numbers) > 1 else float(numbers[0])
@@ -615,7 +619,7 @@ def test_identified_numbers_are_written_back() -> None:
     ("name", "value", "said"),
     [
         ("link4.mass", -1, "negative"),
-        ("link4.inertia", [1, 0, 0, 0.1, 0, 0.1], "no body has such moments"),
+        ("link4.inertia", [1, 0, 0, 0.1, 0, 0.1], "no body can have such moments"),
         ("gravity", [0, 0, float("nan")], "not a number"),
         ("link4.centre", [1, 2], r"shape \(\.\.\., 3\)"),
         ("link4.mas", 1, "did you mean 'link4.mass'"),
@@ -830,14 +834,14 @@ def test_parameters_of_drives_start_from_the_declared_numbers(
     drives: str, kinds: tuple[str, ...]
 ) -> None:
     parameters = [f"j1.{kind}" for kind in kinds]
-    asked = adjusting.adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
+    asked = adjusting.make_adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
     assert dict(
         zip((one.kind for one in asked.asked), map(float, asked.defaults), strict=True)
     ) == {k: NUMBERS[k] for k in kinds}
 
 
 def test_a_pattern_leaves_out_the_drives_that_are_not_applied() -> None:
-    names = adjusting.named(symgen.load(DRIVEN), ["*"])
+    names = adjusting.parameter_names(symgen.load(DRIVEN), ["*"])
     assert names == ("l1.mass", "l1.centre", "l1.inertia", "gravity")
 
 

@@ -15,13 +15,13 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
-from symgen.verification.evaluating import Results, Runner, in_machine_reals, over
+from symgen.verification.evaluating import Results, Runner, machine_runner, scalar_runner
 from symgen.verification.floating import allowance
 from symgen.verification.identities import companions
 from symgen.verification.identities._identity import Functions, Identity
 from symgen.verification.identities.centroidal import IDENTITIES as OF_THE_WHOLE
 from symgen.verification.identities.dynamics_derivatives import IDENTITIES as OF_DERIVATIVES
-from symgen.verification.residuals import worst
+from symgen.verification.residuals import largest_ratio
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS
@@ -60,7 +60,11 @@ def functions(
     """Those of the identity as they are, but for what is made of the results of those named."""
 
     def runner(name: str) -> Runner:
-        run = over(truth().scalars, program(name)) if exact else in_machine_reals(program(name))
+        run = (
+            scalar_runner(truth().scalars, program(name))
+            if exact
+            else machine_runner(program(name))
+        )
         change = planted.get(name, lambda results: results)
         return lambda arguments: change(run(arguments))
 
@@ -79,7 +83,7 @@ def holds(identity: Identity, called: Functions) -> bool:
         else sum(allowance(program(f), truth()) for f in identity.needs) * 2.0**-52
     )
     with truth().scalars.working():
-        return worst(*identity.distance(called))[0] <= bound
+        return largest_ratio(*identity.distance(called))[0] <= bound
 
 
 def runs(identity: Identity) -> list[bool]:

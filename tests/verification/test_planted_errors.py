@@ -23,7 +23,7 @@ from symgen.ir.program import Program, Row, check
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.verification.algebra import check_algebra
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.floating import check_floating
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Files, Subject
@@ -197,7 +197,7 @@ def test_every_sum_is_felt(name: str) -> None:
                 wrong = change(program, index)
                 where = f"{function}, row {index}, {change.__name__}"
                 assert not check_algebra(wrong, truth, function).passed, where
-                assert not check_floating(wrong, in_machine_reals(wrong), truth, function).passed, (
+                assert not check_floating(wrong, machine_runner(wrong), truth, function).passed, (
                     where
                 )
 

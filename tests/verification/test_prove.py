@@ -29,7 +29,7 @@ def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str])
     assert "300 states" in out
     assert "joint1, joint2, joint4: no velocity limit declared, ±5 rad/s assumed" in out
     assert out.rstrip().endswith(
-        "scara: 1 of 1 divisors certified; nothing observed exceeds its bound"
+        "scara: 1 of 1 divisors certified; no observation exceeds its bound"
     )
 
 
@@ -101,7 +101,7 @@ def test_a_generated_folder_is_proved_as_it_stands(
     assert wrong != text
     source.write_text(wrong, encoding="utf-8")
     assert main(["prove", str(folder), *FEW_STATES]) == 1
-    assert "CONTRADICTED by what was observed: mass_matrix" in capsys.readouterr().out
+    assert "CONTRADICTED by observations: mass_matrix" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_of_loops_nothing_is_proved(tmp_path: Path, capsys: pytest.CaptureFixtur
     generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
     assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
     assert (
-        "forward_dynamics loops over links, of which nothing is proved" in capsys.readouterr().err
+        "forward_dynamics has loops over links, which cannot be proved" in capsys.readouterr().err
     )

@@ -27,7 +27,7 @@ from symgen.pipeline import build, choose, derive
 from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
-from symgen.verification.evaluating import Results, Runner, in_machine_reals
+from symgen.verification.evaluating import Results, Runner, machine_runner
 from symgen.verification.floating import allowance, check_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.run import UNCOMPILED
@@ -77,7 +77,7 @@ def test_digits_that_are_lost_are_not_verified() -> None:
     assert floating.bound * DOUBLE.eps > LOST
     assert floating.verdict == "not judged"
     assert (
-        f"not judged floating point, {HARD}: loses its digits here ({floating.bound:.2g} round-offs)"
+        f"not judged floating point, {HARD}: precision loss ({floating.bound:.2g} round-offs)"
         in str(found)
     )
     assert "verified" not in str(found)
@@ -112,7 +112,7 @@ def test_the_exit_code_is_that_of_an_answer_that_is_not_yes(
     assert out.endswith(" not judged\n")
     assert cli.main(["generate", str(path), "-o", str(tmp_path / "out"), "-f", HARD]) == 0
     assert (
-        "forward_dynamics by constraint_force:parallel loses its digits in double"
+        "forward_dynamics by constraint_force:parallel has a precision loss in double"
         in capsys.readouterr().err
     )
     assert cli.main(["verify", str(path), "--states", "1", "-f", EASY]) == 0
@@ -124,7 +124,7 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     """Even where the method that does so needs the fewest operations."""
     made = light("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
-        chosen = choose.best(made, function, ProgramOptions(real))
+        chosen = choose.best_program(made, function, ProgramOptions(real))
         assert not loses(allowance(chosen, Truth(made, 1)), real), function
     alone = (
         "constraint_force",
@@ -141,9 +141,9 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         choose, "attempt", lambda *of: SimpleNamespace(program=lambda **_: cheap(*of))
     )
-    assert choose.best(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
+    assert choose.best_program(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
     assert (
-        choose.best(light("1"), "mass_matrix_solve", ProgramOptions("double")).method
+        choose.best_program(light("1"), "mass_matrix_solve", ProgramOptions("double")).method
         == "constraint_force"
     )
 
@@ -151,7 +151,7 @@ def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.Monke
 def test_what_drives_the_joints_is_the_bias_where_nothing_accelerates() -> None:
     """The size of M a + c − tau at a = 0, less that of tau, is the size of c."""
     known = Truth(symgen.load("scara"), 4)
-    rest = known.scales.driven(0 * known.floats["v"]) - np.abs(known.floats["tau"])
+    rest = known.scales.dynamics_residual(0 * known.floats["v"]) - np.abs(known.floats["tau"])
     np.testing.assert_allclose(rest, known.scales.of("bias_force", "c"), rtol=1e-9)
 
 
@@ -195,7 +195,8 @@ def test_where_on_its_axis_a_joint_is_declared_changes_no_expectation() -> None:
     )
     assert freedom(moved) > 1.1 * freedom(made)
     foreseen = [
-        choose.terms(one, "mass_matrix_solve", "fixman", ProgramOptions()) for one in (moved, made)
+        choose.term_ratio(one, "mass_matrix_solve", "fixman", ProgramOptions())
+        for one in (moved, made)
     ]
     assert foreseen[0] == foreseen[1]
 
@@ -243,9 +244,9 @@ def test_directions_in_which_no_joint_moves_count_as_well() -> None:
         ("riccati", "passed"),
     ):
         program = derive.derive(gantry, "mass_matrix_determinant", method, ProgramOptions("float"))
-        assert (
-            check_floating(program, in_machine_reals(program), truth, method).verdict == verdict
-        ), method
+        assert check_floating(program, machine_runner(program), truth, method).verdict == verdict, (
+            method
+        )
 
 
 def nearly_singular() -> tuple[Mechanism, Mechanism]:
@@ -269,7 +270,7 @@ def test_what_is_off_is_no_error_where_m_is_singular_within_the_round_off() -> N
     ):
         method = "composite_body" if function == "mass_matrix" else "riccati"
         program = derive.derive(made, function, method, ProgramOptions("float"))
-        honest = in_machine_reals(program)
+        honest = machine_runner(program)
 
         def off(arguments: Any, run: Runner = honest) -> Results:
             return {result: 1e4 * values + 1e12 for result, values in run(arguments).items()}
@@ -283,7 +284,7 @@ def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_
 
     def broken(made: Mechanism, function: str) -> Check:
         program = derive.derive(made, function, "composite_body", ProgramOptions("float"))
-        honest = in_machine_reals(program)
+        honest = machine_runner(program)
 
         def infinite(arguments: Any) -> Results:
             return {
@@ -297,7 +298,7 @@ def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_
         assert broken(nearly, function).verdict == (
             "failed" if function == "mass_matrix" else "not judged"
         ), function
-    assert broken(nearly, "mass_matrix_solve").unjudged.startswith("loses its digits here (")
+    assert broken(nearly, "mass_matrix_solve").unjudged.startswith("precision loss (")
 
 
 def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
@@ -314,7 +315,7 @@ def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_rou
         nearly, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float")
     )
     assert program.operations["div"] == 0
-    honest = in_machine_reals(program)
+    honest = machine_runner(program)
 
     def broken(arguments: Any) -> Results:
         return {
@@ -341,8 +342,8 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
         "operational_inertia_inverse",
         "link_accelerations",
     ):
-        program = choose.best(made, function, ProgramOptions("float"))
-        honest = in_machine_reals(program)
+        program = choose.best_program(made, function, ProgramOptions("float"))
+        honest = machine_runner(program)
         assert check_floating(program, honest, truth, function).passed, function
 
         def wrong(arguments: Any, run: Runner = honest) -> Results:
@@ -355,8 +356,8 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
 def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
     """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
     made = symgen.load("planar_point_mass:6")
-    program = choose.best(made, "interbody_forces", ProgramOptions("float"))
-    truth, honest = Truth(made, 2), in_machine_reals(program)
+    program = choose.best_program(made, "interbody_forces", ProgramOptions("float"))
+    truth, honest = Truth(made, 2), machine_runner(program)
     answers = honest(truth.arguments(program.function, truth.floats))
 
     def off(by: float) -> Check:
@@ -369,7 +370,7 @@ def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
         "not judged",
         "failed",
     ]
-    assert off(0.005).unjudged.startswith("loses its digits here (")
+    assert off(0.005).unjudged.startswith("precision loss (")
     assert (
         Report("r", "float", 1, 60, 1.0, (off(0.005),)).closing
         == "0 of 1 checks passed, 1 not judged"
@@ -380,7 +381,7 @@ def test_the_closing_line_says_no_more_than_was_run() -> None:
     good = Check("algebra", "f", 1e-60, 1e-40)
     assert Report("r", "double", 1, 60, 1.0, (good,)).closing == "verified"
     less = Report("r", "double", 1, 60, 1.0, (good,), refused={"g": "g of 'r' divides"})
-    assert less.closing == "verified, but for 1 left out: g"
+    assert less.closing == "verified, except 1 left out: g"
     assert Report("r", "double", 1, 60, 1.0, ()).closing == "nothing was checked"
     without = symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False)
     assert without.passed
@@ -393,13 +394,13 @@ def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     from symgen.verification import compiled
 
     levels: list[str] = []
-    run = compiled._run
+    run = compiled._compile
 
     def watched(where: Path, arguments: list[str], made: str) -> str:
         levels.extend(word for word in arguments if word.startswith("-O"))
         return run(where, arguments, made)
 
-    monkeypatch.setattr(compiled, "_run", watched)
+    monkeypatch.setattr(compiled, "_compile", watched)
     monkeypatch.setattr(compiled, "LONG", 20)
     assert (
         symgen.verify("planar_arm", ["inverse_dynamics", "mass_matrix"], states=2).closing
@@ -427,7 +428,7 @@ def test_compare_marks_it_and_says_a_refusal_once(monkeypatch: pytest.MonkeyPatc
     line = next(line for line in text.splitlines() if line.startswith("constraint_force "))
     assert line.rstrip().endswith("?")
     assert line.count("?") == 2
-    assert "double eps, float eps: not judged: loses its digits here (" in text
+    assert "double eps, float eps: not judged: precision loss (" in text
     assert text.count("needs a serial chain of revolute joints with parallel axes") == 1
     facts = json.loads(json.dumps(found.facts(), allow_nan=False))
     assert (

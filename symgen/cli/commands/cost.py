@@ -82,9 +82,9 @@ def run(options: Namespace) -> int:
             options.target or str(generated.text.target),
         )
     timing = TIMINGS.get(targets.find(target).core)
-    if (slow := targets.slow(target, real)) is not None:
+    if (slow := targets.reason_for_slowness(target, real)) is not None:
         print(f"symgen: warning: {slow}", file=sys.stderr)
-    if folder is None and (why := targets.why(target, options.real)) is not None:
+    if folder is None and (why := targets.reason_for_float(target, options.real)) is not None:
         print(f"symgen: note: {why}", file=sys.stderr)
     if options.json:
         print(
@@ -130,7 +130,7 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     from symgen.certificate import checked_floors
     from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals
-    from symgen.pipeline.noticing import LEFT_OUT, absent
+    from symgen.pipeline.noticing import LEFT_OUT, absence_notices
     from symgen.pipeline.request import make_request
 
     if options.target is None:
@@ -141,11 +141,11 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
         read(options),
         functions(options.functions),
         of_options(options, TextRequest),
-        real=options.real or targets.real(options.target),
+        real=options.real or targets.default_real(options.target),
         trig=options.trig or "libm",
     )
     made, refused = programs_and_refusals(request)
-    for _, sentence in absent(refused, LEFT_OUT):
+    for _, sentence in absence_notices(refused, LEFT_OUT):
         print(f"symgen: note: {sentence}", file=sys.stderr)
     mechanism, chosen, text = request.mechanism, request.options, request.text
     floors = checked_floors(mechanism, made, chosen, text)

@@ -79,8 +79,8 @@ def run(options: Namespace) -> int:
         read(options),
         functions(options.functions),
         of_options(options, FolderRequest),
-        real=options.real or targets.real(options.target),
-        trig=options.trig or targets.trig(options.target),
+        real=options.real or targets.default_real(options.target),
+        trig=options.trig or targets.default_trig(options.target),
         wrap=wrap,
     )
     out = Path(options.output or _folder(options.name or request.mechanism.name))
@@ -135,9 +135,12 @@ def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
 
 def _notes_on_target(options: Namespace, real: str) -> Iterator[str]:
     """Yield what the target's FPU means for the real type, and what is left out for the target."""
-    if options.target is not None and (slow := targets.slow(options.target, real)) is not None:
+    if (
+        options.target is not None
+        and (slow := targets.reason_for_slowness(options.target, real)) is not None
+    ):
         yield f"warning: {slow}"
-    if (why := targets.why(options.target, options.real)) is not None:
+    if (why := targets.reason_for_float(options.target, options.real)) is not None:
         yield f"note: {why}"
     if options.functions_only and options.target is not None:
         yield "note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it"
@@ -160,12 +163,12 @@ def _notes_on_methods(
     mechanism: Mechanism, made: Collection[Form], chosen: ProgramOptions
 ) -> Iterator[str]:
     """Yield why functions are loops, how a search ended, and the methods that were rejected or lose digits."""
-    from symgen.pipeline.choose import loses_digits
-    from symgen.pipeline.form import instead_of_rows
-    from symgen.pipeline.noticing import lost_digits
+    from symgen.pipeline.choose import has_precision_loss
+    from symgen.pipeline.form import has_unrolled_form
+    from symgen.pipeline.noticing import precision_notice
     from symgen.vocabulary.options import AUTO
 
-    looped = [program.function for program in made if instead_of_rows(program)]
+    looped = [program.function for program in made if has_unrolled_form(program)]
     if looped and chosen.form == AUTO:
         yield (
             f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of links, since rows for each "
@@ -179,8 +182,8 @@ def _notes_on_methods(
             )
         for rejected, why in program.passed_over:
             yield f"note: {program.function} is chosen without {rejected}: {why}"
-        if loses_digits(mechanism, program, chosen):
-            yield f"note: {lost_digits(program)}"
+        if has_precision_loss(mechanism, program, chosen):
+            yield f"note: {precision_notice(program)}"
 
 
 def _folder(name: str) -> str:

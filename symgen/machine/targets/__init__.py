@@ -1,7 +1,7 @@
-"""What the C is run on, one target a file; a target is found by its presence in this folder.
+"""Targets that run the C, one a file; a target is found by its file in this folder.
 
-A file declares `TARGET`, a `Machine`; the target's name is the file's, with hyphens. What targets share stands in
-modules that start with an underscore.
+A file declares `TARGET`, a `Machine`. The target's name is the file's name, with hyphens. Modules
+that start with an underscore are shared by targets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Machine", "counting", "find", "names", "real", "slow", "trig", "why"
 
 
 def names() -> tuple[str, ...]:
-    """The targets there are, in alphabetical order."""
+    """Return the names of all targets, in alphabetical order."""
     return tuple(
         sorted(
             m.name.replace("_", "-")
@@ -29,38 +29,48 @@ def names() -> tuple[str, ...]:
 
 
 def counting() -> tuple[str, ...]:
-    """The targets that count instructions, of which costs are known."""
+    """Return the targets that count instructions, whose costs can be measured."""
     return tuple(name for name in names() if find(name).counter)
 
 
 def find(name: str) -> Machine:
-    """The target called `name`; RequestError suggests the nearest when there is none."""
+    """Return the target called `name`. Raises RequestError, with the nearest name, if it does not
+    exist.
+    """
     module = nearest(name, names(), "target").replace("-", "_")
-    found: Machine = import_module(f"{__name__}.{module}").TARGET
-    return found
+    target: Machine = import_module(f"{__name__}.{module}").TARGET
+    return target
 
 
-def real(name: str | None) -> str:
-    """The default real type: 'float' where the target's FPU has single precision only, else 'double'."""
+def default_real(name: str | None) -> str:
+    """Return the default real type: 'float' if the target's FPU has single precision only, else
+    'double'.
+    """
     return DOUBLE.name if name is None else find(name).real
 
 
-def trig(name: str | None) -> str:
-    """Where sines and cosines come from unless told: of a target its libm's, whose instructions are known."""
+def default_trig(name: str | None) -> str:
+    """Return the default source of sines and cosines: a target's libm, whose instructions can be
+    counted.
+    """
     return HOST if name is None else "libm"
 
 
-def why(name: str | None, asked: str | None) -> str | None:
-    """Why the real type is float although nobody asked for it, in one sentence; None where it is not so."""
-    if asked is not None or real(name) == DOUBLE.name:
+def reason_for_float(name: str | None, requested: str | None) -> str | None:
+    """Return why the default real type is float, in one sentence; None if the user named a type or
+    the default is double.
+    """
+    if requested is not None or default_real(name) == DOUBLE.name:
         return None
-    return f"in float, since the FPU of {name} has single precision only; --real double asks for the other"
+    return (
+        f"in float, since the FPU of {name} has single precision only; use --real double for double"
+    )
 
 
-def slow(name: str, asked: str) -> str | None:
-    """Why the real type `asked` for is a bad choice on a target, in one sentence; None when its FPU computes in it."""
+def reason_for_slowness(name: str, real: str) -> str | None:
+    """Return why a real type is slow on a target, in one sentence; None if its FPU computes in it."""
     machine = find(name)
-    if REALS[asked].size <= REALS[machine.real].size:
+    if REALS[real].size <= REALS[machine.real].size:
         return None
     times = f"about {machine.double_in_software} times slower than float"
     return f"the FPU of {name} has single precision only: --real double runs in software, {times}"

@@ -1,4 +1,4 @@
-"""What a target is: its compiler, its flags, and the machine of QEMU that stands in for the chip."""
+"""Target: a compiler, its flags, and the QEMU machine that emulates the chip."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS
 
 @dataclass(frozen=True)
 class Machine:
-    """`prefix` begins the names of the compiler and of binutils; `flags` choose the processor, `link` the memory.
+    """Compiler, memory and emulator of a target.
 
-    `flash` and `stack` are the bytes that `link` gives to code and to the stack (0: no bound).
-    `emulator` runs a program given behind it (empty: the program runs by itself). `counter` names the template of
-    `templates/firmware/` that reads what grows with every instruction (empty: there is none). `double_in_software` says how
-    many times the instructions of float double takes (measured on Panda's forward dynamics), 0 for an FPU that has it.
-    `panda_frame` is the largest frame (bytes, float, -O2) that a function of Panda, with one result a joint, may take.
-    `packages` are Debian's. `core` is GCC's name of a processor whose manual says something of cycles (empty: there is none).
-    `newlib` are the flags that link newlib in place of picolibc (None: Debian has none for it). `scheduling` asks gcc for
-    another order of the instructions where it compiles for `architecture`: the same arithmetic, and what times are measured with.
+    `prefix` begins the names of the compiler and of binutils; `flags` select the processor, `link`
+    the memory. `flash` and `stack` are the bytes that `link` assigns to code and to the stack (0:
+    no bound).
+
+    `emulator` is a command that runs a program (empty: the program runs by itself). `counter` names
+    the template of `templates/firmware/` that reads the instruction counter (empty: none).
+    `double_in_software` is the ratio of instructions in double to those in float (measured on
+    Panda's forward dynamics), 0 for an FPU with double precision. `panda_frame` is the largest
+    frame (bytes, float, -O2) of a function of Panda with one result a joint.
+
+    `packages` are Debian's. `core` is GCC's name of a processor whose manual states cycles (empty:
+    none). `newlib` are the flags that link newlib instead of picolibc (None: Debian has none for
+    it). `scheduling` are gcc's flags for another order of the instructions on `architecture`: the
+    same arithmetic; times are measured with them.
     """
 
     title: str
@@ -39,19 +45,20 @@ class Machine:
 
     @property
     def compiler(self) -> str:
-        """The name of the C compiler."""
+        """Return the name of the C compiler."""
         return f"{self.prefix}gcc"
 
     @property
     def real(self) -> str:
-        """The widest real type that the FPU computes in."""
+        """Return the widest real type that the FPU computes in."""
         return FLOAT.name if self.double_in_software else DOUBLE.name
 
     def frame(self, real: str, joints: int, results: int) -> int:
-        """Bytes of stack that a function may take at -O2 with `results` numbers for answers.
+        """Return the bytes of stack that a function with `results` result numbers may take at -O2.
 
-        Beyond Panda's seven joints each brings a seventh of `panda_frame` more; a double is twice a float. An answer waits on the
-        stack until every argument is read, so those beyond one a joint come on top.
+        Each joint beyond Panda's seven adds a seventh of `panda_frame`; a double is twice a float.
+        A result waits on the stack until every argument is read, so results beyond one a joint are
+        added.
         """
         numbers = self.panda_frame * max(joints, _PANDA) // (FLOAT.size * _PANDA) + max(
             results - joints, 0
@@ -60,12 +67,12 @@ class Machine:
 
     @property
     def with_newlib(self) -> tuple[str, ...]:
-        """`flags` for newlib."""
+        """Return the `flags` for newlib."""
         return tuple(flag for flag in self.flags if flag != PICOLIBC) + (self.newlib or ())
 
 
 _PANDA = 7
-"""Joints of the robot that `Machine.panda_frame` is stated for."""
+"""Number of joints of the robot for which `Machine.panda_frame` is stated."""
 
 SEMIHOSTED = (
     "-semihosting-config",
@@ -77,11 +84,11 @@ SEMIHOSTED = (
     "-nographic",
     "-kernel",
 )
-"""QEMU's options for a program that prints and exits through the debugger's calls."""
+"""QEMU's options for a program that prints and exits through semihosting."""
 
 
 PICOLIBC = "--specs=picolibc.specs"
-"""The C library's headers and, at the end, its start-up."""
+"""The C library's headers and, in the link, its start-up code."""
 
 
 FLASH = RAM = 4 << 20
@@ -89,7 +96,9 @@ STACK = 64 << 10
 
 
 def memory(flash: int, ram: int) -> tuple[str, ...]:
-    """Picolibc's semihosting; code from address `flash`, data from `ram`; FLASH and RAM bytes there, of which STACK are stack."""
+    """Return the linker flags: picolibc's semihosting, code at address `flash`, data at `ram`, with
+    sizes FLASH, RAM and STACK.
+    """
     places = {
         "__flash": flash,
         "__flash_size": FLASH,

@@ -1,4 +1,4 @@
-"""This machine, by its own compiler: the example without a chip."""
+"""This machine with its own compiler: a target without a microcontroller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""RISC-V of 32 bits with single precision in hardware, on QEMU's `virt`, whose RAM plays flash and RAM."""
+"""RISC-V of 32 bits with single precision in hardware, on QEMU's `virt`, whose RAM replaces flash
+and RAM.
+"""
 
 from __future__ import annotations
 

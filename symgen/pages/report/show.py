@@ -133,13 +133,13 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     def of(where: Layout) -> list[dict[str, Any]]:
         return with_enough_precision(
             lambda: record(
-                derive.laid(mechanism, where),
+                derive.model_in_layout(mechanism, where),
                 derive.regrouped(mechanism, where),
                 dict(where.axes),
             )
         )
 
-    return of(found.general), {function: of(where) for function, where in found.own}
+    return of(found.general), {function: of(where) for function, where in found.by_function}
 
 
 def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:

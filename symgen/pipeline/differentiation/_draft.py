@@ -1,7 +1,8 @@
-"""A Program that is being differentiated: its rows on a tape, more arguments behind its own, and what moves its positions.
+"""Draft of a derivative: a Program's rows on a tape, additional arguments, and the steps of its
+positions.
 
-Positions are changed by steps, q ⊕ δ (`symgen.derivation.tangents`), and so are results that are positions. Where they change or
-weigh, they are as many numbers as there are velocities.
+Positions change by steps, q ⊕ δ (`symgen.derivation.tangents`), and so do results that are
+positions. The changes and weights of positions have one number for each velocity.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import accumulate
 from symgen.derivation.tangents import rates_from_step, step_from_rates
 from symgen.ir.program import POSITIONS, Port, Program
 from symgen.mechanism.joints import joint_type
-from symgen.pipeline.differentiation._sweeps import pulled
+from symgen.pipeline.differentiation._sweeps import pull_back
 from symgen.pipeline.differentiation._tape import Number, Numbers, Tape
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.functions import AT_RUN_TIME
@@ -23,7 +24,7 @@ Result = tuple[str, tuple[int, ...], Sequence[Number]]
 
 
 class Draft:
-    """See the module docstring. `program` is what is differentiated; its rows end at `end` of the `tape`."""
+    """Draft of the derivative of `program`, whose rows end at `end` of the `tape`."""
 
     def __init__(self, program: Program) -> None:
         self.program, self.tape, self.end = program, Tape(program), len(program.rows)
@@ -35,11 +36,13 @@ class Draft:
         types = [joint_type(kind) for kind in program.joints]
         self._of_q, self._of_v = (
             [slice(b - n, b) for n, b in zip(sizes, accumulate(sizes), strict=True)]
-            for sizes in ([one.nq for one in types], [one.nv for one in types])
+            for sizes in ([joint.nq for joint in types], [joint.nv for joint in types])
         )
 
-    def which(self, name: str) -> int:
-        """The place of an argument; ArgumentError where the Program has none of this name."""
+    def argument_index(self, name: str) -> int:
+        """Return the index of an argument. Raises ArgumentError if the Program has no argument of
+        this name.
+        """
         names = [port.name for port in self.program.inputs]
         if name not in names:
             raise ArgumentError(
@@ -49,7 +52,7 @@ class Draft:
         return names.index(name)
 
     def shape(self, port: Port) -> tuple[int, ...]:
-        """Of what an argument or a result changes by."""
+        """Return the shape of the change of an argument or a result."""
         return (self._of_v[-1].stop,) if self._is_moved(port) else port.shape
 
     def _is_moved(self, port: Port) -> bool:
@@ -58,59 +61,59 @@ class Draft:
     # -- arguments -----------------------------------------------------------------------------------------------------
 
     def add(self, name: str, shape: tuple[int, ...]) -> Numbers:
-        """One more argument."""
+        """Add an argument and return its elements."""
         self.inputs.append(Port(name, shape))
         return [self.tape.argument(len(self.inputs) - 1, k) for k in range(self.inputs[-1].size)]
 
     def rows(self, which: int) -> list[int]:
-        """Of each element of an argument, a row."""
+        """Return the row of each element of an argument."""
         for k in range(self.inputs[which].size):
             if (which, k) not in self._rows:
                 self._rows[which, k] = [self.tape.argument(which, k)]
         return [self._rows[which, k][0] for k in range(self.inputs[which].size)]
 
     def changes(self, which: int, step: Sequence[Number]) -> dict[int, int]:
-        """By row, what the elements of an argument change by when it changes by that."""
-        found = (
+        """Return by row the changes of an argument's elements, when the argument changes by `step`."""
+        changes = (
             self._forward(rates_from_step, self.rows(which), step, self._of_v)
             if self._is_moved(self.inputs[which])
             else step
         )
         return {
             i: change
-            for k, change in enumerate(found)
+            for k, change in enumerate(changes)
             if change is not None
             for i in self._rows.get((which, k), ())
             if i < self.end
         }
 
     def elements(self, which: Iterable[int]) -> list[int]:
-        """The rows of these arguments."""
+        """Return the rows of these arguments."""
         return [
             i
-            for one in which
-            for k in range(self.inputs[one].size)
-            for i in self._rows.get((one, k), ())
+            for argument in which
+            for k in range(self.inputs[argument].size)
+            for i in self._rows.get((argument, k), ())
         ]
 
-    def weighs(self, which: int, weights: dict[int, int]) -> Numbers:
-        """What an argument weighs, from what its rows do."""
-        place, found = self.rows(which), Numbers()
-        for k in range(len(place)):
+    def argument_weights(self, which: int, weights: dict[int, int]) -> Numbers:
+        """Return the weights of an argument, from the weights of its rows."""
+        positions, totals = self.rows(which), Numbers()
+        for k in range(len(positions)):
             total: Number = None
             for i in self._rows[which, k]:
                 total = self.tape.plus(total, weights.get(i))
-            found.append(total)
+            totals.append(total)
         return (
-            self._backward(rates_from_step, place, found, self._of_v)
+            self._backward(rates_from_step, positions, totals, self._of_v)
             if self._is_moved(self.inputs[which])
-            else found
+            else totals
         )
 
     # -- results -------------------------------------------------------------------------------------------------------
 
-    def changed(self, port: Port, tangents: Sequence[Number]) -> Numbers:
-        """What a result changes by, from what the rows do."""
+    def result_changes(self, port: Port, tangents: Sequence[Number]) -> Numbers:
+        """Return the changes of a result, from the changes of the rows."""
         rates = [tangents[r] for r in port.rows]
         return (
             self._forward(step_from_rates, port.rows, rates, self._of_q)
@@ -118,90 +121,96 @@ class Draft:
             else rates
         )
 
-    def weighed(self, port: Port, weights: Sequence[Number]) -> dict[int, int]:
-        """By row, the weight of a result's elements when it has that."""
-        own = (
+    def element_weights(self, port: Port, weights: Sequence[Number]) -> dict[int, int]:
+        """Return by row the weights of a result's elements, when the result has these weights."""
+        element_weights = (
             self._backward(step_from_rates, port.rows, weights, self._of_q)
             if self._is_moved(port)
             else weights
         )
-        found: dict[int, int] = {}
-        for r, weight in zip(port.rows, own, strict=True):
-            total = self.tape.plus(found.get(r), weight)
+        totals: dict[int, int] = {}
+        for r, weight in zip(port.rows, element_weights, strict=True):
+            total = self.tape.plus(totals.get(r), weight)
             if total is not None:
-                found[r] = total
-        return found
+                totals[r] = total
+        return totals
 
     # -- positions -----------------------------------------------------------------------------------------------------
 
     def _forward(
         self,
         linear: Callable[[str], Program],
-        place: Sequence[int],
-        given: Sequence[Number],
+        positions: Sequence[int],
+        values: Sequence[Number],
         parts: Sequence[slice],
     ) -> Numbers:
-        """A linear map of every joint's part of `given`, at its own place."""
-        found: Numbers = []
+        """Return a linear map of every joint's part of `values`, at the joint's position."""
+        mapped: Numbers = []
         for kind, at, part in zip(self.program.joints, self._of_q, parts, strict=True):
-            own = linear(kind)
-            some = any(one is not None for one in given[part])
-            found += (
-                self.tape.inline(own, [place[at], given[part]])[0]
-                if some
-                else [None] * own.outputs[0].size
+            program = linear(kind)
+            nonzero = any(value is not None for value in values[part])
+            mapped += (
+                self.tape.inline(program, [positions[at], values[part]])[0]
+                if nonzero
+                else [None] * program.outputs[0].size
             )
-        return found
+        return mapped
 
     def _backward(
         self,
         linear: Callable[[str], Program],
-        place: Sequence[int],
+        positions: Sequence[int],
         weights: Sequence[Number],
         parts: Sequence[slice],
     ) -> Numbers:
-        """Its transpose: what each joint's part weighs, where what it becomes has these weights."""
-        found: Numbers = []
-        taken = 0
+        """Return the transpose of `_forward`: the weights of each joint's part, from the weights of
+        its image.
+        """
+        gradients: Numbers = []
+        offset = 0
         for kind, at, part in zip(self.program.joints, self._of_q, parts, strict=True):
-            own = linear(kind)
-            given = [self.tape.unread() for _ in range(part.stop - part.start)]
+            program = linear(kind)
+            unknowns = [self.tape.unread() for _ in range(part.stop - part.start)]
             begin = len(self.tape.rows)
             seeds: dict[int, int] = {}
-            mine = weights[taken : taken + own.outputs[0].size]
-            taken += len(mine)
-            if any(one is not None for one in mine):
+            part_weights = weights[offset : offset + program.outputs[0].size]
+            offset += len(part_weights)
+            if any(weight is not None for weight in part_weights):
                 for r, weight in zip(
-                    self.tape.inline(own, [place[at], given])[0], mine, strict=True
+                    self.tape.inline(program, [positions[at], unknowns])[0],
+                    part_weights,
+                    strict=True,
                 ):
                     total = None if r is None else self.tape.plus(seeds.get(r), weight)
                     if r is not None and total is not None:
                         seeds[r] = total
-            weighs = pulled(self.tape, begin, len(self.tape.rows), seeds, given)
-            found += [weighs.get(one) for one in given]
-        return found
+            part_gradients = pull_back(self.tape, begin, len(self.tape.rows), seeds, unknowns)
+            gradients += [part_gradients.get(unknown) for unknown in unknowns]
+        return gradients
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
     def program_of(self, function: str, results: Sequence[Result]) -> Program:
-        """The Program of these results, before any pass. New arguments follow the function's own, before those at run time."""
-        late = {array.name for array in AT_RUN_TIME}
-        old = range(len(self.program.inputs))
+        """Return the Program of these results, before any pass. New arguments follow the function's
+        own, before run-time ones.
+        """
+        run_time = {array.name for array in AT_RUN_TIME}
+        originals = range(len(self.program.inputs))
         order = [
-            *(i for i in old if self.inputs[i].name not in late),
-            *range(len(old), len(self.inputs)),
-            *(i for i in old if self.inputs[i].name in late),
+            *(i for i in originals if self.inputs[i].name not in run_time),
+            *range(len(originals), len(self.inputs)),
+            *(i for i in originals if self.inputs[i].name in run_time),
         ]
-        place = {one: k for k, one in enumerate(order)}
+        new_index = {argument: k for k, argument in enumerate(order)}
         zero = self.tape.constant(0)
         outputs = tuple(
-            Port(name, shape, tuple(zero if one is None else one for one in numbers))
+            Port(name, shape, tuple(zero if number is None else number for number in numbers))
             for name, shape, numbers in results
         )
-        steps: dict[str, int] = {}  # each comment once, however often a sweep has come to it
+        steps: dict[str, int] = {}  # each comment once, although several sweeps use it
         rows = []
         for row in self.tape.rows:
-            value = (place[row.value[0]], row.value[1]) if row.op == "input" else row.value
+            value = (new_index[row.value[0]], row.value[1]) if row.op == "input" else row.value
             step = steps.setdefault(self.tape.steps[row.step], len(steps)) if row.step >= 0 else -1
             rows.append(row._replace(value=value, step=step))
         return replace(

@@ -1,4 +1,4 @@
-"""The two ways through the rows: on from the arguments, and back from the results."""
+"""Forward and reverse sweeps through the rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from symgen.pipeline.differentiation._partials import Factor, factors
 from symgen.pipeline.differentiation._tape import Number, Numbers, Tape
 
 
-def pushed(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
-    """What each of the first `end` rows changes by, where those of `seeds` change by the rows that they name."""
+def push_forward(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
+    """Return the change of each of the first `end` rows, when the rows of `seeds` change by the
+    rows that they name.
+    """
     changes: Numbers = [None] * end
     for i, change in seeds.items():
         changes[i] = change
@@ -18,16 +20,17 @@ def pushed(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
             continue
         tape.under(row.step)
         for a, factor in zip(row.args, factors(tape, row, i), strict=True):
-            changes[i] = _with(tape, changes[i], changes[a], factor)
+            changes[i] = _add_product(tape, changes[i], changes[a], factor)
     return changes
 
 
-def pulled(
+def pull_back(
     tape: Tape, begin: int, end: int, seeds: Mapping[int, int], wanted: Collection[int]
 ) -> dict[int, int]:
-    """The weight of each of the rows `wanted` that has one, where rows weigh in with what `seeds` name.
+    """Return the weights of the `wanted` rows, when the rows of `seeds` have the weights that they
+    name.
 
-    The rows from `begin` to `end` are gone through, those that depend on one that is wanted.
+    The sweep visits the rows from `begin` to `end` that depend on a wanted row.
     """
     weights: dict[int, Number] = {**seeds}
     live = set(wanted)
@@ -41,14 +44,14 @@ def pulled(
         tape.under(row.step)
         for a, factor in zip(row.args, factors(tape, row, i), strict=True):
             if a in live:
-                weights[a] = _with(tape, weights.get(a), weights[i], factor)
+                weights[a] = _add_product(tape, weights.get(a), weights[i], factor)
     return {i: weight for i in wanted if (weight := weights.get(i)) is not None}
 
 
-def _with(tape: Tape, total: Number, by: Number, factor: Factor | None) -> Number:
-    """total + factor·by. A factor is worked out where it is needed."""
+def _add_product(tape: Tape, total: Number, by: Number, factor: Factor | None) -> Number:
+    """Return total + factor·by. A factor is recorded only if it is needed."""
     if by is None or factor is None:
         return total
-    found, negative = factor()
-    term = by if found is None else tape.put("mul", found, by)
+    magnitude, negative = factor()
+    term = by if magnitude is None else tape.put("mul", magnitude, by)
     return tape.less(total, term) if negative else tape.plus(total, term)

@@ -1,4 +1,4 @@
-"""Rows behind those of a Program: what the modes write on, each row put once."""
+"""Tape: the rows of a Program, and the rows that a derivative adds, without repetition."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from fractions import Fraction
 from symgen.ir.program import Program, Row
 
 Number = int | None
-"""A row; None is zero by structure, and costs nothing."""
+"""A row; None is a structural zero, which has no operations."""
 Numbers = list[Number]
 
 
 class Tape:
-    """The rows of a Program, and those that are recorded behind them.
+    """The rows of a Program, and those that are recorded after them.
 
-    A row that is there already is not put again. Nothing else is decided here: what is trivial is left to the passes.
+    An existing row is not recorded again. The passes simplify trivial operations later.
     """
 
     def __init__(self, program: Program) -> None:
         self.rows = list(program.rows)
         self.steps = list(program.steps)
-        """The comments over the rows."""
+        """The comments of the rows."""
         self._offset = 0
         self._step = -1
         self._known: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -31,17 +31,17 @@ class Tape:
         self._constants: dict[Fraction, int] = {}
 
     def comment(self, prefix: str, steps: Sequence[str]) -> None:
-        """From now on rows stand under these comments, with that before each."""
+        """Put the following rows under these comments, each with the prefix."""
         self._offset = len(self.steps)
         self.steps += [prefix + step for step in steps]
         self._step = -1
 
     def under(self, step: int) -> None:
-        """From now on rows stand under that one of them."""
+        """Put the following rows under the comment with this index."""
         self._step = self._offset + step if step >= 0 else -1
 
     def put(self, op: str, *args: int) -> int:
-        """The row of this operation: one that is there, or a new one."""
+        """Return the row of this operation: an existing one, or a new one."""
         if (op, args) not in self._known:
             self._known[op, args] = self._new(Row(op, args, None, "", self._step))
         return self._known[op, args]
@@ -53,7 +53,7 @@ class Tape:
         return self._constants[value]
 
     def unread(self, value: Fraction | int = 0) -> int:
-        """A row of its own, for what is asked how much it weighs and never what it is."""
+        """Return a new row whose weight is used, but never its value."""
         return self._new(Row("const", (), Fraction(value), "", -1))
 
     def argument(self, port: int, element: int) -> int:
@@ -64,41 +64,41 @@ class Tape:
         return len(self.rows) - 1
 
     def plus(self, a: Number, b: Number) -> Number:
-        """a + b."""
+        """Return a + b."""
         return b if a is None else a if b is None else self.put("add", a, b)
 
     def less(self, a: Number, b: Number) -> Number:
-        """a − b."""
+        """Return a − b."""
         return a if b is None else self.put("neg", b) if a is None else self.put("sub", a, b)
 
     def times(self, a: Number, b: Number) -> Number:
-        """a·b."""
+        """Return a·b."""
         return None if a is None or b is None else self.put("mul", a, b)
 
     def inline(self, program: Program, supplied: Sequence[Sequence[Number]]) -> list[Numbers]:
-        """Record the rows of another Program on arguments that stand here; where each of its results now stands.
+        """Record the rows of another Program on these arguments; return the rows of its results.
 
-        Arguments may be zero by structure where the Program is linear in them.
+        Arguments may be structural zeros if the Program is linear in them.
         """
-        place: Numbers = []
+        recorded: Numbers = []
         for op, args, value, _, step in program.rows:
             if op == "input":
-                place.append(supplied[value[0]][value[1]])
+                recorded.append(supplied[value[0]][value[1]])
                 continue
             self.under(step)
-            given = [place[a] for a in args]
+            operands = [recorded[a] for a in args]
             if op == "const":
-                place.append(self.constant(value))
+                recorded.append(self.constant(value))
             elif op == "add":
-                place.append(self.plus(*given))
+                recorded.append(self.plus(*operands))
             elif op == "sub":
-                place.append(self.less(*given))
+                recorded.append(self.less(*operands))
             elif op == "neg":
-                place.append(self.less(None, *given))
+                recorded.append(self.less(None, *operands))
             elif op == "mul":
-                place.append(self.times(*given))
-            elif given[0] is None:  # a quotient of zero
-                place.append(None)
+                recorded.append(self.times(*operands))
+            elif operands[0] is None:  # a quotient of zero
+                recorded.append(None)
             else:
-                place.append(self.put(op, *[a for a in given if a is not None]))
-        return [[place[r] for r in port.rows] for port in program.outputs]
+                recorded.append(self.put(op, *[a for a in operands if a is not None]))
+        return [[recorded[r] for r in port.rows] for port in program.outputs]

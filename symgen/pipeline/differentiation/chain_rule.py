@@ -1,7 +1,9 @@
-"""The Jacobian of what is put together of other functions, by the chain rule: each function that it calls brings its own.
+"""Jacobian of a composed function by the chain rule: each called function contributes its own
+Jacobian.
 
-The composition runs over numbers x + ε d as it does over plain ones. Where it calls a function, the blocks of that function's
-Jacobian are multiplied by the slopes of what it is given. So forward dynamics is differentiated by its shortest way, once a call.
+The composition runs over numbers x + ε d as it does over plain ones. Where it calls a function, the
+blocks of that function's Jacobian are multiplied by the slopes of the call's arguments. So forward
+dynamics is differentiated by its shortest way, once for each call.
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.ir.program import POSITIONS, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
-from symgen.pipeline.composing import Inlining, Made, Result, inlined, put_together
+from symgen.pipeline.composing import Inlining, Made, Result, build_from_results, inline_program
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 
 Slopes = Sequence[Scalar]
-"""Along each of the directions; none is the same as all zero."""
+"""Slopes along each direction; an empty sequence means zero."""
 
 
 class Dual(Scalar):
-    """x + ε d: an atom, and its slope along each direction."""
+    """Number x + ε d: an atom, and its slope along each direction."""
 
     __slots__ = ("slopes",)
 
@@ -31,16 +33,16 @@ class Dual(Scalar):
         super().__init__(at.home, at.row, at.sign, at.value, at.unit_value)
         self.slopes = slopes
 
-    def __mul__(self, other: Scalar | int) -> Scalar:
-        other = self.home.atom(other)
+    def __mul__(self, factor: Scalar | int) -> Scalar:
+        factor = self.home.atom(factor)
         mine, theirs = (
-            _times(x, plain(y)) for x, y in ((self.slopes, other), (slopes(other), self))
+            _times(x, plain(y)) for x, y in ((self.slopes, factor), (slopes(factor), self))
         )
-        return Dual(plain(self) * plain(other), _sum(mine, theirs))
+        return Dual(plain(self) * plain(factor), _add(mine, theirs))
 
-    def __add__(self, other: Scalar | int) -> Scalar:
-        other = self.home.atom(other)
-        return Dual(plain(self) + plain(other), _sum(self.slopes, slopes(other)))
+    def __add__(self, addend: Scalar | int) -> Scalar:
+        addend = self.home.atom(addend)
+        return Dual(plain(self) + plain(addend), _add(self.slopes, slopes(addend)))
 
     def __sub__(self, other: Scalar | int) -> Scalar:
         return self + -self.home.atom(other)
@@ -49,14 +51,14 @@ class Dual(Scalar):
         return -self + other
 
     def __neg__(self) -> Scalar:
-        return Dual(-plain(self), [-one for one in self.slopes])
+        return Dual(-plain(self), [-slope for slope in self.slopes])
 
     __rmul__ = __mul__
     __radd__ = __add__
 
 
-class Places(list[Scalar]):
-    """Positions (NQ), with the slopes of the step δ in q ⊕ δ (NV of them)."""
+class DualPositions(list[Scalar]):
+    """Positions (NQ), with the slopes of the step δ (NV) in q ⊕ δ."""
 
     def __init__(self, at: Iterable[Scalar], steps: Sequence[Slopes]) -> None:
         super().__init__(at)
@@ -65,37 +67,39 @@ class Places(list[Scalar]):
 
 def jacobian(
     mechanism: Mechanism,
-    wanted: Derivative,
+    derivative: Derivative,
     method: str,
     compose: Compose,
     options: ProgramOptions,
-    made: Made,
+    get_program: Made,
 ) -> Program:
-    """`wanted`, a Jacobian of a function that `compose` makes of those that `made` gives."""
-    own = FUNCTIONS[wanted.of]
-    by = wanted.by or tuple(array.name for array in own.arguments)
-    numbers = [array.name for array in own.arguments if not array.shape]
+    """Return a Jacobian of a function that `compose` builds from the Programs of `get_program`."""
+    function = FUNCTIONS[derivative.of]
+    by = derivative.by or tuple(array.name for array in function.arguments)
+    scalar_arguments = [array.name for array in function.arguments if not array.shape]
 
     def blocks(home: Derivation) -> list[Result]:
-        robot = Chained(mechanism, home, made, by)
-        found: list[Result] = []
-        for result, values in zip(own.results, compose(robot), strict=True):
+        robot = Chained(mechanism, home, get_program, by)
+        results: list[Result] = []
+        for result, values in zip(function.results, compose(robot), strict=True):
             rows = steps(values)
             for name in by:
                 entries = [
                     row[k] if row else home.zero for row in rows for k in range(*robot.span(name))
                 ]
-                columns = () if name in numbers else (robot.sizes[name],)
-                found.append(
+                columns = () if name in scalar_arguments else (robot.sizes[name],)
+                results.append(
                     (derivatives.derivative_name(result.name, name), (len(rows), *columns), entries)
                 )
-        return found
+        return results
 
-    return put_together(mechanism, FUNCTIONS[wanted.name], method, options, blocks)
+    return build_from_results(mechanism, FUNCTIONS[derivative.name], method, options, blocks)
 
 
 class Chained(Inlining):
-    """`symgen.methods.shared.composition.Calls` over numbers x + ε d, with a direction for each element of each argument in `by`."""
+    """`symgen.methods.shared.composition.Calls` over numbers x + ε d, with a direction for each
+    element of each argument in `by`.
+    """
 
     def __init__(
         self, mechanism: Mechanism, home: Derivation, made: Made, by: Sequence[str]
@@ -110,16 +114,16 @@ class Chained(Inlining):
         }
 
     def span(self, name: str) -> tuple[int, int]:
-        """The first direction of an argument, and the one behind its last."""
+        """Return the first direction of an argument, and the one after its last."""
         return self.begins[name], self.begins[name] + self.sizes[name]
 
     def _seeded(self, name: str, atoms: list[Scalar]) -> list[Scalar]:
         unit = [
-            [self.home.one if k == own else self.home.zero for k in range(self.count)]
-            for own in range(*self.span(name))
+            [self.home.one if k == direction else self.home.zero for k in range(self.count)]
+            for direction in range(*self.span(name))
         ]
         return (
-            Places(atoms, unit)
+            DualPositions(atoms, unit)
             if name in POSITIONS
             else [Dual(x, row) for x, row in zip(atoms, unit, strict=True)]
         )
@@ -129,78 +133,91 @@ class Chained(Inlining):
     ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
         program = self.made(function)
-        given = {port.name: {**self.inputs, **arguments}[port.name] for port in program.inputs}
-        values = inlined(
-            program, self.home, [[plain(x) for x in atoms] for atoms in given.values()], stage
+        values_of = {port.name: {**self.inputs, **arguments}[port.name] for port in program.inputs}
+        values = inline_program(
+            program, self.home, [[plain(x) for x in atoms] for atoms in values_of.values()], stage
         )
-        moved = tuple(name for name, atoms in given.items() if any(steps(atoms)))
-        if not moved:
+        varying = tuple(name for name, atoms in values_of.items() if any(steps(atoms)))
+        if not varying:
             return values
-        sloped, told = self._sloped(function, [port.name for port in program.outputs], moved)
-        taken = [[plain(x) for x in given[port.name]] for port in sloped.inputs]
+        jacobian_program, result_names = self._shortest_jacobian(
+            function, [port.name for port in program.outputs], varying
+        )
+        plain_arguments = [
+            [plain(x) for x in values_of[port.name]] for port in jacobian_program.inputs
+        ]
         blocks = dict(
             zip(
-                (port.name for port in sloped.outputs),
-                inlined(sloped, self.home, taken, stage),
+                (port.name for port in jacobian_program.outputs),
+                inline_program(jacobian_program, self.home, plain_arguments, stage),
                 strict=True,
             )
         )
         results: list[list[Scalar]] = []
         for port, atoms in zip(program.outputs, values, strict=True):
             rows = self._product(
-                [(blocks[told[port.name, name]], steps(given[name])) for name in moved]
+                [
+                    (blocks[result_names[port.name, name]], steps(values_of[name]))
+                    for name in varying
+                ]
             )
             results.append(
-                Places(atoms, rows)
+                DualPositions(atoms, rows)
                 if port.name in POSITIONS
                 else [Dual(x, row) for x, row in zip(atoms, rows, strict=True)]
             )
         return tuple(results)
 
-    def _sloped(
-        self, function: str, results: Sequence[str], moved: tuple[str, ...]
+    def _shortest_jacobian(
+        self, function: str, results: Sequence[str], varying: tuple[str, ...]
     ) -> tuple[Program, dict[tuple[str, str], str]]:
-        """The shortest Program with the slopes of a function's results by what is moved, and what they are called in it."""
-        pairs = [(result, name) for result in results for name in moved]
-        own = tuple(array.name for array in FUNCTIONS[function].arguments)
-        ways = [
+        """Return the shortest Program with the slopes of a function's results by the `varying`
+        arguments, and the slopes' names.
+        """
+        pairs = [(result, name) for result in results for name in varying]
+        all_arguments = tuple(array.name for array in FUNCTIONS[function].arguments)
+        candidates = [
             (
-                self.made(Derivative(function, "jacobian", () if moved == own else moved).name),
+                self.made(
+                    Derivative(
+                        function, "jacobian", () if varying == all_arguments else varying
+                    ).name
+                ),
                 {pair: derivatives.derivative_name(*pair) for pair in pairs},
             )
         ]
-        elsewhere = [derivatives.ELSEWHERE.get((function, *pair), ("", "")) for pair in pairs]
-        if len({other for other, _ in elsewhere}) == 1 and elsewhere[0][0] in FUNCTIONS:
-            ways.append(
+        other_sources = [derivatives.ELSEWHERE.get((function, *pair), ("", "")) for pair in pairs]
+        if len({source for source, _ in other_sources}) == 1 and other_sources[0][0] in FUNCTIONS:
+            candidates.append(
                 (
-                    self.made(elsewhere[0][0]),
-                    {pair: name for pair, (_, name) in zip(pairs, elsewhere, strict=True)},
+                    self.made(other_sources[0][0]),
+                    {pair: name for pair, (_, name) in zip(pairs, other_sources, strict=True)},
                 )
             )
-        return min(ways, key=lambda way: way[0].cost)
+        return min(candidates, key=lambda candidate: candidate[0].cost)
 
     def _product(self, pairs: Sequence[tuple[Sequence[Scalar], Sequence[Slopes]]]) -> list[Slopes]:
-        """Σ block · slopes, row by row."""
+        """Return Σ block · slopes, row by row."""
         (first, of_first), *_ = pairs
-        found: list[Slopes] = []
+        rows_of_slopes: list[Slopes] = []
         for i in range(len(first) // len(of_first)):
             row = [
-                (block[i * len(rows) + k], one)
+                (block[i * len(rows) + k], slope)
                 for block, rows in pairs
-                for k, one in enumerate(rows)
-                if one
+                for k, slope in enumerate(rows)
+                if slope
             ]
-            found.append(
+            rows_of_slopes.append(
                 [
-                    self.home.dot([x for x, _ in row], [one[j] for _, one in row])
+                    self.home.dot([x for x, _ in row], [slope[j] for _, slope in row])
                     for j in range(self.count)
                 ]
             )
-        return found
+        return rows_of_slopes
 
 
 def plain(x: Scalar) -> Scalar:
-    """Without slopes."""
+    """Return a number without slopes."""
     return Scalar(x.home, x.row, x.sign, x.value, x.unit_value) if isinstance(x, Dual) else x
 
 
@@ -209,13 +226,15 @@ def slopes(x: Scalar) -> Slopes:
 
 
 def steps(atoms: Sequence[Scalar]) -> Sequence[Slopes]:
-    """The slopes of an array: of positions, those of their step."""
-    return atoms.steps if isinstance(atoms, Places) else [slopes(x) for x in atoms]
+    """Return the slopes of an array; for positions, those of their step."""
+    return atoms.steps if isinstance(atoms, DualPositions) else [slopes(x) for x in atoms]
 
 
-def _times(own: Slopes, x: Scalar) -> Slopes:
-    return [one * x for one in own]
+def _times(slopes_of_x: Slopes, x: Scalar) -> Slopes:
+    return [slope * x for slope in slopes_of_x]
 
 
-def _sum(one: Slopes, other: Slopes) -> Slopes:
-    return [x + y for x, y in zip(one, other, strict=True)] if one and other else one or other
+def _add(first: Slopes, second: Slopes) -> Slopes:
+    return (
+        [x + y for x, y in zip(first, second, strict=True)] if first and second else first or second
+    )

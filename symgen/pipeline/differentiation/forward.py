@@ -1,4 +1,6 @@
-"""Forward mode: what the results change by when the arguments change by given numbers, a Jacobian times a vector."""
+"""Forward mode: the changes of the results for given changes of the arguments, a Jacobian times a
+vector.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +8,31 @@ from collections.abc import Sequence
 
 from symgen.ir.program import Program
 from symgen.pipeline.differentiation._draft import Draft
-from symgen.pipeline.differentiation._sweeps import pushed
+from symgen.pipeline.differentiation._sweeps import push_forward
 from symgen.vocabulary import derivatives
 
 
 def jvp(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """The changes of all results, dy of y, by those of the arguments `by`, dx of x. No pass has run over it."""
+    """Return the changes of all results, dy of y, from those of the arguments `by`, dx of x; before
+    any pass.
+    """
     draft = Draft(program)
     draft.tape.comment("change: ", program.steps)
     seeds: dict[int, int] = {}
     for name in by:
-        which = draft.which(name)
+        index = draft.argument_index(name)
         seeds |= draft.changes(
-            which, draft.add(derivatives.change_name(name), draft.shape(program.inputs[which]))
+            index, draft.add(derivatives.change_name(name), draft.shape(program.inputs[index]))
         )
-    changes = pushed(draft.tape, draft.end, seeds)
+    changes = push_forward(draft.tape, draft.end, seeds)
     return draft.program_of(
         function or program.function,
         [
-            (derivatives.change_name(port.name), draft.shape(port), draft.changed(port, changes))
+            (
+                derivatives.change_name(port.name),
+                draft.shape(port),
+                draft.result_changes(port, changes),
+            )
             for port in program.outputs
         ],
     )

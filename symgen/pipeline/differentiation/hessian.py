@@ -1,4 +1,4 @@
-"""Forward mode over reverse mode: what the weights of the arguments change by, a Hessian times a vector."""
+"""Forward mode over reverse mode: the changes of the arguments' weights, a Hessian times a vector."""
 
 from __future__ import annotations
 
@@ -10,5 +10,7 @@ from symgen.pipeline.differentiation.reverse import vjp
 
 
 def hvp(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """What the weights x_bar of the arguments `by` change by, dx_bar, when those change by dx. No pass has run over it."""
+    """Return the changes dx_bar of the weights x_bar of the arguments `by`, when these change by
+    dx; before any pass.
+    """
     return jvp(vjp(program, by), by, function)

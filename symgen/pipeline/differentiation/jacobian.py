@@ -1,6 +1,6 @@
-"""The Jacobian itself, by as many sweeps as it has columns or rows, whichever is less.
+"""Jacobian by as many sweeps as it has columns or rows, whichever are fewer.
 
-What is zero by structure is known before anything is computed: such an entry is no row at all, and costs nothing.
+Structural zeros are known in advance: such an entry has no row and no operations.
 """
 
 from __future__ import annotations
@@ -10,81 +10,92 @@ from math import prod
 
 from symgen.ir.program import Port, Program
 from symgen.pipeline.differentiation._draft import Draft, Result
-from symgen.pipeline.differentiation._sweeps import pulled, pushed
+from symgen.pipeline.differentiation._sweeps import pull_back, push_forward
 from symgen.pipeline.differentiation._tape import Number, Numbers
 from symgen.vocabulary import derivatives
 
 Blocks = dict[tuple[str, str], list[Numbers]]
-"""By result and argument: a row an element of the result, a column an element of what the argument changes by."""
+"""By result and argument: a row for each element of the result, a column for each element of the
+argument's change.
+"""
 
 
 def by_columns(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """dy_dx of every result y and each of the arguments `by`, column by column. No pass has run over it."""
+    """Return dy_dx of every result y and each of the arguments `by`, column by column; before any
+    pass.
+    """
     draft = Draft(program)
     draft.tape.comment("change: ", program.steps)
-    found: Blocks = {}
+    blocks: Blocks = {}
     for name, which, step in steps(draft, by):
-        changes = pushed(draft.tape, draft.end, draft.changes(which, step))
+        changes = push_forward(draft.tape, draft.end, draft.changes(which, step))
         for port in program.outputs:
-            block = found.setdefault(
+            block = blocks.setdefault(
                 (port.name, name), [[] for _ in range(prod(draft.shape(port)))]
             )
-            for row, change in zip(block, draft.changed(port, changes), strict=True):
+            for row, change in zip(block, draft.result_changes(port, changes), strict=True):
                 row.append(change)
-    return draft.program_of(function or program.function, laid_out(draft, by, found))
+    return draft.program_of(function or program.function, ordered_results(draft, by, blocks))
 
 
 def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """The same, row by row."""
+    """Return dy_dx of every result y and each of the arguments `by`, row by row; before any pass."""
     draft = Draft(program)
     draft.tape.comment("weight: ", program.steps)
-    wanted = [draft.which(name) for name in by]
-    found: Blocks = {}
-    one = draft.tape.constant(1)
+    wanted = [draft.argument_index(name) for name in by]
+    blocks: Blocks = {}
+    unit_row = draft.tape.constant(1)
     for port in program.outputs:
         size = prod(draft.shape(port))
         for k in range(size):
-            weights = pulled(
+            weights = pull_back(
                 draft.tape,
                 0,
                 draft.end,
-                draft.weighed(port, unit(size, k, one)),
+                draft.element_weights(port, unit(size, k, unit_row)),
                 draft.elements(wanted),
             )
             for name, which in zip(by, wanted, strict=True):
-                found.setdefault((port.name, name), []).append(draft.weighs(which, weights))
-    return draft.program_of(function or program.function, laid_out(draft, by, found))
+                blocks.setdefault((port.name, name), []).append(
+                    draft.argument_weights(which, weights)
+                )
+    return draft.program_of(function or program.function, ordered_results(draft, by, blocks))
 
 
 def steps(draft: Draft, by: Sequence[str]) -> Iterator[tuple[str, int, Numbers]]:
-    """Every argument in each of its directions."""
-    one = draft.tape.constant(1)
+    """Yield every argument with a unit step in each of its directions."""
+    unit_row = draft.tape.constant(1)
     for name in by:
-        which = draft.which(name)
+        which = draft.argument_index(name)
         size = prod(draft.shape(draft.program.inputs[which]))
         for k in range(size):
-            yield name, which, unit(size, k, one)
+            yield name, which, unit(size, k, unit_row)
 
 
-def unit(size: int, k: int, one: int) -> list[Number]:
-    """One in one direction."""
-    return [one if i == k else None for i in range(size)]
+def unit(size: int, k: int, unit_row: int) -> list[Number]:
+    """Return a vector with `unit_row` at index k and structural zeros elsewhere."""
+    return [unit_row if i == k else None for i in range(size)]
 
 
-def laid_out(draft: Draft, by: Sequence[str], found: Blocks) -> list[Result]:
-    """The blocks in the order of the results, those of a result in the order of the arguments. A result may have no entries."""
+def ordered_results(draft: Draft, by: Sequence[str], blocks: Blocks) -> list[Result]:
+    """Return the blocks in the order of the results, and within a result in the order of the
+    arguments.
+    """
     return [
         (
             derivatives.derivative_name(port.name, name),
-            (*draft.shape(port), *_flat(draft, draft.program.inputs[draft.which(name)])),
-            [entry for row in found.get((port.name, name), []) for entry in row],
+            (
+                *draft.shape(port),
+                *_flat_shape(draft, draft.program.inputs[draft.argument_index(name)]),
+            ),
+            [entry for row in blocks.get((port.name, name), []) for entry in row],
         )
         for port in draft.program.outputs
         for name in by
     ]
 
 
-def _flat(draft: Draft, port: Port) -> tuple[int, ...]:
-    """What an argument changes by, as one index; none for a number."""
+def _flat_shape(draft: Draft, port: Port) -> tuple[int, ...]:
+    """Return the shape of an argument's change as one index; empty for a number."""
     shape = draft.shape(port)
     return (prod(shape),) if shape else ()

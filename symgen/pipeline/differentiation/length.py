@@ -1,4 +1,4 @@
-"""How long a derivative will be, by the structure alone: so that no minutes are spent on a refusal."""
+"""Estimated length of a derivative, from the structure alone, so that a refusal takes no minutes."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from collections.abc import Sequence
 from symgen.ir.program import Program
 
 A_PRODUCT = 2
-"""Rows that a factor and its sum take."""
+"""Rows of a factor and its sum."""
 TWICE = 4
-"""How many times as many rows the derivative of a derivative takes as the derivative."""
+"""Ratio of the rows of a second derivative to those of the first."""
 
 
 def lengths(program: Program, mode: str, by: Sequence[str]) -> list[int]:
-    """Rows of the derivative, about: of a Jacobian by columns and by rows, else of the one way that there is."""
-    places = {port.name: place for place, port in enumerate(program.inputs)}
-    wanted = [places[name] for name in by]
+    """Return the approximate rows of the derivative: of a Jacobian by columns and by rows, else of
+    the single way.
+    """
+    indices = {port.name: index for index, port in enumerate(program.inputs)}
+    wanted = [indices[name] for name in by]
     first, directions = {}, 0
-    for place in (
-        wanted
-    ):  # a bit a direction; where a coordinate is moved by several, a bit a coordinate is as good
-        first[place], directions = directions, directions + program.inputs[place].size
-    moves = [0] * len(program.rows)
+    for (
+        index
+    ) in wanted:  # one bit a direction; for positions, one bit a coordinate is accurate enough
+        first[index], directions = directions, directions + program.inputs[index].size
+    depends_on = [0] * len(program.rows)
     for i, row in enumerate(program.rows):
         if row.op == "input" and row.value[0] in first:
-            moves[i] = 1 << first[row.value[0]] + row.value[1]
+            depends_on[i] = 1 << first[row.value[0]] + row.value[1]
         for a in row.args:
-            moves[i] |= moves[a]
+            depends_on[i] |= depends_on[a]
     if mode != "jacobian":
-        once = sum(A_PRODUCT * (moves[a] > 0) for row in program.rows for a in row.args)
+        once = sum(A_PRODUCT * (depends_on[a] > 0) for row in program.rows for a in row.args)
         return [len(program.rows) + once * (1 + TWICE * (mode == "hvp"))]
-    weighs = [0] * len(program.rows)
+    affects = [0] * len(program.rows)
     results = [r for port in program.outputs for r in port.rows]
     for k, r in enumerate(results):
-        weighs[r] |= 1 << k
+        affects[r] |= 1 << k
     for i, row in reversed([*enumerate(program.rows)]):
         for a in row.args:
-            weighs[a] |= weighs[i]
-    columns = sum(A_PRODUCT * moves[a].bit_count() for row in program.rows for a in row.args)
+            affects[a] |= affects[i]
+    columns = sum(A_PRODUCT * depends_on[a].bit_count() for row in program.rows for a in row.args)
     rows = sum(
-        A_PRODUCT * weighs[i].bit_count()
+        A_PRODUCT * affects[i].bit_count()
         for i, row in enumerate(program.rows)
         for a in row.args
-        if moves[a]
+        if depends_on[a]
     )
     return [len(program.rows) + columns, len(program.rows) + rows]

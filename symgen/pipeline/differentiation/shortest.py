@@ -1,4 +1,4 @@
-"""The shortest of several ways to differentiate a Program."""
+"""Choice of the shortest of several ways to differentiate a Program."""
 
 from __future__ import annotations
 
@@ -18,35 +18,39 @@ from symgen.pipeline.serialize import from_plain, to_plain
 from symgen.vocabulary.derivatives import Derivative
 
 
-def differentiated(
-    program: Program, wanted: Derivative, name: str, equation: Equation | None = None
+def shortest_derivative(
+    program: Program, derivative: Derivative, name: str, equation: Equation | None = None
 ) -> Program:
-    """The derivative of a Program by `wanted.by`, after all passes and called `name`: of several ways the shortest.
+    """Return the derivative of a Program by `derivative.by`, after all passes and with this `name`:
+    the shortest of several ways.
 
-    Its arguments are those of the Program and, before those at run time, changes dx or weights y_bar; its results are what
-    `symgen.vocabulary.functions.derived` says. `equation` is what the Program solves, if that is known: then that is shorter.
+    Its arguments are those of the Program and, before those at run time, changes dx or weights
+    y_bar. Its results are those of `symgen.vocabulary.functions.derived`. `equation` is the
+    equation that the Program solves, if it is known: then its way is the shortest.
     """
     if equation is not None:
-        idle = equation.idle(wanted.by)
-        implicitly = IMPLICIT[wanted.mode]
-        long = lengths(equation.program, wanted.mode, equation.of(wanted.by))
+        idle = equation.idle(derivative.by)
+        implicitly = IMPLICIT[derivative.mode]
+        estimates = lengths(equation.program, derivative.mode, equation.of(derivative.by))
         return _shortest(
             program,
-            [partial(way, program, equation, wanted.by, name) for way in implicitly],
-            lambda found: passes.run(implicit.without(found, idle)),
-            min(long),
+            [partial(way, program, equation, derivative.by, name) for way in implicitly],
+            lambda program_with_zeros: passes.run(implicit.without(program_with_zeros, idle)),
+            min(estimates),
         )
-    long = lengths(program, wanted.mode, wanted.by)
+    estimates = lengths(program, derivative.mode, derivative.by)
     ways = [
-        way for way, rows in zip(WAYS[wanted.mode], long, strict=True) if rows <= MUCH * min(long)
+        way
+        for way, rows in zip(WAYS[derivative.mode], estimates, strict=True)
+        if rows <= MUCH * min(estimates)
     ]
-    # A turn that is told from a quaternion keeps |q|, so that e·de is −w dw: but where nothing turns, only the first is exact.
+    # For a unit quaternion e·de equals −w dw, but near zero rotation only e·de is exact: keep the rows as recorded.
     run = passes.as_recorded if "atan2" in program.operations else passes.run
     return _shortest(
         program,
-        [partial(way, program, wanted.by, name) for way in ways],
-        lambda found: run(expanded(found)),
-        min(long),
+        [partial(way, program, derivative.by, name) for way in ways],
+        lambda recorded: run(expanded(recorded)),
+        min(estimates),
     )
 
 
@@ -56,24 +60,26 @@ def _shortest(
     finish: Callable[[Program], Program],
     rows: int,
 ) -> Program:
-    """Build and finish Programs, at the same time where they have many rows; return the first of the shortest."""
+    """Return the first of the shortest Programs, built and finished in parallel if they have many
+    rows.
+    """
 
     def build(way: Callable[[], Program]) -> Program:
         return finish(way())
 
     jobs = [partial(build, way) for way in ways]
-    found: dict[int, Program | _Sent] = {}
+    results: dict[int, Program | _Sent] = {}
     if len(jobs) > 1 and rows > MANY:
-        found = parallel.run(jobs, to_plain=_Sent.of, from_plain=lambda plain: _Sent(*plain))
-    found |= {k: job() for k, job in enumerate(jobs) if k not in found}
-    least = min(range(len(jobs)), key=lambda k: found[k].cost)
-    shortest = found[least]
+        results = parallel.run(jobs, to_plain=_Sent.of, from_plain=lambda plain: _Sent(*plain))
+    results |= {k: job() for k, job in enumerate(jobs) if k not in results}
+    least = min(range(len(jobs)), key=lambda k: results[k].cost)
+    shortest = results[least]
     return shortest.program(base) if isinstance(shortest, _Sent) else shortest
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """A derivative as another process has sent it: its rows are read only where it is the shortest."""
+    """A derivative that another process has sent; its rows are read only if it is the shortest."""
 
     cost: int
     text: str
@@ -83,10 +89,10 @@ class _Sent:
         return program.cost, json.dumps(to_plain(program), separators=(",", ":"))
 
     def program(self, base: Program) -> Program:
-        """The derivative, of this Program."""
-        found = from_plain(json.loads(self.text))
-        assert found is not None, "it is what `of` wrote"
-        return replace(found, origin=base.origin, rounds=base.rounds)
+        """Return the derivative, with the origin of this Program."""
+        received = from_plain(json.loads(self.text))
+        assert received is not None, "it is what `of` wrote"
+        return replace(received, origin=base.origin, rounds=base.rounds)
 
 
 WAYS: dict[str, tuple[Callable[..., Program], ...]] = {
@@ -102,6 +108,7 @@ IMPLICIT: dict[str, tuple[Callable[..., Program], ...]] = {
     "hvp": (implicit.hvp,),
 }
 MUCH = 3
-"""A way that is so many times as long as another before the passes is not shorter behind them."""
+"""A way that is this many times longer than another before the passes is never shorter after them.
+"""
 MANY = 20_000
-"""Rows, about, of derivatives that take long enough to be worth processes of their own."""
+"""Approximate number of rows above which derivatives are worth separate processes."""

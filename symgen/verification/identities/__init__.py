@@ -1,9 +1,9 @@
-"""(d) The functions against each other: relations that hold for every robot, without a reference.
+"""(d) Identities between the functions: relations that hold for every robot, without a reference.
 
-Identities are found by discovery: a file without a leading underscore has IDENTITIES, and a RANK that orders the files in a
-report. An identity is written once and run twice: over the Programs in balls (tolerance 1e-40) and over the compiled C in its own
-real type (tolerance: the round-offs of the functions that take part). Differences are relative to the size of the terms, as in
-`residuals`.
+Identities are found by discovery: a file without a leading underscore has IDENTITIES, and a RANK
+that orders the files in a report. An identity is written once and run twice: over the Programs in
+balls (tolerance 1e-40), and over the compiled C in its own real type (tolerance: the round-offs of
+the functions in it). Differences are relative to the size of the terms, as in `residuals`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.leaves import leaf_names
-from symgen.verification.algebra import TOLERANCE, centres, differ
-from symgen.verification.evaluating import Runner, over
+from symgen.verification.algebra import TOLERANCE, any_nonzero, midpoints
+from symgen.verification.evaluating import Runner, scalar_runner
 from symgen.verification.floating import allowance
 from symgen.verification.identities import _derivatives
 from symgen.verification.identities._identity import DAMPED, Functions, Identity
 from symgen.verification.report import Check
-from symgen.verification.residuals import worst
+from symgen.verification.residuals import largest_ratio
 from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import PLAIN, TextOptions
@@ -31,24 +31,28 @@ from symgen.vocabulary.reals import REALS, loses
 
 
 def _discover_identities() -> tuple[Identity, ...]:
-    """Read the identities of every file, the files by RANK."""
+    """Return the identities of every file, ordered by RANK."""
     leaves = [import_module(f"{__name__}.{name}") for name in leaf_names(__path__)]
     leaves.sort(key=lambda leaf: leaf.RANK)
     return tuple(identity for leaf in leaves for identity in leaf.IDENTITIES)
 
 
 IDENTITIES = _discover_identities()
-"""The identities of functions that are no derivatives; those of a derivative are made for it (`_derivatives`)."""
+"""Identities of functions that are not derivatives; those of a derivative are created for it
+(`_derivatives`).
+"""
 
 
 def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
-    """Other functions that make the function's first identity checkable, when it is verified alone."""
+    """Return the other functions that the first identity of a function needs, when it is verified
+    alone.
+    """
     if (derivative := FUNCTIONS[function].derivative) is not None:
         return _derivatives.companions(derivative, mechanism)
     needs = (
         identity.needs
         for identity in IDENTITIES
-        if function in identity.needs and identity.speaks_of(mechanism)
+        if function in identity.needs and identity.applies_to(mechanism)
     )
     return tuple(name for name in next(needs, ()) if name != function)
 
@@ -60,13 +64,14 @@ def check_identities(
     text: TextOptions = PLAIN,
     lost: Collection[str] = (),
 ) -> Iterator[Check]:
-    """Check every identity whose functions are there: over the balls and then, where it makes sense, over the compiled C.
+    """Yield the check of every identity whose functions are present: over balls and then, where it
+    applies, over the compiled C.
 
-    In the compiled C an identity is not judged when one of its functions is in `lost`.
+    In the compiled C an identity is not judged if one of its functions is in `lost`.
     """
     over_balls = [_over_balls(programs, truth)]
     over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
-    for identity in (*IDENTITIES, *_derivatives.of_derivatives(programs)):
+    for identity in (*IDENTITIES, *_derivatives.derivative_identities(programs)):
         if not _applies(identity, programs, truth):
             continue
         yield _check_over_balls(identity, programs, over_balls)
@@ -75,10 +80,10 @@ def check_identities(
 
 
 def _applies(identity: Identity, programs: Mapping[str, Form], truth: Truth) -> bool:
-    """True if the identity's functions are there, and it holds for the mechanism at these states."""
+    """True if the identity's functions are present, and it holds for the mechanism at these states."""
     return (
         all(function in programs for function in identity.needs)
-        and identity.speaks_of(truth.mechanism)
+        and identity.applies_to(truth.mechanism)
         and not (identity.absent and identity.absent(truth))
     )
 
@@ -86,10 +91,11 @@ def _applies(identity: Identity, programs: Mapping[str, Form], truth: Truth) -> 
 def _check_over_balls(
     identity: Identity, programs: Mapping[str, Form], over_balls: list[Functions]
 ) -> Check:
-    """Check an identity over balls, with more digits while only the balls' radii are too wide.
+    """Return the check of an identity over balls, with more digits if only the balls' radii are too
+    wide.
 
-    `over_balls` are the functions with the digits of the states, then with twice as many, and so on. Digits that are missing are
-    added to it.
+    `over_balls` are the functions with the digits of the states, then with twice as many, and so
+    on; missing ones are appended.
     """
     truth = over_balls[0].truth
     damped = identity.damped is not None and identity.damped(truth)
@@ -110,7 +116,9 @@ def _check_over_floats(
     text: TextOptions,
     lost: Collection[str],
 ) -> Check:
-    """Check an identity over the compiled C; it is not judged where one of its functions loses its digits."""
+    """Return the check of an identity over the compiled C; it is not judged if one of its functions
+    has a precision loss.
+    """
     real = next(iter(programs.values())).real
     allowances = {
         function: allowance(programs[function], over_floats.truth, text)
@@ -121,14 +129,14 @@ def _check_over_floats(
     losing = next((f for f in identity.needs if f in lost or loses(allowances[f], real)), "")
     if not losing:
         return check
-    # What is too large for the type has its own check.
+    # A result that overflows the type has its own check.
     beyond = loses(units, real) or not np.isfinite(check.error)
-    return replace(check, unjudged=f"{losing} loses its digits here", lost=beyond)
+    return replace(check, unjudged=f"precision loss of {losing}", lost=beyond)
 
 
 def _over_balls(programs: Mapping[str, Form], truth: Truth) -> Functions:
     return Functions(
-        {f: over(truth.scalars, program) for f, program in programs.items()},
+        {f: scalar_runner(truth.scalars, program) for f, program in programs.items()},
         truth.balls,
         truth,
         True,
@@ -138,21 +146,25 @@ def _over_balls(programs: Mapping[str, Form], truth: Truth) -> Functions:
 def _check(
     identity: Identity, functions: Functions, bound: float, unit: str, scale: float
 ) -> tuple[Check, bool]:
-    """The check, and True if it may have failed only because the balls are too wide: no ball says that there is a difference, or
-    the midpoints say that there is none.
+    """Return the check, and True if it may have failed only because the balls are too wide.
+
+    That is the case if no ball excludes equality, or if the midpoints agree.
     """
     with functions.truth.scalars.working(), np.errstate(all="ignore"):
-        errors, differs = [], False
+        errors, different = [], False
         for of_frame in (
             [functions] if identity.together else functions.of_each_frame(identity.needs)
         ):
             difference, size = identity.distance(of_frame)
             errors.append(
-                (*worst(difference, size * scale), worst(centres(difference), size * scale)[0])
+                (
+                    *largest_ratio(difference, size * scale),
+                    largest_ratio(midpoints(difference), size * scale)[0],
+                )
             )
-            differs = differs or differ(difference)
+            different = different or any_nonzero(difference)
         error, state, _ = max(errors)
         centre = max(centre for _, _, centre in errors)
     where = f"largest at state {state}{', compiled' if unit else ''}"
-    blurred = not np.isfinite(centre) or centre <= bound < error or not differs
+    blurred = not np.isfinite(centre) or centre <= bound < error or not different
     return Check("identities", identity.title, error, bound, unit, where), blurred

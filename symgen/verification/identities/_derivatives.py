@@ -1,8 +1,10 @@
-"""What derivatives obey on every robot, without a reference: they are slopes of their function, and of each other transposes.
+"""Identities of derivatives on every robot, without a reference: they are slopes of their function,
+and transposes of each other.
 
-All of it is checked over balls. By the mode: dy is the slope of y along dx; y_bar·dy = x_bar·dx; the Jacobian times dx is dy; and
-what the weights change by is their slope, the same for two directions in either order. Where joints have several degrees of
-freedom, steps in another order end elsewhere: by their bracket, which is taken off.
+All are checked over balls. By mode: dy is the slope of y along dx; y_bar·dy = x_bar·dx; the
+Jacobian times dx is dy; the changes of the weights are their slopes, and symmetric in two
+directions. For joints with several degrees of freedom, steps in another order end at another
+position; the difference is the bracket, which is subtracted.
 """
 
 from __future__ import annotations
@@ -25,21 +27,40 @@ from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-def of_derivatives(functions: Iterable[str]) -> list[Identity]:
-    """The identities of those derivatives that are among some functions, as far as the others that they need are."""
-    there = list(functions)
-    wanted = [found for name in there if (found := FUNCTIONS[name].derivative) is not None]
-    return [one for found in wanted for one in _of(found) if set(one.needs) <= set(there)]
+def derivative_identities(functions: Iterable[str]) -> list[Identity]:
+    """Return the identities of the derivatives among some functions, if the other functions that
+    they need are present.
+    """
+    present = list(functions)
+    requested = [
+        derivative for name in present if (derivative := FUNCTIONS[name].derivative) is not None
+    ]
+    return [
+        identity_of_derivative
+        for derivative in requested
+        for identity_of_derivative in _identities_of(derivative)
+        if set(identity_of_derivative.needs) <= set(present)
+    ]
 
 
-def companions(wanted: Derivative, mechanism: Mechanism) -> tuple[str, ...]:
-    """Other functions that make a derivative's identities checkable."""
-    found = (one.needs for one in _of(wanted) if one.speaks_of(mechanism))
-    return tuple(dict.fromkeys(name for needs in found for name in needs if name != wanted.name))
+def companions(derivative: Derivative, mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the other functions that a derivative's identities need."""
+    needs_of_identities = (
+        identity_of_derivative.needs
+        for identity_of_derivative in _identities_of(derivative)
+        if identity_of_derivative.applies_to(mechanism)
+    )
+    return tuple(
+        dict.fromkeys(
+            name for needs in needs_of_identities for name in needs if name != derivative.name
+        )
+    )
 
 
-def _of(wanted: Derivative) -> list[Identity]:
-    def made(
+def _identities_of(derivative: Derivative) -> list[Identity]:
+    """Return the identities of a derivative."""
+
+    def make_identity(
         title: str,
         *others: str,
         distance: Callable[[Derivative, Functions], Distance],
@@ -47,69 +68,87 @@ def _of(wanted: Derivative) -> list[Identity]:
     ) -> Identity:
         return Identity(
             title,
-            (wanted.name, *others),
-            partial(distance, wanted),
+            (derivative.name, *others),
+            partial(distance, derivative),
             exact_only=True,
             together=True,
             loops=loops,
         )
 
-    def like(mode: str) -> str:
-        return wanted._replace(mode=mode).name
+    def with_mode(mode: str) -> str:
+        return derivative._replace(mode=mode).name
 
-    name, moves = (
-        wanted.name,
-        any(array.name in POSITIONS for array in FUNCTIONS[wanted.of].results),
+    name, has_positions = (
+        derivative.name,
+        any(array.name in POSITIONS for array in FUNCTIONS[derivative.of].results),
     )
-    # what knows of loops is shorter than what is differentiated of it, and holds where they are closed alone
-    loops = False if FUNCTIONS[wanted.of].holds_loops_closed else None
+    # a function of closed loops is exact only at closed states, and its derivative leaves them
+    loops = False if FUNCTIONS[derivative.of].holds_loops_closed else None
     return {
-        "jvp": [made(f"{name} = d/dt {wanted.of}", wanted.of, distance=_slope, loops=loops)],
-        "vjp": [made(f"x_bar · dx of {name} = y_bar · dy", like("jvp"), distance=_transpose)],
-        "jacobian": [made(f"{name} · dx = dy", like("jvp"), distance=_product)],
+        "jvp": [
+            make_identity(
+                f"{name} = d/dt {derivative.of}", derivative.of, distance=_slope, loops=loops
+            )
+        ],
+        "vjp": [
+            make_identity(
+                f"x_bar · dx of {name} = y_bar · dy", with_mode("jvp"), distance=_transpose
+            )
+        ],
+        "jacobian": [make_identity(f"{name} · dx = dy", with_mode("jvp"), distance=_product)],
         "hvp": [
-            made(f"{name} = d/dt {like('vjp')}", like("vjp"), distance=_slope_of_the_weights),
-            made(
+            make_identity(
+                f"{name} = d/dt {with_mode('vjp')}",
+                with_mode("vjp"),
+                distance=_slope_of_the_weights,
+            ),
+            make_identity(
                 f"{name} is symmetric",
-                like("vjp"),
-                *([like("jvp"), wanted.of] if moves else []),
+                with_mode("vjp"),
+                *([with_mode("jvp"), derivative.of] if has_positions else []),
                 distance=_symmetric,
             ),
         ],
-    }[wanted.mode]
+    }[derivative.mode]
 
 
-def _by(wanted: Derivative) -> Sequence[str]:
-    return wanted.by or FUNCTIONS[wanted.of].own_arguments
+def _by(derivative: Derivative) -> Sequence[str]:
+    return derivative.by or FUNCTIONS[derivative.of].own_arguments
 
 
-def _results(wanted: Derivative) -> Sequence[str]:
-    return tuple(array.name for array in FUNCTIONS[wanted.of].results)
+def _results(derivative: Derivative) -> Sequence[str]:
+    return tuple(array.name for array in FUNCTIONS[derivative.of].results)
 
 
-def _slopes(f: Functions, wanted: Derivative, name: str) -> tuple[Results, Results]:
-    """(values at the states, slopes along dx) of a function's results, by central differences with h = 1e-30."""
+def _slopes(f: Functions, derivative: Derivative, name: str) -> tuple[Results, Results]:
+    """Return (values at the states, slopes along dx) of a function's results, by central
+    differences with h = 1e-30.
+    """
     h = f.truth.scalars.constant(Fraction(1, 10**30))
 
-    def along(by: object) -> Results:
-        moved = {}
-        for x in _by(wanted):
-            step = f.states[derivatives.change_name(x)] * by
-            given = f.given(wanted.of, x)
-            moved[x] = f.truth.reference.displaced(given, step) if x in POSITIONS else given + step
-        return f(name, **moved)
+    def along(factor: object) -> Results:
+        arguments = {}
+        for x in _by(derivative):
+            step = f.states[derivatives.change_name(x)] * factor
+            value = f.drawn_argument(derivative.of, x)
+            arguments[x] = (
+                f.truth.reference.displaced(value, step) if x in POSITIONS else value + step
+            )
+        return f(name, **arguments)
 
-    f.truth.draw(derivatives.Derivative(wanted.of, "jvp", wanted.by).name)
+    f.truth.draw(derivatives.Derivative(derivative.of, "jvp", derivative.by).name)
     up, down = along(h), along(-h)
     return f(name), {key: (up[key] - down[key]) / (2 * h) for key in up}
 
 
-def _slope(wanted: Derivative, f: Functions) -> Distance:
-    """A result that is positions is moved by ±h dy, to be compared with what has moved."""
-    changes = f(wanted.name)
-    values, slopes = _slopes(f, wanted, wanted.of)
+def _slope(derivative: Derivative, f: Functions) -> Distance:
+    """Return the distance of dy from the slope of y. A position result is displaced by ±h dy and
+    compared with the displaced result.
+    """
+    changes = f(derivative.name)
+    values, slopes = _slopes(f, derivative, derivative.of)
     h = f.truth.scalars.constant(Fraction(1, 10**30))
-    found = []
+    differences = []
     for name, value in values.items():
         change = changes[derivatives.change_name(name)]
         if name in POSITIONS:
@@ -117,96 +156,107 @@ def _slope(wanted: Derivative, f: Functions) -> Distance:
                 f.truth.reference.displaced(value, change * h)
                 - f.truth.reference.displaced(value, -change * h)
             ) / (2 * h)
-        found.append(_flat(change - slopes[name]))
-    return _all(found, [*values.values(), *slopes.values()])
+        differences.append(_flat(change - slopes[name]))
+    return _all(differences, [*values.values(), *slopes.values()])
 
 
-def _transpose(wanted: Derivative, f: Functions) -> Distance:
-    weights, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
+def _transpose(derivative: Derivative, f: Functions) -> Distance:
+    weights, changes = f(derivative.name), f(derivative._replace(mode="jvp").name)
     pairs = [
         (weights[derivatives.weight_name(x)], f.states[derivatives.change_name(x)], 1)
-        for x in _by(wanted)
+        for x in _by(derivative)
     ]
     pairs += [
         (f.states[derivatives.weight_name(y)], changes[derivatives.change_name(y)], -1)
-        for y in _results(wanted)
+        for y in _results(derivative)
     ]
     terms = [sign * _flat(a) * _flat(b) for a, b, sign in pairs]
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
 
 
-def _product(wanted: Derivative, f: Functions) -> Distance:
-    slopes, changes = f(wanted.name), f(wanted._replace(mode="jvp").name)
-    found = []
-    for y in _results(wanted):
+def _product(derivative: Derivative, f: Functions) -> Distance:
+    slopes, changes = f(derivative.name), f(derivative._replace(mode="jvp").name)
+    differences = []
+    for y in _results(derivative):
         total = _flat(changes[derivatives.change_name(y)])
-        for x in _by(wanted):
+        for x in _by(derivative):
             step = _flat(f.states[derivatives.change_name(x)])
             block = slopes[derivatives.derivative_name(y, x)].reshape(len(step), -1, step.shape[-1])
             total = total - (block @ step[..., None])[..., 0]
-        found.append(total)
-    return _all(found, [*slopes.values(), *changes.values()])
+        differences.append(total)
+    return _all(differences, [*slopes.values(), *changes.values()])
 
 
-def _slope_of_the_weights(wanted: Derivative, f: Functions) -> Distance:
-    bent = f(wanted.name)
-    values, slopes = _slopes(f, wanted, wanted._replace(mode="vjp").name)
-    found = [_flat(bent[derivatives.change_name(name)] - slope) for name, slope in slopes.items()]
-    return _all(found, [*values.values(), *bent.values()])
+def _slope_of_the_weights(derivative: Derivative, f: Functions) -> Distance:
+    weight_changes = f(derivative.name)
+    values, slopes = _slopes(f, derivative, derivative._replace(mode="vjp").name)
+    differences = [
+        _flat(weight_changes[derivatives.change_name(name)] - slope)
+        for name, slope in slopes.items()
+    ]
+    return _all(differences, [*values.values(), *weight_changes.values()])
 
 
-def _symmetric(wanted: Derivative, f: Functions) -> Distance:
-    """w·H dx = dx·H w, for a second direction w: its numbers, each in another place."""
-    f.truth.draw(wanted.name)
-    one = {x: f.states[derivatives.change_name(x)] for x in _by(wanted)}
-    other = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(one.items())}
-    there, back = (
-        f(wanted.name, **{derivatives.change_name(x): step for x, step in way.items()})
-        for way in (one, other)
+def _symmetric(derivative: Derivative, f: Functions) -> Distance:
+    """Return the distance w·H dx − dx·H w, for a second direction w that permutes the numbers of
+    dx.
+    """
+    f.truth.draw(derivative.name)
+    first = {x: f.states[derivatives.change_name(x)] for x in _by(derivative)}
+    second = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(first.items())}
+    along_first, along_second = (
+        f(derivative.name, **{derivatives.change_name(x): step for x, step in direction.items()})
+        for direction in (first, second)
     )
-    weights = f(wanted._replace(mode="vjp").name)
+    weights = f(derivative._replace(mode="vjp").name)
     terms = []
-    for x in _by(wanted):
+    for x in _by(derivative):
         bar = derivatives.change_name(derivatives.weight_name(x))
-        terms += [_flat(other[x]) * _flat(there[bar]), -_flat(one[x]) * _flat(back[bar])]
+        terms += [
+            _flat(second[x]) * _flat(along_first[bar]),
+            -_flat(first[x]) * _flat(along_second[bar]),
+        ]
         if x in POSITIONS:
             terms.append(
-                -_bracket(f, f.given(wanted.name, x), one[x], other[x])
+                -_bracket(f, f.drawn_argument(derivative.name, x), first[x], second[x])
                 * weights[derivatives.weight_name(x)]
             )
-    for y in (name for name in _results(wanted) if name in POSITIONS):
+    for y in (name for name in _results(derivative) if name in POSITIONS):
         steps = [
             f(
-                wanted._replace(mode="jvp").name,
-                **{derivatives.change_name(x): step for x, step in way.items()},
+                derivative._replace(mode="jvp").name,
+                **{derivatives.change_name(x): step for x, step in direction.items()},
             )
-            for way in (one, other)
+            for direction in (first, second)
         ]
-        ahead = [step[derivatives.change_name(y)] for step in steps]
-        terms.append(_bracket(f, f(wanted.of)[y], *ahead) * f.states[derivatives.weight_name(y)])
+        directions = [step[derivatives.change_name(y)] for step in steps]
+        terms.append(
+            _bracket(f, f(derivative.of)[y], *directions) * f.states[derivatives.weight_name(y)]
+        )
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
 
 
-def _bracket(f: Functions, q: Array, one: Array, other: Array) -> Array:
-    """[δ, ε] of two steps, (count, NV): what they differ by when they are taken in another order."""
-    motion, found = f.truth.reference, []
-    for index, (of_q, of_v) in enumerate(
+def _bracket(f: Functions, q: Array, first: Array, second: Array) -> Array:
+    """Return [δ, ε] of two steps, (count, NV): the difference of their two orders."""
+    motion, brackets = f.truth.reference, []
+    for index, (q_slice, v_slice) in enumerate(
         zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
     ):
         if motion.mechanism.joints[index].type.directed:
-            found.append(0 * one[:, of_v])
+            brackets.append(0 * first[:, v_slice])
             continue
         (_, w, u), (_, dw, du) = (
-            motion.joint_displacement(index, q[:, of_q], step[:, of_v]) for step in (one, other)
+            motion.joint_displacement(index, q[:, q_slice], step[:, v_slice])
+            for step in (first, second)
         )
         spin, shift = cross(w, dw), cross(w, du) - cross(dw, u)
         units = motion.twists(index, identity(motion.scalars))
-        found.append(
+        brackets.append(
             np.stack(
                 [(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in units], axis=-1
             )
         )
-    return np.concatenate(found, axis=-1)
+    return np.concatenate(brackets, axis=-1)
 
 
 def _flat(values: Array) -> Array:
@@ -214,9 +264,11 @@ def _flat(values: Array) -> Array:
 
 
 def _size(terms: Iterable[Array]) -> Array:
-    """Of what is compared (count,): in SI units, and as large as its terms."""
+    """Return the size of the compared values (count,), in SI units: 1 plus the sizes of their
+    terms.
+    """
     return np.asarray(1 + sum(largest(_flat(term)) for term in terms))
 
 
-def _all(found: Sequence[Array], terms: Iterable[Array]) -> Distance:
-    return np.concatenate(found, axis=-1), _size(terms)
+def _all(differences: Sequence[Array], terms: Iterable[Array]) -> Distance:
+    return np.concatenate(differences, axis=-1), _size(terms)

@@ -1,6 +1,7 @@
-"""What the drives add, as identities of the bodies leave it aside.
+"""Drive terms, which identities of the bodies alone must subtract; zero for a mechanism without
+drives.
 
-All is read off the declaration by `symgen.reference.drives`. Of a mechanism without drives everything here is zero.
+`symgen.reference.drives` reads them off the declaration.
 """
 
 from __future__ import annotations
@@ -13,32 +14,34 @@ from symgen.verification.identities._identity import Functions
 
 
 def resistance(f: Functions, v: Array) -> Array:
-    """Damping, friction and spring at the states' q and at v (count, NV)."""
+    """Return damping, friction and spring forces at the states' q and at v (count, NV)."""
     return add_drive_forces(f.reference, 0 * v, f.states["q"], v, 0 * v)
 
 
-def taken(f: Functions, a: Array) -> Array:
-    """That at the states' v, and armature · a (count, NV)."""
+def drive_forces(f: Functions, a: Array) -> Array:
+    """Return the drive forces at the states' q and v, plus armature · a (count, NV)."""
     return add_drive_forces(f.reference, 0 * a, f.states["q"], f.states["v"], a)
 
 
-def of_bodies(f: Functions, mass: Array) -> Array:
-    """M (count, NV, NV) without the armature."""
+def without_armature(f: Functions, mass: Array) -> Array:
+    """Return M (count, NV, NV) without the armature."""
     return add_armature(f.reference, mass, -1)
 
 
 def slopes(f: Functions) -> Array:
-    """How damping and friction change with v (count, NV, NV), diagonal: damping + friction ε²/(v² + ε²)^(3/2)."""
+    """Return the derivatives of damping and friction by v (count, NV, NV), diagonal: damping +
+    friction ε²/(v² + ε²)^(3/2).
+    """
     reference, v = f.reference, f.states["v"]
-    number, found = reference.scalars.constant, 0 * v
-    for one in driven_velocities(reference.mechanism):
-        squares = (number(one.rate) * v[..., one.velocity]) ** 2 + number(
+    number, diagonal = reference.scalars.constant, 0 * v
+    for driven in driven_velocities(reference.mechanism):
+        squares = (number(driven.rate) * v[..., driven.velocity]) ** 2 + number(
             reference.mechanism.friction_speed**2
         )
-        rubbing = number(one.drive.friction * reference.mechanism.friction_speed**2) / (
+        friction = number(driven.drive.friction * reference.mechanism.friction_speed**2) / (
             squares * np.sqrt(squares)
         )
-        found[..., one.velocity] = found[..., one.velocity] + number(one.rate**2) * (
-            number(one.drive.damping) + rubbing
+        diagonal[..., driven.velocity] = diagonal[..., driven.velocity] + number(driven.rate**2) * (
+            number(driven.drive.damping) + friction
         )
-    return np.asarray(found[..., None] * np.eye(found.shape[-1], dtype=int))
+    return np.asarray(diagonal[..., None] * np.eye(diagonal.shape[-1], dtype=int))

@@ -1,4 +1,6 @@
-"""What an identity is written in: the functions under test, called by name at the states, and what it says of them."""
+"""Identities, and the interface in which they are written: the functions under test, called by name
+at the states.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ from symgen.vocabulary.arrays import USUAL
 from symgen.vocabulary.functions import FUNCTIONS
 
 Distance = tuple[Array, Array]
-"""Differences (count, …), and the size that they are relative to: per state (count,), or per entry."""
+"""Differences (count, …), and their reference size: per state (count,), or per entry."""
 
 
 class Functions:
-    """The functions under test, called by name at the states; `replaced` arguments stand in for the drawn ones."""
+    """The functions under test, called by name at the states; `replaced` arguments replace the
+    drawn ones.
+    """
 
     def __init__(
         self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool
@@ -33,11 +37,11 @@ class Functions:
     def __call__(self, function: str, **replaced: Array) -> Results:
         self.truth.draw(function)
         if replaced:
-            instead = {
+            replacements = {
                 FUNCTIONS[function].sample_kind(name): values for name, values in replaced.items()
             }
             return self.runners[function](
-                self.truth.arguments(function, {**self.states, **instead})
+                self.truth.arguments(function, {**self.states, **replacements})
             )
         if function not in self._known:
             self._known[function] = self.runners[function](
@@ -47,15 +51,17 @@ class Functions:
 
     @property
     def reference(self) -> Reference:
-        """The reference over the scalars of the states: balls where they are exact, else floats."""
+        """Return the reference over the scalars of the states: balls for exact states, else floats."""
         return self.truth.reference if self.exact else self.truth.rough
 
-    def given(self, function: str, name: str) -> Array:
-        """The drawn values of an argument."""
+    def drawn_argument(self, function: str, name: str) -> Array:
+        """Return the drawn values of an argument."""
         return self.states[FUNCTIONS[function].sample_kind(name)]
 
     def of_each_frame(self, needs: Iterable[str]) -> list[Functions]:
-        """The functions once for each frame, as if it were the only one; of the first alone where one of `needs` is."""
+        """Return one object for each frame, as if it were the only one; for the first frame only if
+        one of `needs` has a single frame.
+        """
         frames = self.truth.of_each_frame
         if len(frames) == 1:
             return [self]
@@ -66,79 +72,89 @@ class Functions:
             _OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)
         ]
 
-    def moved(self, step: Array) -> Array:
-        """q ⊕ δ."""
+    def displaced(self, step: Array) -> Array:
+        """Return q ⊕ δ."""
         return self.truth.reference.displaced(self.states["q"], step)
 
     def slopes(self, function: str) -> Results:
-        """d/dt of the results along v, in balls: central differences with h = 1e-25, whose error, of order h², stays below the
-        tolerance.
+        """Return d/dt of the results along v, in balls, by central differences with h = 1e-25.
+
+        Their error, of order h², stays below the tolerance.
         """
         return self._slopes(lambda q: self(function, q=q))
 
     def _slopes(self, function: Callable[[Array], Results]) -> Results:
         h, v = self.truth.scalars.constant(Fraction(1, 10**25)), self.states["v"]
-        up, down = (function(self.moved(v * s)) for s in (h, -h))
+        up, down = (function(self.displaced(v * s)) for s in (h, -h))
         return {name: (up[name] - down[name]) / (2 * h) for name in up}
 
     def jacobian(self, q: Array | None = None) -> Array:
-        """J in the axes of the base at the frame's origin, angular first: brought back, where it is stated otherwise."""
-        found = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
+        """Return J in base axes at the frame's origin, angular rows first, converted from its
+        convention.
+        """
+        J = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
         if self.truth.convention == USUAL:
-            return found
+            return J
         return to_base_axes(
             self.truth.convention,
             *self.reference.forward_kinematics(self.states["q"] if q is None else q),
-            found,
+            J,
         )
 
     def slope_of_the_jacobian(self) -> Array:
-        """d/dt of that along v."""
+        """Return d/dt of `jacobian` along v."""
         return self._slopes(lambda q: {"J": self.jacobian(q)})["J"]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
-        """Zeros for these arguments, and for wrenches if there are any. Only gravity is then left."""
+        """Return zeros for these arguments, and for wrenches if there are any, so that only gravity
+        acts.
+        """
         return {name: 0 * self.states[name] for name in (*names, "wrench") if name in self.states}
 
     def unladen(self) -> dict[str, Array]:
-        """Zeros for payloads and wrenches if there are any."""
+        """Return zeros for payloads and wrenches if there are any."""
         return {
             name: 0 * self.states[name] for name in ("payload", "wrench") if name in self.states
         }
 
 
 class _OfFrame(Functions):
-    """Functions of several frames, as they speak of frame k."""
+    """Functions of several frames, restricted to frame k."""
 
     def __init__(self, together: Functions, truth: Truth, k: int) -> None:
         super().__init__(together.runners, together.states, truth, together.exact)
         self.together, self.k = together, k
 
     def __call__(self, function: str, **replaced: Array) -> Results:
-        found = self.together(function, **replaced)
+        results = self.together(function, **replaced)
         return (
-            {name: values[:, self.k] for name, values in found.items()}
+            {name: values[:, self.k] for name, values in results.items()}
             if FUNCTIONS[function].uses_all_frames
-            else found
+            else results
         )
 
 
 def terms(*values: Array) -> Array:
-    """The largest of all terms, per state."""
+    """Return the largest magnitude of all terms, per state."""
     flat = [
-        np.abs(np.asarray(one, dtype=float)).reshape(len(one), -1).max(axis=-1) for one in values
+        np.abs(np.asarray(value, dtype=float)).reshape(len(value), -1).max(axis=-1)
+        for value in values
     ]
     return np.asarray(np.max(flat, axis=0))
 
 
 DAMPED = 1e-15
-"""Of the terms: what damped solves of redundant forces may leave (`symgen.reference.minimum_norm`)."""
+"""Fraction of the terms: error of damped solves of redundant forces
+(`symgen.reference.minimum_norm`).
+"""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """`distance(functions)` must vanish. `needs` names the functions. `exact_only` ones are not checked in floats, and those
-    `together` are of all frames at once.
+    """A relation between functions: `distance(functions)` must vanish. `needs` names the functions.
+
+    `exact_only` identities are not checked in floats; `together` identities are for all frames at
+    once.
     """
 
     title: str
@@ -147,12 +163,14 @@ class Identity:
     exact_only: bool = False
     together: bool = False
     damped: Callable[[Truth], bool] | None = None
-    """Where forces are redundant, and what they are to keep is kept to DAMPED of its terms alone, in balls as well."""
+    """True for robots with redundant forces: then the relation holds only to DAMPED of its terms,
+    in balls as well.
+    """
     absent: Callable[[Truth], bool] | None = None
-    """Where it need not hold, and is not among the checks."""
+    """True where the relation need not hold; it is then not checked."""
     loops: bool | None = None
-    """Whether it is one of robots with joints that close loops, or of those without; None where it is of both."""
+    """True for robots with closed loops only, False for robots without them only, None for both."""
 
-    def speaks_of(self, mechanism: Mechanism) -> bool:
-        """Whether it is one of such robots."""
+    def applies_to(self, mechanism: Mechanism) -> bool:
+        """True if the identity applies to such a robot."""
         return self.loops is None or self.loops == bool(mechanism.loops)

@@ -1,6 +1,7 @@
-"""Energy, momentum, mass centre and link poses against the forces, the Jacobian, and each other.
+"""Identities of energy, momentum, mass centre and link poses with the forces, the Jacobian, and
+each other.
 
-Derivatives are along v. What they are relative to counts the function itself as well, whose slope may be nothing.
+Derivatives are along v. Their reference size includes the function itself, whose slope may be zero.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 
 def _masses(f: Functions) -> Array:
-    """The mass of all parts (count, 1) or (1,)."""
+    """Return the total mass of all parts (count, 1) or (1,)."""
     return np.asarray(sum(part.mass for part in f.reference.parts(f.states.get("payload"))))[
         ..., None
     ]
@@ -22,8 +23,8 @@ def _masses(f: Functions) -> Array:
 
 def _kinetic_energy(f: Functions) -> Distance:
     v = f.states["v"]
-    found = f("kinetic_energy")["T"] - (v * times(f("mass_matrix")["M"], v)).sum(axis=-1) / 2
-    return found[:, None], f.truth.scales.weighed(v)[:, 0] ** 2 / 2
+    difference = f("kinetic_energy")["T"] - (v * times(f("mass_matrix")["M"], v)).sum(axis=-1) / 2
+    return difference[:, None], f.truth.scales.weighted_sum(v)[:, 0] ** 2 / 2
 
 
 def _slope_of_the_potential_energy(f: Functions) -> Distance:
@@ -49,12 +50,14 @@ def _slope_of_the_centre(f: Functions) -> Distance:
 
 
 def _centre_of_the_links(f: Functions) -> Distance:
-    """com = Σ m (p + R c)/Σ m, with the declared m and c of every part and the payload."""
+    """Return the distance com − Σ m (p + R c)/Σ m, with the declared m and c of every part and the
+    payload.
+    """
     poses, sizes = f("link_poses"), f.truth.scales
     total = 0 * poses["p_links"][:, 0]
     for part in f.reference.parts(f.states.get("payload")):
-        place = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
-        total = total + part.mass[..., None] * place
+        centre = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
+        total = total + part.mass[..., None] * centre
     size = sizes.of("center_of_mass", "com") + sizes.of("link_poses", "p_links").max(axis=1)
     return f("center_of_mass")["com"] - total / _masses(f), size
 
@@ -90,8 +93,8 @@ def _slope_of_the_jacobian(f: Functions) -> Distance:
 
 
 def _pose_of_the_frame(f: Functions) -> Distance:
-    """The frame stands on its link as declared. One that stands on the base is where the declaration says."""
-    reference, poses, found, sizes = (
+    """Return the distance of the frame's pose from its declared pose on its link or on the base."""
+    reference, poses, frame_pose, sizes = (
         f.reference,
         f("link_poses"),
         f("forward_kinematics"),
@@ -105,7 +108,7 @@ def _pose_of_the_frame(f: Functions) -> Distance:
         turn, shift = link @ turn, poses["p_links"][:, body] + times(link, shift)
         size = size + sizes.of("link_poses", "p_links")[:, body]
     difference = np.concatenate(
-        [(found["R"] - turn).reshape(f.truth.count, 9), found["p"] - shift], axis=-1
+        [(frame_pose["R"] - turn).reshape(f.truth.count, 9), frame_pose["p"] - shift], axis=-1
     )
     return difference, np.concatenate([np.ones((f.truth.count, 9)), size], axis=-1)
 

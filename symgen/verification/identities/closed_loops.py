@@ -1,8 +1,8 @@
-"""What joints that close loops do, against the dynamics of the tree and against the loops themselves, at closed states; beside
-them where gains pull them together.
+"""Identities of closed loops with the dynamics of the tree and with the constraints, at closed
+states; with gains, at open states.
 
-Where rows are redundant the damped solves of the C leave some 1e-18 of what the rows ask: what they keep is then judged at 1e-15,
-and not at 1e-40.
+The damped solves of the C leave an error of some 1e-18 of redundant rows. Then the constraints must
+hold to 1e-15, not to 1e-40.
 """
 
 from __future__ import annotations
@@ -22,23 +22,26 @@ from symgen.vocabulary.functions import CLOSED
 
 
 def _balance(f: Functions) -> Distance:
-    """M a + c − tau − Aᵀ λ."""
-    found, A = f("constrained_forward_dynamics"), f("constraint_jacobian")["A"]
+    """Return the distance M a + c − tau − Aᵀ λ."""
+    results, A = f("constrained_forward_dynamics"), f("constraint_jacobian")["A"]
     q, v = (f.states[name] for name in CLOSED)
-    driven = f("inverse_dynamics", q=q, v=v, a=found["a"])["tau"]
-    held, tau = times(transposed(A), found["lambda"]), f.states["tau"]
-    return driven - tau - held, terms(driven, tau, held)
+    required = f("inverse_dynamics", q=q, v=v, a=results["a"])["tau"]
+    constraint_forces, tau = times(transposed(A), results["lambda"]), f.states["tau"]
+    return required - tau - constraint_forces, terms(required, tau, constraint_forces)
 
 
 def _largest_rates(A: Array, a: Array) -> Array:
-    """Bounds of the entries of A a (..., NL) for accelerations as large as the largest: that of a joint which loops hold still
-    is what is left of much larger ones."""
+    """Return bounds of the entries of A a (..., NL) for accelerations as large as the largest one.
+
+    The acceleration of a joint that the loops hold still is the small difference of much larger
+    terms.
+    """
     largest = np.abs(np.asarray(a, dtype=float)).max(axis=-1, keepdims=True)
     return np.asarray(np.abs(np.asarray(A, dtype=float)).sum(axis=-1) * largest)
 
 
-def _kept(f: Functions) -> Distance:
-    """A a + γ."""
+def _constraints_hold(f: Functions) -> Distance:
+    """Return the distance A a + γ."""
     a, A, gamma = (
         f("constrained_forward_dynamics")["a"],
         f("constraint_jacobian")["A"],
@@ -47,20 +50,20 @@ def _kept(f: Functions) -> Distance:
     return times(A, a) + gamma, terms(_largest_rates(A, a), gamma)
 
 
-def _pulled(f: Functions) -> Distance:
-    """A a + γ + K_d A v + K_p C."""
+def _stabilized_constraints(f: Functions) -> Distance:
+    """Return the distance A a + γ + K_d A v + K_p C."""
     a, A, gamma = (
         f("constrained_forward_dynamics")["a"],
         f("constraint_jacobian")["A"],
         f("constraint_bias")["gamma"],
     )
     (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
-    back = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
-    return times(A, a) + gamma + back, terms(_largest_rates(A, a), gamma, back)
+    stabilization = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
+    return times(A, a) + gamma + stabilization, terms(_largest_rates(A, a), gamma, stabilization)
 
 
-def _thrown_back(f: Functions) -> Distance:
-    """A v⁺ + e A v."""
+def _rebound(f: Functions) -> Distance:
+    """Return the distance A v⁺ + e A v."""
     after, A, e = (
         f("constraint_impulse")["v_next"],
         f("constraint_jacobian")["A"],
@@ -73,29 +76,31 @@ def _thrown_back(f: Functions) -> Distance:
 
 
 def _slope(f: Functions) -> Distance:
-    """dC/dt along v, by central differences with h = 1e-25, less A v: of the rows that positions answer for."""
+    """Return dC/dt along v, by central differences with h = 1e-25, minus A v, for the rows that
+    constrain positions.
+    """
     A = f("constraint_jacobian")["A"]
     reference, q, v = f.truth.reference, f.states[CLOSED[0]], f.states["v"]
     h = f.truth.scalars.constant(Fraction(1, 10**25))
-    still = f.truth.scalars.array([0] * len(q))
-    moved = [
-        f("constraint_residual", q=integrate(reference, q, v, still + s))["C"] for s in (h, -h)
+    zero_time = f.truth.scalars.array([0] * len(q))
+    residuals = [
+        f("constraint_residual", q=integrate(reference, q, v, zero_time + s))["C"] for s in (h, -h)
     ]
     rate = times(A, v)
-    answered = np.array(
+    positional = np.array(
         [
             not isinstance(loop.type.rows[k], Unspun)
             for loop, kept in zip(f.truth.mechanism.loops, assembly_of(reference).kept, strict=True)
             for k in kept
         ]
     )
-    return ((moved[0] - moved[1]) / (2 * h) - rate)[:, answered], terms(
+    return ((residuals[0] - residuals[1]) / (2 * h) - rate)[:, positional], terms(
         rate, np.abs(A) @ np.abs(v)[..., None]
     )
 
 
-def _driven(f: Functions) -> Array:
-    """The drawn forces of what is actuated, and none of anything else (count, NV)."""
+def _actuated_forces(f: Functions) -> Array:
+    """Return the drawn forces of the actuated velocities, and zero for all others (count, NV)."""
     tau, idle = (
         f.states["tau"].copy(),
         [
@@ -108,43 +113,49 @@ def _driven(f: Functions) -> Array:
     return np.asarray(tau)
 
 
-def _driven_again(f: Functions) -> Distance:
-    """The force of what is actuated that moves the mechanism so, less the one that did."""
-    tau = _driven(f)
-    found = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
-    return found["tau_independent"] - tau[:, list(assembly_of(f.truth.reference).actuated)], terms(
-        tau, found["lambda"]
-    )
+def _inverse_of_forward(f: Functions) -> Distance:
+    """Return the distance of the actuated force that inverse dynamics gives from the one that
+    caused the motion.
+    """
+    tau = _actuated_forces(f)
+    results = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
+    return results["tau_independent"] - tau[
+        :, list(assembly_of(f.truth.reference).actuated)
+    ], terms(tau, results["lambda"])
 
 
-def _moved_again(f: Functions) -> Distance:
-    """The acceleration by the least forces that cause one, less that one; and that they are the least: what other forces that
-    cause it have besides stands across them."""
-    tau, driven = _driven(f), list(assembly_of(f.truth.reference).actuated)
+def _forward_of_inverse(f: Functions) -> Distance:
+    """Return the distance of the acceleration by the minimum-norm forces from the acceleration by
+    the drawn forces.
+
+    The last entry tests that the forces have minimum norm: the remainder of the drawn forces is
+    orthogonal to them.
+    """
+    tau, actuated = _actuated_forces(f), list(assembly_of(f.truth.reference).actuated)
     a = f("constrained_forward_dynamics", tau=tau)["a"]
-    found = f("constrained_inverse_dynamics", a=a)
-    least = 0 * tau
-    least[:, driven] = found["tau_independent"]
-    again = f("constrained_forward_dynamics", tau=least)["a"]
-    besides = ((tau - least) * least).sum(axis=-1)[:, None]
-    size = terms(a, again, *(one * one for one in (tau, least, found["lambda"])))
-    return np.concatenate([again - a, besides], axis=-1), size
+    results = f("constrained_inverse_dynamics", a=a)
+    minimum_norm = 0 * tau
+    minimum_norm[:, actuated] = results["tau_independent"]
+    again = f("constrained_forward_dynamics", tau=minimum_norm)["a"]
+    orthogonality = ((tau - minimum_norm) * minimum_norm).sum(axis=-1)[:, None]
+    size = terms(a, again, *(force * force for force in (tau, minimum_norm, results["lambda"])))
+    return np.concatenate([again - a, orthogonality], axis=-1), size
 
 
 def _energy(f: Functions) -> Distance:
-    """vᵢᵀ M_r vᵢ − vᵀ M v."""
+    """Return the distance vᵢᵀ M_r vᵢ − vᵀ M v."""
     q, v = (f.states[name] for name in CLOSED)
-    free = [
+    independent = [
         k for k in range(f.truth.mechanism.nv) if k not in assembly_of(f.truth.reference).eliminated
     ]
-    whole, own = (
+    full, reduced = (
         times(M, rates) * rates
         for M, rates in (
             (f("mass_matrix", q=q)["M"], v),
-            (f("reduced_mass_matrix")["M_reduced"], v[:, free]),
+            (f("reduced_mass_matrix")["M_reduced"], v[:, independent]),
         )
     )
-    return (own.sum(axis=-1) - whole.sum(axis=-1))[:, None], terms(whole, own)
+    return (reduced.sum(axis=-1) - full.sum(axis=-1))[:, None], terms(full, reduced)
 
 
 def _redundant(truth: Truth) -> bool:
@@ -152,28 +163,30 @@ def _redundant(truth: Truth) -> bool:
 
 
 def _open(truth: Truth) -> bool:
-    """Whether states lie beside the loops."""
+    """True if the states are open positions."""
     return truth.baumgarte
 
 
-def _astray(truth: Truth) -> bool:
-    """Whether they do where rows are redundant on the loops alone, so that beside them no accelerations keep all rows."""
+def _open_and_redundant(truth: Truth) -> bool:
+    """True if the states are open and rows are redundant only on the loops, so that no
+    accelerations satisfy all rows.
+    """
     return _open(truth) and _redundant(truth)
 
 
-def _shared(truth: Truth) -> bool:
-    """Whether more is driven than moves."""
-    at = assembly_of(truth.reference)
-    return len(at.actuated) > truth.mechanism.nv - at.rank
+def _overactuated(truth: Truth) -> bool:
+    """True if there are more actuated velocities than degrees of freedom."""
+    assembly = assembly_of(truth.reference)
+    return len(assembly.actuated) > truth.mechanism.nv - assembly.rank
 
 
 def _ambiguous(truth: Truth) -> bool:
-    """Whether forces are not those that were drawn, but the least."""
-    return _astray(truth) or _shared(truth)
+    """True if inverse dynamics cannot return the drawn forces, only those of minimum norm."""
+    return _open_and_redundant(truth) or _overactuated(truth)
 
 
 def _unambiguous(truth: Truth) -> bool:
-    return _astray(truth) or not _shared(truth)
+    return _open_and_redundant(truth) or not _overactuated(truth)
 
 
 def _not_pulled(truth: Truth) -> bool:
@@ -191,7 +204,7 @@ IDENTITIES = (
     Identity(
         "A a + γ = 0",
         ("constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"),
-        _kept,
+        _constraints_hold,
         exact_only=True,
         damped=_redundant,
         absent=_open,
@@ -204,22 +217,22 @@ IDENTITIES = (
             "constraint_bias",
             "constraint_residual",
         ),
-        _pulled,
+        _stabilized_constraints,
         exact_only=True,
         absent=_not_pulled,
     ),
     Identity(
         "A v⁺ = −e A v",
         ("constraint_impulse", "constraint_jacobian"),
-        _thrown_back,
+        _rebound,
         exact_only=True,
         damped=_redundant,
-        absent=_astray,
+        absent=_open_and_redundant,
     ),
     Identity(
         "constrained ID(constrained FD(tau)) = tau",
         ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-        _driven_again,
+        _inverse_of_forward,
         exact_only=True,
         damped=_redundant,
         absent=_ambiguous,
@@ -227,7 +240,7 @@ IDENTITIES = (
     Identity(
         "constrained FD(least tau) = constrained FD(tau)",
         ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
-        _moved_again,
+        _forward_of_inverse,
         exact_only=True,
         damped=_redundant,
         absent=_unambiguous,

@@ -1,7 +1,9 @@
-"""What contacts do, against the dynamics without them, the places of the points, and the kinetic energy.
+"""Identities of contacts with the dynamics without contacts, the motion of the contact points, and
+the kinetic energy.
 
-Points that are held more often than the robot can move need not be able to stand still: what says that they do is not among the
-checks then. Where joints close loops, it is asked at rest, from where everything can stay.
+If the contacts constrain more directions than the robot has degrees of freedom, the points cannot
+always stand still. The identities that state it are then not checked. For robots with closed loops,
+they are checked at rest, where all points can stand still.
 """
 
 from __future__ import annotations
@@ -27,33 +29,38 @@ def _active(f: Functions, function: str) -> Array:
 
 
 def _without_any(f: Functions) -> Distance:
-    """The forces are nothing, to the last bit: they count as infinite where they are anything."""
+    """Return the distance of the motion without active contacts from forward dynamics. Any nonzero
+    force counts as infinite.
+    """
     f.truth.draw(DYNAMICS)
-    found, free = f(DYNAMICS, active=0 * f.states["active"]), f("forward_dynamics")["a"]
-    some = np.asarray(found["forces"] != 0).reshape(len(free), -1)
+    results, free = f(DYNAMICS, active=0 * f.states["active"]), f("forward_dynamics")["a"]
+    nonzero = np.asarray(results["forces"] != 0).reshape(len(free), -1)
     return np.concatenate(
-        [found["a"] - free, np.where(some, np.inf, 0.0)], axis=-1
-    ), np.concatenate([f.truth.scales.joint_accelerations(), np.ones(some.shape)], axis=-1)
+        [results["a"] - free, np.where(nonzero, np.inf, 0.0)], axis=-1
+    ), np.concatenate([f.truth.scales.joint_accelerations(), np.ones(nonzero.shape)], axis=-1)
 
 
 def _without_impact(f: Functions) -> Distance:
     f.truth.draw(IMPACT)
-    found = f(IMPACT, active=0 * f.states["active"])
-    left = np.concatenate(
-        [found["v_after"] - f.states["v"], found["impulses"].reshape(len(found["v_after"]), -1)],
+    results = f(IMPACT, active=0 * f.states["active"])
+    differences = np.concatenate(
+        [
+            results["v_after"] - f.states["v"],
+            results["impulses"].reshape(len(results["v_after"]), -1),
+        ],
         axis=-1,
     )
-    return left, np.ones(len(left))
+    return differences, np.ones(len(differences))
 
 
 def _forces_in_the_joints(f: Functions) -> Distance:
-    """ID(a) − tau = Aᵀ forces."""
-    found = f(DYNAMICS)
-    a, forces = found["a"], found["forces"].reshape(len(found["a"]), -1)
+    """Return the distance ID(a) − tau − Aᵀ forces."""
+    results = f(DYNAMICS)
+    a, forces = results["a"], results["forces"].reshape(len(results["a"]), -1)
     reference = f.reference
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
     sizes, rough = f.truth.scales, np.asarray(a, dtype=float)
-    size = sizes.driven(a) + sizes.forces(f.truth.floats["v"], rough)
+    size = sizes.dynamics_residual(a) + sizes.forces(f.truth.floats["v"], rough)
     size = size + sizes.contact_forces(
         np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
     )
@@ -61,88 +68,103 @@ def _forces_in_the_joints(f: Functions) -> Distance:
 
 
 def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
-    """Velocities (1) or accelerations (2) of the contacts (count, 3 NT)."""
-    reference, found = f.reference, []
-    placed = reference.placements(f.given(DYNAMICS, "q"), v, a)
+    """Return velocities (power 1) or accelerations (power 2) of the contact points (count, 3 NT)."""
+    reference, blocks = f.reference, []
+    placed = reference.placements(f.drawn_argument(DYNAMICS, "q"), v, a)
     for frame in reference.contacts:
         at = placed[frame.body]
-        found.append(
+        blocks.append(
             power * (at.shift[power] + times(at.turn[power], reference.pose(frame.pose)[1]))
         )
-    return np.concatenate(found, axis=-1)
+    return np.concatenate(blocks, axis=-1)
 
 
 def _size_of_points(f: Functions, function: str, result: str) -> Array:
     A = np.abs(np.asarray(contacts.jacobian(f.truth.rough, f.truth.floats["q"])))
-    own = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.scales.of(
+    sizes = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.scales.of(
         function, result
     )
     rate = np.abs(f.truth.floats["v"]).sum(axis=-1, keepdims=True)
-    return np.asarray(times(A, own) + (1 + f.truth.scales.length()[:, None]) * rate * rate)
+    return np.asarray(times(A, sizes) + (1 + f.truth.scales.length()[:, None]) * rate * rate)
 
 
 def _points_stand(f: Functions) -> Distance:
     active = _active(f, DYNAMICS)
-    left = active * _points(f, f.states["v"], f(DYNAMICS)["a"], 2)
-    return left, _size_of_points(f, DYNAMICS, "a")
+    accelerations = active * _points(f, f.states["v"], f(DYNAMICS)["a"], 2)
+    return accelerations, _size_of_points(f, DYNAMICS, "a")
 
 
 def _points_are_stopped(f: Functions) -> Distance:
     active, v = _active(f, IMPACT), f(IMPACT)["v_after"]
-    left = active * _points(f, v, 0 * v, 1)
-    return left, _size_of_points(f, IMPACT, "v_after")
+    velocities = active * _points(f, v, 0 * v, 1)
+    return velocities, _size_of_points(f, IMPACT, "v_after")
 
 
 def _energy_is_lost(f: Functions) -> Distance:
-    """T(v) − T(v⁺) = T(v − v⁺), which is never negative."""
+    """Return the distance T(v) − T(v⁺) − T(v − v⁺); the last term is never negative."""
     v, after = f.states["v"], f(IMPACT)["v_after"]
-    whole, kept, lost = (f("kinetic_energy", v=one)["T"] for one in (v, after, v - after))
-    left = (whole - kept - lost)[:, None]
+    before, remaining, lost = (
+        f("kinetic_energy", v=velocity)["T"] for velocity in (v, after, v - after)
+    )
+    difference = (before - remaining - lost)[:, None]
     sizes = f.truth.scales
-    off = sizes.weighed(sizes.of(IMPACT, "v_after")) * (sizes.weighed(v) + sizes.weighed(after))
-    return left, np.asarray(sizes.weighed(v) ** 2 + sizes.weighed(after) ** 2 + off)
+    error_size = sizes.weighted_sum(sizes.of(IMPACT, "v_after")) * (
+        sizes.weighted_sum(v) + sizes.weighted_sum(after)
+    )
+    return difference, np.asarray(
+        sizes.weighted_sum(v) ** 2 + sizes.weighted_sum(after) ** 2 + error_size
+    )
 
 
-# -- of robots with loops ----------------------------------------------------------------------------------------------------
+# -- robots with closed loops --
 
 
 def _open(truth: Truth) -> bool:
-    """Whether states lie beside the loops."""
+    """True if the states are open positions."""
     return truth.baumgarte
 
 
-def _astray(truth: Truth) -> bool:
-    """Whether they do where forces are redundant, so that no accelerations keep all rows."""
+def _open_and_redundant(truth: Truth) -> bool:
+    """True if the states are open and forces are redundant, so that no accelerations satisfy all
+    rows.
+    """
     return truth.baumgarte and _redundant(truth)
 
 
 def _rates(f: Functions) -> Array:
-    """v on the loops; none where forces are redundant."""
+    """Return v at closed states; zero if forces are redundant."""
     f.truth.draw(DYNAMICS)
-    v = f.given(DYNAMICS, "v")
+    v = f.drawn_argument(DYNAMICS, "v")
     return 0 * v if _redundant(f.truth) else v
 
 
 def _loops_alone(f: Functions) -> Distance:
-    """Without a contact, forces are nothing to the last bit."""
+    """Return the distance of the motion without active contacts from constrained dynamics. Any
+    nonzero force counts as infinite.
+    """
     f.truth.draw(DYNAMICS)
-    found, free = f(DYNAMICS, active=0 * f.states["active"]), f("constrained_forward_dynamics")["a"]
-    some = np.where(
-        np.asarray(found["forces"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
+    results, free = (
+        f(DYNAMICS, active=0 * f.states["active"]),
+        f("constrained_forward_dynamics")["a"],
     )
-    return np.concatenate([found["a"] - free, some[:, None]], axis=-1), terms(free)
+    nonzero = np.where(
+        np.asarray(results["forces"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
+    )
+    return np.concatenate([results["a"] - free, nonzero[:, None]], axis=-1), terms(free)
 
 
 def _driven_by_contacts(f: Functions) -> Distance:
-    """The contacts' forces among those of the joints: a, where the loops alone are held."""
+    """Return the distance of a from constrained dynamics with the contact forces added to the joint
+    forces.
+    """
     v = _rates(f)
-    found = f(DYNAMICS, v=v)
-    pushed = times(
-        np.swapaxes(contacts.jacobian(f.truth.reference, f.given(DYNAMICS, "q")), -1, -2),
-        found["forces"].reshape(len(v), -1),
+    results = f(DYNAMICS, v=v)
+    contact_torques = times(
+        np.swapaxes(contacts.jacobian(f.truth.reference, f.drawn_argument(DYNAMICS, "q")), -1, -2),
+        results["forces"].reshape(len(v), -1),
     )
-    a = f("constrained_forward_dynamics", v=v, tau=f.states["tau"] + pushed)["a"]
-    return found["a"] - a, terms(a, f("constrained_forward_dynamics", v=v)["a"])
+    a = f("constrained_forward_dynamics", v=v, tau=f.states["tau"] + contact_torques)["a"]
+    return results["a"] - a, terms(a, f("constrained_forward_dynamics", v=v)["a"])
 
 
 def _held_still(f: Functions) -> Distance:
@@ -152,7 +174,7 @@ def _held_still(f: Functions) -> Distance:
 
 
 def _held_closed(f: Functions) -> Distance:
-    """A a + γ of the loops."""
+    """Return the distance A a + γ of the closed loops."""
     v = _rates(f)
     a, A, gamma = (
         f(DYNAMICS, v=v)["a"],
@@ -167,29 +189,34 @@ def _loops_stop_alone(f: Functions) -> Distance:
     for name in (IMPACT, "constraint_impulse"):
         f.truth.draw(name)
     free = f("constraint_impulse", restitution=0 * f.states["restitution"])["v_next"]
-    found = f(IMPACT, active=0 * f.states["active"])
-    some = np.where(
-        np.asarray(found["impulses"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
+    results = f(IMPACT, active=0 * f.states["active"])
+    nonzero = np.where(
+        np.asarray(results["impulses"] != 0).reshape(len(free), -1).any(axis=-1), np.inf, 0.0
     )
-    return np.concatenate([found["v_after"] - free, some[:, None]], axis=-1), terms(
+    return np.concatenate([results["v_after"] - free, nonzero[:, None]], axis=-1), terms(
         f.states["v"], free
     )
 
 
 def _all_are_stopped(f: Functions) -> Distance:
-    """What loops and contacts do not allow is nothing: A v⁺."""
+    """Return A v⁺ of closed loops and active contacts, which must vanish."""
     active, after = _active(f, IMPACT), f(IMPACT)["v_after"]
-    A, J = f("constraint_jacobian")["A"], contacts.jacobian(f.truth.reference, f.given(IMPACT, "q"))
-    left = np.concatenate([times(A, after), active * times(J, after)], axis=-1)
-    return left, terms(
+    A, J = (
+        f("constraint_jacobian")["A"],
+        contacts.jacobian(f.truth.reference, f.drawn_argument(IMPACT, "q")),
+    )
+    velocities = np.concatenate([times(A, after), active * times(J, after)], axis=-1)
+    return velocities, terms(
         *(times(np.abs(rows), np.abs(after) + np.abs(f.states["v"])) for rows in (A, J))
     )
 
 
 def _energy_is_lost_closed(f: Functions) -> Distance:
-    """T(v) − T(v⁺) = T(v − v⁺)."""
-    v, after, q = f.states["v"], f(IMPACT)["v_after"], f.given(IMPACT, "q")
-    energies = [f("kinetic_energy", q=q, v=one)["T"][:, None] for one in (v, after, v - after)]
+    """Return the distance T(v) − T(v⁺) − T(v − v⁺)."""
+    v, after, q = f.states["v"], f(IMPACT)["v_after"], f.drawn_argument(IMPACT, "q")
+    energies = [
+        f("kinetic_energy", q=q, v=velocity)["T"][:, None] for velocity in (v, after, v - after)
+    ]
     return energies[0] - energies[1] - energies[2], terms(*energies)
 
 
@@ -238,19 +265,19 @@ IDENTITIES = (
                 "no contact: a = constrained FD(tau), no force",
                 (DYNAMICS, "constrained_forward_dynamics"),
                 _loops_alone,
-                _astray,
+                _open_and_redundant,
             ),
             (
                 "a = constrained FD(tau + Jᵀ forces)",
                 (DYNAMICS, "constrained_forward_dynamics"),
                 _driven_by_contacts,
-                _astray,
+                _open_and_redundant,
             ),
             (
                 "active contacts do not accelerate",
                 (DYNAMICS, "constrained_forward_dynamics"),
                 _held_still,
-                _astray,
+                _open_and_redundant,
             ),
             (
                 "A a + γ = 0 beside contacts",
@@ -267,19 +294,19 @@ IDENTITIES = (
                 "no contact: v after = constraint impulse",
                 (IMPACT, "constraint_impulse"),
                 _loops_stop_alone,
-                _astray,
+                _open_and_redundant,
             ),
             (
                 "loops and active contacts are stopped",
                 (IMPACT, "constraint_jacobian"),
                 _all_are_stopped,
-                _astray,
+                _open_and_redundant,
             ),
             (
                 "T(v) − T(v⁺) = T(v − v⁺)",
                 (IMPACT, "kinetic_energy"),
                 _energy_is_lost_closed,
-                _astray,
+                _open_and_redundant,
             ),
         )
     ),

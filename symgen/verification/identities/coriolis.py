@@ -1,4 +1,6 @@
-"""What the Coriolis matrix is asked for: Ṁ − 2C skew-symmetric and C v = c − g; and that the pass with M and c gives the same."""
+"""Identities of the Coriolis matrix: Ṁ − 2C is skew-symmetric, C v = c − g, and the pass with M and
+c gives the same C.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
     difference = f.slopes("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
     return difference, size + np.swapaxes(
         size, -1, -2
-    ) + sizes.mass()  # at a state where M stands still its slope is zero
+    ) + sizes.mass()  # the slope of M may be zero at a state
 
 
 def _along_the_velocities(f: Functions) -> Distance:
-    along, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.scales
+    C_v, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.scales
     bias, weight = (
         f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]),
         f("gravity_force")["g"],
@@ -27,7 +29,7 @@ def _along_the_velocities(f: Functions) -> Distance:
     size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of(
         "bias_force", "c"
     )
-    return along - (bias - weight), size
+    return C_v - (bias - weight), size
 
 
 def _mass(f: Functions) -> Distance:

@@ -1,6 +1,7 @@
-"""Inverse and forward dynamics, the mass matrix, and the motion of the frame.
+"""Identities of inverse and forward dynamics, the mass matrix, and the motion of the frame.
 
-Whether M is positive definite, and its determinant, are told by the elimination of one dense matrix from its last row to its first.
+Positive definiteness and the determinant are tested by the elimination of one dense matrix from its
+last row to its first.
 """
 
 from __future__ import annotations
@@ -11,31 +12,35 @@ import numpy as np
 
 from symgen.reference.arrays import times
 from symgen.reference.precision import Array
-from symgen.verification.identities._drives import resistance, taken
+from symgen.verification.identities._drives import drive_forces, resistance
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.magnitude import largest
-from symgen.verification.residuals import solved
+from symgen.verification.residuals import solve_distance
 from symgen.vocabulary.arrays import USUAL
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
     a, tau = f("forward_dynamics")["a"], f.states["tau"]
     back, sizes = f("inverse_dynamics", a=a)["tau"], f.truth.scales
-    # the inverse dynamics' own round-off is relative to its terms at this a, the forward dynamics' to the residual's
-    return back - tau, sizes.driven(a) + sizes.forces(
+    # round-off of inverse dynamics is relative to its terms at this a, that of forward dynamics to the residual's terms
+    return back - tau, sizes.dynamics_residual(a) + sizes.forces(
         f.truth.floats["v"], np.asarray(a, dtype=float)
     )
 
 
 def _mass_times_inverse(f: Functions) -> Distance:
-    """What M⁻¹ is off by, in the sizes of its entries, M takes to √s_i Σ_k √s_k of them."""
+    """Return the distance M M⁻¹ − 1, relative to √s_i Σ_k √s_k times the sizes of the entries of
+    M⁻¹.
+    """
     mass, inverse, sizes = f("mass_matrix")["M"], f("inverse_mass_matrix")["Minv"], f.truth.scales
     size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
     return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
 
 
 def _mass_times_solution(f: Functions) -> Distance:
-    return solved(f("mass_matrix")["M"], f("mass_matrix_solve")["x"], f.states["b"], f.truth)[:2]
+    return solve_distance(
+        f("mass_matrix")["M"], f("mass_matrix_solve")["x"], f.states["b"], f.truth
+    )[:2]
 
 
 def _symmetric(f: Functions) -> Distance:
@@ -44,25 +49,33 @@ def _symmetric(f: Functions) -> Distance:
 
 
 def _positive(f: Functions) -> Distance:
-    """1 where a pivot of the Program's M is not positive although the description's own are; NaN where balls do not show it."""
-    found = []
-    for mine, true, terms in zip(
+    """Return 1 if a pivot of the Program's M is not positive although the description's are; NaN if
+    the balls do not decide.
+    """
+    verdicts = []
+    for program_mass, declared_mass, terms in zip(
         f("mass_matrix")["M"], f.truth.mass_matrix, f.truth.scales.diagonal(), strict=True
     ):
-        own = is_positive(mine, terms)
-        declared = True if own else is_positive(true, terms)
-        found.append(
-            0.0 if own or declared is False else 1.0 if own is False and declared else np.nan
+        positive = is_positive(program_mass, terms)
+        declared_positive = True if positive else is_positive(declared_mass, terms)
+        verdicts.append(
+            0.0
+            if positive or declared_positive is False
+            else 1.0
+            if positive is False and declared_positive
+            else np.nan
         )
-    return np.array(found)[:, None], np.ones(len(found))
+    return np.array(verdicts)[:, None], np.ones(len(verdicts))
 
 
 def _determinant(f: Functions) -> Distance:
     det = f("mass_matrix_determinant")["det"]
     product = np.array(
         [
-            determinant(*one)
-            for one in zip(f("mass_matrix")["M"], f.truth.scales.diagonal(), strict=True)
+            determinant(*matrix_and_terms)
+            for matrix_and_terms in zip(
+                f("mass_matrix")["M"], f.truth.scales.diagonal(), strict=True
+            )
         ]
     )
     if f.exact and np.isfinite(f.truth.condition):
@@ -85,7 +98,7 @@ def _slope_of_the_log_determinant(f: Functions) -> Distance:
     ).sum(axis=-1)
     size = size + f.truth.scales.of(
         "mass_matrix_log_determinant", "logdet"
-    )  # where no angle enters, that of the slope is zero
+    )  # the size of the slope is zero if M is constant
     return (slope - f.slopes("mass_matrix_log_determinant")["logdet"])[:, None], size
 
 
@@ -104,19 +117,19 @@ def _bias_is_inverse_dynamics(f: Functions) -> Distance:
 
 
 def _gravity_is_bias_at_rest(f: Functions) -> Distance:
-    left = f("bias_force", **f.at_rest("v"))["c"] - resistance(f, 0 * f.states["v"])
-    return f("gravity_force")["g"] - left, _size_at_rest(f)
+    bias = f("bias_force", **f.at_rest("v"))["c"] - resistance(f, 0 * f.states["v"])
+    return f("gravity_force")["g"] - bias, _size_at_rest(f)
 
 
 def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
-    left = f("inverse_dynamics", **f.at_rest("v", "a"))["tau"] - resistance(f, 0 * f.states["v"])
-    return f("gravity_force")["g"] - left, _size_at_rest(f)
+    torque = f("inverse_dynamics", **f.at_rest("v", "a"))["tau"] - resistance(f, 0 * f.states["v"])
+    return f("gravity_force")["g"] - torque, _size_at_rest(f)
 
 
 def _size_at_rest(f: Functions) -> Array:
-    """Of gravity, and of the springs."""
+    """Return the size of gravity and of the springs."""
     still = 0 * f.truth.floats["v"]
-    return f.truth.scales.of("gravity_force", "g") + f.truth.scales.resisting(still, still)
+    return f.truth.scales.of("gravity_force", "g") + f.truth.scales.drive_forces(still, still)
 
 
 def _both_masses(f: Functions) -> Distance:
@@ -130,29 +143,33 @@ def _both_biases(f: Functions) -> Distance:
 
 
 def _jacobian_is_the_derivative(f: Functions) -> Distance:
-    moved, twist = f.slopes("forward_kinematics"), times(f.jacobian(), f.states["v"])
-    spin = moved["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
+    slopes, twist = f.slopes("forward_kinematics"), times(f.jacobian(), f.states["v"])
+    spin = slopes["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
     size = np.maximum(1.0, times(f.truth.scales.jacobian(), np.abs(f.truth.floats["v"])))
-    return np.concatenate([rate, moved["p"]], axis=-1) - twist, size
+    return np.concatenate([rate, slopes["p"]], axis=-1) - twist, size
 
 
 def _operational_inertia(f: Functions) -> Distance:
     jacobian, inverse = f.jacobian(), f("inverse_mass_matrix")["Minv"]
-    turned = np.swapaxes(jacobian, -1, -2)
-    # in floats, the inverse's own error is that of its residual times itself
+    J_transposed = np.swapaxes(jacobian, -1, -2)
+    # in floats, the error of the inverse is its residual times itself
     sizes = f.truth.scales
-    ends = sizes.inverse_entries()
+    root_diagonal = sizes.inverse_entries()
     reach = (
-        np.abs(np.asarray(jacobian, dtype=float)) @ ends[..., None] * sizes.weighed(ends)[..., None]
+        np.abs(np.asarray(jacobian, dtype=float))
+        @ root_diagonal[..., None]
+        * sizes.weighted_sum(root_diagonal)[..., None]
     )
     size = sizes.mobility() + reach * np.swapaxes(reach, -1, -2)
-    if f.truth.convention != USUAL:  # as it was stated, perhaps far from the frame, and turned back
-        carried = (
-            2 * sizes.jacobian(sizes.lever()) @ np.abs(np.asarray(inverse @ turned, dtype=float))
+    if f.truth.convention != USUAL:  # J was converted, perhaps from a point far from the frame
+        conversion_error = (
+            2
+            * sizes.jacobian(sizes.lever())
+            @ np.abs(np.asarray(inverse @ J_transposed, dtype=float))
         )
-        size = size + carried + np.swapaxes(carried, -1, -2)
-    return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ turned, size
+        size = size + conversion_error + np.swapaxes(conversion_error, -1, -2)
+    return f("operational_inertia_inverse")["Lambda_inv"] - jacobian @ inverse @ J_transposed, size
 
 
 def _acceleration_of_the_frame(f: Functions) -> Distance:
@@ -169,13 +186,15 @@ def _acceleration_across_the_joints(f: Functions) -> Distance:
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
-    """Each wrench along its joint's own twists; of a joint that others follow, the sum of theirs. It is tau, less what the drives
-    take of it.
+    """Return the distance Hᵀ F − tau: each wrench along the twists of its joint, without the drive
+    forces.
+
+    For a leader, the wrenches of its mimic joints are added.
     """
     results, reference = f("interbody_forces"), f.reference
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
-    found, crossed = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
-    crossing = f.truth.scales.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    projected, wrench_sizes = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
+    sizes_by_body = f.truth.scales.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
     for i, placement in enumerate(placed):
         for unit, (k, rate) in zip(
             reference.twists(i, placement.turn[0]), reference.shares[i], strict=True
@@ -183,13 +202,13 @@ def _force_along_the_joints(f: Functions) -> Distance:
             twist = np.concatenate(
                 np.broadcast_arrays(*unit), axis=-1
             ) * reference.scalars.constant(rate)
-            found[k] = found[k] + (results["F"][:, i] * twist).sum(axis=-1)
-            crossed[k] = crossed[k] + abs(float(rate)) * crossing[:, i]
-    # a residual as `_inverse_of_forward` is, out of wrenches that may be far larger than what they do along the joints
+            projected[k] = projected[k] + (results["F"][:, i] * twist).sum(axis=-1)
+            wrench_sizes[k] = wrench_sizes[k] + abs(float(rate)) * sizes_by_body[:, i]
+    # a residual as in `_inverse_of_forward`; the wrenches may be far larger than their projection on the joints
     sizes = f.truth.scales
-    size = sizes.driven(a) + np.stack(crossed, axis=-1)
-    taken_size = sizes.resisting(f.truth.floats["v"], np.asarray(a, dtype=float))
-    return np.stack(found, axis=-1) - (tau - taken(f, a)), size + taken_size
+    size = sizes.dynamics_residual(a) + np.stack(wrench_sizes, axis=-1)
+    drive_size = sizes.drive_forces(f.truth.floats["v"], np.asarray(a, dtype=float))
+    return np.stack(projected, axis=-1) - (tau - drive_forces(f, a)), size + drive_size
 
 
 def _rotation(f: Functions) -> Distance:
@@ -200,60 +219,71 @@ def _rotation(f: Functions) -> Distance:
 # -- the elimination of M --
 
 ROUNDING = 1e-13
-"""Share of the largest entry of M, times its size. M's rounding to double and the computation of its eigenvalues lose less."""
+"""Fraction of the largest entry of M, times its size: M's rounding to double and its computed
+eigenvalues have a smaller error.
+"""
 VANISHING = 1e-60
-"""Share of the largest term of the diagonal. A pivot whose ball holds zero and is no wider than this is zero."""
+"""Fraction of the largest diagonal term. A pivot whose ball contains zero and is no wider than this
+is zero.
+"""
 
 
 def pivots(matrix: Array) -> list[Any]:
-    """D of M = U D Uᵀ for one symmetric (n, n) matrix, over any scalar: elimination from the last row to the first.
+    """Return D of M = U D Uᵀ for one symmetric (n, n) matrix over any scalar, by elimination from
+    the last row to the first.
 
-    D[k] is what joint k feels when every joint after it (its descendants among them) is free. Stops before a division by a pivot
-    that may be zero. Then fewer than n entries are returned: the last ones, from the leaves.
+    D[k] is the inertia of joint k when every joint after it (its descendants among them) is free.
+    The elimination stops before a division by a pivot that may be zero; then only the last entries
+    are returned.
     """
     rest = matrix.copy()
-    found: list[Any] = []
+    values: list[Any] = []
     for k in range(len(rest) - 1, -1, -1):
         pivot = rest[k, k]
-        found.insert(0, pivot)
-        if not abs(pivot) > 0:  # for a ball: the radius does not exclude zero
-            return found
+        values.insert(0, pivot)
+        if not abs(pivot) > 0:  # a ball may contain zero
+            return values
         column = rest[:k, k]
-        near = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
-        if len(near):
-            gain = column[near] / pivot
-            rest[near[:, None], near[None, :]] -= gain[:, None] * column[near][None, :]
-    return found
+        coupled = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
+        if len(coupled):
+            gain = column[coupled] / pivot
+            rest[coupled[:, None], coupled[None, :]] -= gain[:, None] * column[coupled][None, :]
+    return values
 
 
 def determinant(matrix: Array, terms: Array) -> Any:
-    """Π D; NaN where a ball does not show whether a pivot is zero. `terms` (n,) are the sizes of the diagonal entries' terms."""
-    found = pivots(matrix)
-    if len(found) == len(matrix) and abs(found[0]) > 0:
-        return np.prod(np.array(found))
-    return 0 * matrix[0, 0] if _vanishes(found, terms) else np.nan
+    """Return Π D; NaN if a ball does not decide whether a pivot is zero. `terms` (n,) are the sizes
+    of the diagonal terms.
+    """
+    values = pivots(matrix)
+    if len(values) == len(matrix) and abs(values[0]) > 0:
+        return np.prod(np.array(values))
+    return 0 * matrix[0, 0] if _vanishes(values, terms) else np.nan
 
 
 def is_positive(matrix: Array, terms: Array) -> bool | None:
-    """Whether a symmetric ball matrix is positive definite; None where its balls do not show it. `terms` as of `determinant`."""
+    """Return whether a symmetric ball matrix is positive definite; None if its balls do not decide.
+    `terms` as for `determinant`.
+    """
     rounded = np.asarray(np.frompyfunc(lambda ball: float(ball.mid()), 1, 1)(matrix), dtype=float)
     widest = max(float(ball.rad()) for ball in matrix.ravel())
     size = float(np.abs(rounded).max())
-    if (
-        np.isfinite(rounded).all() and widest <= ROUNDING * size
-    ):  # Weyl: no eigenvalue moves by more than the norm of a change
+    # Weyl: no eigenvalue moves by more than the norm of the change
+    if np.isfinite(rounded).all() and widest <= ROUNDING * size:
         lowest = np.linalg.eigvalsh(rounded)[0]
         if lowest > ROUNDING * len(matrix) * size:
             return True
-    found = pivots(matrix)
-    if len(found) == len(matrix) and all(pivot > 0 for pivot in found):
+    values = pivots(matrix)
+    if len(values) == len(matrix) and all(pivot > 0 for pivot in values):
         return True
-    return False if any(pivot < 0 for pivot in found) or _vanishes(found, terms) else None
+    return False if any(pivot < 0 for pivot in values) or _vanishes(values, terms) else None
 
 
-def _vanishes(found: list[Any], terms: Array) -> bool:
-    """Whether the pivot that an elimination stopped at is zero. Its entry, and all terms of that, may be: a point on its axis."""
-    return bool(abs(found[0]) <= VANISHING * terms.max())
+def _vanishes(values: list[Any], terms: Array) -> bool:
+    """True if the pivot at which an elimination stopped is zero, as for a point mass on its joint's
+    axis.
+    """
+    return bool(abs(values[0]) <= VANISHING * terms.max())
 
 
 RANK = 0

@@ -1,4 +1,4 @@
-"""The derivatives of the dynamics against the dynamics, and against each other."""
+"""Identities of the derivatives of the dynamics with the dynamics, and with each other."""
 
 from __future__ import annotations
 
@@ -7,38 +7,48 @@ import numpy as np
 from symgen.reference.arrays import cross, identity, times
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results
-from symgen.verification.identities._drives import of_bodies, resistance, slopes
+from symgen.verification.identities._drives import resistance, slopes, without_armature
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 
 
 def _slope_along_q(f: Functions) -> Distance:
-    """dtau_dq v = d/dt ID(q ⊕ v t)."""
+    """Return the distance dtau_dq v − d/dt ID(q ⊕ v t)."""
     v, sizes = f.states["v"], f.truth.scales
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
-    found = (
+    difference = (
         times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
     )
-    return found, size + sizes.of(
+    return difference, size + sizes.of(
         "inverse_dynamics", "tau"
-    )  # where nothing changes, the slope of what does not is nothing
+    )  # the size of the slope is zero where tau does not change
 
 
 def _quadratic_in_rates(f: Functions) -> Distance:
-    """dtau_dv v = 2 (ID(v) − ID(v=0)): rates are there as squares, but in the forces of drives."""
+    """Return the distance dtau_dv v − 2 (ID(v) − ID(v=0)): except for drive forces, tau is
+    quadratic in rates.
+    """
     v, sizes = f.states["v"], f.truth.scales
-    moved = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
-    moved = moved - (resistance(f, v) - resistance(f, 0 * v))
+    velocity_terms = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
+    velocity_terms = velocity_terms - (resistance(f, v) - resistance(f, 0 * v))
     size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
-    along = f("inverse_dynamics_derivatives")["dtau_dv"] - slopes(f)
-    return times(along, v) - 2 * moved, size + 2 * sizes.of("inverse_dynamics", "tau")
+    body_slopes = f("inverse_dynamics_derivatives")["dtau_dv"] - slopes(f)
+    return times(body_slopes, v) - 2 * velocity_terms, size + 2 * sizes.of(
+        "inverse_dynamics", "tau"
+    )
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:
-    """dtau_dv + dtau_dvᵀ = 2 dM/dt − adᵀ M − M ad, where ad takes a joint's velocities x to v × x, nothing where they commute."""
-    found, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
-    half, turned = found["dtau_dv"] - slopes(f) - rate, of_bodies(f, found["M"]) @ _brackets(f)
-    difference = half + turned
+    """Return the distance dtau_dv + dtau_dvᵀ − 2 dM/dt + adᵀ M + M ad.
+
+    ad maps a joint's velocities x to v × x; it is zero where they commute.
+    """
+    results, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
+    slope_term, bracket_term = (
+        results["dtau_dv"] - slopes(f) - rate,
+        without_armature(f, results["M"]) @ _brackets(f),
+    )
+    difference = slope_term + bracket_term
     size = f.truth.scales.of("inverse_dynamics_derivatives", "dtau_dv")
     size = (
         size + f.truth.scales.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
@@ -47,49 +57,53 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
 
 
 def _brackets(f: Functions) -> Array:
-    """v × e_k in the velocities of the joint that e_k is of, column k (count, NV, NV). Those of a joint without an axis are
-    twists about and along the axes of its body, and only they turn each other.
+    """Return v × e_k in the velocities of e_k's joint, column k (count, NV, NV).
+
+    The velocities of a joint without an axis are twists about and along its body's axes; only their
+    brackets are nonzero.
     """
     reference, v = f.truth.reference, f.states["v"]
-    out = 0 * (v[:, :, None] * v[:, None, :])
-    for index, (joint, own) in enumerate(
+    brackets = 0 * (v[:, :, None] * v[:, None, :])
+    for index, (joint, v_slice) in enumerate(
         zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)
     ):
         if joint.type.directed:
             continue
         units = reference.twists(index, identity(reference.scalars))
-        for rate, (w, u) in zip(np.moveaxis(v[:, own], -1, 0), units, strict=True):
-            for k, (z, s) in enumerate(units, own.start):
+        for rate, (w, u) in zip(np.moveaxis(v[:, v_slice], -1, 0), units, strict=True):
+            for k, (z, s) in enumerate(units, v_slice.start):
                 angular, linear = cross(w, z), cross(w, s) + cross(u, z)
-                for i, (e, d) in enumerate(units, own.start):
-                    out[:, i, k] += rate * ((angular * e).sum() + (linear * d).sum())
-    return out
+                for i, (e, d) in enumerate(units, v_slice.start):
+                    brackets[:, i, k] += rate * ((angular * e).sum() + (linear * d).sum())
+    return brackets
 
 
 def _mass_beside(f: Functions) -> Distance:
     return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
 
 
-def _solved(f: Functions, by: str, inverse: Results) -> Distance:
-    """M da + dtau = 0, a column for each coordinate."""
-    found, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.scales
+def _derivative_residual(f: Functions, by: str, inverse: Results) -> Distance:
+    """Return the distance M da + dtau, a column for each coordinate."""
+    columns, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.scales
     size = sizes.roots[..., None] * (
-        sizes.roots[:, None, :] @ np.abs(np.asarray(found, dtype=float))
+        sizes.roots[:, None, :] @ np.abs(np.asarray(columns, dtype=float))
     )
     size = size + DERIVATIVES[f"dtau_d{by}"](
         sizes, f.truth.floats["v"], sizes.joint_accelerations()
     )
-    return inverse["M"] @ found + inverse[f"dtau_d{by}"], size
+    return inverse["M"] @ columns + inverse[f"dtau_d{by}"], size
 
 
-def _solved_along_q(f: Functions) -> Distance:
-    """At the a of forward dynamics."""
-    return _solved(f, "q", f("inverse_dynamics_derivatives", a=f("forward_dynamics")["a"]))
+def _residual_along_q(f: Functions) -> Distance:
+    """Return the residual by q, at the a of forward dynamics."""
+    return _derivative_residual(
+        f, "q", f("inverse_dynamics_derivatives", a=f("forward_dynamics")["a"])
+    )
 
 
-def _solved_along_v(f: Functions) -> Distance:
-    """At any a, on which ∂τ/∂v does not hang."""
-    return _solved(f, "v", f("inverse_dynamics_derivatives"))
+def _residual_along_v(f: Functions) -> Distance:
+    """Return the residual by v, at any a: ∂τ/∂v does not depend on a."""
+    return _derivative_residual(f, "v", f("inverse_dynamics_derivatives"))
 
 
 def _inverse_beside(f: Functions) -> Distance:
@@ -113,7 +127,7 @@ IDENTITIES = (
         exact_only=True,
     ),
     Identity("M beside dtau_dq = M", (_ID, "mass_matrix"), _mass_beside),
-    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), _solved_along_q),
-    Identity("M da_dv = −dtau_dv", (_FD, _ID), _solved_along_v),
+    Identity("M da_dq = −dtau_dq(FD)", (_FD, _ID, "forward_dynamics"), _residual_along_q),
+    Identity("M da_dv = −dtau_dv", (_FD, _ID), _residual_along_v),
     Identity("M Minv beside da_dq = 1", (_FD, "mass_matrix"), _inverse_beside),
 )

@@ -1,4 +1,4 @@
-"""What the rows of a task feel, against Λ⁻¹, the Jacobian and M."""
+"""Identities of Λ and J̄ for task rows with Λ⁻¹, the Jacobian and M."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ def _unit(f: Functions) -> Array:
 
 def _inertia_times_its_inverse(f: Functions) -> Distance:
     rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
-    found, mobility = (
+    inertia, mobility = (
         f("operational_inertia")["Lambda"],
         f("operational_inertia_inverse")["Lambda_inv"][:, rows][:, :, rows],
     )
     size = sizes.of("operational_inertia", "Lambda") @ np.abs(np.asarray(mobility, dtype=float))
-    size = size + np.abs(np.asarray(found, dtype=float)) @ sizes.mobility()[:, rows][:, :, rows]
-    return found @ mobility - _unit(f), size
+    size = size + np.abs(np.asarray(inertia, dtype=float)) @ sizes.mobility()[:, rows][:, :, rows]
+    return inertia @ mobility - _unit(f), size
 
 
 def _jacobian_times_its_inverse(f: Functions) -> Distance:
     rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
-    J, found = _jacobian(f), f("dynamically_consistent_inverse")["Jbar"]
+    J, J_bar = _jacobian(f), f("dynamically_consistent_inverse")["Jbar"]
     size = np.abs(np.asarray(J, dtype=float)) @ sizes.of("dynamically_consistent_inverse", "Jbar")
-    size = size + sizes.jacobian(sizes.lever())[:, rows] @ np.abs(np.asarray(found, dtype=float))
-    return J @ found - _unit(f), size
+    size = size + sizes.jacobian(sizes.lever())[:, rows] @ np.abs(np.asarray(J_bar, dtype=float))
+    return J @ J_bar - _unit(f), size
 
 
-def _what_the_task_pushes(f: Functions) -> Distance:
-    """M J̄ = Jᵀ Λ: a force of the task moves nothing but the task."""
-    push = np.swapaxes(_jacobian(f), -1, -2) @ f("operational_inertia")["Lambda"]
-    pulled, sizes = (
+def _task_force_moves_only_the_task(f: Functions) -> Distance:
+    """Return the distance M J̄ − Jᵀ Λ: a task force moves only the task."""
+    J_transposed_inertia = np.swapaxes(_jacobian(f), -1, -2) @ f("operational_inertia")["Lambda"]
+    mass_J_bar, sizes = (
         f("mass_matrix")["M"] @ f("dynamically_consistent_inverse")["Jbar"],
         f.truth.scales,
     )
-    return pulled - push, sizes.mass() @ sizes.of("dynamically_consistent_inverse", "Jbar")
+    return mass_J_bar - J_transposed_inertia, sizes.mass() @ sizes.of(
+        "dynamically_consistent_inverse", "Jbar"
+    )
 
 
 RANK = 7
@@ -58,7 +60,7 @@ IDENTITIES = (
     Identity(
         "M J̄ = Jᵀ Λ",
         ("dynamically_consistent_inverse", "operational_inertia", "jacobian", "mass_matrix"),
-        _what_the_task_pushes,
+        _task_force_moves_only_the_task,
         exact_only=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""What one step of the dynamics obeys on every robot: what it is made of, what no time does, and the order of Runge-Kutta."""
+"""Identities of one step of the dynamics: its parts, zero time, and the order of Runge-Kutta."""
 
 from __future__ import annotations
 
@@ -11,73 +11,80 @@ from symgen.verification import drive_scales
 from symgen.verification.identities._identity import Distance, Functions, Identity
 
 SHORT = Fraction(4, 10**9)
-"""Of the time that a motion takes to change: as much of an error of order 5 is below the tolerance, and of order 4 far above."""
+"""Step as a fraction of the time scale of the motion: an error of order 5 is below the tolerance,
+one of order 4 far above.
+"""
 
 
 def _euler_is_forward_dynamics(f: Functions) -> Distance:
-    """v⁺ = v + a dt, q⁺ = q ⊕ v⁺ dt."""
-    dt, found = f.given("step", "dt"), f("step")
-    later = f.states["v"] + f("forward_dynamics")["a"] * dt[:, None]
-    moved = f("integrate", v=found["v_next"], dt=dt)["q_next"]
-    return _both(found["q_next"] - moved, found["v_next"] - later), _sizes(f, "step")
+    """Return the distance of the step from v⁺ = v + a dt, q⁺ = q ⊕ v⁺ dt."""
+    dt, results = f.drawn_argument("step", "dt"), f("step")
+    v_next = f.states["v"] + f("forward_dynamics")["a"] * dt[:, None]
+    q_next = f("integrate", v=results["v_next"], dt=dt)["q_next"]
+    return _concatenated(results["q_next"] - q_next, results["v_next"] - v_next), _sizes(f, "step")
 
 
-def _no_time_moves_nothing(f: Functions) -> Distance:
-    """q and v again where dt = 0, of Euler's step."""
-    return _still(f, "step"), _sizes(f, "step")
+def _zero_time_euler(f: Functions) -> Distance:
+    """Return the change of q and v in a semi-implicit Euler step of dt = 0."""
+    return _change_in_zero_time(f, "step"), _sizes(f, "step")
 
 
-def _no_time_moves_nothing_either(f: Functions) -> Distance:
-    """The same of Runge and Kutta's."""
-    return _still(f, "step_rk4"), _sizes(f, "step_rk4")
+def _zero_time_rk4(f: Functions) -> Distance:
+    """Return the change of q and v in a Runge-Kutta step of dt = 0."""
+    return _change_in_zero_time(f, "step_rk4"), _sizes(f, "step_rk4")
 
 
-def _still(f: Functions, function: str) -> Array:
-    found = f(function, dt=0 * f.given("step", "dt"))
-    return _both(found["q_next"] - f.states["q"], found["v_next"] - f.states["v"])
+def _change_in_zero_time(f: Functions, function: str) -> Array:
+    results = f(function, dt=0 * f.drawn_argument("step", "dt"))
+    return _concatenated(results["q_next"] - f.states["q"], results["v_next"] - f.states["v"])
 
 
-def _at_once_it_is_the_acceleration(f: Functions) -> Distance:
-    """d/dt v⁺ at dt = 0 is a, by central differences with h = 1e-25."""
-    h, still = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.given("step", "dt")
-    up, down = (f("step_rk4", dt=still + s)["v_next"] for s in (h, -h))
+def _rate_is_the_acceleration(f: Functions) -> Distance:
+    """Return the distance of d/dt v⁺ at dt = 0 from a, by central differences with h = 1e-25."""
+    h, zero_time = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.drawn_argument("step", "dt")
+    up, down = (f("step_rk4", dt=zero_time + s)["v_next"] for s in (h, -h))
     return (up - down) / (2 * h) - f("forward_dynamics")["a"], f.truth.scales.joint_accelerations()
 
 
-def _two_halves_are_the_whole(f: Functions) -> Distance:
-    """Two steps of dt/2 and one of dt differ by what goes with dt⁵, at a dt so short that this is nothing and dt⁴ is not."""
+def _two_halves_make_a_whole(f: Functions) -> Distance:
+    """Return the difference of two steps of dt/2 and one of dt: it is proportional to dt⁵.
+
+    dt is so short that dt⁵ is below the tolerance and dt⁴ is not.
+    """
     a = np.asarray(f.truth.results("forward_dynamics")["a"], dtype=float)
-    quick = (
+    rates = (
         1
         + np.abs(f.truth.floats["v"]).max(axis=-1)
         + np.sqrt(np.abs(a).max(axis=-1))
-        + _quick_drives(f, a)
+        + _drive_rates(f, a)
     )
-    dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in quick])
+    dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in rates])
     between, whole = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
-    found = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
-    far = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
+    halves = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
+    distance = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
     sizes = [
-        np.broadcast_to(far[:, None], whole["q_next"].shape),
-        np.broadcast_to(quick[:, None], whole["v_next"].shape),
+        np.broadcast_to(distance[:, None], whole["q_next"].shape),
+        np.broadcast_to(rates[:, None], whole["v_next"].shape),
     ]
-    return _both(
-        found["q_next"] - whole["q_next"], found["v_next"] - whole["v_next"]
+    return _concatenated(
+        halves["q_next"] - whole["q_next"], halves["v_next"] - whole["v_next"]
     ), np.concatenate(sizes, axis=-1)
 
 
-def _quick_drives(f: Functions, a: Array) -> Array:
-    """How often in a second what drives do changes (count,): by damping, by a spring, and where friction turns its sign."""
+def _drive_rates(f: Functions, a: Array) -> Array:
+    """Return the largest rate (1/s) at which drive forces change (count,): by damping, by a spring,
+    and at a friction reversal.
+    """
     mechanism, v = f.truth.mechanism, f.truth.floats["v"]
-    free = np.abs(np.asarray(f.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
-    sprung = np.sqrt(free @ drive_scales.stiffness(mechanism)[:, None])
-    slowed = free @ drive_scales.slopes(mechanism, v)[..., None] + sprung
-    turned = np.abs(a) * drive_scales.bend(mechanism, v)
-    return np.asarray((slowed[..., 0] + turned).max(axis=-1))
+    M_inverse = np.abs(np.asarray(f.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    spring_rates = np.sqrt(M_inverse @ drive_scales.stiffness(mechanism)[:, None])
+    damping_rates = M_inverse @ drive_scales.slopes(mechanism, v)[..., None] + spring_rates
+    friction_rates = np.abs(a) * drive_scales.friction_curvature(mechanism, v)
+    return np.asarray((damping_rates[..., 0] + friction_rates).max(axis=-1))
 
 
-def _both(q: Array, v: Array) -> Array:
-    return np.concatenate([q, v], axis=-1)
+def _concatenated(q_difference: Array, v_difference: Array) -> Array:
+    return np.concatenate([q_difference, v_difference], axis=-1)
 
 
 def _sizes(f: Functions, function: str) -> Array:
@@ -93,18 +100,18 @@ IDENTITIES = (
         ("step", "forward_dynamics", "integrate"),
         _euler_is_forward_dynamics,
     ),
-    Identity("step(dt=0) = q, v", ("step",), _no_time_moves_nothing),
-    Identity("step_rk4(dt=0) = q, v", ("step_rk4",), _no_time_moves_nothing_either),
+    Identity("step(dt=0) = q, v", ("step",), _zero_time_euler),
+    Identity("step_rk4(dt=0) = q, v", ("step_rk4",), _zero_time_rk4),
     Identity(
         "d/dt step_rk4 = FD",
         ("step_rk4", "forward_dynamics"),
-        _at_once_it_is_the_acceleration,
+        _rate_is_the_acceleration,
         exact_only=True,
     ),
     Identity(
         "step_rk4 by halves − step_rk4 = O(dt⁵)",
         ("step_rk4",),
-        _two_halves_are_the_whole,
+        _two_halves_make_a_whole,
         exact_only=True,
     ),
 )

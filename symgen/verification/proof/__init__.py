@@ -1,12 +1,12 @@
-"""What can be proved of the C: divisors that cannot vanish, and how far results can be from exact ones.
+"""Proofs about the C: divisors that cannot vanish, and bounds of the error of results.
 
     proof = symgen.verification.proof.prove(mechanism, ["forward_dynamics"], real="float")
     proof.holds        # no observation contradicts a claim
     print(proof)       # the tables that `symgen prove` prints
-    proof.facts()      # the same for programs
+    proof.facts()      # the same as plain data
 
-`round_off` bounds the results, `symgen.certificate` the divisors, `finite` is Frama-C over the same ranges. Each says what it
-proves, and what it only observed.
+`round_off` bounds the results, `symgen.certificate` the divisors, and `finite` runs Frama-C over
+the same ranges. Each reports what it proves and what it only observed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build, loop_closure
 from symgen.reference.precision import Array
 from symgen.support.errors import ArgumentError, RequestError
-from symgen.verification.evaluating import in_machine_reals
+from symgen.verification.evaluating import machine_runner
 from symgen.verification.folder import read_folder
-from symgen.verification.proof.finite import finite
+from symgen.verification.proof.finite import prove_finite
 from symgen.verification.proof.report import Divisor, Proof, Proved
-from symgen.verification.proof.round_off import RoundOff, bounded, observe
+from symgen.verification.proof.round_off import RoundOff, bound_round_off, observe
 from symgen.verification.subject import Files
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import FUNCTIONS, PROVED_BY_DEFAULT
@@ -51,6 +51,7 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 STATES = 10_000
+"""Default number of states for running errors and observations."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -58,10 +59,10 @@ __all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
 
 
 class Settings(TypedDict, total=False):
-    """What is assumed, and how much is looked at besides."""
+    """Assumptions of a proof, and the number of observations."""
 
     states: int
-    """States at which the round-off is bounded where a Program divides, and observed."""
+    """Number of states at which round-off is observed, and bounded if a Program divides."""
     acceleration: Fraction
     """Largest joint acceleration of the ranges (rad/s², m/s²)."""
     trig_ulps: float | None
@@ -89,20 +90,23 @@ def prove(
     progress: Progress | None = None,
     **settings: Unpack[Settings],
 ) -> Proof:
-    """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate` wrote (`options` and `text` are
-    then the folder's).
+    """Prove bounds for functions of a mechanism, or for the C in a folder that `symgen generate`
+    wrote.
 
-    `functions` as for `symgen.generate`; None: those of PROVED_BY_DEFAULT that the robot can have, or all in the folder. `trig_ulps` is
-    the assumed error of sines and cosines (None: `Printer.ulps`). `with_eva` also runs Frama-C (`finite`). Raises RequestError
-    for what cannot be asked for. Raises BuildError with `with_eva` where there is no Frama-C, and without a C compiler unless
-    `compiled` is False.
+    For a folder, `options` and `text` are the folder's. `functions` as for `symgen.generate`; None:
+    those of PROVED_BY_DEFAULT that the robot can have, or all in the folder. `trig_ulps` is the
+    assumed error of sines and cosines (None: `Printer.ulps`). `with_eva` also runs Frama-C
+    (`finite`).
+
+    Raises RequestError for an impossible request. Raises BuildError with `with_eva` if Frama-C is
+    missing, and if a C compiler is missing unless `compiled` is False.
     """
     if not isinstance(robot, Mechanism):
         return _prove_folder(robot, functions, progress, **settings)
     options = options or ProgramOptions()
     _refuse_parameters(options)
     requested = [] if functions is None else list(functions)
-    _tell(progress, "deriving", 0, 1)
+    _report_step(progress, "deriving", 0, 1)
     options = replace(options, frame=options.frame or (tip(robot) if robot.frames else None))
     names = _default_functions(robot, options) if functions is None else requested
     programs = build.programs(robot, names, options)
@@ -114,24 +118,24 @@ def prove(
 
 
 def _prove_folder(
-    place: Path,
+    path: Path,
     functions: Iterable[str] | None,
     progress: Progress | None,
     **settings: Unpack[Settings],
 ) -> Proof:
-    """`prove` for the unrolled C in a folder."""
-    folder = read_folder(place, functions)
+    """Prove bounds for the unrolled C in a folder."""
+    folder = read_folder(path, functions)
     _refuse_parameters(folder.options)
     forms = {
         name: build.build_form(folder.mechanism, name, method, folder.options)
         for name, method in folder.methods.items()
     }
     programs = {name: form for name, form in forms.items() if isinstance(form, Program)}
-    loops = [name for name in forms if name not in programs]
-    if loops and (functions is not None or not programs):
+    looped = [name for name in forms if name not in programs]
+    if looped and (functions is not None or not programs):
         raise ArgumentError(
-            f"{loops[0]} loops over links, of which nothing is proved over ranges; prove what is generated "
-            "with --form unrolled, and let 'symgen verify' judge the loops"
+            f"{looped[0]} has loops over links, which cannot be proved over ranges; generate it "
+            "with --form unrolled for a proof, and use 'symgen verify' for the loops"
         )
     proof = prove_programs(
         folder.mechanism,
@@ -142,11 +146,11 @@ def _prove_folder(
         progress=progress,
         **settings,
     )
-    return replace(proof, folder=str(place))
+    return replace(proof, folder=str(path))
 
 
 def _default_functions(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
-    """Return those of PROVED_BY_DEFAULT that the robot can have."""
+    """Return the functions of PROVED_BY_DEFAULT that the robot can have."""
     return [
         name
         for name in PROVED_BY_DEFAULT
@@ -155,29 +159,31 @@ def _default_functions(mechanism: Mechanism, options: ProgramOptions) -> list[st
 
 
 def _refuse_parameters(options: ProgramOptions) -> None:
-    """RequestError where numbers may change at run time: what is proved holds for numbers that stand in the C."""
+    """Raise RequestError if numbers may change at run time: a proof holds for the numbers in the C."""
     if options.parameters:
         raise RequestError(
-            f"what is proved holds for the numbers of the description, and {options.parameters[0]} may change at "
-            "run time; prove the robot without --parameter, described with the numbers that are meant"
+            f"a proof holds for the numbers of the description, and {options.parameters[0]} may change at "
+            "run time; prove the robot without --parameter, with the intended numbers in its description"
         )
 
 
-_CLOSED = "what loops keep is about closed positions, which are no range; 'symgen verify' judges it at such states"
+_CLOSED = "a function of closed loops depends on closed positions, which form no range; 'symgen verify' checks it at such states"
 
 
-def _where_closed(mechanism: Mechanism, function: str) -> bool:
-    """Whether a function is about positions on loops, or about the way there, and not about any in their ranges."""
+def _is_at_closed_positions(mechanism: Mechanism, function: str) -> bool:
+    """True if a function is defined at closed positions, or for the assembly, and not over the
+    whole ranges.
+    """
     return (
         function in FUNCTIONS
-        and loop_closure.known(mechanism, function)
+        and loop_closure.depends_on_loops(mechanism, function)
         and function != "constraint_residual"
     )
 
 
-def _divides(program: Program, ranges: Ranges) -> bool:
-    """Whether floors of divisors can be looked for, which hold wherever the loops are: it divides, and all of its arguments have
-    ranges.
+def _has_bounded_divisors(program: Program, ranges: Ranges) -> bool:
+    """True if a Program has divisors, and all its arguments have ranges: then lower bounds of
+    divisors hold at closed positions too.
     """
     return any(row.op in POSITIVE for row in program.rows) and all(
         port.name in ranges.of for port in program.inputs
@@ -187,16 +193,18 @@ def _divides(program: Program, ranges: Ranges) -> bool:
 def _refuse_closed(
     mechanism: Mechanism, name: str, program: Program | None, ranges: Ranges
 ) -> None:
-    """Raise ArgumentError for a function of closed positions that has no divisors with floors."""
-    if program is None or not _where_closed(mechanism, name.partition("=")[0]):
+    """Raise ArgumentError for a function of closed positions without divisors to bound."""
+    if program is None or not _is_at_closed_positions(mechanism, name.partition("=")[0]):
         return
-    if not _divides(program, ranges):
-        raise ArgumentError(f"{name} is not proved over ranges: {_CLOSED}")
+    if not _has_bounded_divisors(program, ranges):
+        raise ArgumentError(f"{name} cannot be proved over ranges: {_CLOSED}")
 
 
 @dataclass(frozen=True)
 class _Premises:
-    """What a proof stands on: the ranges of the arguments, the arithmetic of the C, and states drawn from the ranges."""
+    """Premises of a proof: the ranges of the arguments, the arithmetic of the C, and states drawn
+    from the ranges.
+    """
 
     mechanism: Mechanism
     options: ProgramOptions
@@ -207,7 +215,7 @@ class _Premises:
     compiled: bool
 
     def floors(self, program: Program) -> list[Floor]:
-        """The certificates of its divisors."""
+        """Return the certificates of a Program's divisors."""
         return floors(
             self.mechanism,
             program,
@@ -218,12 +226,14 @@ class _Premises:
         )
 
     def divisors(self, program: Program, certified: Iterable[Floor]) -> tuple[Divisor, ...]:
-        """The certificates beside the least values at the states."""
-        return tuple(_seen(program, certified, self.states, self.compiled))
+        """Return the certificates with the least computed values at the states."""
+        return tuple(_observed_divisors(program, certified, self.states, self.compiled))
 
     def round_off(self, program: Program, run: Any) -> RoundOff:
-        """The bound of its results, beside what the compiled `run` is off by; None where nothing is compiled."""
-        bound = bounded(program, self.ranges, self.states, self.arithmetic)
+        """Return the error bound of the results, with the observed error of the compiled `run`;
+        only the bound if `run` is None.
+        """
+        bound = bound_round_off(program, self.ranges, self.states, self.arithmetic)
         if run is None:
             return bound
         return observe(self.mechanism, program, self.options, self.states, run, bound)
@@ -239,12 +249,12 @@ def prove_programs(
     progress: Progress | None = None,
     **settings: Unpack[Settings],
 ) -> Proof:
-    """`prove` for given Programs. `files` hold their C where it is not the backend's."""
+    """Prove bounds for given Programs. `files` contain their C if it is not freshly printed."""
     chosen: Settings = {**DEFAULTS, **settings}
     _refuse_derivatives(programs)
     if chosen["states"] < 1:
         raise ArgumentError(
-            f"a running error at {chosen['states']} states bounds nothing; ask for one or more"
+            f"a running error at {chosen['states']} states bounds nothing; use one or more"
         )
     ranges = declared_ranges(
         mechanism,
@@ -258,8 +268,8 @@ def prove_programs(
     total = 2 * len(programs) + len(dividing) + 1 + chosen["with_eva"]
     solver = None
     if chosen["compiled"] and programs:
-        _tell(progress, "compiling", 0, total)
-        solver = _compiled(name, mechanism, programs, text, files.sources)
+        _report_step(progress, "compiling", 0, total)
+        solver = _compile(name, mechanism, programs, text, files.sources)
     premises = _Premises(
         mechanism,
         options,
@@ -272,21 +282,21 @@ def prove_programs(
     proved, certified = [], {}
     steps = count(1)
     for function, program in programs.items():
-        _tell(progress, f"divisors of {function}", next(steps), total)
+        _report_step(progress, f"divisors of {function}", next(steps), total)
         certified[function] = premises.floors(program)
         divisors = premises.divisors(program, certified[function])
-        _tell(progress, f"round-off of {function}", next(steps), total)
+        _report_step(progress, f"round-off of {function}", next(steps), total)
         round_off = premises.round_off(program, solver and getattr(solver, function))
         proved.append(Proved(function, program.method, divisors, round_off))
     for function, program in dividing.items():
-        _tell(progress, f"divisors of {function}", next(steps), total)
+        _report_step(progress, f"divisors of {function}", next(steps), total)
         divisors = premises.divisors(program, premises.floors(program))
         proved.append(Proved(function, program.method, divisors, RoundOff(False, {})))
     finite_numbers = None
     if chosen["with_eva"]:
-        _tell(progress, "every operation, by Frama-C", total - 1, total)
+        _report_step(progress, "every operation, by Frama-C", total - 1, total)
         target = Target(name, mechanism.sizes, TextOptions(text.trig))
-        finite_numbers = finite(mechanism, programs, options, certified, ranges, target)
+        finite_numbers = prove_finite(mechanism, programs, options, certified, ranges, target)
     return Proof(
         mechanism.name,
         options.real,
@@ -304,34 +314,36 @@ def prove_programs(
 def _by_proof(
     mechanism: Mechanism, programs: Mapping[str, Program], ranges: Ranges
 ) -> tuple[dict[str, Program], dict[str, Program], list[str]]:
-    """Return the Programs that are proved, those of closed positions whose divisors alone are, and all names of the latter kind."""
-    closed = [name for name in programs if _where_closed(mechanism, name)]
+    """Return (Programs to prove, Programs of closed positions with divisors to bound, all names of
+    the latter kind).
+    """
+    closed = [name for name in programs if _is_at_closed_positions(mechanism, name)]
     return (
         {name: program for name, program in programs.items() if name not in closed},
-        {name: programs[name] for name in closed if _divides(programs[name], ranges)},
+        {name: programs[name] for name in closed if _has_bounded_divisors(programs[name], ranges)},
         closed,
     )
 
 
 def _refuse_derivatives(programs: Iterable[str]) -> None:
-    """Raise ArgumentError where one of the functions is a derivative."""
+    """Raise ArgumentError if one of the functions is a derivative."""
     for function in programs:
         if derivatives.parse_derivative(function) is not None:
             raise ArgumentError(
-                f"{function} is a derivative, of which nothing is proved over the ranges; prove "
-                f"{derivatives.base_function(function)}, and let 'symgen verify' bound the round-off state by state"
+                f"{function} is a derivative, which cannot be proved over the ranges; prove "
+                f"{derivatives.base_function(function)}, and use 'symgen verify' to bound the round-off state by state"
             )
 
 
 def _arithmetic(
     mechanism: Mechanism, options: ProgramOptions, text: TextOptions, trig_ulps: float | None
 ) -> Arithmetic:
-    """Return the arithmetic of the C, with another error of sines and cosines where one is assumed."""
+    """Return the arithmetic of the C, with the assumed error of sines and cosines if there is one."""
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     return arithmetic if trig_ulps is None else replace(arithmetic, trig=trig_ulps)
 
 
-def _compiled(
+def _compile(
     name: str,
     mechanism: Mechanism,
     programs: Mapping[str, Program],
@@ -350,7 +362,7 @@ def _compiled(
 
 
 def _inertia_units(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the unit of what each entry of v moves."""
+    """Return the unit of the inertia of each entry of v."""
     return tuple(
         velocity.inertia_unit for joint in mechanism.leading for velocity in joint.type.velocities
     )
@@ -363,41 +375,49 @@ def _assumptions(
     programs: Mapping[str, Program],
     closed: Sequence[str],
 ) -> tuple[str, ...]:
-    given = dict.fromkeys(
+    """Return the assumptions of the proof as sentences."""
+    argument_names = dict.fromkeys(
         [
             *options.at_run_time,
             *(port.name for program in programs.values() for port in program.inputs),
         ]
     )
     angles = any(row.op == "atan2" for program in programs.values() for row in program.rows)
-    left = {
+    omitted = {
         "": [name for name in closed if name not in programs],
         "round-off of ": [name for name in closed if name in programs],
     }
     return (
         *ranges.assumed,
-        *assumptions_about(list(given)),
+        *assumptions_about(list(argument_names)),
         *arithmetic.assumptions,
         *([arithmetic.of_angles] if angles else []),
-        *(f"{what}{', '.join(names)} left out: {_CLOSED}" for what, names in left.items() if names),
+        *(
+            f"{prefix}{', '.join(names)} left out: {_CLOSED}"
+            for prefix, names in omitted.items()
+            if names
+        ),
     )
 
 
-def _seen(
-    program: Program, certified: Iterable[Floor], states: Mapping[str, Array], look: bool
+def _observed_divisors(
+    program: Program, certified: Iterable[Floor], states: Mapping[str, Array], observe: bool
 ) -> Iterable[Divisor]:
-    """The certificates, with the least value of each row that the machine's reals give over the states."""
+    """Return the certificates, each with the least value of its row over the states in the
+    machine's reals.
+    """
     certified = list(certified)
-    if not look or not certified:
+    if not observe or not certified:
         return [Divisor(floor) for floor in certified]
     port = Port("divisors", (len(certified),), tuple(floor.row for floor in certified))
-    computed = in_machine_reals(replace(program, outputs=(port,)))(
-        {one.name: states[one.name] for one in program.inputs}
+    computed = machine_runner(replace(program, outputs=(port,)))(
+        {port_of_input.name: states[port_of_input.name] for port_of_input in program.inputs}
     )
     least = np.asarray(computed["divisors"], dtype=float).min(axis=0)
-    return [Divisor(floor, float(one)) for floor, one in zip(certified, least, strict=True)]
+    return [Divisor(floor, float(value)) for floor, value in zip(certified, least, strict=True)]
 
 
-def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+def _report_step(progress: Progress | None, step: str, done: int, total: int) -> None:
+    """Report a step to the progress callback."""
     if progress is not None:
-        progress(what, done, total)
+        progress(step, done, total)

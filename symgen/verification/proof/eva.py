@@ -1,10 +1,11 @@
-"""Frama-C's Eva on the C: over whole ranges of the arguments nothing is read beyond an array or before it is set, and every
-computed number is finite.
+"""Proof by Frama-C's Eva over whole ranges of the arguments: no access outside an array, no
+uninitialized read, finite numbers.
 
-Eva encloses each operation of the text, rounding included, in an interval. Sines and cosines lie in [-1, 1]. That is enough where
-nothing is divided. The interval of a divisor holds zero, since intervals forget that a mass matrix is positive definite. Its
-lower bound is proved elsewhere and admitted here, by an annotation in a copy of the text. Each admitted line is part of the
-answer.
+Eva encloses each operation of the text, including rounding, in an interval. Sines and cosines lie
+in [-1, 1]. That suffices without divisions. The interval of a divisor contains zero, since
+intervals forget that a mass matrix is positive definite. The lower bound of a divisor is proved
+elsewhere and admitted here, by an annotation in a copy of the text. The result lists each admitted
+line.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ _OPTIONS = (
 )
 _PROVED = ("Valid", "Considered valid")
 TURNS = "-1.000001 <= found.sine <= 1.000001 && -1.000001 <= found.cosine <= 1.000001"
-"""The range of a sine and cosine within two units in the last place of the exact ones, in either type."""
+"""Range of a sine and cosine within two ulps of the exact ones, in either type."""
 ALL_TURNS = "-1.000001 <= found.sine[i] <= 1.000001 && -1.000001 <= found.cosine[i] <= 1.000001"
-"""The same of those that a loop computes, each time around."""
+"""Range of the sines and cosines that a loop computes, in each iteration."""
 _TIMEOUT = 600
 SHOWN = 3
-"""Alarms that are printed. Most of the later ones follow from the first."""
+"""Number of printed alarms. Most later ones follow from the first."""
 
 Range = tuple[Fraction | float, Fraction | float]
 Bounds = Mapping[str, Mapping[int, Fraction]]
@@ -60,7 +61,9 @@ Bounds = Mapping[str, Mapping[int, Fraction]]
 
 @dataclass(frozen=True)
 class Alarm:
-    """What Eva could not exclude: Frama-C's name of it, the line of the file, and what stands there."""
+    """A failure that Eva could not exclude: Frama-C's name for it, the file, the line and the
+    line's text.
+    """
 
     kind: str
     file: str
@@ -70,7 +73,9 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Proof:
-    """One function: `alarms` is empty when it is proved over the ranges; `admitted` are the assumed lines."""
+    """Result for one function. `alarms` is empty if the function is proved over the ranges;
+    `admitted` are the assumed lines.
+    """
 
     function: str
     method: str
@@ -84,7 +89,7 @@ class Proof:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return all fields as plain data."""
         return asdict(self) | {"proved": self.proved}
 
 
@@ -95,32 +100,37 @@ def prove(
     floors: Bounds | None = None,
     sizes: Bounds | None = None,
 ) -> dict[str, Proof]:
-    """What Eva proves of each function's C, with each element of each argument anywhere in its range.
+    """Return Eva's result for each function's C, for all values of the arguments within their
+    ranges.
 
-    `ranges` holds (least, most) for every element of every argument by its name. `floors` are admitted of rows that are divided
-    by or whose logarithm or root is taken: such a row is at least its floor (a negative one: at most). `sizes` bound the
-    magnitude of rows. They are admitted only where the floors alone prove nothing, from the first on, as few as it takes. Raises
-    RequestError for a range that is missing or none, BuildError when Frama-C is missing or refuses the text. Of no functions
-    there is nothing to prove, and Frama-C is not asked.
+    `ranges` holds (least, most) for every element of every argument by its name. `floors` are
+    admitted bounds of rows that are divisors or arguments of a logarithm or root: such a row is at
+    least its floor (a negative one: at most). `sizes` bound the magnitude of rows. They are
+    admitted only if the floors alone prove nothing, from the first on, and as few as possible.
+
+    Raises RequestError for a missing or invalid range, BuildError if Frama-C is missing or refuses
+    the text. Without functions the result is empty, and Frama-C does not run.
     """
     if not programs:
         return {}
     floors, sizes = floors or {}, sizes or {}
-    found = _attempt(programs, target, ranges, floors, {})
+    proofs = _attempt(programs, target, ranges, floors, {})
     count = 1
-    while more := {
+    while unproved := {
         f: programs[f]
         for f, rows in sizes.items()
-        if f in found and not found[f].proved and count < 2 * len(rows)
+        if f in proofs and not proofs[f].proved and count < 2 * len(rows)
     }:
-        few = {function: dict(list(sizes[function].items())[:count]) for function in more}
-        found |= {
+        admitted_sizes = {
+            function: dict(list(sizes[function].items())[:count]) for function in unproved
+        }
+        proofs |= {
             f: proof
-            for f, proof in _attempt(more, target, ranges, floors, few).items()
+            for f, proof in _attempt(unproved, target, ranges, floors, admitted_sizes).items()
             if proof.proved
         }
         count *= 2
-    return found
+    return proofs
 
 
 def _attempt(
@@ -130,52 +140,55 @@ def _attempt(
     floors: Bounds,
     sizes: Bounds,
 ) -> dict[str, Proof]:
+    """Return Eva's result with these admitted bounds."""
     texts, admitted = sources(programs, target, floors, sizes)
     alarms = analyse(texts, programs, target, ranges)
     return {f: Proof(f, p.method, p.real, alarms[f], admitted[f]) for f, p in programs.items()}
 
 
 def lines(proofs: Mapping[str, Proof]) -> list[str]:
-    """The same in words: a line for each function, each alarm and each admission."""
+    """Return the results as text: a line for each function, each alarm and each admitted line."""
     if not proofs:
-        return ["Frama-C was not asked: no function is proved over whole ranges"]
-    found = []
+        return ["Frama-C was not run: no function is proved over whole ranges"]
+    text = []
     for proof in proofs.values():
-        said = (
+        verdict = (
             "no out-of-bounds, no uninitialised read, every number finite"
             if proof.proved
-            else f"not proved, {len(proof.alarms)} statements are not excluded to fail"
+            else f"not proved, {len(proof.alarms)} statements may fail"
         )
-        given = f", given what is admitted ({len(proof.admitted)})" if proof.admitted else ""
-        found.append(f"{proof.function} ({proof.method}, {proof.real}): {said}{given}")
-        found += [f"  admitted: {line}" for line in proof.admitted]
-        found += [
-            f"  not excluded: {alarm.kind}, {alarm.file}:{alarm.line}: {alarm.text}"
+        condition = f", given {len(proof.admitted)} admitted lines" if proof.admitted else ""
+        text.append(f"{proof.function} ({proof.method}, {proof.real}): {verdict}{condition}")
+        text += [f"  admitted: {line}" for line in proof.admitted]
+        text += [
+            f"  possible: {alarm.kind}, {alarm.file}:{alarm.line}: {alarm.text}"
             for alarm in proof.alarms[:SHOWN]
         ]
         if len(proof.alarms) > SHOWN:
-            found.append(f"  and {len(proof.alarms) - SHOWN} more, most of them because of these")
-    return found
+            text.append(f"  and {len(proof.alarms) - SHOWN} more, most of them caused by these")
+    return text
 
 
 def sources(
     programs: Mapping[str, Program], target: Target, floors: Bounds, sizes: Bounds
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """({file: text}, {function: admitted lines}): the header, and the C with annotations behind the locals that are bounded.
+    """Return ({file: text}, {function: admitted lines}): the header, and the C with annotations
+    after the bounded locals.
 
-    A bounded row that is no local becomes one in this copy. The operations stay the same. A sine and cosine of the folder's own
-    (`TextOptions.trig` "inline" and "auto") are admitted to lie in the range of one, since intervals forget that x and its
-    quarter turns belong together. A loop over angles is looked at angle by angle.
+    A bounded row that is not a local becomes one in this copy; the operations stay the same. Sines
+    and cosines from the folder's own header (`TextOptions.trig` "inline" and "auto") are admitted
+    to lie in [-1, 1]: intervals forget that x and its quarter turns belong together. A loop over
+    angles is unrolled.
     """
     texts = dict(printer().headers(programs, target))
     admitted_turns = ALL_TURNS if target.text.trig == "auto" else TURNS
     for file in [file for file in texts if file.endswith("_sincos.h")]:
-        texts[file] = _turned(texts[file], target.name, admitted_turns)
+        texts[file] = _annotated_sincos(texts[file], target.name, admitted_turns)
     admitted = {}
     for function, program in programs.items():
         lowest, largest = floors.get(function, {}), sizes.get(function, {})
         text, names = _with_locals(program, target, {*lowest, *largest})
-        said = {
+        admitted_lines = {
             row: f"{names[row]} >= {decimal(bound)}"
             if bound >= 0
             else f"{names[row]} <= -{decimal(-bound)}"
@@ -183,12 +196,12 @@ def sources(
         }
         for row, bound in largest.items():
             size = decimal(bound, ROUND_CEILING)
-            said[row] = (
+            admitted_lines[row] = (
                 f"-{size} <= {names[row]} <= {size}"
-                if row not in said
-                else f"{said[row]} && {names[row]} <= {size}"
+                if row not in admitted_lines
+                else f"{admitted_lines[row]} && {names[row]} <= {size}"
             )
-        for row, line in said.items():
+        for row, line in admitted_lines.items():
             text = re.sub(
                 _declaration(program, names[row]),
                 rf"\g<0>\n    //@ admit {line};",
@@ -196,17 +209,19 @@ def sources(
                 flags=re.MULTILINE,
             )
         texts[target.file(function)] = text
-        turns = (
+        trigonometric_lines = (
             (admitted_turns,)
             if any(f'#include "{file}"' in text for file in texts if file.endswith("_sincos.h"))
             else ()
         )
-        admitted[function] = (*turns, *said.values())
+        admitted[function] = (*trigonometric_lines, *admitted_lines.values())
     return texts, admitted
 
 
-def _turned(text: str, name: str, admitted: str) -> str:
-    """NAME_sincos.h with what is admitted of a sine and cosine behind the two, and with its loops unrolled."""
+def _annotated_sincos(text: str, name: str, admitted: str) -> str:
+    """Return NAME_sincos.h with the admitted range after each sine and cosine, and with its loops
+    unrolled.
+    """
     text = re.sub(
         r"^( +)(?:do|for \(.*\)) \{$",
         rf"\1//@ loop unroll {name}_ANGLES;\n\g<0>",
@@ -222,14 +237,14 @@ def _turned(text: str, name: str, admitted: str) -> str:
 
 
 def _with_locals(
-    program: Program, target: Target, wanted: Container[int]
+    program: Program, target: Target, bounded: Container[int]
 ) -> tuple[str, dict[int, str]]:
-    """The C in which every row that is wanted is a local, and the names of these locals."""
+    """Return the C in which every wanted row is a local, and the names of these locals."""
     text, rows, names = printer().source(program, target), list(program.rows), {}
     for index in range(len(rows)):
-        if index in wanted:
+        if index in bounded:
             names[index] = rows[index].name
-            # The C spells a name otherwise where it is a word of C or of <math.h>.
+            # A name that is a keyword of C or of <math.h> is spelled differently in the C.
             if not re.search(_declaration(program, rows[index].name), text, re.MULTILINE):
                 names[index] = f"bounded_{index}"
                 rows[index] = rows[index]._replace(name=names[index])
@@ -237,12 +252,12 @@ def _with_locals(
 
 
 def _declaration(program: Program, name: str) -> str:
-    """A pattern for the line that declares a local."""
+    """Return a pattern for the line that declares a local."""
     return f"^{printer().language.declared(program.real, name, '.*')}$"
 
 
 def decimal(bound: Fraction, rounding: str = ROUND_FLOOR) -> str:
-    """`bound` (not negative) as a decimal of six digits, rounded down unless told otherwise."""
+    """Return `bound` (not negative) as a decimal of six digits, rounded down by default."""
     return str(
         Context(prec=6, rounding=rounding).divide(
             Decimal(bound.numerator), Decimal(bound.denominator)
@@ -256,7 +271,7 @@ def analyse(
     target: Target,
     ranges: Mapping[str, Sequence[Range]],
 ) -> dict[str, tuple[Alarm, ...]]:
-    """Eva's alarms on `texts` by function; `programs` say how each function is called."""
+    """Return Eva's alarms on `texts` by function; `programs` define how each function is called."""
     real = single_real(programs.values())
     calls = [_call(program, target, ranges) for program in programs.values()]
     texts = dict(texts) | {
@@ -276,7 +291,9 @@ def _alarms_by_function(
     programs: Mapping[str, Program],
     target: Target,
 ) -> dict[str, tuple[Alarm, ...]]:
-    """Sort the alarms of a report by the functions that they concern; one whose end is not reached has an alarm as well."""
+    """Return the alarms of a report by function. A function whose end is not reached has an alarm
+    as well.
+    """
     owners = {target.file(function): [function] for function in programs} | {
         f"run_{f}": [f] for f in programs
     }
@@ -290,7 +307,8 @@ def _alarms_by_function(
         if asserted and row["status"] == "Valid":
             for function in affected:
                 reached[function] += 1
-        # No angle of the ranges may be one that is left to <math.h>; whether a call reaches its end is asked below.
+        # "Dead" lines of the sine header are those for angles outside the ranges, which <math.h> treats. The test
+        # below finds calls that do not reach their end.
         idle = (file, row["status"]) == (target.sincos, "Dead")
         if row["status"] not in _PROVED and not idle:
             alarm = _alarm(row, texts[file])
@@ -303,7 +321,7 @@ def _alarms_by_function(
 
 
 def _alarm(row: Mapping[str, str], text: str) -> Alarm:
-    """Read an alarm from a row of the report, with the line of the file that it is about."""
+    """Return an alarm from a row of the report, with the line of the file."""
     line = int(row["line"])
     return Alarm(
         row["property kind"].replace("_", " "),
@@ -316,20 +334,21 @@ def _alarm(row: Mapping[str, str], text: str) -> Alarm:
 def _call(
     program: Program, target: Target, ranges: Mapping[str, Sequence[Range]]
 ) -> dict[str, Any]:
-    """What the driver's template says of one function."""
+    """Return the fields of the driver's template for one function."""
     names = printer().parameters(program, target)
     elements = []
     for port in program.inputs:
-        given = ranges.get(port.name, ())
-        if len(given) != port.size:
+        element_ranges = ranges.get(port.name, ())
+        if len(element_ranges) != port.size:
             raise ArgumentError(
-                f"{program.function} takes {port.size} numbers for {port.name}; there are ranges for "
-                f"{len(given)}"
+                f"{program.function} takes {port.size} numbers for {port.name}, but {len(element_ranges)} ranges "
+                "are given; pass one for each number"
             )
-        for index, (low, high) in enumerate(given):
+        for index, (low, high) in enumerate(element_ranges):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
                 raise ArgumentError(
-                    f"the range of {port.name}[{index}] is from {float(low):g} to {float(high):g}, which is none"
+                    f"the range of {port.name}[{index}], from {float(low):g} to {float(high):g}, is empty or infinite; "
+                    "pass finite bounds in order"
                 )
             elements.append(
                 {
@@ -352,7 +371,9 @@ def _call(
 
 
 def outward(bound: Fraction | float, sign: int, real: str) -> str:
-    """The literal of the type that is nearest to `bound` without being less (`sign` 1) or more (-1)."""
+    """Return the literal of the type nearest to `bound` that is not less (`sign` 1) or not more
+    (-1).
+    """
     exact, kind = Fraction(bound), REALS[real]
     number = kind.rounded(exact)
     if sign * Fraction(number) < sign * exact:
@@ -361,7 +382,7 @@ def outward(bound: Fraction | float, sign: int, real: str) -> str:
 
 
 def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:
-    """The properties of the files that Frama-C looked at, as its Report plug-in lists them."""
+    """Run Frama-C on the files; return the properties that its Report plug-in lists."""
     if shutil.which("frama-c") is None:
         raise ToolMissing(f"frama-c is not installed; on Debian 'apt install {PACKAGE}' brings it")
     command = [
@@ -390,16 +411,16 @@ def _run(folder: Path, files: Sequence[str]) -> list[dict[str, str]]:
         )
     except subprocess.TimeoutExpired:
         raise BuildError(
-            f"frama-c did not end within {_TIMEOUT} s; ask for fewer functions with -f"
+            f"frama-c did not end within {_TIMEOUT} s; select fewer functions with -f"
         ) from None
     table = folder / "properties.csv"
     if done.returncode or not table.is_file():
-        said = [line.strip() for line in done.stdout.splitlines() if "rror" in line] or [
+        errors = [line.strip() for line in done.stdout.splitlines() if "rror" in line] or [
             "no reason given"
         ]
-        raise BuildError(f"frama-c refused the generated text: {said[0]}")
+        raise BuildError(f"frama-c refused the generated text: {errors[0]}")
     with table.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return [
             row for row in rows if not row["directory"].startswith("FRAMAC_SHARE")
-        ]  # specifications of its own libc
+        ]  # skip the specifications of Frama-C's own libc

@@ -1,18 +1,19 @@
-"""Frama-C's Eva over the declared ranges, given the results of the other proofs.
+"""Frama-C's Eva over the declared ranges, with the results of the other proofs as admitted bounds.
 
-Eva's intervals forget that a mass matrix is positive definite. So it is given the certified floors of the divisors
-(`certificate`), how large the multipliers of an elimination can get (`multiplier_sizes`), and that
-a share of a length is no longer than it (`symgen.certificate.sum_of_squares`). What it was given is listed.
-A divisor without a certificate is not admitted, and the function then counts as not proved.
+Eva's intervals forget that a mass matrix is positive definite. So Eva gets three kinds of bounds:
+certified lower bounds of the divisors (`certificate`), upper bounds of the multipliers of an
+elimination (`multiplier_sizes`), and shares of a length that are at most 1
+(`symgen.certificate.sum_of_squares`). The report lists all of them. A divisor without a certificate
+is not admitted, and its function then counts as not proved.
 
-How large the multipliers of an elimination can get, from what is positive definite. Intervals lose that, and square what
-they lost with every joint.
-
-A symmetric positive semidefinite S has S_jk² <= S_jj S_kk. What is left of M behind eliminated joints is one whose diagonal
-is at most that of M: α_jk = S_jk/D_k (SA 26-30) has α_jk² <= M_jj/D_k. So is the articulated inertia P, which is at most
-the inertia of the link with all that it carries, frozen: G = P Hᵀ D⁻¹ (RK 4.6, 5.12) has G_i² <= P_ii/D. Inertia that a
-joint does not feel does not change P Hᵀ. j and k are entries of v: of a joint's several, the later ones are behind.
-Which row is a multiplier, and which a gain, `certificate.recognition` decides.
+The bounds of the multipliers follow from positive definiteness, which intervals lose; the loss is
+squared with every joint. A symmetric positive semidefinite S has S_jk² <= S_jj S_kk. The remainder
+of M after an elimination of joints has a diagonal of at most that of M: α_jk = S_jk/D_k (SA, the
+paper of the method `udut`, 26-30) has α_jk² <= M_jj/D_k. The articulated inertia P is at most the
+inertia of the link with all that it carries, with locked joints: G = P Hᵀ D⁻¹ (RK, Rodriguez and
+Kreutz 1988, 4.6, 5.12) has G_i² <= P_ii/D. Inertia along which the joint cannot move does not
+change P Hᵀ. j and k are entries of v; of a joint's several entries, the later ones are eliminated
+first. `certificate.recognition` decides which row is a multiplier and which a gain.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.target import Target
 
 ROUND_OFF = 2
-"""Times the exact bound: as much again is left to what rounding adds, which is a few units of it."""
+"""Factor on the exact bounds, which leaves room for the few ulps that rounding adds."""
 
 Spans = Mapping[str, Sequence[tuple[Fraction | float, Fraction | float]]]
 """(least, most) of each element of an argument, by its name."""
 
 
-def finite(
+def prove_finite(
     mechanism: Mechanism,
     programs: Mapping[str, Program],
     options: ProgramOptions,
@@ -51,13 +52,18 @@ def finite(
     ranges: Ranges,
     target: Target,
 ) -> dict[str, eva.Proof]:
-    """What Eva proves of the C of each function over `ranges`; `certified` are the certificates of its divisors.
+    """Return Eva's result for the C of each function over `ranges`; `certified` are the
+    certificates of its divisors.
 
     Raises ToolMissing without Frama-C.
     """
     lowest = {
-        f: {one.row: one.floor for one in found if one.floor is not None}
-        for f, found in certified.items()
+        f: {
+            certificate.row: certificate.floor
+            for certificate in certificates
+            if certificate.floor is not None
+        }
+        for f, certificates in certified.items()
     }
     sizes = {
         f: bounded_shares(programs[f])
@@ -72,8 +78,11 @@ def finite(
 
 @dataclass(frozen=True)
 class Load:
-    """The most that a run-time load can be: it hangs on `link`, `away` from the origin of its frame, and has `mass` and
-    `spread` = ∫ρ r² about its own frame."""
+    """Upper bounds of a run-time load on `link`.
+
+    `away` (m) is its distance from the origin of the link's frame, `mass` (kg) its mass, and
+    `spread` = ∫ρ r² about its own frame.
+    """
 
     link: int
     away: float
@@ -87,58 +96,72 @@ def multiplier_sizes(
     floors: Mapping[int, Fraction],
     payload: str | None = None,
 ) -> dict[int, Fraction]:
-    """{row: bound of its magnitude} of the multipliers whose divisor has a floor, those of the last elimination first.
+    """Return {row: bound of its magnitude} of the multipliers whose divisor has a floor, those of
+    the last elimination first.
 
-    Of `ranges`, the travel of sliding joints counts, and the load on the link `payload`; `floors` are the least of divisors by
-    row, of which those that are pivots count.
+    Of `ranges`, only the travel of sliding joints and the load on the link `payload` are used.
+    `floors` are lower bounds of divisors by row; only those of pivots are used.
     """
-    mechanism, of_each = recognised.mechanism, []
+    mechanism, by_model = recognised.mechanism, []
     for model in recognised.models:
         load = None if payload is None else heaviest(mechanism, model, payload, ranges)
-        of_each.append(carried(model, travels(mechanism, ranges), load))
-    most = [
+        by_model.append(carried_inertias(model, travels(mechanism, ranges), load))
+    largest_inertias = [
         (max(moments), max(masses))
-        for moments, masses in (zip(*links, strict=True) for links in zip(*of_each, strict=True))
+        for moments, masses in (zip(*links, strict=True) for links in zip(*by_model, strict=True))
     ]
-    of = [columns(joint) for joint in mechanism.joints]
+    columns_by_joint = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
     least = {
         joint: floor
         for row, floor in floors.items()
         if floor > 0 and (joint := pivots.get(row)) is not None
     }
-    found = {}
-    for row, what in reversed(recognised.multipliers.items() if least else ()):
-        if isinstance(what, Multiplier):
-            divided, met = (
-                what.over,
+    bounds = {}
+    for row, multiplier in reversed(recognised.multipliers.items() if least else ()):
+        if isinstance(multiplier, Multiplier):
+            pivot_joint, diagonal = (
+                multiplier.over,
                 sum(
-                    abs(float(one.rate)) * math.sqrt(_met(of[one.body][one.of], *most[one.body]))
-                    for one in driven_bodies(mechanism)[what.joint]
+                    abs(float(driven_joint.rate))
+                    * math.sqrt(
+                        _column_inertia(
+                            columns_by_joint[driven_joint.body][driven_joint.of],
+                            *largest_inertias[driven_joint.body],
+                        )
+                    )
+                    for driven_joint in driven_bodies(mechanism)[multiplier.joint]
                 )
                 ** 2,
             )
         else:
-            divided, met = (
-                what.joint,
-                most[mechanism.dofs[what.joint][0]][0 if what.element < 3 else 1],
+            pivot_joint, diagonal = (
+                multiplier.joint,
+                largest_inertias[mechanism.dofs[multiplier.joint][0]][
+                    0 if multiplier.element < 3 else 1
+                ],
             )
-        if divided in least:
-            found[row] = Fraction(ROUND_OFF * math.sqrt(met / least[divided]))
-    return found
+        if pivot_joint in least:
+            bounds[row] = Fraction(ROUND_OFF * math.sqrt(diagonal / least[pivot_joint]))
+    return bounds
 
 
-def _met(column: Column, moment: float, mass: float) -> float:
+def _column_inertia(column: Column, moment: float, mass: float) -> float:
+    """Return the inertia along one column of H."""
     return moment * k.as_float(column.turning) + mass * k.as_float(column.sliding)
 
 
-def carried(
+def carried_inertias(
     model: Model, travel: Sequence[float], load: Load | None = None
 ) -> list[tuple[float, float]]:
-    """For each link with all that it carries, in any configuration: at least its moment of inertia about any axis through
-    the origin of the link's frame, and its mass; but for rounding. `travel` (m): how far each joint moves its link at most."""
+    """Return upper bounds for each link with all that it carries, in any configuration, up to
+    rounding.
+
+    They are its moment of inertia about any axis through the origin of the link's frame, and its
+    mass. `travel` (m) is the largest displacement of each joint.
+    """
     moments, masses = [0.0] * len(model.links), [0.0] * len(model.links)
-    matter = [
+    loads = [
         Load(
             body,
             0.0,
@@ -147,12 +170,14 @@ def carried(
         )
         for body, link in enumerate(model.links)
     ]
-    for one in matter if load is None else [*matter, load]:
-        reach, carrier = one.away, one.link
+    for load_entry in loads if load is None else [*loads, load]:
+        reach, carrier = load_entry.away, load_entry.link
         while carrier >= 0:
             # ∫(reach + |r|)² over the body is at most this (Minkowski).
-            moments[carrier] += (reach * math.sqrt(one.mass) + math.sqrt(one.spread)) ** 2
-            masses[carrier] += one.mass
+            moments[carrier] += (
+                reach * math.sqrt(load_entry.mass) + math.sqrt(load_entry.spread)
+            ) ** 2
+            masses[carrier] += load_entry.mass
             outer = model.links[carrier]
             reach += travel[carrier] + math.sqrt(sum(k.as_float(x) ** 2 for x in outer.shift))
             carrier = outer.parent
@@ -160,7 +185,7 @@ def carried(
 
 
 def travels(mechanism: Mechanism, ranges: Spans) -> list[float]:
-    """How far (m) each joint moves its link at most."""
+    """Return the largest displacement (m) of each joint."""
     with k.precision():
         return [
             k.as_float(travel(joint, joint_ranges(mechanism, ranges["q"], i)))
@@ -169,8 +194,10 @@ def travels(mechanism: Mechanism, ranges: Spans) -> list[float]:
 
 
 def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Spans) -> Load:
-    """The load on the link `payload` that is not exceeded within `ranges`: ∫ρ r² is half the trace of its moments."""
-    mass, *_, xx, _, _, yy, _, zz = (_largest(one) for one in ranges["payload"])
+    """Return the largest load on the link `payload` within `ranges`: ∫ρ r² is half the trace of its
+    moments.
+    """
+    mass, *_, xx, _, _, yy, _, zz = (_largest(entry_range) for entry_range in ranges["payload"])
     with k.precision():
         frame = model.frame(mechanism, payload)
         return Load(
@@ -181,5 +208,5 @@ def heaviest(mechanism: Mechanism, model: Model, payload: str, ranges: Spans) ->
         )
 
 
-def _largest(one: tuple[Fraction | float, Fraction | float]) -> float:
-    return float(max(abs(Fraction(one[0])), abs(Fraction(one[1]))))
+def _largest(entry_range: tuple[Fraction | float, Fraction | float]) -> float:
+    return float(max(abs(Fraction(entry_range[0])), abs(Fraction(entry_range[1]))))

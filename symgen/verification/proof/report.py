@@ -1,4 +1,4 @@
-"""What a proof found, for a person (`str`) and for a program (`facts`)."""
+"""Report of a proof: as text (`str`) and as plain data (`facts`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ Row = Sequence[object]
 
 @dataclass(frozen=True)
 class Divisor:
-    """A certificate and its observation: `least` is the smallest computed value over the states (None: not observed)."""
+    """A certificate and its observation: `least` is the smallest computed value over the states
+    (None: not observed).
+    """
 
     floor: Floor
     least: float | None = None
@@ -31,7 +33,7 @@ class Divisor:
 
 @dataclass(frozen=True)
 class Proved:
-    """For one function: its divisors that are no constants, and its round-off."""
+    """Result for one function: its divisors that are not constants, and its round-off."""
 
     function: str
     method: str
@@ -45,10 +47,10 @@ class Proved:
 
 @dataclass(frozen=True, repr=False)
 class Proof:
-    """The outcome of `symgen.verification.proof.prove` on one robot.
+    """Outcome of `symgen.verification.proof.prove` on one robot.
 
-    `joints` say of each entry of v its own inertia, and `units` what that is in.
-    `finite` is what Frama-C found by function (None: it was not asked).
+    `joints` are the inertias of each entry of v by its own link, `units` their units. `finite` are
+    Frama-C's results by function (None: it did not run).
     """
 
     robot: str
@@ -61,13 +63,13 @@ class Proof:
     assumptions: tuple[str, ...]
     finite: Mapping[str, eva.Proof] | None = None
     armed: bool = False
-    """Whether the armature of a drive is part of what a joint has by its link."""
+    """True if the inertias include the armature of drives."""
     folder: str = ""
-    """The folder whose C was proved; empty where the C was printed for the proof."""
+    """The folder whose C was proved; empty if the C was printed for the proof."""
 
     @property
     def holds(self) -> bool:
-        """Whether no observation contradicts a claim."""
+        """True if no observation contradicts a claim."""
         return all(function.holds for function in self.functions)
 
     def __repr__(self) -> str:
@@ -77,7 +79,7 @@ class Proof:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Everything as plain JSON types."""
+        """Return everything as plain JSON types."""
         return {
             "robot": self.robot,
             "folder": self.folder or None,
@@ -91,35 +93,35 @@ class Proof:
             },
             "joints": [
                 {
-                    "joint": own.joint,
-                    "link": own.link,
-                    "own_inertia": _number(own.value),
+                    "joint": joint.joint,
+                    "link": joint.link,
+                    "own_inertia": _number(joint.value),
                     "unit": unit,
-                    "reason": own.reason,
+                    "reason": joint.reason,
                 }
-                for own, unit in zip(self.joints, self.units, strict=True)
+                for joint, unit in zip(self.joints, self.units, strict=True)
             ],
             "functions": {
-                one.function: {
-                    "method": one.method,
-                    "divisors": [self._divisor(d) for d in one.divisors],
-                    "round_off": _round_off(one.round_off),
+                entry.function: {
+                    "method": entry.method,
+                    "divisors": [self._divisor(d) for d in entry.divisors],
+                    "round_off": _round_off(entry.round_off),
                 }
-                for one in self.functions
+                for entry in self.functions
             },
         } | (
             {}
             if self.finite is None
-            else {"eva": {name: one.facts for name, one in self.finite.items()}}
+            else {"eva": {name: proof.facts for name, proof in self.finite.items()}}
         )
 
     def _divisor(self, divisor: Divisor) -> dict[str, Any]:
         floor = divisor.floor
-        own = None if floor.joint is None else self.joints[floor.joint]
+        joint = None if floor.joint is None else self.joints[floor.joint]
         return {
             "row": floor.row,
-            "joint": own and own.joint,
-            "link": own and own.link,
+            "joint": joint and joint.joint,
+            "link": joint and joint.link,
             "exact": _number(floor.exact),
             "round_off": _number(floor.lost),
             "certified": _number(floor.floor),
@@ -132,16 +134,20 @@ class Proof:
         lines = [
             f"{subject}, {self.real}",
             "",
-            "the link's own inertia H^T M H, which its pivot D of the mass matrix never "
-            "falls below",
+            "the link's own inertia H^T M H, a lower bound of its pivot D of the mass matrix",
             *self._of_several(),
             *self._with_rotors(),
             "",
             *self._own(),
         ]
-        for one in self.functions:
-            if one.divisors:
-                lines += ["", f"divisors of {one.function}={one.method}", "", *self._divisors(one)]
+        for entry in self.functions:
+            if entry.divisors:
+                lines += [
+                    "",
+                    f"divisors of {entry.function}={entry.method}",
+                    "",
+                    *self._divisors(entry),
+                ]
         if self.finite is not None:
             lines += [
                 "",
@@ -149,28 +155,28 @@ class Proof:
                 "",
                 *eva.lines(self.finite),
             ]
-        if any(one.round_off.bound for one in self.functions):
+        if any(entry.round_off.bound for entry in self.functions):
             lines += ["", "round-off", "", *self._round_offs()]
         lines += ["", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
-        wrong = [one.function for one in self.functions if not one.holds]
-        counted = [d.floor.certified for one in self.functions for d in one.divisors]
+        wrong = [entry.function for entry in self.functions if not entry.holds]
+        counted = [d.floor.certified for entry in self.functions for d in entry.divisors]
         verdict = (
             f"{sum(counted)} of {len(counted)} divisors certified"
             if counted
             else "no division"
             if self.functions
-            else "no function of which anything is proved"
+            else "no function with a proof"
         )
         seen = (
-            "nothing observed exceeds its bound"
+            "no observation exceeds its bound"
             if not wrong
-            else f"CONTRADICTED by what was observed: {', '.join(wrong)}"
+            else f"CONTRADICTED by observations: {', '.join(wrong)}"
         )
         return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
 
     def _of_several(self) -> list[str]:
-        """What stands for it where a joint has several velocities, and its link so many rows."""
-        several = len({own.link for own in self.joints}) < len(self.joints)
+        """Return the remark on joints with several velocities, whose link has several rows."""
+        several = len({joint.link for joint in self.joints}) < len(self.joints)
         return (
             ["(of a joint with several velocities: the link's own pivot, the later ones free)"]
             if several
@@ -178,30 +184,30 @@ class Proof:
         )
 
     def _with_rotors(self) -> list[str]:
-        """What is part of it where a drive has a rotor."""
+        """Return the remark on armature, if a drive has a rotor."""
         return ["(with the armature of the joint's drive)"] if self.armed else []
 
     def _own(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]
-        for own, unit in zip(self.joints, self.units, strict=True):
+        for joint, unit in zip(self.joints, self.units, strict=True):
             rows.append(
                 (
-                    own.joint,
-                    own.link,
+                    joint.joint,
+                    joint.link,
                     *(
-                        (_below(own.value), unit, "")
-                        if own.value is not None
-                        else ("no certificate", "", own.reason)
+                        (_below(joint.value), unit, "")
+                        if joint.value is not None
+                        else ("no certificate", "", joint.reason)
                     ),
                 )
             )
         return table(rows, texts=(0, 1, 3, 4))
 
-    def _divisors(self, one: Proved) -> list[str]:
+    def _divisors(self, proved: Proved) -> list[str]:
         rows: list[Row] = [
             ("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")
         ]
-        for divisor in one.divisors:
+        for divisor in proved.divisors:
             floor = divisor.floor
             names = (floor.what or ("(a sum of squares)" if floor.certified else "(none)"), "")
             if floor.joint is not None:
@@ -231,45 +237,45 @@ class Proof:
                 "largest answer",
             )
         ]
-        for one in self.functions:
-            found, where = (
-                one.round_off,
-                "the ranges" if one.round_off.everywhere else f"{self.states} states",
+        for proved in self.functions:
+            round_off, where = (
+                proved.round_off,
+                "the ranges" if proved.round_off.everywhere else f"{self.states} states",
             )
-            for name in found.bound:
+            for name in round_off.bound:
                 rows.append(
                     (
-                        one.function,
-                        one.method,
+                        proved.function,
+                        proved.method,
                         name,
                         where,
-                        _above(found.most(name)),
-                        _near(found.seen(name), 2),
-                        _near(found.ratio(name), 2),
-                        _near(found.largest.get(name), 3),
+                        _above(round_off.most(name)),
+                        _near(round_off.seen(name), 2),
+                        _near(round_off.ratio(name), 2),
+                        _near(round_off.largest.get(name), 3),
                     )
                 )
         return table(rows, texts=(0, 1, 2, 3))
 
 
-def _round_off(found: RoundOff) -> dict[str, Any]:
+def _round_off(round_off: RoundOff) -> dict[str, Any]:
     return {
-        "proved_for": "ranges" if found.everywhere else "states",
+        "proved_for": "ranges" if round_off.everywhere else "states",
         "results": {
             name: {
-                "bound": _finite(found.most(name)),
-                "observed": found.seen(name),
-                "nearest": found.nearest(name),
-                "ratio": _finite(found.ratio(name)),
-                "largest": found.largest.get(name),
+                "bound": _finite(round_off.most(name)),
+                "observed": round_off.seen(name),
+                "nearest": round_off.nearest(name),
+                "ratio": _finite(round_off.ratio(name)),
+                "largest": round_off.largest.get(name),
             }
-            for name in found.bound
+            for name in round_off.bound
         },
     }
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity; None is no bound."""
+    """Return the value, or None for an infinite one: JSON has no infinity."""
     return None if value is None or value - value != 0 else value
 
 
@@ -282,12 +288,12 @@ def _near(value: Any, digits: int = 6) -> str:
 
 
 def _below(value: Fraction | None, digits: int = 6) -> str:
-    """A lower bound, rounded down."""
+    """Return a lower bound as text, rounded down."""
     return "-" if value is None else _rounded(value, digits, ROUND_FLOOR)
 
 
 def _above(value: Fraction | float | None, digits: int = 2) -> str:
-    """An upper bound, rounded up."""
+    """Return an upper bound as text, rounded up."""
     if value is None:
         return "-"
     return "none" if value - value != 0 else _rounded(Fraction(value), digits, ROUND_CEILING)

@@ -1,8 +1,9 @@
-"""How far the computed results are from the exact ones: proved over the ranges, or at each of many states; and observed.
+"""Errors of the computed results: proved over the ranges or at each of many states, and observed.
 
-A Program without divisions gets one bound for every state of the box. Where a Program divides, interval bounds over a box soon
-become infinite. There the running error (Higham, §3.3) is bounded at each of the states, and nothing is proved of the states
-between. The compiled C is observed against the reference: in float64 for float, in balls for double.
+A Program without divisions has one bound for every state of the box. If a Program divides, interval
+bounds over a box soon become infinite. Then the running error (Higham, §3.3) is bounded at each of
+the states, and the states between them are not covered. The compiled C is compared with the
+reference: in float64 for float, in balls for double.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from symgen.vocabulary.reals import DOUBLE, FLOAT, REALS
 
 DIGITS, KNOWN = 40, 31
 IN_BALLS = 64
-"""States at which a double is compared. Balls are slow."""
+"""Number of states at which a double is compared, since balls are slow."""
 REFERENCE = {FLOAT.name: 1e-11, DOUBLE.name: 1e-30}
-"""Share of the largest answer at a state: the error that the reference for a float (double) may itself have. It is subtracted
-from what is observed.
+"""Error of the reference itself, for a float and for a double, as a fraction of the largest result
+at a state. It is subtracted from the observed error.
 """
 _CHUNK = 2048
 
@@ -41,9 +42,10 @@ Results = dict[str, Array]
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Of one function: `bound` by result name (states or 1, elements), `everywhere` True when it holds over the ranges.
+    """Round-off of one function: `bound` by result name (states or 1, elements).
 
-    `observed` (states compared, elements) and `largest`, the largest exact answer seen, by result name; empty without the C.
+    `everywhere` is True if the bound holds over the ranges. `observed` (states compared, elements)
+    and `largest`, the largest exact result, are by result name; they are empty without the C.
     """
 
     everywhere: bool
@@ -52,22 +54,24 @@ class RoundOff:
     largest: dict[str, float] = field(default_factory=dict)
 
     def most(self, name: str) -> float:
-        """The largest bound of a result's elements."""
+        """Return the largest bound of a result's elements."""
         return float(self.bound[name].max())
 
     def seen(self, name: str) -> float | None:
-        """The largest error observed."""
+        """Return the largest observed error."""
         return float(self.observed[name].max()) if name in self.observed else None
 
     def ratio(self, name: str) -> float | None:
-        """The largest bound over the largest error observed, both at the states that were compared."""
+        """Return the largest bound divided by the largest observed error, both at the compared
+        states.
+        """
         seen = self.seen(name)
         return (
             None if not seen else float(self.bound[name][: len(self.observed[name])].max()) / seen
         )
 
     def nearest(self, name: str) -> float | None:
-        """The largest quotient observed/bound of one element at one state; 0/0 is 0."""
+        """Return the largest quotient observed/bound of one element at one state; 0/0 is 0."""
         if name not in self.observed:
             return None
         seen = self.observed[name]
@@ -77,14 +81,14 @@ class RoundOff:
 
     @property
     def holds(self) -> bool:
-        """Whether no observation exceeds its bound."""
+        """True if no observation exceeds its bound."""
         return all((near := self.nearest(name)) is None or near <= 1 for name in self.bound)
 
 
-def bounded(
+def bound_round_off(
     program: Program, ranges: Ranges, states: Mapping[str, Array], arithmetic: Arithmetic
 ) -> RoundOff:
-    """The bound over the ranges where there is a finite one, else the bound at each of `states`."""
+    """Return the bound over the ranges if it is finite, else the bound at each of `states`."""
     if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
         everywhere = _errors(
             program,
@@ -95,22 +99,25 @@ def bounded(
             return RoundOff(
                 True, {name: bound.max(axis=0, keepdims=True) for name, bound in everywhere.items()}
             )
-    return RoundOff(False, at_states(program, states, arithmetic))
+    return RoundOff(False, bounds_at_states(program, states, arithmetic))
 
 
-def at_states(program: Program, states: Mapping[str, Array], arithmetic: Arithmetic) -> Results:
-    """The running error bound of every result's elements at every state: (count, elements)."""
-    wanted = _outputs(program)
-    found = [
+def bounds_at_states(
+    program: Program, states: Mapping[str, Array], arithmetic: Arithmetic
+) -> Results:
+    """Return the running error bound of every result's elements at every state: (count, elements)."""
+    output_rows = _outputs(program)
+    errors_by_part = [
         _errors(
             program,
-            propagate(program, points(part), arithmetic, wanted=wanted),
+            propagate(program, points(part), arithmetic, wanted=output_rows),
             len(next(iter(part.values()))),
         )
         for part in _parts(program, states)
     ]
     return {
-        port.name: np.concatenate([one[port.name] for one in found]) for port in program.outputs
+        port.name: np.concatenate([errors[port.name] for errors in errors_by_part])
+        for port in program.outputs
     }
 
 
@@ -119,18 +126,18 @@ def _outputs(program: Program) -> list[int]:
 
 
 def _parts(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-    given = {port.name: states[port.name] for port in program.inputs}
+    arguments = {port.name: states[port.name] for port in program.inputs}
     chunk = max(1, min(_CHUNK, VALUES // len(program.rows)))
-    for start in range(0, len(next(iter(given.values()))), chunk):
-        yield {name: values[start : start + chunk] for name, values in given.items()}
+    for start in range(0, len(next(iter(arguments.values()))), chunk):
+        yield {name: values[start : start + chunk] for name, values in arguments.items()}
 
 
 def _errors(program: Program, rows: Mapping[int, Rounded], count: int) -> Results:
-    found = {}
+    by_result = {}
     for port in program.outputs:
         errors = [np.where(np.isnan(rows[row].error), np.inf, rows[row].error) for row in port.rows]
-        found[port.name] = np.stack(np.broadcast_arrays(*errors, np.zeros(count))[:-1], axis=-1)
-    return found
+        by_result[port.name] = np.stack(np.broadcast_arrays(*errors, np.zeros(count))[:-1], axis=-1)
+    return by_result
 
 
 def observe(
@@ -141,28 +148,30 @@ def observe(
     run: Any,
     bound: RoundOff,
 ) -> RoundOff:
-    """`bound` with the observed error of the compiled `run`: at `states` for float, at the first IN_BALLS of them for double."""
+    """Return `bound` with the observed error of the compiled `run`: at `states` for float, at the
+    first IN_BALLS of them for double.
+    """
     balls = options.real == DOUBLE.name
     scalars = arb(DIGITS) if balls else precision.FLOAT
     shapes = {port.name: port.shape for port in program.inputs}
-    seen = {
+    compared = {
         name: (values[:IN_BALLS] if balls else values).reshape(
             -1, *shapes.get(name, values.shape[1:])
         )
         for name, values in states.items()
     }
     real = np.dtype(REALS[options.real].numpy)
-    results = run(*(seen[port.name].astype(real) for port in program.inputs))
+    results = run(*(compared[port.name].astype(real) for port in program.inputs))
     results = results if isinstance(results, tuple) else (results,)
-    exact = _exact_results(mechanism, program.function, options, seen, scalars)
+    exact = _exact_results(mechanism, program.function, options, compared, scalars)
     observed, largest = {}, {}
     for port, values in zip(program.outputs, results, strict=True):
-        truth = exact[port.name].reshape(len(values), -1)
+        expected = exact[port.name].reshape(len(values), -1)
         with scalars.working():
-            computed = scalars.array(values.astype(float).reshape(truth.shape))
-            missed = np.abs(computed - truth).astype(float)
-        sizes = np.abs(truth.astype(float)).max(axis=-1, keepdims=True)
-        observed[port.name] = np.maximum(missed - REFERENCE[options.real] * sizes, 0.0)
+            computed = scalars.array(values.astype(float).reshape(expected.shape))
+            errors = np.abs(computed - expected).astype(float)
+        sizes = np.abs(expected.astype(float)).max(axis=-1, keepdims=True)
+        observed[port.name] = np.maximum(errors - REFERENCE[options.real] * sizes, 0.0)
         largest[port.name] = float(sizes.max())
     return RoundOff(bound.everywhere, bound.bound, observed, largest)
 
@@ -174,7 +183,7 @@ def _exact_results(
     states: Mapping[str, Array],
     scalars: Scalars,
 ) -> dict[str, Array]:
-    """The reference's answers at the states, over floats or balls."""
+    """Return the reference's results at the states, over floats or balls."""
     spec = FUNCTIONS[function]
     links = {
         argument.name: getattr(options, argument.name)
@@ -185,7 +194,7 @@ def _exact_results(
     arguments = {a.name: scalars.array(states[a.name]) for a in (*spec.arguments, *loads)}
     for name in POSITIONS:
         if name in arguments:
-            arguments[name] = _of_unit_length(mechanism, arguments[name], scalars)
+            arguments[name] = _with_unit_quaternions(mechanism, arguments[name], scalars)
     reference = Reference(
         mechanism,
         scalars,
@@ -200,11 +209,14 @@ def _exact_results(
     return reference.evaluate(function, arguments)
 
 
-def _of_unit_length(mechanism: Mechanism, q: Array, scalars: Scalars) -> Array:
-    """q (..., NQ) with every quaternion in it scaled to unit length."""
+def _with_unit_quaternions(mechanism: Mechanism, q: Array, scalars: Scalars) -> Array:
+    """Return q (..., NQ) with every quaternion normalized."""
     q = q.copy()
     with scalars.working():
         for first in mechanism.quaternions:
-            own = slice(first, first + 4)
-            q[..., own] = q[..., own] / np.sqrt((q[..., own] * q[..., own]).sum(axis=-1))[..., None]
+            entries = slice(first, first + 4)
+            q[..., entries] = (
+                q[..., entries]
+                / np.sqrt((q[..., entries] * q[..., entries]).sum(axis=-1))[..., None]
+            )
     return q

@@ -1,6 +1,7 @@
-"""How large the terms of the Coriolis matrix are, entry by entry at each state.
+"""Sizes of the terms of the Coriolis matrix, entry by entry at each state.
 
-Of every part: its velocity for a unit of degree of freedom i, times how fast that of j changes.
+For every part: its velocity for a unit of degree of freedom i, times the rate of change of its
+velocity for a unit of j.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from symgen.verification.scales._bodies import Bodies
 
 
 def coriolis(bodies: Bodies) -> Array:
-    """Size of C (count, NV, NV)."""
+    """Return the size of C (count, NV, NV)."""
     v = bodies.truth.floats["v"]
     total = np.zeros((*v.shape, v.shape[-1]))
     for part in bodies.parts:
-        rate, speed = (one[:, None] for one in part.moving(v))
-        own = np.array(part.joints)
-        changed = rate * part.levers + part.turns * speed
+        rate, speed = (size[:, None] for size in part.speeds(v))
+        joints = np.array(part.joints)
+        rates_of_change = rate * part.levers + part.turns * speed
         mass, inertia = (
             np.abs(np.asarray(part.mass))[..., None, None],
             np.asarray(part.inertia)[..., None, None],
         )
-        turned = 2 * inertia * rate[:, :, None] * (part.turns[:, None] * part.turns)
-        total[:, own[:, None], own] += mass * part.levers[:, :, None] * changed[:, None, :] + turned
+        moment = 2 * inertia * rate[:, :, None] * (part.turns[:, None] * part.turns)
+        total[:, joints[:, None], joints] += (
+            mass * part.levers[:, :, None] * rates_of_change[:, None, :] + moment
+        )
     return total
 
 

@@ -1,4 +1,4 @@
-"""Sizes of forces, of M and its inverse in the frame, of the frame's motion, and of the links' accelerations."""
+"""Sizes of forces, of M and Λ⁻¹, of the frame's motion, and of the links' accelerations."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from symgen.verification.scales._bodies import Bodies
 
 
 def inverse_dynamics(bodies: Bodies) -> Array:
-    """Size of tau (count, NV)."""
+    """Return the size of tau (count, NV)."""
     return bodies.forces(bodies.truth.floats["v"], bodies.truth.floats["a"])
 
 
 def bias_force(bodies: Bodies) -> Array:
-    """Size of c (count, NV)."""
+    """Return the size of c (count, NV)."""
     v = bodies.truth.floats["v"]
     return bodies.forces(v, 0 * v)
 
 
 def gravity_force(bodies: Bodies) -> Array:
-    """Size of g (count, NV)."""
+    """Return the size of g (count, NV)."""
     still = 0 * bodies.truth.floats["v"]
     return bodies.forces(still, still, wrench=False)
 
 
 def jacobian(bodies: Bodies) -> Array:
-    """Size of J (count, 6, NV), as it is stated."""
+    """Return the size of J (count, 6, NV) in its convention."""
     return bodies.jacobian(bodies.lever())
 
 
 def axes(bodies: Bodies) -> Array:
-    """Size of R (count, 3, 3)."""
+    """Return the size of R (count, 3, 3)."""
     return np.ones((bodies.truth.count, 3, 3))
 
 
 def origin(bodies: Bodies) -> Array:
-    """Size of p (count, 3)."""
+    """Return the size of p (count, 3)."""
     return np.repeat(bodies.distance()[:, None], 3, axis=-1)
 
 
 def interbody_forces(bodies: Bodies) -> dict[str, Array]:
-    """Sizes of a (count, NV) and F (count, NB, 6), which inherits the round-off of a."""
+    """Return the sizes of a (count, NV) and F (count, NB, 6); F inherits the round-off of a."""
     a = bodies.joint_accelerations()
     wrenches = bodies.wrenches(bodies.truth.floats["v"], a)
     return {"a": a, "F": np.repeat(wrenches[..., None], 6, axis=-1)}

@@ -1,6 +1,8 @@
-"""How large the terms of q ⊕ v dt are, coordinate by coordinate, and those of the way back, velocity by velocity.
+"""Sizes of the terms of q ⊕ v dt, coordinate by coordinate, and of its inverse, velocity by
+velocity.
 
-An angle that is rounded by eps of itself turns what it acts on by as much: a quaternion, and a displacement in its body's axes.
+A relative error eps of an angle rotates a quaternion, and a displacement in the body's axes, by the
+same amount.
 """
 
 from __future__ import annotations
@@ -15,92 +17,105 @@ from symgen.vocabulary.derivatives import Derivative, change_name, weight_name
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-def moved(truth: ExactAnswers) -> Array:
-    """Size of q_next (count, NQ) of `integrate`."""
-    return along(
+def integrated_size(truth: ExactAnswers) -> Array:
+    """Return the size of q_next (count, NQ) of `integrate`."""
+    return displaced_size(
         truth.mechanism, truth.floats["q"], truth.floats["v"] * truth.floats["dt"][:, None]
     )
 
 
-def along(mechanism: Mechanism, q: Array, step: Array) -> Array:
-    """Size of q ⊕ δ (count, NQ), with δ (count, NV) of the size of `step`."""
+def displaced_size(mechanism: Mechanism, q: Array, step: Array) -> Array:
+    """Return the size of q ⊕ δ (count, NQ), for δ (count, NV) of the size of `step`."""
     q, step = np.abs(q), np.abs(step)
     total = q.copy()
-    for joint, of_q, of_v in zip(
+    for joint, q_slice, v_slice in zip(
         mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
     ):
-        own, aside, given = total[:, of_q], step[:, of_v], q[:, of_q]  # a view of what is returned
+        coordinates = total[:, q_slice]  # a view of the result
+        displacement, start = step[:, v_slice], q[:, q_slice]
         if joint.type.directed:
-            own += aside
+            coordinates += displacement
             continue
-        turns = np.array([one.unit == "rad" for one in joint.type.velocities])
-        turn, way = (
-            aside[:, turns].sum(axis=-1, keepdims=True),
-            aside[:, ~turns].sum(axis=-1, keepdims=True),
+        turns = np.array([coordinate.unit == "rad" for coordinate in joint.type.velocities])
+        turn, travel = (
+            displacement[:, turns].sum(axis=-1, keepdims=True),
+            displacement[:, ~turns].sum(axis=-1, keepdims=True),
         )
-        angles = [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]
-        for word in joint.motions:
-            if isinstance(word, Placing):
-                own[:, word.of : word.of + word.axes] += way * (
-                    1 + turn + given[:, angles].sum(axis=-1, keepdims=True)
+        angles = [
+            i for i, coordinate in enumerate(joint.type.positions) if coordinate.unit == "rad"
+        ]
+        for motion in joint.motions:
+            if isinstance(motion, Placing):
+                coordinates[:, motion.of : motion.of + motion.axes] += travel * (
+                    1 + turn + start[:, angles].sum(axis=-1, keepdims=True)
                 )
-            elif isinstance(word, Orienting):
-                own[:, word.of : word.of + 4] = 1 + turn
+            elif isinstance(motion, Orienting):
+                coordinates[:, motion.of : motion.of + 4] = 1 + turn
             else:
-                own[:, [word.of]] += turn
+                coordinates[:, [motion.of]] += turn
     return np.asarray(total)
 
 
-def slopes(truth: ExactAnswers, wanted: Derivative) -> Array:
-    """Size of a derivative of a smooth function (count,): a factor for each time that it is differentiated, of what the steps are
-    multiplied by, and the sums of changes and weights.
+def slopes(truth: ExactAnswers, derivative: Derivative) -> Array:
+    """Return the size of a derivative of a smooth function (count,).
+
+    It is a factor for each differentiation, times the sums of the changes and weights.
     """
 
     def total(name: str) -> Array:
         return np.asarray(np.abs(truth.floats[name]).reshape(truth.count, -1).sum(axis=-1))
 
-    function = FUNCTIONS[wanted.of]
-    if wanted.of == "integrate":
-        way, time = total("v"), np.abs(truth.floats["dt"])
-        rate = (1 + way) * (1 + time) * (1 + way * time)
+    function = FUNCTIONS[derivative.of]
+    if derivative.of == "integrate":
+        travel, time = total("v"), np.abs(truth.floats["dt"])
+        rate = (1 + travel) * (1 + time) * (1 + travel * time)
     else:
         rate = (1 + total("q") + total("q_next")) * (1 + np.pi)
-    size = rate**2 if wanted.mode == "hvp" else rate
-    if wanted.mode in ("jvp", "hvp"):
-        size = size * sum(total(change_name(name)) for name in wanted.by or function.own_arguments)
-    if wanted.mode in ("vjp", "hvp"):
-        size = size * sum(total(weight_name(one.name)) for one in function.results)
+    size = rate**2 if derivative.mode == "hvp" else rate
+    if derivative.mode in ("jvp", "hvp"):
+        size = size * sum(
+            total(change_name(name)) for name in derivative.by or function.own_arguments
+        )
+    if derivative.mode in ("vjp", "hvp"):
+        size = size * sum(total(weight_name(result.name)) for result in function.results)
     return np.asarray(size)
 
 
-def parted(truth: ExactAnswers) -> Array:
-    """Size of delta (count, NV): a turn is half a turn at most, and takes with it what lies between both places."""
+def difference_size(truth: ExactAnswers) -> Array:
+    """Return the size of delta (count, NV): a rotation is at most half a turn and rotates the
+    displacement between both positions.
+    """
     mechanism = truth.mechanism
-    both = np.abs(truth.floats["q"]) + np.abs(truth.floats["q_next"])
+    coordinates = np.abs(truth.floats["q"]) + np.abs(truth.floats["q_next"])
     total = np.empty((truth.count, mechanism.nv))
-    for joint, of_q, of_v in zip(
+    for joint, q_slice, v_slice in zip(
         mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
     ):
-        own = both[:, of_q]
+        joint_coordinates = coordinates[:, q_slice]
         if joint.type.directed:
-            total[:, of_v] = own
+            total[:, v_slice] = joint_coordinates
             continue
         turn = (
             1
             + np.pi
-            + own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "rad"]].sum(
-                axis=-1
-            )
+            + joint_coordinates[
+                :,
+                [
+                    i
+                    for i, coordinate in enumerate(joint.type.positions)
+                    if coordinate.unit == "rad"
+                ],
+            ].sum(axis=-1)
         )
-        way = own[:, [i for i, one in enumerate(joint.type.positions) if one.unit == "m"]].sum(
-            axis=-1
-        )
-        for i, one in enumerate(joint.type.velocities):
-            total[:, of_v.start + i] = turn if one.unit == "rad" else way * turn
+        travel = joint_coordinates[
+            :, [i for i, coordinate in enumerate(joint.type.positions) if coordinate.unit == "m"]
+        ].sum(axis=-1)
+        for i, velocity in enumerate(joint.type.velocities):
+            total[:, v_slice.start + i] = turn if velocity.unit == "rad" else travel * turn
     return total
 
 
 BY_RESULT = {
-    "q_next": lambda bodies: moved(bodies.truth),
-    "delta": lambda bodies: parted(bodies.truth),
+    "q_next": lambda bodies: integrated_size(bodies.truth),
+    "delta": lambda bodies: difference_size(bodies.truth),
 }
