@@ -19,27 +19,28 @@ from symgen.vocabulary.target import Target
 
 
 def lane_step(
-    step: Program, target: Target, told: str, alike: Collection[str] = (), own: bool = True
+    step: Program, target: Target, what: str, alike: Collection[str] = (), own_sines: bool = True
 ) -> dict[str, Any]:
-    """What the template says of it; `told` says of what kind it is. All lanes share the ports that are `alike`. By `--trig auto`
-    its sines are the text's own, or those of <math.h> where it is not `own`.
+    """Return the facts of a step for the template; `what` names it in the head of the file.
+
+    All lanes share the ports that are `alike`. By `--trig auto` the sines are the text's own with `own_sines`, or those of <math.h>.
     """
     inline = target.text.trig == "inline"
     turn = definition.turn_of(step, target) if inline else None
     printed = definition.PrintedFunction(step, target, turn=turn)
     early = [] if inline else definition.early(step)
     names = printed.names
-    found = _lanes.function(printed, early, [names[port] for port in alike if port in names])
-    loop = own and target.text.trig == "auto" and len(early) > 0
-    found |= {
+    facts = _lanes.function(printed, early, [names[port] for port in alike if port in names])
+    loop = own_sines and target.text.trig == "auto" and len(early) > 0
+    facts |= {
         "symbol": target.symbol(step.function),
         "own_loop": loop,
         "own_sines": turn is not None or loop,
-        "told": f"{told}: {operations_text(step)}",
+        "told": f"{what}: {operations_text(step)}",
     }
-    for array, port in zip(found["parameters"], (*step.inputs, *step.outputs), strict=True):
+    for array, port in zip(facts["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == CONSTANTS else ""
-    return found
+    return facts
 
 
 def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:

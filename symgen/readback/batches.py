@@ -90,10 +90,12 @@ class _Reader:
         if len(functions) + len(self.tables) != len(units):
             raise ProgramError("a function stands there twice")
         for unit in units:
-            own = getattr(unit, "decl", unit)
-            shared = own.name in (f"{self.symbol}_strided", f"{self.symbol}_batch")
-            if (own.storage == ["static"]) == shared:
-                raise ProgramError(f"line {own.coord.line}: {own.name} has another linkage")
+            declared = getattr(unit, "decl", unit)
+            shared = declared.name in (f"{self.symbol}_strided", f"{self.symbol}_batch")
+            if (declared.storage == ["static"]) == shared:
+                raise ProgramError(
+                    f"line {declared.coord.line}: {declared.name} has another linkage"
+                )
         integers = {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
         self.reading = loops.Reading(name, self.symbol, functions, together, integers)
         self.header = text.header
@@ -211,8 +213,8 @@ class _LoopBlock:
         self.wanted = [loops.expected_results(form, self.terms, lane) for lane in range(self.lanes)]
         self.names = [node.name for node in reader.block_function.decl.type.args.params]
         ports = [port.name for port in (*form.inputs, *form.outputs)]
-        given = [name.rstrip("_") for name in self.names[: len(ports)]]
-        if given != ports or len(self.names) != len(ports) + 1 + reader.checked:
+        names = [name.rstrip("_") for name in self.names[: len(ports)]]
+        if names != ports or len(self.names) != len(ports) + 1 + reader.checked:
             raise ProgramError(f"{reader.block_symbol} has the parameters {', '.join(self.names)}")
 
     def run(self, failing: Mapping[int, int]) -> _LoopBlockRun:
@@ -306,10 +308,10 @@ class Block:
                 raise machine.refuse(
                     node, f"lane {lane} of the block does not hold all arguments of one state"
                 )
-            for place, port in enumerate(self.outputs):
-                pointer = arrays[len(self.inputs) + place]
+            for number, port in enumerate(self.outputs):
+                pointer = arrays[len(self.inputs) + number]
                 for k in range(port.size):
-                    term = machine.terms.of("result", call, place, k)
+                    term = machine.terms.of("result", call, number, k)
                     machine.store(pointer.memory, pointer.at + k * self.lanes + lane, term, node)
             if self.checked:
                 status = arguments[-1]
@@ -413,7 +415,7 @@ def _cases(block: Block) -> Iterator[Case]:
     for states in range(1, lanes + 1):
         yield Case(states, blocked)
     for turn in range(len(RESULT_LAYOUTS)):
-        mixed = (RESULT_LAYOUTS[(turn + place) % len(RESULT_LAYOUTS)] for place in range(ports))
+        mixed = (RESULT_LAYOUTS[(turn + port) % len(RESULT_LAYOUTS)] for port in range(ports))
         yield Case(lanes + 1, tuple(mixed), statuses=turn % 2 == 0)
     for name in ("shared", "one number"):
         yield Case(lanes + 1, (plain[0], *(name,) * (len(block.inputs) - 1), *results))
@@ -457,7 +459,7 @@ class StatesReader(Protocol):
 
 
 class StatesOperation(Protocol):
-    """What is done with the elements of a state where the functions for many states call it: one operation."""
+    """The function of a state, or a block of states, where functions for many states call it: one operation of the elements."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -489,9 +491,9 @@ class StatesCall:
             for port, name in zip(self.ports, case.layouts, strict=True)
         ]
         self.memories: list[Memory] = []
-        for place, (port, layout) in enumerate(zip(self.ports, self.layouts, strict=True)):
-            memory = Memory(port.name, [None] * layout.room, place < len(block.inputs))
-            if place < len(block.inputs):
+        for number, (port, layout) in enumerate(zip(self.ports, self.layouts, strict=True)):
+            memory = Memory(port.name, [None] * layout.room, number < len(block.inputs))
+            if number < len(block.inputs):
                 for i in range(self.count):
                     for k in range(port.size):
                         at = layout.base + i * layout.state + k * layout.element
@@ -513,12 +515,12 @@ class StatesCall:
 
     def _lay_results_over_arguments(self) -> None:
         free = list(range(len(self.block.inputs)))
-        for place in range(len(self.block.inputs), len(self.ports)):
-            same = [k for k in free if self.ports[k].size == self.ports[place].size]
+        for number in range(len(self.block.inputs), len(self.ports)):
+            same = [k for k in free if self.ports[k].size == self.ports[number].size]
             if same:
                 free.remove(same[0])
                 self.memories[same[0]].constant = False
-                self.memories[place] = self.memories[same[0]]
+                self.memories[number] = self.memories[same[0]]
 
     def difference(self) -> str:
         """Return a sentence for what the call does wrong; empty where it does nothing wrong."""
@@ -563,13 +565,16 @@ class StatesCall:
         """Return what stands in each array behind the call."""
         expected = {id(memory): [*memory.cells] for memory in self.memories}
         first = len(self.block.inputs)
-        for place, port in enumerate(self.block.outputs):
-            layout, cells = self.layouts[first + place], expected[id(self.memories[first + place])]
+        for number, port in enumerate(self.block.outputs):
+            layout, cells = (
+                self.layouts[first + number],
+                expected[id(self.memories[first + number])],
+            )
             for i, call in enumerate(calls):
                 if statuses[call] == 0 and not self.refused:
                     for k in range(port.size):
                         at = layout.base + i * layout.state + k * layout.element
-                        cells[at] = self.terms.of("result", call, place, k)
+                        cells[at] = self.terms.of("result", call, number, k)
         return [expected[id(memory)] for memory in self.memories]
 
     @property

@@ -56,14 +56,14 @@ def of_arguments(
 ) -> list[Group]:
     """Return the comparisons of arguments: all are finite, and quaternions have unit length."""
     everything = frozenset(x for values in arguments.values() for x in values)
-    one, bound = terms.constant(Fraction(1)), terms.constant(length(form.real))
+    unit, bound = terms.constant(Fraction(1)), terms.constant(length(form.real))
     units = set()
     for name, values in arguments.items():
         for first in form.quaternions if name in POSITIONS else ():
             total, *squares = [terms.of("mul", x, x) for x in values[first : first + 4]]
             for square in squares:
                 total = terms.of("add", total, square)
-            units.add(("<=", terms.of("fabs", terms.of("sub", total, one)), bound))
+            units.add(("<=", terms.of("fabs", terms.of("sub", total, unit)), bound))
     groups = [Group("NOT_FINITE", finite=everything)]
     return [*groups, Group("NOT_UNIT", frozenset(units))] if units else groups
 

@@ -118,9 +118,9 @@ class StepFunction:
     @cached_property
     def results(self) -> list[tuple[int, int]]:
         """The place of each result that has elements among the step's outputs, and its parameter."""
-        places = [place for place, port in enumerate(self.text.step.outputs) if port.size]
+        places = [output for output, port in enumerate(self.text.step.outputs) if port.size]
         first = len(self.text.alone.inputs)
-        return [(place, first + k) for k, place in enumerate(places)]
+        return [(output, first + k) for k, output in enumerate(places)]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> list[Term]:
         """Apply the step to memory; return the term of the call for each lane."""
@@ -140,9 +140,9 @@ class StepFunction:
                 if self.gives_angle
                 else results_of(step, call, terms)
             )
-            for place, parameter in self.results:
+            for output, parameter in self.results:
                 pointer, lanes = arguments[parameter], self.parameters[parameter].lanes
-                for k, term in enumerate(results[place]):
+                for k, term in enumerate(results[output]):
                     at = pointer.at + (k * lanes + lane if lanes else k)
                     machine.store(pointer.memory, at, term, node)
         return calls
@@ -220,8 +220,8 @@ def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]
     if angle is not None:
         return {0: [terms.of(op, terms.of("angle", call)) for op in angle.kept]}
     return {
-        place: [terms.of("result", call, place, k) for k in range(port.size)]
-        for place, port in enumerate(step.outputs)
+        output: [terms.of("result", call, output, k) for k in range(port.size)]
+        for output, port in enumerate(step.outputs)
     }
 
 
@@ -259,7 +259,7 @@ def parameters_of(
     for node, port in zip(declared, ports, strict=False):
         kind = machine.kind(node.type)
         restrict = "restrict" in (getattr(node.type, "dim_quals", None) or ())
-        size, *lanes = [known or 0 for known in kind.sizes] or [0]
+        size, *lanes = [length or 0 for length in kind.sizes] or [0]
         if (
             kind.form != "array"
             or kind.base != program.real
@@ -327,9 +327,9 @@ class RowRun:
                     cell = memory.cells[k * parameter.lanes + lane if parameter.lanes else k]
                     if cell is not rows[row]:
                         stored = "never stored" if cell is None else "another row"
-                        place = f"[{lane}]" if parameter.lanes else ""
+                        where = f"[{lane}]" if parameter.lanes else ""
                         raise ProgramError(
-                            f"{self.symbol}: {memory.name}[{k}]{place} is {stored}, not row {row} of the Program"
+                            f"{self.symbol}: {memory.name}[{k}]{where} is {stored}, not row {row} of the Program"
                         )
 
     def require_operations(self) -> None:
@@ -354,9 +354,9 @@ def terms_of_rows(
     for i in computed(program):
         op, args, value, _, _ = program.rows[i]
         if op == "input":
-            place, k = value
-            lanes = parameters[place].lanes
-            rows[i] = memories[place].cells[k * lanes + lane if lanes else k]
+            port, k = value
+            lanes = parameters[port].lanes
+            rows[i] = memories[port].cells[k * lanes + lane if lanes else k]
         else:
             rows[i] = terms.row(op, value, [rows[a] for a in args])
     return rows
@@ -398,13 +398,15 @@ def cells_of_lanes(port: Port, terms: Terms, lanes: int) -> list[Term]:
 def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str, list[Term]]:
     """Return the term of each result, in one lane."""
 
-    def run(step: Program, given: Mapping[str, Sequence[Any]], _: Numbers) -> dict[str, list[Any]]:
+    def run(
+        step: Program, arguments: Mapping[str, Sequence[Any]], _: Numbers
+    ) -> dict[str, list[Any]]:
         if id(step) not in reads:
             reads[id(step)] = elements_read(step)
-        operands = [given[step.inputs[port].name][k] for port, k in reads[id(step)]]
+        operands = [arguments[step.inputs[port].name][k] for port, k in reads[id(step)]]
         call = call_of(step, operands, terms)
         results = results_of(step, call, terms)
-        return {port.name: results[place] for place, port in enumerate(step.outputs)}
+        return {port.name: results[output] for output, port in enumerate(step.outputs)}
 
     def refuse(*_: Any) -> Any:
         raise ProgramError("a step is run by itself")

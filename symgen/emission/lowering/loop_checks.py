@@ -164,10 +164,10 @@ def _sum_zeros(
 
 def _unit_quaternions(loops: LoopFunction) -> All | None:
     """Return the condition that all quaternions have length 1; None without quaternions."""
-    one = C.literal(Fraction(1), loops.real)
+    unit = C.literal(Fraction(1), loops.real)
     tolerance = C.literal(checks.LENGTH[loops.form.real], loops.real)
     squares = " + ".join(["({}*{})"] * 4)
-    pattern = f"{C.call('fabs', loops.real)}({squares} - {one}) <= {tolerance}"
+    pattern = f"{C.call('fabs', loops.real)}({squares} - {unit}) <= {tolerance}"
     conditions = []
     for port in loops.form.inputs:
         for first in loops.form.quaternions if port.name in POSITIONS else ():

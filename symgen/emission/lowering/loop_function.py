@@ -144,7 +144,7 @@ class LoopFunction:
         """The places in the workspace where a checked function of one state holds results until all are finite; else empty."""
         outputs = self.form.outputs if self.needed_size else ()
         ends = itertools.accumulate((port.size for port in outputs), initial=work(self.form))
-        return {port.name: place for port, place in zip(outputs, ends, strict=False)}
+        return {port.name: index for port, index in zip(outputs, ends, strict=False)}
 
     @cached_property
     def strides(self) -> dict[str, str]:
@@ -215,7 +215,7 @@ def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     is_position, kinds, link = port in POSITIONS, loops.form.link_classes, current_link(loops, s)
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[c].nq if is_position else kinds[c].nv, link)
-    firsts = [place[0 if is_position else 1] for place in loops.form.offsets]
+    firsts = [offset[0 if is_position else 1] for offset in loops.form.offsets]
     return Element(loops.link_tables.integers("q" if is_position else "v", firsts), link)
 
 
@@ -241,9 +241,9 @@ def step_call(loops: LoopFunction, s: int, c: int) -> Call:
 def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
     """Return the array that a step gets for one of its ports."""
     form, sweep, link = loops.form, loops.form.sweeps[s], current_link(loops, s)
-    taken, given = step_carries(loops, s)
+    taken, written = step_carries(loops, s)
     per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)
-    local = {CARRY: taken, RESULT_NAMES[CARRY]: given, CHECKED: CHECKED, **columns}
+    local = {CARRY: taken, RESULT_NAMES[CARRY]: written, CHECKED: CHECKED, **columns}
     if port in local:
         return local[port]
     if port == CONSTANTS:

@@ -223,8 +223,8 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
             Declare(real, BEHIND, Row(carry, 1), pointer=POINTER),
             Blank(),
         )
-        own = Declare(real, OWN, BEHIND, pointer=FIXED)
-        body = (own, *body, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN))
+        own_carry = Declare(real, OWN, BEHIND, pointer=FIXED)
+        body = (own_carry, *body, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN))
     initial = [
         Assign(Element(taken, k), C.literal(number, loops.real))
         for k, number in enumerate(sweep.initial)
@@ -248,7 +248,7 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     """
     form, sweep = loops.form, loops.form.sweeps[s]
     size, final_carries = len(sweep.initial), _final_carries(loops, s)
-    _, given = step_carries(loops, s)
+    _, written = step_carries(loops, s)
     body = _steps(loops, s)
     parent = (Element(loops.link_tables.integers("parents", form.parents), LINK), " + 1")
     initial = loops.link_tables.initial_carry(s)
@@ -266,11 +266,11 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
         body = (
             If(is_leaf, (copy(ELEMENT, size, OWN, initial),)),
             *body,
-            If(is_first_child, (copy(ELEMENT, size, BEFORE, given),), _joins(loops, s)),
+            If(is_first_child, (copy(ELEMENT, size, BEFORE, written),), _joins(loops, s)),
         )
         opening = (_array(loops, JOINED, size), Blank()) if loops.lanes else ()
         if loops.lanes and any(final_carry.link >= 0 for final_carry in final_carries):
-            body += (copy(ELEMENT, size, OWN, given),)
+            body += (copy(ELEMENT, size, OWN, written),)
     final: Body = ()
     for final_carry in final_carries:
         final += _store_carry(loops, final_carry, CARRIES, size * (final_carry.link + 1))
@@ -279,12 +279,12 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
 
 def _joins(loops: LoopFunction, s: int) -> Body:
     """Add the carry of a further child to that of the children before it, or multiply the two."""
-    sweep, (_, given) = loops.form.sweeps[s], step_carries(loops, s)
+    sweep, (_, written) = loops.form.sweeps[s], step_carries(loops, s)
     joined, first = Element(BEFORE, ELEMENT), 0
     joins: Body = ()
     for join, run in itertools.groupby(sweep.combine):
         end, sign = first + len([*run]), " + " if join == "add" else "*"
-        assign = Assign(joined, (joined, sign, Element(given, ELEMENT)))
+        assign = Assign(joined, (joined, sign, Element(written, ELEMENT)))
         joins += (For(ELEMENT, first, end, (assign,)),)
         first = end
     return joins
@@ -407,7 +407,7 @@ def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
     form = loops.form
     if len(form.visited(form.sweeps[s])) == len(form):
         return []
-    given = [(at, port.name) for (at, _), step in loops.steps.items() for port in step.outputs]
+    given_by = [(at, port.name) for (at, _), step in loops.steps.items() for port in step.outputs]
     return [
         For(
             LINK,
@@ -419,7 +419,7 @@ def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
         )
         for port in form.outputs
         if port.name in dict(form.columns)
-        and min((at for at, name in given if name == port.name), default=-1) == s
+        and min((at for at, name in given_by if name == port.name), default=-1) == s
     ]
 
 
@@ -433,10 +433,10 @@ def _store_carry(loops: LoopFunction, final_carry: FinalCarry, array: str, first
     """Store elements of a carry, which begins at `first` of an array, as a result or for the epilogue."""
     form, name = loops.form, final_carry.name
     before = form.final_carries[: form.final_carries.index(final_carry)]
-    place = sum(len(earlier.elements) for earlier in before if earlier.name == FINAL_CARRY)
+    index = sum(len(earlier.elements) for earlier in before if earlier.name == FINAL_CARRY)
     return tuple(
         Assign(
-            Element(FINAL_CARRY, place + k) if name == FINAL_CARRY else loops.element(name, str(k)),
+            Element(FINAL_CARRY, index + k) if name == FINAL_CARRY else loops.element(name, str(k)),
             Element(array, first + element),
         )
         for k, element in enumerate(final_carry.elements)
