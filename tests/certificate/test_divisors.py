@@ -354,4 +354,4 @@ def test_a_coarse_machine_gets_no_certificate() -> None:
     joints = sorted(
         (floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0)
     )
-    assert all("has none" in floor.reason for floor in joints[1:])
+    assert all("has no bound" in floor.reason for floor in joints[1:])

@@ -646,7 +646,7 @@ def test_a_share_needs_the_pivots_further_out() -> None:
     _, _, error = analysed("puma560", arithmetic_of("float", PLAIN))
     said = relative_error(error, 2, {})
     assert isinstance(said, str)
-    assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has none"
+    assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has no bound"
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])

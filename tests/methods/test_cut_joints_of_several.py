@@ -202,7 +202,7 @@ def test_free_bodies_are_held_by_nothing() -> None:
             assert close(numbers(made, "H_aa", method, {"q": here.state["q"]}) @ here.M, unit(12))
     for what in ("H_bb", "H_ab[0,1]", "W", "W[1]"):
         with pytest.raises(
-            RequestError, match=r"of 'free_free' is empty: .*, and a free joint forbids none"
+            RequestError, match=r"of 'free_free' is empty: .*, and a free joint constrains none"
         ):
             symgen.inspect(made, what, method="constraint_force")
     with pytest.raises(RequestError, match=r"^H_bb\[0,1\] of 'free_spherical_revolute' is empty"):
