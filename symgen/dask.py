@@ -1,10 +1,10 @@
-"""A solver's function over Dask arrays, chunk by chunk: on threads, processes or machines.
+"""Functions of a solver over Dask arrays, chunk by chunk: on threads, processes or machines.
 
     solver = symgen.compile("panda", ["forward_dynamics"])
     a      = symgen.dask.map(solver.forward_dynamics, q, v, tau)     # Dask arrays of shape (..., 7); nothing is computed yet
 
-The solver stands in the graph once, as a task of its own that every chunk asks for, so that it goes to each worker once. It takes
-its compiled libraries along, and a worker needs no compiler. A scheduler passes them on and opens none.
+The graph holds the solver once, as a task on which every chunk depends, so each worker receives it once. The solver contains its
+compiled libraries, and a worker needs no compiler. The scheduler passes the bytes on and never unpickles them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from symgen.vocabulary.functions import PREPARED
 
 
 def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False) -> Any:
-    """`function` of a solver over arrays of states: a Dask array of the solver's real type; of several results a tuple of them.
+    """Return the results of a solver's `function` over arrays of states, as a Dask array or a tuple of them.
 
-    Each of `arrays` is a Dask array, or what NumPy makes an array of, of shape (..., *that of one state). Leading dimensions
-    broadcast together and keep their chunks, and one state serves all. What belongs to a state is put into one chunk. Nothing is
-    computed yet, but the function is compiled for blocks of states. `threads` work at one chunk at once. With `status`, for
-    checked functions, one more array (int32, of the leading dimensions) tells why a state is refused, 0 where it is not, and the
-    results of the refused are NaN; without it a refused state ends the computation by StateError. Several results are computed
-    together where they are asked for together, `dask.compute(R, p)`. Raises ArgumentError, a ValueError, on a wrong shape, type
-    or number of arrays, BuildError as `symgen.compile`, and ToolMissing where Dask is not installed.
+    Each of `arrays` is a Dask array or array-like of shape (..., *shape of one state). Leading dimensions broadcast together and
+    keep their chunks; one state may serve all. The numbers of a state are put into one chunk. The call compiles the function for
+    blocks of states and computes nothing else. The results have the solver's real type; `dask.compute(R, p)` computes several
+    results together.
+
+    `threads` is the number of threads for each chunk. `status=True`, for checked functions, adds an int32 array with the status
+    of each state, 0 if it is accepted; results of refused states are NaN. Without it a refused state raises StateError.
+
+    Raises ArgumentError, a ValueError, for a wrong shape, type or number of arrays, BuildError as `symgen.compile`, and
+    ToolMissing if Dask is not installed.
     """
     try:
         import dask.array as da
@@ -38,14 +41,14 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
         from dask.delayed import delayed
     except ImportError as error:
         raise ToolMissing(
-            f"Dask is not here ({error}); 'pip install symgen[dask]' brings it"
+            f"Dask is not installed ({error}); run pip install 'symgen[dask]'"
         ) from None
     solver = getattr(function, "__self__", None)
     kernel = solver.kernel(function) if isinstance(solver, Solver) else None
     if solver is None or kernel is None:
         raise ArgumentError(
             "symgen.dask.map takes a function of a solver, such as solver.forward_dynamics; "
-            f"{getattr(function, '__name__', function)!r} is none"
+            f"{getattr(function, '__name__', function)!r} is not one"
         )
     if len(arrays) == len(kernel.inputs) - 1 and kernel.inputs[-1].name == PREPARED.name:
         arrays = (*arrays, solver.parameters.prepared)
@@ -57,17 +60,23 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
     if status and not kernel.checked:
         raise ArgumentError(f"{kernel.function} has no status; compile it with checked=True")
     threads = kernel.arrays.workers(threads)
-    given = [_taken(da, kernel, port, x) for port, x in zip(kernel.inputs, arrays, strict=True)]
-    _refuse_unlike(kernel, given)
+    arguments = [
+        _whole_states(da, kernel, port, x) for port, x in zip(kernel.inputs, arrays, strict=True)
+    ]
+    _refuse_unlike(kernel, arguments)
     kernel.prepare()
     sent = delayed(pickle.dumps(solver), name=f"symgen-{tokenize(function)}", traverse=False)
     return _mapped(
-        da, kernel, given, sent, {"call": function.__name__, "threads": threads, "status": status}
+        da,
+        kernel,
+        arguments,
+        sent,
+        {"call": function.__name__, "threads": threads, "status": status},
     )
 
 
-def _taken(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
-    """An argument as a Dask array of which each chunk holds whole states."""
+def _whole_states(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
+    """Return an argument as a Dask array whose chunks hold whole states."""
     arrays, axes = kernel.arrays, len(port.shape)
     if not isinstance(x, da.Array):
         x = arrays.argument(port, x, across=False)
@@ -76,36 +85,39 @@ def _taken(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
     arrays.check_shape(port, x)
     arrays.argument(
         port, kernel.np.empty((0,) * (x.ndim - axes) + port.shape, x.dtype), across=False
-    )  # its type
+    )  # check the type
     return x.rechunk(dict.fromkeys(range(x.ndim - axes, x.ndim), -1)) if axes else x
 
 
-def _refuse_unlike(kernel: Kernel, given: Sequence[Any]) -> None:
-    """ArgumentError where leading shapes do not broadcast. Lengths that Dask does not know yet are compared chunk by chunk."""
+def _refuse_unlike(kernel: Kernel, arguments: Sequence[Any]) -> None:
+    """Raise ArgumentError if leading shapes do not broadcast. Unknown lengths are compared later, chunk by chunk."""
     leads = [
-        x.shape[: x.ndim - len(port.shape)] for port, x in zip(kernel.inputs, given, strict=True)
+        x.shape[: x.ndim - len(port.shape)]
+        for port, x in zip(kernel.inputs, arguments, strict=True)
     ]
     if all(length == length for lead in leads for length in lead):  # Dask's unknown lengths are NaN
         kernel.arrays.common(leads)
 
 
 def _mapped(
-    da: Any, kernel: Kernel, given: Sequence[Any], sent: Any, options: dict[str, Any]
+    da: Any, kernel: Kernel, inputs: Sequence[Any], sent: Any, options: dict[str, Any]
 ) -> Any:
-    """The graph. Leading axes are numbered from 0, and behind those whatever belongs to one state."""
+    """Return the graph. Leading axes have the numbers from 0, followed by the axes of one state."""
     np = kernel.np
-    axes = max([x.ndim - len(port.shape) for port, x in zip(kernel.inputs, given, strict=True)])
+    axes = max([x.ndim - len(port.shape) for port, x in zip(kernel.inputs, inputs, strict=True)])
     numbered, free = [], axes
-    for port, x in zip(kernel.inputs, given, strict=True):
-        own = len(port.shape)
-        numbered += [x, (*range(axes - x.ndim + own, axes), *range(free, free + own))]
-        free += own
+    for port, x in zip(kernel.inputs, inputs, strict=True):
+        inner = len(port.shape)
+        numbered += [x, (*range(axes - x.ndim + inner, axes), *range(free, free + inner))]
+        free += inner
 
-    def made(does: Any, shape: tuple[int, ...], real: Any, *arguments: Any, **more: Any) -> Any:
+    def chunkwise(
+        function: Any, shape: tuple[int, ...], real: Any, *arguments: Any, **more: Any
+    ) -> Any:
         new = dict(zip(range(free, free + len(shape)), shape, strict=True))
         meta = np.empty((0,) * (axes + len(shape)), real)
         return da.blockwise(
-            does,
+            function,
             (*range(axes), *new),
             *arguments,
             new_axes=new,
@@ -118,18 +130,18 @@ def _mapped(
         "status"
     ]
     if len(results) == 1:
-        return made(_chunk, *results[0], *numbered, sent=sent, **options)
-    together = made(_chunk, (), object, *numbered, sent=sent, **options)
+        return chunkwise(_chunk, *results[0], *numbered, sent=sent, **options)
+    together = chunkwise(_chunk, (), object, *numbered, sent=sent, **options)
     return tuple(
         [
-            made(_one_of, *result, together, (*range(axes),), which=k)
+            chunkwise(_one_of, *result, together, (*range(axes),), which=k)
             for k, result in enumerate(results)
         ]
     )
 
 
 def _chunk(*blocks: Any, sent: bytes, call: str, threads: int, status: bool) -> Any:
-    """One chunk, on a worker. A block of which Dask goes through some axes by itself comes in lists of one."""
+    """Compute one chunk on a worker. Dask passes a block in lists of length one if it contracts axes."""
     solver = _opened(sent)
     function = getattr(solver, call)
     arguments = [_only(block) for block in blocks]
@@ -150,26 +162,31 @@ def _chunk(*blocks: Any, sent: bytes, call: str, threads: int, status: bool) -> 
         ]
     )
     statuses = np.zeros(lead, np.intc)
-    found = tuple([np.full(lead + port.shape, np.nan, kernel.real) for port in kernel.outputs])
+    results = tuple([np.full(lead + port.shape, np.nan, kernel.real) for port in kernel.outputs])
     function(
-        *arguments, out=found[0] if len(found) == 1 else found, threads=threads, status=statuses
+        *arguments,
+        out=results[0] if len(results) == 1 else results,
+        threads=threads,
+        status=statuses,
     )
-    return *found, statuses
+    return *results, statuses
 
 
 def _only(block: Any) -> Any:
+    """Return the array in nested lists of length one."""
     while isinstance(block, list):
         (block,) = block
     return block
 
 
 def _one_of(results: Any, which: int) -> Any:
+    """Return one of the results of a chunk."""
     return results[which]
 
 
 @lru_cache(maxsize=16)
 def _opened(sent: bytes) -> Solver:
-    """A solver that was sent, opened once in a process."""
+    """Return the solver of a pickle, loaded once in each process."""
     solver = pickle.loads(sent)
     assert isinstance(solver, Solver)
     return solver

@@ -1,10 +1,10 @@
-"""`bench`: how long a call takes on this machine, in C and from Python, beside the peers that are installed.
+"""Times of a call on this machine, in C and from Python, beside the installed peers.
 
-Contestants run in interleaved rounds of one process, so that a change of the clock rate meets all of them. Medians over the
-rounds are printed, and ratios taken round by round. The closures and loops around a call from Python (a few tens of nanoseconds)
-are counted, for every contestant alike. The C is timed inside C, by two loops over the same states. One measures throughput,
-where calls may overlap in the processor. The other measures latency, where the first argument of each call waits for the result
-before it, as in a simulation.
+Contestants run in interleaved rounds of one process, so that a change of the clock rate affects all of them. The report prints
+medians over the rounds; ratios are taken round by round. Closures and loops around a call from Python (a few tens of nanoseconds)
+count for every contestant alike. The C is timed inside C, by two loops over the same states. One measures throughput: calls may
+overlap in the processor. The other measures latency: the first argument of each call waits for the previous result, as in a
+simulation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from symgen.benchmarks.peers import Call, Peer, found
+from symgen.benchmarks.peers import Call, Peer, available_peers
 from symgen.description.arguments import validated_with
 from symgen.machine.building import Build, scheduling
 from symgen.machine.compilers import find_compiler
@@ -38,27 +38,27 @@ from symgen.vocabulary.options import LOOPED, UNROLLED, Baumgarte, Contacts, For
 
 STATES = 256
 TIMES = 16
-"""How often all of them are gone through in one call on many states, which has a few thousandths of a millisecond of its own."""
+"""Repetitions of all states in one call on many states, whose own overhead is some microseconds."""
 ROUNDS = 15
 SLICE = 0.004
-"""Seconds that one contestant runs in one round."""
+"""Seconds that one contestant runs in a round."""
 AGREEMENT = 1e-8
-"""A peer whose answer is further from ours (relative to the largest entry) computes something else and is not timed."""
+"""Largest relative difference between the answers of a peer and of symgen; a peer beyond it is not timed."""
 
 LOOPS = " (loops)"
-"""Behind the name of a method whose function has loops over links."""
+"""Suffix of the name of a method whose function has loops over links."""
 Progress = Callable[[str, int, int], None]
 
 
 BUSY_SHARE, BUSY_LOAD = 0.95, 1.5
-"""A race that got a smaller share of the processor's time, or ran beside a greater load than its own 1, was disturbed."""
+"""Bounds of an undisturbed race: share of the processor's time, and load."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One way to call one function: nanoseconds a call, the median over the rounds, and every round's figure.
+    """Times of one way to call one function, in nanoseconds a call: the median and every round.
 
-    `share`: the part of the race's time in which this process ran. `load`: the mean number of processes ready to run, over a
+    `share` is the part of the race's time in which this process ran. `load` is the mean number of processes ready to run, over a
     minute.
     """
 
@@ -68,14 +68,14 @@ class Timing:
     share: float = 1.0
     load: float = 0.0
 
-    def ratio(self, other: Timing) -> float:
-        """The median of this over the other, round by round."""
-        return statistics.median(a / b for a, b in zip(self.rounds, other.rounds, strict=True))
+    def ratio(self, reference: Timing) -> float:
+        """Return the median ratio of these times to the times of another, round by round."""
+        return statistics.median(a / b for a, b in zip(self.rounds, reference.rounds, strict=True))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One function: its Program's figures, and the timings `c`, `latency`, `blocks`, `bound`, `python` and one a peer."""
+    """One function: the figures of its Program, and the timings `c`, `latency`, `blocks`, `bound`, `python` and one for each peer."""
 
     function: str
     method: str
@@ -84,14 +84,14 @@ class Measured:
     operations: int
     timings: dict[str, Timing]
     labels: dict[str, str] = field(default_factory=dict)
-    """What each peer calls its algorithm."""
+    """Peer -> the name of its algorithm."""
     alike: dict[str, str] = field(default_factory=dict)
-    """Which of our timings each peer's is compared with."""
+    """Peer -> the name of symgen's timing that it is compared with."""
 
 
 @dataclass(frozen=True, repr=False)
 class Bench:
-    """All timings of one robot, and the machine they were taken on."""
+    """All timings of one robot, and the machine on which they were taken."""
 
     robot: str
     machine: dict[str, str]
@@ -103,7 +103,7 @@ class Bench:
         return f"<symgen Bench {self.robot}: times of {len(self.measured)} functions>"
 
     def facts(self) -> dict[str, Any]:
-        """Plain types, times in nanoseconds."""
+        """Return plain types, with times in nanoseconds."""
         return {
             "robot": self.robot,
             "machine": self.machine,
@@ -183,7 +183,7 @@ def bench(
     progress: Progress | None = None,
     **options: Unpack[ContestOptions],
 ) -> Bench:
-    """Time functions ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) of a mechanism.
+    """Time functions of a mechanism, such as "forward_dynamics" or "forward_dynamics=riccati"; None means every function.
 
     `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
     names and BuildError without a C compiler.
@@ -198,16 +198,14 @@ def bench(
     }
     request = make_request(mechanism, functions, options)
     made, beyond = making.programs_and_refusals(request, tell)
-    programs = {
-        name: made[name] for name in wanted if name in made
-    }  # in the order in which they were asked for
+    programs = {name: made[name] for name in wanted if name in made}  # in the order of the request
     refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
     solver = Solver.from_programs(
         mechanism.name, programs, mechanism.sizes, optimize=2, native=native
     )
-    peers, absent = found(mechanism)
+    peers, absent = available_peers(mechanism)
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
@@ -227,7 +225,7 @@ def _measure(
     peers: Iterable[Peer],
     absent: dict[str, str],
 ) -> Measured:
-    """Time our ways to call a function and the peers that agree with it, all in turns."""
+    """Time symgen's calls of a function and the peers that agree with it, in turns."""
     program = solver.programs[function]
     results = [np.empty((STATES, *port.shape)) for port in program.outputs]
     states = [
@@ -249,7 +247,7 @@ def _contestants(
     states: list[dict[str, Any]],
     results: list[Any],
 ) -> dict[str, Callable[[], None]]:
-    """Our ways to call a function, by name: "c", "latency", "bound", "python" and "blocks". Fill `results` once."""
+    """Return symgen's calls of a function by name: "c", "latency", "bound", "python", "blocks". Fill `results` once."""
     program = solver.programs[function]
     arguments = [drawn[port.name] for port in program.inputs]
     batch = solver.bind(function, *arguments, *results)
@@ -283,7 +281,7 @@ def _agreeing(
     answer: Any,
     absent: dict[str, str],
 ) -> list[tuple[Peer, list[Call]]]:
-    """Peers that give our `answer` at the first state, with their calls at all; the others enter `absent` with the reason."""
+    """Return the peers that agree with `answer` at the first state, with their calls; the others enter `absent` with a reason."""
     agreeing = []
     for peer in peers:
         if function not in peer.functions:
@@ -308,34 +306,37 @@ def _looped(calls: list[Call]) -> Callable[[], None]:
     return lambda: _each(calls)
 
 
-def _spread(function: Callable[..., Any], given: list[tuple[Any, ...]]) -> None:
-    for arguments in given:
+def _spread(function: Callable[..., Any], states: list[tuple[Any, ...]]) -> None:
+    for arguments in states:
         function(*arguments)
 
 
 def _distance(theirs: Any, ours: Any) -> float:
-    """Relative to the largest entry."""
+    """Return the largest difference relative to the largest entry of `ours`."""
     return float(np.abs(theirs - ours).max() / (np.abs(ours).max() or 1.0))
 
 
 def race(
     contestants: Mapping[str, Callable[[], None]], rounds: int | None = None
 ) -> dict[str, Timing]:
-    """Their times, each run of a contestant a call for each of STATES, of "blocks" TIMES as many; ROUNDS rounds unless told."""
+    """Return the times of contestants, in ROUNDS interleaved rounds by default.
+
+    A run of a contestant calls each of STATES once; a run of "blocks" computes TIMES as many states.
+    """
     repeats: dict[str, int] = {}
     for who, run in contestants.items():
         run()
         start = time.perf_counter()
         run()
         repeats[who] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
-    found: dict[str, list[float]] = {who: [] for who in contestants}
+    times_of: dict[str, list[float]] = {who: [] for who in contestants}
     began, ran = time.perf_counter(), time.process_time()
     for _ in range(rounds or ROUNDS):
         for who, run in contestants.items():
             start = time.perf_counter()
             for _ in range(repeats[who]):
                 run()
-            found[who].append(
+            times_of[who].append(
                 (time.perf_counter() - start)
                 * 1e9
                 / (repeats[who] * STATES * (TIMES if who == "blocks" else 1))
@@ -344,12 +345,12 @@ def race(
     load = _load() or 0.0
     return {
         who: Timing(who, statistics.median(times), tuple(times), share, load)
-        for who, times in found.items()
+        for who, times in times_of.items()
     }
 
 
 def busy(timings: Iterable[Timing]) -> str:
-    """What disturbed these races, in words; empty if nothing did."""
+    """Return in words what disturbed these races; empty if nothing did."""
     seen = list(timings)
     share, load = (
         min((t.share for t in seen), default=1.0),
@@ -362,7 +363,7 @@ def busy(timings: Iterable[Timing]) -> str:
 
 
 def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
-    """The machine and the versions that the figures depend on."""
+    """Return the machine and the versions on which the figures depend."""
     load = _load()
     facts = {
         "processor": processor(),
@@ -376,6 +377,7 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
 
 
 def processor() -> str:
+    """Return the processor's name and its frequency governor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -396,6 +398,7 @@ def processor() -> str:
 
 
 def _load() -> float | None:
+    """Return the load over the last minute, or None on a system without one."""
     try:
         return os.getloadavg()[0]
     except OSError:
@@ -403,6 +406,7 @@ def _load() -> float | None:
 
 
 def _first_line(command: list[str]) -> str:
+    """Return the first line that a command prints, or its name if it cannot be run."""
     try:
         done = subprocess.run(
             command,

@@ -1,8 +1,8 @@
-"""`compare`: every method that computes a function, side by side: its costs, its size, its round-off.
+"""Comparison of all methods of a function: costs, sizes, round-off.
 
-Figures of the Program (operations, depth, temporaries) are exact. Those of the C (code, stack, time, round-off) are measured on
-this machine, all methods of a function interleaved in one run as in `symgen.benchmarks.bench`. A method that does not suit the
-robot keeps its row. Every missing figure has its reason.
+Figures of the Program (operations, depth, temporaries) are exact. Figures of the C (code, stack, time, round-off) are measured on
+this machine, with all methods of a function interleaved in one run as in `symgen.benchmarks.bench`. A method that does not suit
+the robot keeps its row. Every missing figure has a reason.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ from symgen.vocabulary.target import Target
 
 ROUND_OFF_STATES = 16
 COMPILED_ROWS = 20_000
-"""A longer Program is not measured: a C compiler takes several seconds for it at -O2, and caches dominate its time."""
+"""Most rows of a measured Program: beyond, a C compiler takes seconds at -O2, and caches dominate the time."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One figure of a method; less is better in every column."""
+    """One figure of a method; a smaller value is better in every column."""
 
     heading: str
     what: str
@@ -98,10 +98,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One method: its figures by the keys of COLUMNS, and a sentence for each that is missing ("" for all of them).
+    """One method: its figures by the keys of COLUMNS, and a sentence for each missing figure ("" for all of them).
 
-    `unjudged` are the real types in which its answer is not judged, by the key of their round-off, each with its reason. `twin`
-    names a method with the very same rows, and so the same C and the same figures.
+    `unjudged` holds the reason for each real type in which the answer is not judged, by the key of its round-off. `twin` names a
+    method with identical rows, and so the same C and the same figures.
     """
 
     method: str
@@ -116,7 +116,7 @@ class Row:
 
     @property
     def reasons(self) -> list[str]:
-        """`reason` for a whole row, `column: reason` for single figures."""
+        """Return `reason` for a whole row and `column: reason` for single figures."""
         grouped: dict[str, list[str]] = {}
         why_not = {key: f"not judged: {why}" for key, why in self.unjudged.items()}
         for key, why in (self.missing | why_not).items():
@@ -126,7 +126,7 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One function by every method."""
+    """One function by all methods."""
 
     function: str
     default: str
@@ -134,17 +134,17 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def best(self, key: str) -> float | None:
-        """The least figure of a column, None where there is nothing to compare."""
-        found = [
+        """Return the smallest figure of a column; None if there are fewer than two."""
+        figures = [
             row.figures[key] for row in self.rows if key in row.figures and key not in row.unjudged
         ]
-        return min(found) if len(found) > 1 else None
+        return min(figures) if len(figures) > 1 else None
 
     def __str__(self) -> str:
         return self.text(self.rows)
 
     def text(self, explained: Iterable[Row]) -> str:
-        """The table, the reasons of the rows that are `explained` under it."""
+        """Return the table, followed by the reasons of the rows `explained`."""
         lines: list[list[object]] = [
             ["method", *(column.heading + " " for column in COLUMNS.values())]
         ]
@@ -199,7 +199,7 @@ def _plain(figure: float) -> float | int | str:
 
 @dataclass(frozen=True, repr=False)
 class Comparisons:
-    """All comparisons of one robot, and the machine that was measured on."""
+    """All comparisons of one robot, and the machine on which they were measured."""
 
     robot: str
     machine: dict[str, str]
@@ -211,30 +211,30 @@ class Comparisons:
 
     @property
     def unsuited(self) -> dict[str, str]:
-        """Methods that do not suit the robot, and why. The function is named only where the reason depends on it."""
-        found: dict[str, dict[str, str]] = {}
-        for one in self.compared:
-            for row in one.rows:
+        """Return the methods that do not suit the robot, with reasons; a function is named only if the reason depends on it."""
+        reasons: dict[str, dict[str, str]] = {}
+        for comparison in self.compared:
+            for row in comparison.rows:
                 if "" in row.missing:
-                    found.setdefault(row.method, {})[one.function] = row.missing[""]
+                    reasons.setdefault(row.method, {})[comparison.function] = row.missing[""]
         return {
             method if len(set(whys.values())) == 1 else f"{function} by {method}": why
-            for method, whys in found.items()
+            for method, whys in reasons.items()
             for function, why in whys.items()
         }
 
     def facts(self) -> dict[str, Any]:
-        """Plain types."""
+        """Return plain types."""
         return {
             "robot": self.robot,
             "machine": self.machine,
             "refused": self.refused,
             "columns": {key: column.what for key, column in COLUMNS.items()},
-            "functions": {one.function: one.facts() for one in self.compared},
+            "functions": {comparison.function: comparison.facts() for comparison in self.compared},
         }
 
     def __str__(self) -> str:
-        open_ = any(row.unjudged for one in self.compared for row in one.rows)
+        open_ = any(row.unjudged for comparison in self.compared for row in comparison.rows)
         legend = (
             f", {UNJUDGED} a round-off that is not judged, since the answer loses its digits"
             if open_
@@ -244,8 +244,8 @@ class Comparisons:
             f"{self.robot}: every method side by side; * marks the best of a column{legend}",
             "",
         ]
-        for one in self.compared:
-            lines += [one.text(row for row in one.rows if "" not in row.missing), ""]
+        for comparison in self.compared:
+            lines += [comparison.text(row for row in comparison.rows if "" not in row.missing), ""]
         refused = [f"– {line}" for line in lines_by_reason(self.unsuited)] + [
             f"left out: {line}" for line in lines_by_reason(self.refused)
         ]
@@ -270,9 +270,9 @@ def compare(
     progress: Progress | None = None,
     **options: Unpack[ComparisonOptions],
 ) -> Comparisons:
-    """Measure every method of the functions that `requested` names on this machine. Options are those of `symgen.program`; with
-    the form LOOPED a function that has loops over links stands there in both forms.
+    """Measure all methods of the requested functions on this machine.
 
+    Options are those of `symgen.program`. With the form LOOPED, a function with loops over links is listed in both forms.
     Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
@@ -283,7 +283,7 @@ def compare(
     if options["task_rows"] is not None:
         _refuse_without_task(() if functions is None else wanted)
     build = Build(optimize=2)
-    machine = machine_facts(build, ())  # no compiler: said before the long work
+    machine = machine_facts(build, ())  # report a missing compiler before the long work
     truth = Truth(
         mechanism,
         ROUND_OFF_STATES,
@@ -320,7 +320,7 @@ def compare(
 
 
 class _Contest:
-    """The methods of one function, derived, compiled and measured beside each other; `rows` are the results by method."""
+    """The methods of one function, derived, compiled and measured side by side; `rows` are the results by method."""
 
     def __init__(self, mechanism: Mechanism, function: str, options: ProgramOptions) -> None:
         self.mechanism, self.function, self.options = mechanism, function, options
@@ -333,7 +333,7 @@ class _Contest:
         self._typed: dict[str, dict[str, Form]] = {}
 
     def derive(self, method: str) -> None:
-        """Derive the function by a method; record why where there is no Program."""
+        """Derive the function by a method; record the reason if there is no Program."""
         program, why = _derived(self.mechanism, self.function, method, self.options)
         if program is None:
             self.rows[method] = Row(method, {}, {"": why})
@@ -348,8 +348,8 @@ class _Contest:
             self.has_loops = True
 
     def measure(self, build: Build) -> None:
-        """Compile and weigh every method whose rows differ from those of the methods before it."""
-        measured, self._twins = _apart(self.programs)
+        """Compile and weigh every method whose rows differ from those of earlier methods."""
+        measured, self._twins = _distinct(self.programs)
         compiled = {m: form for m, form in measured.items() if _length(form) <= COMPILED_ROWS}
         for real in REALS:
             typed = {
@@ -359,14 +359,14 @@ class _Contest:
             self._typed[real] = {m: form for m, form in typed.items() if form is not None}
         with ThreadPoolExecutor(
             os.cpu_count()
-        ) as at_once:  # the C compiler takes long, in a process of its own
+        ) as at_once:  # each C compiler is a process of its own
             building = {
                 real: at_once.submit(_solver, self.mechanism, typed, real)
                 for real, typed in self._typed.items()
                 if typed
             }
             weighing = {
-                method: at_once.submit(_one, self.mechanism, method, program, build)
+                method: at_once.submit(_weigh, self.mechanism, method, program, build)
                 for method, program in measured.items()
             }
             self.rows |= {method: weighed.result() for method, weighed in weighing.items()}
@@ -383,7 +383,7 @@ class _Contest:
             _judge(self.rows[method], by_real, self.solvers, truth)
 
     def comparison(self, names: Sequence[str]) -> Comparison:
-        """The rows in the order of `names`, and the default method. Raises OutOfReach where the function has none."""
+        """Return the rows in the order of `names`, and the default method. OutOfReach if the function has none."""
         for method, first in self._twins.items():
             self.rows[method] = replace(self.rows[first], method=method, twin=first)
         ordered = [row for method in names for row in (method, method + LOOPS)]
@@ -398,6 +398,7 @@ class _Contest:
 def _derived(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions
 ) -> tuple[Program | None, str]:
+    """Return the Program of a function by a method, or None and the reason."""
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         return None, why
@@ -410,22 +411,22 @@ def _derived(
 def _looped(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions
 ) -> tuple[Form | None, str]:
-    """By a method, as loops over links, or why there are none."""
+    """Return the looped form of a function by a method, or None and the reason."""
     try:
-        found = making.build_form(mechanism, function, method, replace(options, form=LOOPED))
+        form = making.build_form(mechanism, function, method, replace(options, form=LOOPED))
     except SymgenError as error:
         return None, str(error)
-    return (found, "") if found.looped else (None, f"{function} is short")
+    return (form, "") if form.looped else (None, f"{function} is short")
 
 
 def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
-    """The default, `best` as `choosing.best` chooses it, and why, in figures; `whole` where every method is compared."""
+    """Return the comparison with its default `best` and the reason for it, in figures; `whole` if all methods are compared."""
     derived = sorted(
         (row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)),
         key=lambda row: row.cost,
     )
     if not whole or not derived or derived[0].method != best.method:
-        # a selection does not say what the default is, nor do the figures where a method loses its digits
+        # a selection does not show the default, nor do figures of a method with precision loss
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
         why = (
             f", since {', '.join(passed_over)} would lose the digits of the answer"
@@ -445,30 +446,30 @@ def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Progr
     return Comparison(function, first.method, why, tuple(rows.values()))
 
 
-def _apart(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
-    """(the methods that differ, {method: the one whose rows it has}). Several names of one derivation are measured once."""
-    apart: dict[str, Form] = {}
+def _distinct(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
+    """Return the methods with different rows, and {method: the earlier one with the same rows}, which is measured once."""
+    distinct: dict[str, Form] = {}
     twins: dict[str, str] = {}
     for method, program in programs.items():
         first = next(
             (
-                other
-                for other, one in apart.items()
-                if isinstance(one, Program)
+                earlier
+                for earlier, form in distinct.items()
+                if isinstance(form, Program)
                 and isinstance(program, Program)
-                and one.rows == program.rows
+                and form.rows == program.rows
             ),
             None,
         )
         if first is None:
-            apart[method] = program
+            distinct[method] = program
         else:
             twins[method] = first
-    return apart, twins
+    return distinct, twins
 
 
 def _length(form: Form) -> int:
-    """Rows that a C compiler reads."""
+    """Return the number of rows that a C compiler reads."""
     return (
         len(form.rows)
         if isinstance(form, Program)
@@ -476,8 +477,8 @@ def _length(form: Form) -> int:
     )
 
 
-def _one(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
-    """What a method's Program is, and what its code takes."""
+def _weigh(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
+    """Return the row of a method: figures of its Program, and sizes of its code."""
     ops = program.operations
     figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
     figures |= {"depth": program.depth} | (
@@ -506,25 +507,25 @@ def _one(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
 def _judge(
     row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth
 ) -> None:
-    """The round-off of a method in each real type, into its row."""
+    """Store the round-off of a method in each real type in its row."""
     for real, program in typed.items():
-        found = _round_off(program, solvers[real], truth)
-        row.figures[f"round_off_{real}"] = found.error
-        if not found.passed:
+        check = _round_off(program, solvers[real], truth)
+        row.figures[f"round_off_{real}"] = check.error
+        if not check.passed:
             row.unjudged[f"round_off_{real}"] = (
-                found.unjudged or f"it failed, {found.detail}: {found.miss}"
+                check.unjudged or f"it failed, {check.detail}: {check.miss}"
             )
 
 
 def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
-    """The same in a real type. Of lanes a vector has more or fewer, and a chain may be too short for more."""
+    """Return the form in a real type, or None: a vector has other lanes there, and a chain may be too short for them."""
     if isinstance(form, Program):
         return replace(form, real=real)
     return _looped(mechanism, form.function, form.method, replace(options, real=real))[0]
 
 
 def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> Solver:
-    """One library of a function by every method: Python's part of a library takes a compiler as long as a short function.
+    """Return one library of a function by all methods, since each library costs as much compile time as a short function.
 
     Only double is timed. float is compiled without optimisation, which gives the same bits.
     """
@@ -534,7 +535,7 @@ def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> So
 
 
 def _name(program: Form) -> str:
-    """One function by one method, for C and Python."""
+    """Return the name of one function by one method, for C and Python."""
     loops = "_loops" if program.looped else ""
     return (
         f"{derivatives.identifier_part(program.function)}_{program.method.replace(':', '_')}{loops}"
@@ -542,17 +543,17 @@ def _name(program: Form) -> str:
 
 
 def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
-    """The worst error in the units of `symgen.verification.floating`."""
+    """Return the check of the worst error, in the units of `symgen.verification.floating`."""
     real = np.dtype(REALS[program.real].numpy)
 
     def run(arguments: Mapping[str, Array]) -> Results:
-        found = getattr(solver, _name(program))(
+        results = getattr(solver, _name(program))(
             *(arguments[port.name].astype(real) for port in program.inputs)
         )
         return dict(
             zip(
                 (port.name for port in program.outputs),
-                found if isinstance(found, tuple) else (found,),
+                results if isinstance(results, tuple) else (results,),
                 strict=True,
             )
         )
@@ -561,7 +562,7 @@ def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
 
 
 def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
-    """Nanoseconds a call by method, all of them interleaved."""
+    """Return nanoseconds a call by method, all methods interleaved."""
     taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
@@ -581,9 +582,10 @@ def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -
 def requested(
     mechanism: Mechanism, words: Iterable[str] | None, options: ProgramOptions
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """({function: methods}, {function: why not}) of "FUNCTION" or "FUNCTION=METHOD,METHOD" (None: where there is a choice).
+    """Return {function: methods} and {function: reason against it} for "FUNCTION" or "FUNCTION=METHOD,METHOD".
 
-    Raises RequestError for unknown names, and for a function asked for by name that this robot cannot have.
+    None requests all functions with a choice of methods. Raises RequestError for unknown names, and for a named function that this
+    robot cannot have.
     """
     if words is None:
         return _functions_with_a_choice(mechanism)
@@ -602,7 +604,7 @@ def requested(
 def _functions_with_a_choice(
     mechanism: Mechanism,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Default functions of several methods with these, and why others are left out."""
+    """Return the default functions with several methods, and the reasons why others are left out."""
     several = [
         name for name in BY_DEFAULT if len(methods.applicable_providers(name, mechanism)) > 1
     ]
@@ -618,7 +620,7 @@ def _functions_with_a_choice(
 
 
 def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, ...]:
-    """The listed methods of a function, each once; all that it has where none is listed. RequestError for a wrong name."""
+    """Return the listed methods of a function, each once, or all its methods if none is listed. RequestError for a wrong name."""
     base = derivatives.base_function(function)
     names = tuple(dict.fromkeys(filter(None, listed.split(","))))
     names = names or methods.applicable_providers(base, mechanism)
@@ -629,7 +631,7 @@ def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, 
 
 
 def _refuse_without_task(functions: Iterable[str]) -> None:
-    """Raise RequestError where no function is about a task."""
+    """Raise RequestError if no function depends on task rows."""
     if not any(FUNCTIONS[name].counts("NK") for name in functions):
         of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
         raise RequestError(

@@ -1,4 +1,4 @@
-"""The command line: find the command, run it, and turn every failure into one sentence and an exit code.
+"""Entry point of the command line: find the command, run it, turn every failure into one sentence and an exit code.
 
 0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one sentence on stderr.
 A signal that ends the work gives 128 + its number, as a shell does. SYMGEN_TRACEBACK=1 shows where an error came from.
@@ -24,7 +24,7 @@ from time import perf_counter
 from typing import Any
 
 from symgen.cli import commands
-from symgen.cli.commands import Parser, Unfulfilled, how_much
+from symgen.cli.commands import Parser, Unfulfilled, add_verbosity
 from symgen.cli.streams import abandon, standard_streams
 from symgen.machine.compilers import compiler_version
 from symgen.support.errors import RequestError, SymgenError, collected
@@ -44,9 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = 0
             with _terminable():
                 words = list(sys.argv[1:] if argv is None else argv)
-                if (asked := _read_command(words)) is not None:
-                    command, options = asked
-                    with _said(options), _warned(), _timed(options):
+                if (request := _read_command(words)) is not None:
+                    command, options = request
+                    with _messages(options), _warnings_last(), _timed(options):
                         code = int(command.run(options))
             sys.stdout.flush()
             return code
@@ -64,11 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM. Whatever clears up after Ctrl-C clears up after it too."""
+    """SIGTERM, as a KeyboardInterrupt: what cleans up after Ctrl-C also cleans up after it."""
 
 
 def _cause(error: BaseException) -> KeyboardInterrupt | None:
-    """The signal on whose way out `error` arose: argparse's own clearing up fails where it is interrupted."""
+    """Return the signal that led to `error`, or None: argparse fails to clean up after an interruption."""
     before = error.__context__
     return before if before is None or isinstance(before, KeyboardInterrupt) else _cause(before)
 
@@ -81,7 +81,7 @@ def _stopped(stop: KeyboardInterrupt) -> int:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the work as SIGINT does, unless whoever runs symgen chose otherwise."""
+    """Let SIGTERM end the work as SIGINT does, unless the caller of symgen set another handler."""
     try:
         ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         before = signal.signal(signal.SIGTERM, _terminate) if ours else None
@@ -95,16 +95,16 @@ def _terminable() -> Iterator[None]:
 
 
 def _terminate(number: int, frame: object) -> None:
-    """End the compilers too, as Ctrl-C at a terminal does: what waits for them would wait on."""
-    for place in glob.glob("/proc/self/task/*/children"):  # Linux alone has them
+    """End the compilers too, as Ctrl-C at a terminal does; otherwise symgen would wait for them."""
+    for children in glob.glob("/proc/self/task/*/children"):  # Linux alone has them
         with contextlib.suppress(OSError):
-            for child in Path(place).read_text().split():
+            for child in Path(children).read_text().split():
                 os.kill(int(child), signal.SIGTERM)
     raise Terminated
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, in one line for a person."""
+    """Return one line for a person that says what went wrong."""
     if isinstance(error, SymgenError):
         text = str(error)
     elif isinstance(error, MemoryError):
@@ -126,7 +126,7 @@ def sentence(error: Exception) -> str:
 
 
 def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
-    """Find the command and read its options; None where help or the version was wanted and has been printed."""
+    """Find the command and read its options. None if help or the version was requested and has been printed."""
     first = words[0] if words else ""
     if first in ("-h", "--help", "help"):
         print(overview(), end="")
@@ -145,7 +145,7 @@ def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
         prog=f"symgen {first}", description=command.SUMMARY, epilog=getattr(command, "EPILOG", None)
     )
     command.arguments(parser)
-    how_much(parser)
+    add_verbosity(parser)
     try:
         return command, parser.parse(words[1:])
     except SystemExit:  # argparse has printed the help
@@ -154,7 +154,7 @@ def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
 
 @contextlib.contextmanager
 def _timed(options: Namespace) -> Iterator[None]:
-    """With -v, print how long a command took that ended without an error."""
+    """With -v, print the time of a command that ended without an error."""
     start = perf_counter()
     yield
     if options.verbose:
@@ -162,23 +162,23 @@ def _timed(options: Namespace) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _warned() -> Iterator[None]:
-    """Print the warnings that a command has met after all else, so that no note pushes them off the screen."""
-    with collected() as kept:
+def _warnings_last() -> Iterator[None]:
+    """Print the warnings of a command last, so that no note pushes them off the screen."""
+    with collected() as warnings:
         try:
             yield
         finally:
-            for warning in kept:
-                if warning.kind == "warning":  # the others are notes, which commands print
+            for warning in warnings:
+                if warning.kind == "warning":  # commands print the others as notes
                     print(f"symgen: warning: {' '.join(str(warning).split())}", file=sys.stderr)
 
 
 @contextlib.contextmanager
-def _said(options: Namespace) -> Iterator[None]:
-    """Set up what a command prints besides its answer, which goes to stderr.
+def _messages(options: Namespace) -> Iterator[None]:
+    """Set up what a command prints on stderr beside its answer.
 
-    With -q it is nothing (an error is raised, and printed outside). With -v it is also what the package logs: methods and why,
-    caches, times.
+    With -q it prints nothing; an error is raised and printed by the caller. With -v it also prints the log of the package:
+    methods and why, caches, times.
     """
     if options.quiet:
         with contextlib.redirect_stderr(io.StringIO()):
@@ -202,19 +202,21 @@ def _said(options: Namespace) -> Iterator[None]:
 
 
 def overview() -> str:
-    """The text of `symgen --help`."""
+    """Return the text of `symgen --help`."""
     lines = [
-        "symgen: a robot description in, verified C for its dynamics out",
+        "symgen: verified C for the dynamics of a robot",
         "",
         "usage: symgen COMMAND …",
-        "",
     ]
-    lines += [f"  {name:<10}{commands.find(name).SUMMARY}" for name in commands.NAMES]
+    width = max(map(len, commands.NAMES)) + 2
+    for task, names in commands.TASKS.items():
+        lines += ["", task]
+        lines += [f"  {name:<{width}}{commands.find(name).SUMMARY}" for name in names]
     lines += [
         "",
-        "ROBOT is a built-in name (symgen robots) or a path: .urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv,",
-        "or a folder that symgen generated",
-        "'symgen COMMAND --help' lists a command's options.",
+        "'symgen COMMAND --help' lists the options of a command.",
+        "ROBOT is a built-in name (symgen robots), a path (.urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv),",
+        "or a folder that symgen generated.",
         "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)",
     ]
     return "\n".join(lines) + "\n"

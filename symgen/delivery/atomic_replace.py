@@ -1,20 +1,21 @@
-"""A folder replaced whole or not at all, if symgen wrote the old one.
+"""Atomic replacement of a folder that symgen wrote: the new folder appears whole, or the old one stays.
 
-The texts go into a folder beside the place asked for, and the two change places at one stroke. What is the user's own goes along:
+The texts are written into a folder beside the destination, and the two folders are exchanged in one step. The user's own entries
+move along:
 
-    .NAME.symgen.lock    whoever holds it writes; others wait
-    .NAME.symgen/        what is under way, removed at the end
-        journal          which names are symgen's in the old folder and in the new one: after it, nothing else can tell
-        new/             the new folder, until it changes places
-        old/             the old one, after that
+    .NAME.symgen.lock    held by the process that writes; others wait
+    .NAME.symgen/        work in progress, removed at the end
+        journal          names of symgen's files in the old folder and in the new one; no other place records them
+        new/             the new folder, until the exchange
+        old/             the old folder, after the exchange
 
-A user's file is linked into the new folder and not moved: so it is missing at no instant, and an editor that has it open goes on
-writing the same file. A user's folder cannot be linked and is moved, just before; copied, it would lose what a running build
-writes into it.
+A user's file is hard-linked into the new folder, not moved. So it is never missing, and an editor that has it open continues to
+write the same file. A user's folder cannot be linked; it is moved just before the exchange. A copy would lose what a running
+build writes into it.
 
-Where the system cannot exchange two folders, two renames do it. A kill between them leaves no folder until the next run.
-After a kill at any instant the next run finishes what the journal tells of, or undoes it (`_settle`). The same code clears up
-after every error and after every success, so that there is one way only.
+If the system cannot exchange two folders, two renames do it. A kill between them leaves no folder until the next run. After a kill
+at any instant the next run completes or undoes the work that the journal records (`_settle`). The same code cleans up after every
+error and after every success, so there is one path only.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from symgen.support import files as disk
 from symgen.support.errors import RequestError
 
 _ROUNDS = 20
-"""How often an old folder is looked through for what came in meanwhile."""
+"""Passes over an old folder for entries that appeared meanwhile."""
 
 _REMEDIES = {
     errno.ENOSPC: "make room or choose another folder",
@@ -44,24 +45,24 @@ _REMEDIES = {
     errno.EPERM: "choose a folder that you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
-"""Remedy of each error of the system; another folder may help against any other."""
+"""Remedy of each error of the system; for any other error, another folder."""
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Names of symgen's in the old folder, and in the new one; users' files linked from one to the other, with their inodes."""
+    """Names of symgen's files in the old folder and in the new one, and the inodes of users' files that were linked."""
 
-    own: frozenset[str]
+    old: frozenset[str]
     new: frozenset[str]
     linked: Mapping[str, int]
 
 
 def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
-    """Make `folder` hold `files`, by exchanging it for a finished folder.
+    """Replace `folder` by a finished folder that holds `files`.
 
-    A folder that symgen wrote has a manifest.json, or is one of functions alone (`marks`): of the latter the files of the
-    robot called `name` are replaced. What else stands there goes along. Raises RequestError, the old folder untouched, when the
-    place holds something that symgen did not write, when the disk refuses, or when another process keeps writing there.
+    A folder that symgen wrote has a manifest.json, or holds only functions (`marks`); in the latter the files of the robot `name` are
+    replaced. All other entries move along. Raises RequestError, with the old folder untouched, if symgen did not write the folder, if
+    the disk refuses, or if another process keeps writing there.
     """
     work = folder
     made: list[Path] = []
@@ -72,12 +73,12 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
         os.makedirs(folder.parent, exist_ok=True)
         with disk.locked_file(work.with_name(f"{work.name}.lock")):
             _recover(work, folder)
-            standing(folder, files, name)  # it refuses before anything is written
+            standing(folder, files, name)  # raises before anything is written
             _replace(work, folder, files, name)
     except OSError as error:
         rest = f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
         if work != folder and os.path.lexists(work):
-            rest = f"what was begun stands in {work}, and the next run clears it up"
+            rest = f"unfinished work is in {work}, and the next run cleans it up"
         for parent in made:
             with suppress(OSError):  # others may have put something there
                 os.rmdir(parent)
@@ -85,14 +86,14 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
 
 
 def _place(folder: Path) -> Path:
-    """Return the path with links followed, so that a link's target is replaced and not the link.
+    """Return the path with links followed, so that the target of a link is replaced and not the link.
 
-    Raises RequestError for a place where no folder can stand.
+    Raises RequestError for a path at which no folder can be.
     """
-    for place in (folder, *folder.parents):
-        if place.is_symlink() and _leads_to_itself(place):
+    for path in (folder, *folder.parents):
+        if path.is_symlink() and _leads_to_itself(path):
             raise RequestError(
-                f"{place} is a symbolic link that leads back to itself; remove it, or choose another folder"
+                f"{path} is a symbolic link that leads back to itself; remove it, or choose another folder"
             )
     folder = Path(os.path.realpath(folder))
     if folder == folder.parent:
@@ -103,9 +104,7 @@ def _place(folder: Path) -> Path:
         raise RequestError(
             f"{folder} {stands} and cannot be replaced; name a folder inside the working directory, such as ./c"
         )
-    obstacle = next(
-        (place for place in folder.parents if place.exists() and not place.is_dir()), None
-    )
+    obstacle = next((path for path in folder.parents if path.exists() and not path.is_dir()), None)
     if obstacle is not None:
         raise RequestError(
             f"{obstacle} is not a folder, so that no folder {folder} can be made; choose another one"
@@ -114,6 +113,7 @@ def _place(folder: Path) -> Path:
 
 
 def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> None:
+    """Write the new folder, exchange it for the old one, and clean up."""
     landed = False
     try:
         _write(work, files)
@@ -121,7 +121,7 @@ def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> 
         _swap(work, folder)
         landed = True
         with suppress(FileNotFoundError):
-            os.rename(work / "new", work / "old")  # from here the name says which it is
+            os.rename(work / "new", work / "old")  # from here on the name tells which folder it is
         disk.sync(work)
         disk.sync(folder.parent)
         _recover(work, folder)
@@ -130,7 +130,7 @@ def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> 
             _recover(work, folder)
         if landed and isinstance(error, OSError):
             rest = (
-                f"what was there before stands in {work}, and the next run clears it up"
+                f"the old folder is in {work}, and the next run cleans it up"
                 if os.path.lexists(work)
                 else "it may not be on disk yet, so write it again"
             )
@@ -141,7 +141,7 @@ def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> 
 
 
 def _write(work: Path, files: Mapping[str, str]) -> None:
-    """The new folder, on disk."""
+    """Write the new folder to disk."""
     os.mkdir(work, 0o700)
     new = work / "new"
     os.mkdir(new)
@@ -155,6 +155,7 @@ def _write(work: Path, files: Mapping[str, str]) -> None:
 
 
 def _write_file(path: Path, text: str) -> None:
+    """Write a new file completely."""
     rest = memoryview(text.encode())
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -164,23 +165,23 @@ def _write_file(path: Path, text: str) -> None:
         os.close(handle)
 
 
-def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str]) -> None:
-    """Bring what is the user's into the new folder, once the journal is on disk."""
+def _take_along(work: Path, folder: Path, contents: Standing, files: Collection[str]) -> None:
+    """Bring the user's entries into the new folder, after the journal is on disk."""
     linked = {}
-    for name in found.foreign:
+    for name in contents.foreign:
         with suppress(FileNotFoundError):  # the user removed it meanwhile
-            known = os.lstat(folder / name)
-            if not stat.S_ISDIR(known.st_mode):
-                linked[name] = known.st_ino
+            status = os.lstat(folder / name)
+            if not stat.S_ISDIR(status.st_mode):
+                linked[name] = status.st_ino
     part = work / "journal.part"
     _write_file(
-        part, json.dumps({"own": sorted(found.own), "new": sorted(files), "linked": linked})
+        part, json.dumps({"own": sorted(contents.symgens), "new": sorted(files), "linked": linked})
     )
     disk.sync(part)
     os.rename(part, work / "journal")
     disk.sync(work)
     new = work / "new"
-    for name in found.foreign:
+    for name in contents.foreign:
         (new / name).parent.mkdir(exist_ok=True)
         if name in linked:
             with suppress(
@@ -190,12 +191,12 @@ def _take_along(work: Path, folder: Path, found: Standing, files: Collection[str
                 continue
         with suppress(FileNotFoundError):
             os.rename(folder / name, new / name)
-    for path in [*(new / name for name in sorted(shares(found.foreign))), new]:
+    for path in [*(new / name for name in sorted(shares(contents.foreign))), new]:
         disk.sync(path)
 
 
 def _swap(work: Path, folder: Path) -> None:
-    """Let the new folder take its place, and the old one that of the new."""
+    """Exchange the new folder and the old one."""
     new = work / "new"
     if disk.path_exists(folder):
         if disk.exchange(new, folder):
@@ -205,9 +206,9 @@ def _swap(work: Path, folder: Path) -> None:
 
 
 def _recover(work: Path, folder: Path) -> None:
-    """Clear up what is under way or was left: afterwards the old folder or the new one stands in its place, and nothing beside.
+    """Complete or undo work in progress. Afterwards the destination holds the old or the new folder, and nothing remains beside it.
 
-    It asks the disk and not the program, since a kill or an interruption may fall between any two steps.
+    The state of the disk decides, not that of the program, because a kill or an interruption may come between any two steps.
     """
     if not disk.path_exists(work):
         return
@@ -218,37 +219,37 @@ def _recover(work: Path, folder: Path) -> None:
     else:
         if disk.path_exists(work / "old"):
             if disk.path_exists(folder):
-                _settle(work / "old", folder, journal.own, journal.linked)
+                _settle(work / "old", folder, journal.old, journal.linked)
             else:
                 os.rename(work / "old", folder)
         if disk.path_exists(work / "new"):
-            own = journal.own | journal.new  # the old folder or the new one
+            names = journal.old | journal.new  # the old folder or the new one
             if not disk.path_exists(folder) and not all(
-                mine for _, mine in entries(work / "new", own)
+                mine for _, mine in entries(work / "new", names)
             ):
                 os.rename(work / "new", folder)
             else:
-                _settle(work / "new", folder, own, journal.linked)
+                _settle(work / "new", folder, names, journal.linked)
         os.unlink(work / "journal")
     with suppress(FileNotFoundError):
         os.unlink(work / "journal.part")
     os.rmdir(work)
 
 
-def _settle(left: Path, folder: Path, own: Collection[str], linked: Mapping[str, int]) -> None:
-    """Empty the folder `left` and remove it: what is symgen's is deleted, what is the user's goes to `folder`.
+def _settle(left: Path, folder: Path, names: Collection[str], linked: Mapping[str, int]) -> None:
+    """Empty the folder `left` and remove it: delete symgen's files, and move the user's entries to `folder`.
 
-    It is not deleted as a tree: a program that still stands in it may bring forth one more file.
+    The folder is not deleted as a tree, because a program that still works in it may create one more file.
     """
     for _ in range(_ROUNDS):
-        for name, mine in entries(left, own):
+        for name, is_symgens in entries(left, names):
             with suppress(FileNotFoundError):
-                if mine:
+                if is_symgens:
                     os.unlink(left / name)
                 else:
                     _bring(left / name, folder / name, linked.get(name))
         try:
-            for shared in shares(own):
+            for shared in shares(names):
                 with suppress(FileNotFoundError, NotADirectoryError):
                     os.rmdir(left / shared)
             os.rmdir(left)
@@ -259,39 +260,43 @@ def _settle(left: Path, folder: Path, own: Collection[str], linked: Mapping[str,
     raise OSError(errno.ENOTEMPTY, f"another program keeps writing into {left}")
 
 
-def _bring(path: Path, place: Path, inode: int | None) -> None:
-    """Move a user's entry to its place, unless it stands there already. Of two texts neither is lost."""
-    if not disk.path_exists(place):
-        place.parent.mkdir(exist_ok=True)
-        os.rename(path, place)
+def _bring(path: Path, destination: Path, inode: int | None) -> None:
+    """Move a user's entry to its destination, unless it is already there. Of two different texts both are kept."""
+    if not disk.path_exists(destination):
+        destination.parent.mkdir(exist_ok=True)
+        os.rename(path, destination)
         return
-    here, there = os.lstat(path), os.lstat(place)
-    if os.path.samestat(here, there):
+    here, existing = os.lstat(path), os.lstat(destination)
+    if os.path.samestat(here, existing):
         os.unlink(path)
-    elif there.st_ino == inode and not stat.S_ISDIR(here.st_mode):
-        os.replace(path, place)  # saved anew in the old folder, after the older text was linked
+    elif existing.st_ino == inode and not stat.S_ISDIR(here.st_mode):
+        os.replace(
+            path, destination
+        )  # saved anew in the old folder, after the older text was linked
     elif (
         stat.S_ISREG(here.st_mode)
-        and stat.S_ISREG(there.st_mode)
-        and filecmp.cmp(path, place, shallow=False)
+        and stat.S_ISREG(existing.st_mode)
+        and filecmp.cmp(path, destination, shallow=False)
     ):
         os.unlink(path)
     else:
-        os.rename(path, _free(place))
+        os.rename(path, _free(destination))
 
 
-def _free(place: Path) -> Path:
-    count, path = 1, place.with_name(f"{place.name}.recovered")
+def _free(taken: Path) -> Path:
+    """Return a free name beside a path, for the second of two different texts."""
+    count, path = 1, taken.with_name(f"{taken.name}.recovered")
     while disk.path_exists(path):
         count += 1
-        path = place.with_name(f"{place.name}.recovered-{count}")
+        path = taken.with_name(f"{taken.name}.recovered-{count}")
     return path
 
 
 def _journal(work: Path) -> Journal | None:
+    """Return the journal, or None if there is none. OSError if it is damaged."""
     try:
-        known = json.loads((work / "journal").read_bytes())
-        return Journal(frozenset(known["own"]), frozenset(known["new"]), dict(known["linked"]))
+        facts = json.loads((work / "journal").read_bytes())
+        return Journal(frozenset(facts["own"]), frozenset(facts["new"]), dict(facts["linked"]))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError):
@@ -299,6 +304,7 @@ def _journal(work: Path) -> Journal | None:
 
 
 def _leads_to_itself(link: Path) -> bool:
+    """True if a symbolic link leads back to itself."""
     try:
         os.stat(link)
     except OSError as error:
@@ -307,7 +313,7 @@ def _leads_to_itself(link: Path) -> bool:
 
 
 def _working_directory_in(folder: Path) -> str:
-    """Return in words that `folder` is or holds the working directory; "" for any other folder."""
+    """Return in words that `folder` is or contains the working directory; "" for any other folder."""
     try:
         here = Path.cwd()
     except FileNotFoundError:  # it was removed
@@ -322,6 +328,7 @@ def _working_directory_in(folder: Path) -> str:
 
 
 def _reason(error: OSError) -> str:
+    """Return the reason of an error of the system."""
     return error.strerror or str(error)
 
 
@@ -332,16 +339,17 @@ def _reason(error: OSError) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """Contents of a place: the names that symgen gave (`own`), and the entries that are the user's (`foreign`)."""
+    """Contents of a folder: names that symgen gave (`symgens`), and entries of the user (`foreign`)."""
 
-    own: frozenset[str] = frozenset()
+    symgens: frozenset[str] = frozenset()
     foreign: tuple[str, ...] = ()
 
 
 def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
-    """Return the contents of `folder` before `files` of `robot` replace symgen's. RequestError where symgen did not write the folder.
+    """Return the contents of `folder` before `files` of `robot` replace symgen's.
 
-    Also where a file of the user's own stands under one of the names. Raises OSError where the folder cannot be listed.
+    Raises RequestError if symgen did not write the folder, or if a file of the user has one of the names, and OSError if the folder
+    cannot be listed.
     """
     if not disk.path_exists(folder):
         return Standing()
@@ -351,8 +359,8 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
         )
     if not os.listdir(folder):
         return Standing()
-    own = frozenset(_written(folder, robot, alone="manifest.json" not in files))
-    foreign = tuple(name for name, mine in entries(folder, own) if not mine)
+    symgens = frozenset(_written(folder, robot, alone="manifest.json" not in files))
+    foreign = tuple(name for name, is_symgens in entries(folder, symgens) if not is_symgens)
     clash = next(
         (
             name
@@ -365,26 +373,26 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
         raise RequestError(
             f"{folder / clash} was not written by symgen and would be replaced; move it away"
         )
-    return Standing(own, foreign)
+    return Standing(symgens, foreign)
 
 
-def entries(folder: Path, own: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """The entries of a folder, each with whether it is symgen's. Of a folder that holds files of `own`, the entries of that.
+def entries(folder: Path, names: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Return the entries of a folder, each with True if it is symgen's. A folder that contains files of `names` is listed too.
 
-    A folder is never symgen's, whatever its name: a user made it.
+    A folder itself is never symgen's, because a user made it.
     """
-    shared = shares(own)
+    shared = shares(names)
     for name in sorted(os.listdir(folder)):
         inside = name in shared and _is_folder(folder / name)
         for entry in (
             sorted(f"{name}/{child}" for child in os.listdir(folder / name)) if inside else [name]
         ):
-            yield entry, entry in own and not _is_folder(folder / entry)
+            yield entry, entry in names and not _is_folder(folder / entry)
 
 
-def shares(own: Collection[str]) -> set[str]:
+def shares(names: Collection[str]) -> set[str]:
     """The folders in which files of `own` stand."""
-    return {name.partition("/")[0] for name in own if "/" in name}
+    return {name.partition("/")[0] for name in names if "/" in name}
 
 
 def _is_folder(path: Path) -> bool:
@@ -395,9 +403,9 @@ def _is_folder(path: Path) -> bool:
 
 
 def _written(folder: Path, robot: str, alone: bool) -> set[str]:
-    """The entries of the folder that symgen wrote; RequestError where that cannot be decided.
+    """Return the entries of the folder that symgen wrote. RequestError if that cannot be decided.
 
-    Functions of other robots stay. Where functions `alone` are to be written, they may be there too.
+    Functions of other robots stay. If only functions are to be written (`alone`), functions of this robot may be there too.
     """
     strange = RequestError(
         f"{folder} holds files that symgen did not write; choose another folder, or an empty one"
@@ -406,13 +414,13 @@ def _written(folder: Path, robot: str, alone: bool) -> set[str]:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return {str(name) for name in manifest["files"]} if manifest["symgen"] else set()
     except FileNotFoundError:
-        found = marks.functions_alone(folder)
+        functions = marks.functions_alone(folder)
     except (IsADirectoryError, ValueError, TypeError, KeyError):
         raise strange from None
-    if not found:
+    if not functions:
         raise strange
-    if robot not in found and not alone:
+    if robot not in functions and not alone:
         raise RequestError(
-            f"{folder} holds the functions of '{min(found)}' alone; choose another folder, or an empty one"
+            f"{folder} holds the functions of '{min(functions)}' alone; choose another folder, or an empty one"
         )
-    return found.get(robot, set())
+    return functions.get(robot, set())

@@ -1,4 +1,4 @@
-"""The cases of a self-test, and what the template of NAME_selftest.c is filled with."""
+"""Cases of a self-test, and the context of the template of NAME_selftest.c."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class SelfTestCase:
 def filled(
     programs: Mapping[str, Form], target: Target, cases: list[SelfTestCase]
 ) -> dict[str, Any]:
-    """What the template takes: for each function that has a case its data and calls, the matrices of all, and words of C."""
+    """Return the context of the template: data and calls of each function with a case, all matrices, and words of C."""
     tables = _Tables()
     tests = [
-        _test(program, target, own, tables)
+        _test(program, target, of_function, tables)
         for function, program in programs.items()
-        if (own := [case for case in cases if case.function == function])
+        if (of_function := [case for case in cases if case.function == function])
     ]
     real = REALS[next(iter(programs.values())).real]
     spelt: dict[str, Any] = {
@@ -105,15 +105,17 @@ def filled(
 
 
 class _Tables:
-    """Matrices by state, each set printed once however many functions are judged by it."""
+    """Matrices by state; each set is printed once, however many functions use it."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[tuple[Number, ...], ...], str] = {}
 
     def name(self, states: tuple[tuple[Number, ...], ...]) -> str:
+        """Return the C name of a set of matrices."""
         return self._names.setdefault(states, f"mass_matrix_{len(self._names) + 1}")
 
     def printed(self, real: str) -> list[dict[str, Any]]:
+        """Return the tables as the template prints them."""
         return [
             {
                 "table": name,
@@ -258,19 +260,20 @@ def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:
-    """How far a tolerance lets a result be off, if that is more than `reals.LOST` of it at half of the states or more."""
-    found = []
+    """Return how far a tolerance lets a result be off, if that exceeds `reals.LOST` of it at half of the states."""
+    relative = []
     for case in cases:
         sizes = [
             (_largest(result), _largest(allowed))
             for result, allowed in zip(case.results, case.tolerances, strict=True)
         ]
-        found.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
-    usual = median(found)
+        relative.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
+    usual = median(relative)
     return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
 
 
 def _largest(values: Sequence[Number]) -> float:
+    """Return the largest magnitude."""
     return max((abs(float(x)) for x in values), default=0.0)
 
 
@@ -304,7 +307,7 @@ def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
 
 @lru_cache(maxsize=1 << 12)
 def _rounded_up(value: Number) -> Fraction:
-    """To three digits: a tolerance is no more exact than that."""
+    """Return a tolerance rounded up to three digits, which is all its accuracy."""
     exact = Fraction(value)
     if not exact:
         return exact
@@ -361,9 +364,11 @@ def _blocks_of_function(
     results: Sequence[Mapping[str, Any]],
     last: Sequence[str],
 ) -> dict[str, Any]:
-    """Words for one function: `blocks` says of each array where its states are laid, `laid` and `room` how many numbers all
-    arrays and those of the results take, `alone` and `exactly` what the functions of one state and of many are given. `last`
-    are the arguments of a loop over links that provide its work array.
+    """Return the context of one function for blocks of states.
+
+    `blocks` says for each array where its states are stored. `laid` and `room` are the numbers in all arrays and in those of the
+    results. `alone` and `exactly` are the arguments of the functions of one state and of many. `last` are the workspace arguments of a
+    looped function.
     """
     room = _states(real.lanes) + real.lanes
     arrays: list[dict[str, Any]] = []
@@ -400,4 +405,5 @@ def _blocks_of_function(
 
 
 def _states(lanes: int) -> int:
+    """Return the number of states: two full blocks and a partial one."""
     return 2 * lanes + BEYOND

@@ -1,4 +1,4 @@
-"""A robot written as a description of another format, whole or not at all, and what that format could not say."""
+"""Conversion of a robot to a description of another format, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,76 +18,79 @@ from symgen.vocabulary.names import nearest
 STDOUT = "-"
 _MARK = b"Converted by symgen"
 _HEAD = 400
-"""Bytes at the start of a file in which the mark of an earlier conversion stands."""
+"""Bytes at the start of a file that contain the mark of an earlier conversion."""
 
 
 @validated
 def convert(
     robot: Mechanism | str | PathLike[str], out: str | PathLike[str], to: str | None = None
 ) -> tuple[str, ...]:
-    """Write a robot to the file `out`: as TOML, URDF or MJCF by its suffix, or as `to` ('toml', 'urdf', 'mjcf') says.
+    """Write a robot to the file `out` as TOML, URDF or MJCF, by its suffix or by `to` ('toml', 'urdf', 'mjcf').
 
-    Returns what the format has no words for, or says otherwise, a sentence each; of TOML nothing. The same robot gives the same
-    bytes. Raises RequestError, and leaves what stands there, where `out` is no such file or one that symgen did not convert, or
-    where a joint has no word in the format; DescriptionError where `robot` cannot be read.
+    Return one sentence for everything that the format cannot express; TOML expresses everything. The same robot gives the same bytes.
+
+    Raises RequestError, and changes nothing, if `out` has no known suffix, is a file that symgen did not convert, or if a joint cannot
+    be expressed in the format. Raises DescriptionError if `robot` cannot be read.
     """
     of_format = chosen(out, to)
-    place = target(out, None if isinstance(robot, Mechanism) else robot)
+    path = target(out, None if isinstance(robot, Mechanism) else robot)
     written: Written = of_format.write(robot if isinstance(robot, Mechanism) else load(robot))
-    put(place, written.text)
+    put(path, written.text)
     return written.left_out
 
 
 def chosen(out: str | PathLike[str], to: str | None = None) -> Any:
-    """The writer module that `to` names, or that the suffix of `out` asks for."""
+    """Return the writer module that `to` names, or that the suffix of `out` selects."""
     if to is not None:
         return writers()[nearest(to, writers(), "format to convert to")]
     suffix = Path(out).suffix.lower()
     if suffix not in suffixes():
         what = f"a file of suffix '{suffix}'" if suffix else "a name without suffix"
-        known = ", ".join(sorted(suffixes()))
+        endings = ", ".join(sorted(suffixes()))
         raise RequestError(
-            f"{os.fspath(out)}: no format goes with {what}; give a name that ends in {known}, or say --to "
+            f"{os.fspath(out)}: no format goes with {what}; give a name that ends in {endings}, or say --to "
             f"{'|'.join(writers())}"
         )
     return suffixes()[suffix]
 
 
 def target(out: str | PathLike[str], robot: str | PathLike[str] | None = None) -> Path:
-    """The path to be written, which must be free or hold an earlier conversion, and must not be what is read."""
-    place = Path(out)
+    """Return the path to write. It must be free or hold an earlier conversion, and must not be the file that is read."""
+    path = Path(out)
     try:
-        if not place.parent.is_dir():
-            raise RequestError(f"{place}: the folder {place.parent} does not exist; make it first")
+        if not path.parent.is_dir():
+            raise RequestError(f"{path}: the folder {path.parent} does not exist; make it first")
         read_too = (
-            robot is not None and not is_text(robot) and os.path.exists(robot) and place.exists()
+            robot is not None and not is_text(robot) and os.path.exists(robot) and path.exists()
         )
-        if robot is not None and read_too and os.path.samefile(place, robot):
-            raise RequestError(f"{place} is what is to be converted; name another file")
-        if place.is_dir():
-            raise RequestError(f"{place} is a folder; name a file in it")
-        if place.is_file() and not _converted(place):
+        if robot is not None and read_too and os.path.samefile(path, robot):
+            raise RequestError(f"{path} is what is to be converted; name another file")
+        if path.is_dir():
+            raise RequestError(f"{path} is a folder; name a file in it")
+        if path.is_file() and not _converted(path):
             raise RequestError(
-                f"{place} exists, and symgen did not convert it; remove it, or name another file"
+                f"{path} exists, and symgen did not convert it; remove it, or name another file"
             )
     except (OSError, ValueError) as error:
-        raise _refused(place, error) from None
-    return place
+        raise _refused(path, error) from None
+    return path
 
 
-def put(place: Path, text: str) -> None:
-    """The text at `place`, whole or not at all."""
+def put(path: Path, text: str) -> None:
+    """Write the text to `path`, whole or not at all."""
     try:
-        files.write_file(place, text.encode())
+        files.write_file(path, text.encode())
     except (OSError, ValueError) as error:
-        raise _refused(place, error) from None
+        raise _refused(path, error) from None
 
 
-def _converted(place: Path) -> bool:
-    with place.open("rb") as file:
+def _converted(path: Path) -> bool:
+    """True if a file is an earlier conversion."""
+    with path.open("rb") as file:
         return _MARK in file.read(_HEAD)
 
 
-def _refused(place: Path, error: Exception) -> RequestError:
+def _refused(path: Path, error: Exception) -> RequestError:
+    """Return the error for a path that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return RequestError(f"{place} cannot be written: {why}; nothing was changed, name another file")
+    return RequestError(f"{path} cannot be written: {why}; nothing was changed, name another file")

@@ -1,4 +1,4 @@
-"""What the README, the header and the manifest say of a joint's entries of q and v, where joints have several or none."""
+"""Entries of q and v of each joint for README, header and manifest, if joints have several or none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from symgen.mechanism.mechanism import Joint, Mechanism
 
 
 def several(mechanism: Mechanism) -> bool:
-    """Whether a joint has more than one entry of q or v, or follows another and has none."""
+    """True if a joint has more than one entry of q or v, or follows another one and has none."""
     return mechanism.coupled or any(_several(joint) for joint in mechanism.joints)
 
 
 def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
-    """For programs: whose coordinate a joint goes by; nothing of one that has its own."""
+    """Return the manifest's entry of the leader of a joint; empty for a joint with its own coordinate."""
     if (follows := mechanism.follows[index]) is None:
         return {}
     return {
@@ -29,12 +29,12 @@ def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
 
 
 def entry_names(joint: Joint) -> dict[str, list[str]]:
-    """For programs: the names of a joint's entries, in order; nothing where it has one."""
+    """Return the manifest's names of a joint's entries, in order; empty if it has one."""
     kind = joint.type
     return (
         {
-            f"{key}_names": [one.name for one in own]
-            for key, own in (("q", kind.positions), ("v", kind.velocities))
+            f"{key}_names": [entry.name for entry in kind_entries]
+            for key, kind_entries in (("q", kind.positions), ("v", kind.velocities))
         }
         if _several(joint)
         else {}
@@ -42,7 +42,7 @@ def entry_names(joint: Joint) -> dict[str, list[str]]:
 
 
 def entries(mechanism: Mechanism) -> list[dict[str, str]]:
-    """Of each joint: the `unit` of its first coordinate, and which entries of `q` and `v` it has and what they are."""
+    """Return for each joint the `unit` of its first coordinate, and its entries of `q` and `v` in words."""
     return [
         {"unit": joint.type.positions[0].unit} | _own(mechanism, index)
         for index, joint in enumerate(mechanism.joints)
@@ -50,7 +50,7 @@ def entries(mechanism: Mechanism) -> list[dict[str, str]]:
 
 
 def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
-    """The entries of a joint, or what one without entries goes by."""
+    """Return the entries of a joint in words, or the leader's entries for a follower."""
     if (follows := mechanism.follows[index]) is None:
         joint = mechanism.joints[index]
         return {
@@ -69,16 +69,16 @@ def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
 
 
 def quaternions(mechanism: Mechanism) -> str:
-    """The entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty where there are none."""
+    """Return the entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty if there are none."""
     return ", ".join(
-        _span("q", own.start + joint.type.quaternion, 4)
-        for own, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
+        _span("q", entries_of_q.start + joint.type.quaternion, 4)
+        for entries_of_q, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
         if joint.type.quaternion is not None
     )
 
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
-    """What a sample of C and of C++ writes for an argument: zeros, and for positions what turns nothing, which are no zeros."""
+    """Return what a sample of C and of C++ writes for an argument: zeros, and for positions the neutral pose, which is not zero."""
     neutral = (
         [x for joint in mechanism.leading for x in joint.type.neutral]
         if argument in POSITIONS
@@ -90,21 +90,22 @@ def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
 
 
 def linear_first(mechanism: Mechanism) -> str:
-    """The entries of v where a joint's linear velocity stands before its angular one, unlike a vector of six."""
+    """Return the entries of v with the linear velocity of a joint before the angular one, unlike a six-vector."""
     return ", ".join(
-        _span("v", own.start, own.stop - own.start)
-        for own, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
-        if not joint.type.directed and len({one.unit for one in joint.type.velocities}) > 1
+        _span("v", entries_of_v.start, entries_of_v.stop - entries_of_v.start)
+        for entries_of_v, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
+        if not joint.type.directed
+        and len({velocity.unit for velocity in joint.type.velocities}) > 1
     )
 
 
 def rates(mechanism: Mechanism) -> bool:
-    """Whether every entry of v is the rate of an entry of q."""
+    """True if every entry of v is the rate of an entry of q."""
     return all(joint.type.directed for joint in mechanism.joints)
 
 
 def of_header(mechanism: Mechanism) -> tuple[str, ...]:
-    """The same as lines of the C header, in ASCII and without names that people chose; none where every joint has one entry."""
+    """Return lines of the C header, in ASCII and without the user's names; empty if every joint has one entry."""
     if not several(mechanism):
         return ()
     lines = [
@@ -122,31 +123,34 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
         lines.append(
             "tau of a joint that others follow is what moves all of them: theirs, times the factor of each, are in it."
         )
-    if found := linear_first(mechanism):
+    if listed := linear_first(mechanism):
         lines.append(
-            f"The linear part is first in {found}; in a vector of six it is the angular one."
+            f"The linear part is first in {listed}; in a vector of six it is the angular one."
         )
-    if found := quaternions(mechanism):
+    if listed := quaternions(mechanism):
         lines.append(
-            f"The functions are for unit quaternions: keep the length of {found} at 1; 0, 0, 0, 1 is no turn."
+            f"The functions are for unit quaternions: keep the length of {listed} at 1; 0, 0, 0, 1 is no turn."
         )
     return tuple(lines)
 
 
 def _several(joint: Joint) -> bool:
+    """True if a joint has more than one entry of q or v."""
     return max(joint.type.nq, joint.type.nv) > 1
 
 
 def _of_q(joint: Joint, first: int) -> str:
+    """Return a joint's entries of q in words."""
     kind = joint.type
     if not _several(joint):
         return f"{_span('q', first, 1)} ({kind.positions[0].unit})"
     whole = kind.nq if kind.quaternion is None else kind.quaternion
     said, at = [], 0
     for (placed, unit), run in groupby(
-        kind.positions[:whole], lambda one: (not kind.directed and one.unit == "m", one.unit)
+        kind.positions[:whole],
+        lambda position: (not kind.directed and position.unit == "m", position.unit),
     ):
-        names = [one.name for one in run]
+        names = [position.name for position in run]
         if placed:
             said.append(
                 f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
@@ -162,12 +166,13 @@ def _of_q(joint: Joint, first: int) -> str:
 
 
 def _of_v(joint: Joint, first: int) -> str:
+    """Return a joint's entries of v in words."""
     kind = joint.type
     if kind.along is None:
         return f"{_span('v', first, kind.nv)} {'the rates' if kind.nv > 1 else 'its rate'}"
     said, at = [], 0
     for unit, run in groupby(
-        zip(kind.velocities, kind.along, strict=True), lambda one: one[0].rate_unit
+        zip(kind.velocities, kind.along, strict=True), lambda velocity: velocity[0].rate_unit
     ):
         axes = ["xyz"[axis] for _, axis in run]
         what = "linear" if unit == "m/s" else "angular"
@@ -179,11 +184,12 @@ def _of_v(joint: Joint, first: int) -> str:
 
 
 def _span(letter: str, first: int, count: int) -> str:
+    """Return the entries of an array, such as "q[3..6]"."""
     return f"{letter}[{first}]" if count == 1 else f"{letter}[{first}..{first + count - 1}]"
 
 
 def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
-    """What the README says of q and v beside the table; `results` are the names of what the functions give."""
+    """Return the names of the README's template about q and v; `results` are the names of the functions' results."""
     return {
         "several": several(mechanism),
         "coupled": mechanism.coupled,

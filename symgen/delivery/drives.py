@@ -1,4 +1,4 @@
-"""What the README, the header and the manifest say of the drives that are applied; nothing where none is."""
+"""Applied drives and gravity compensation for README, header and manifest; nothing if there are none."""
 
 from __future__ import annotations
 
@@ -19,41 +19,45 @@ _TERMS = {
 
 
 def applied(mechanism: Mechanism, parameters: Iterable[str] = ()) -> frozenset[str]:
-    """The kinds of drives that act on some joint: those that are applied, and those whose numbers may change at run time."""
+    """Return the kinds of drives that act on some joint: applied ones, and those with run-time parameters."""
     kinds = {kind for joint in mechanism.joints for kind, _ in joint.drive.declared}
-    kinds |= {one.kind for one in adjustable_parameters(mechanism, parameters) if one.joint}
+    kinds |= {
+        adjustable.kind
+        for adjustable in adjustable_parameters(mechanism, parameters)
+        if adjustable.joint
+    }
     return frozenset("stiffness" if kind == "rest" else kind for kind in kinds)
 
 
 def forces(mechanism: Mechanism, parameters: Iterable[str] = ()) -> str:
-    """Further terms of the bias force besides C v + g, in ASCII: of drives, and of weight that is borne."""
+    """Return further terms of the bias force besides C v + g, in ASCII: drives and gravity compensation."""
     kinds = applied(mechanism, parameters)
     terms = [f" + {term}" for kind, term in _TERMS.items() if kind in kinds]
     return "".join([*terms, *([" - borne weight"] if mechanism.compensated_parts else [])])
 
 
 def of_joint(joint: Joint) -> dict[str, Any]:
-    """For programs: the numbers of its drive that are not zero, as the key `drive`."""
+    """Return the manifest's key `drive` with the nonzero numbers of a joint's drive."""
     return {"drive": numbers(joint.drive)} if joint.drive else {}
 
 
 def numbers(drive: Drive) -> dict[str, float | list[float]]:
-    """Its numbers that are not zero, by name; a list where the velocities of the joint differ."""
-    found = {name: [float(value) for value in drive.numbers(name)] for name, _ in drive.declared}
-    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+    """Return the nonzero numbers of a drive by name; a list if the velocities of the joint differ."""
+    by_name = {name: [float(value) for value in drive.numbers(name)] for name, _ in drive.declared}
+    return {name: values if len(values) > 1 else values[0] for name, values in by_name.items()}
 
 
-def borne(mechanism: Mechanism) -> dict[str, Any]:
-    """For programs: what fraction of the weight of which links is borne; of a link of several inertias, of each."""
-    found = [
+def gravity_compensation(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the manifest's list of links with gravity compensation, with their fractions; one entry for each inertia."""
+    compensated = [
         {"link": part.link, "fraction": float(part.gravcomp)}
         for part in mechanism.compensated_parts
     ]
-    return {"gravcomp": found} if found else {}
+    return {"gravcomp": compensated} if compensated else {}
 
 
 def friction_speed(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, float]:
-    """For programs: ε where a joint has friction."""
+    """Return the manifest's ε of friction, if a joint has friction."""
     return (
         {"friction_speed": float(mechanism.friction_speed)}
         if "friction" in applied(mechanism, parameters)
@@ -62,11 +66,12 @@ def friction_speed(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict
 
 
 def of_header(mechanism: Mechanism, parameters: Iterable[str] = ()) -> tuple[str, ...]:
-    """Lines of the C header, in ASCII."""
+    """Return lines of the C header, in ASCII."""
     return (*_of_joints(mechanism, applied(mechanism, parameters)), *_of_weight(mechanism))
 
 
 def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the header's lines on gravity compensation."""
     if not mechanism.compensated_parts:
         return ()
     return (
@@ -76,6 +81,7 @@ def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
+    """Return the header's lines on drives."""
     if not kinds:
         return ()
     speed = f"; e = {float(mechanism.friction_speed):.12g}" if "friction" in kinds else ""
@@ -90,10 +96,12 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
 
 
 def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, Any]:
-    """`drives`, a row for each joint that has one or may get one at run time, and `friction_speed` where one has friction, else
-    nothing; `borne`, a row for each inertia of which some weight is borne.
+    """Return the README's rows of drives, of gravity compensation, and the friction speed.
+
+    `drives` has a row for each joint with a drive or with run-time parameters of one. `friction_speed` is empty without friction.
+    `borne` has a row for each inertia with gravity compensation.
     """
-    adjusted = {one.joint for one in adjustable_parameters(mechanism, parameters)}
+    adjusted = {adjustable.joint for adjustable in adjustable_parameters(mechanism, parameters)}
     rows = [
         {
             "index": i,

@@ -1,6 +1,6 @@
 """Evidence of a folder of C: costs on a target and proofs, as plain data for manifest and README.
 
-The same compiler and emulator give the same cost sheet. It names both, since the folder's bytes depend on them.
+The same compiler and emulator give the same cost sheet. It names both, because the folder's bytes depend on them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ def cost_sheet(
     text: TextOptions = PLAIN,
     floors: Floors | None = None,
 ) -> dict[str, Any]:
-    """The measured cost of the programs on a target; with "missing", a sentence, in its place where a tool is missing or fails.
-    There "refused" is True where the target's compiler works and refuses the text.
+    """Return the measured costs of the programs on a target, as plain data.
 
-    Functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of theirs in bytes. "flash_with_libm" and
-    "ram_with_libm" are those of all functions together with everything that they call. "newlib" are the same two with
-    newlib in place of picolibc, None where it is not installed. "timing" names the source of the cycles.
-    "untold" says what could not be found out. A target that does not count instructions has no sheet: the answer is empty. Raises
-    RequestError when the target cannot hold the functions.
+    The sheet has the functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of their bytes.
+    "flash_with_libm" and "ram_with_libm" are those of all functions with everything that they call; "newlib" is the same pair with
+    newlib instead of picolibc, None if newlib is not installed. "timing" names the source of the cycles. "untold" lists what could not
+    be determined.
+
+    If a tool is missing or fails, the sheet has "missing", a sentence, instead; "refused" is True if the target's compiler works and
+    rejects the text. A target that does not count instructions has an empty sheet. Raises RequestError if the target cannot hold the
+    functions.
     """
     machine = targets.find(target)
     if not machine.counter:
@@ -56,7 +58,7 @@ def cost_sheet(
     except BuildError as missing:
         refused = {"refused": True} if isinstance(missing, TextRefused) else {}
         return sheet | {"missing": str(missing)} | refused
-    found = [cost.facts(None) for cost in costs.costs]
+    facts = [cost.facts(None) for cost in costs.costs]
     timing = TIMINGS.get(machine.core)
     return sheet | {
         "compiler": compiler,
@@ -70,7 +72,7 @@ def cost_sheet(
         "newlib": None if costs.newlib is None else list(costs.newlib),
         "timing": None if timing is None else timing.words,
         "untold": list(costs.untold),
-        "functions": {cost.pop("function"): cost for cost in found},
+        "functions": {cost.pop("function"): cost for cost in facts},
     }
 
 
@@ -82,7 +84,7 @@ def measured(
     text: TextOptions,
     floors: Floors | None = None,
 ) -> Measured:
-    """`measure` the programs, by function, with numbers at run time that a robot can have."""
+    """Measure the programs by function, with run-time parameters of a possible robot."""
     return measure(
         mechanism,
         programs.values(),
@@ -95,17 +97,17 @@ def measured(
 
 
 def measured_folder(
-    place: Path, functions: Iterable[str] | None, target: str | None
+    path: Path, functions: Iterable[str] | None, target: str | None
 ) -> tuple[Measured, Folder]:
-    """Measure the C that lies in a generated folder, on `target` (None: the one that it was generated for).
+    """Measure the C of a generated folder on `target` (None: the target of its generation).
 
-    Raises RequestError where there is no target, and whatever `read_folder` and `measure` raise.
+    Raises RequestError without a target, and the errors of `read_folder` and `measure`.
     """
-    folder = read_folder(place, functions)
+    folder = read_folder(path, functions)
     machine = target or folder.text.target
     if machine is None:
         raise RequestError(
-            f"the folder {place} was generated for no target; name one with --target, one of "
+            f"the folder {path} was generated for no target; name one with --target, one of "
             f"{', '.join(targets.counting())}"
         )
     made = programs_of(folder)
@@ -132,11 +134,10 @@ def proof_sheet(
     text: TextOptions,
     name: str = "",
 ) -> dict[str, Any]:
-    """`Proof.facts` with Frama-C's verdict under "eva", or with "eva_missing", a sentence, where Frama-C is not installed or
-    fails.
+    """Return `Proof.facts` with the verdict of Frama-C under "eva", or "eva_missing", a sentence, if Frama-C fails.
 
-    It holds no observations, since these depend on the machine's library. `name` is the NAME in the C. Of derivatives nothing is
-    proved, nor where numbers may change at run time; then, and where there are no other functions, nothing is said.
+    The sheet has no observations, because these depend on the machine's library. `name` is the NAME in the C. It is empty with
+    run-time parameters, and if all functions are derivatives, for which nothing is proved.
     """
     programs = {
         function: program

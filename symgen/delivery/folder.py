@@ -46,11 +46,10 @@ FUNCTION_ENDINGS = (".h", ".hpp", ".cuh", ".cu", "_set_parameters.c", "_assemble
 def write(
     folder: str | PathLike[str], files: Mapping[str, str], functions_only: bool = False
 ) -> dict[str, Any]:
-    """Write the folder with the files that `texts` gives; return the manifest.
+    """Write the folder with the files of `texts`, and return the manifest.
 
-    An existing folder is replaced when symgen wrote it; files in it that symgen did not write are kept. With `functions_only`
-    it holds the functions and their headers, nothing else, not even the manifest. Raises RequestError when something else is at
-    that place, or when the disk refuses.
+    An existing folder is replaced if symgen wrote it; other files in it stay. With `functions_only` the folder holds the functions and
+    their headers only, without the manifest. Raises RequestError if something else is at that path, or if the disk refuses.
     """
     facts: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
@@ -64,7 +63,7 @@ def write(
 def _functions_only(
     files: Mapping[str, str], functions: Iterable[Mapping[str, Any]], wraps: Iterable[str]
 ) -> dict[str, str]:
-    """The functions, their headers and what wraps them."""
+    """Return the functions, their headers and their wrappers."""
     sources = {entry[key] for entry in functions for key in ("file", "batch") if key in entry}
     endings = (*FUNCTION_ENDINGS, *(f"_{wrap}.c" for wrap in wraps))
     return {
@@ -75,7 +74,7 @@ def _functions_only(
 
 
 def texts(contents: FolderContents) -> dict[str, str]:
-    """Every file of the folder by name. The same contents give the same texts."""
+    """Return every file of the folder by name. The same contents give the same texts."""
     from symgen.description.canonical import to_toml
 
     target, programs, text = contents.target, contents.programs, contents.text
@@ -293,7 +292,7 @@ def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
         ],
         "looped": [code(name) for name in looped],
         "loop_bytes": size * sum(form.constant_count for form in looped.values()),
-        "parted": _parted(programs, contents.target, size),
+        "parted": _functions_in_parts(programs, contents.target, size),
     }
 
 
@@ -320,7 +319,9 @@ def _function_row(form: Form, symbol: str) -> dict[str, Any]:
     }
 
 
-def _parted(programs: Mapping[str, Form], target: Target, size: int) -> list[dict[str, Any]]:
+def _functions_in_parts(
+    programs: Mapping[str, Form], target: Target, size: int
+) -> list[dict[str, Any]]:
     """Functions that are cut in parts, with the number of parts and the bytes that the parts share."""
     parts = {target.symbol(name): printer().parts(form, target) for name, form in programs.items()}
     return [
@@ -361,9 +362,9 @@ def _example_argument(port: Port, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[str]]:
-    """Frames by name, functions that speak of all of them, and functions that speak of the first of several."""
-    known = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
-    framed = {name: function for name, function in known.items() if function.needs_frame}
+    """Return frames by name, functions that use all of them, and functions that use the first of several."""
+    functions = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
+    framed = {name: function for name, function in functions.items() if function.needs_frame}
     of_all, of_the_first = list(framed), list[str]()
     if len(frames) > 1:
         of_all = [name for name in framed if framed[name].uses_all_frames]
@@ -383,7 +384,7 @@ def _quoted(names: Iterable[str]) -> list[str]:
 
 
 def _contacts(contents: FolderContents) -> dict[str, Any]:
-    """Points that may touch something, and how many solves give the least forces, in a word, where contacts may be redundant."""
+    """Return the contact points, and in a word how many solves give the minimum-norm forces of redundant contacts."""
     points = contents.options.contacts
     if not any(FUNCTIONS[name].counts("NT") for name in contents.programs):
         return {"contacts": [], "redundant": ""}
@@ -403,6 +404,7 @@ def evidence_context(evidence: Facts) -> dict[str, Any]:
 
 
 def _cost(sheet: Facts) -> dict[str, Any]:
+    """Return the README's rows of a cost sheet."""
     functions: Mapping[str, Facts] = sheet.get("functions", {})
     depths = [cost["stack_with_libm"] for cost in functions.values()]
     timed = any(cost["cycles"] is not None for cost in functions.values())
@@ -440,7 +442,7 @@ def _cost(sheet: Facts) -> dict[str, Any]:
                 cost["flash"],
                 cost["flash_with_libm"],
                 cost["stack"],
-                _known(cost["stack_with_libm"]),
+                _count_or_unknown(cost["stack_with_libm"]),
                 cost["ram"],
                 " ".join(cost["undefined"]) or "nothing",
             ]
@@ -451,11 +453,13 @@ def _cost(sheet: Facts) -> dict[str, Any]:
     }
 
 
-def _known(count: int | None) -> str:
+def _count_or_unknown(count: int | None) -> str:
+    """Return a count, or "unknown"."""
     return "unknown" if count is None else str(count)
 
 
 def _proof(sheet: Facts) -> dict[str, Any]:
+    """Return the README's rows of a proof sheet."""
     functions: Mapping[str, Facts] = sheet.get("functions", {})
     joints: Iterable[Facts] = sheet.get("joints", ())
     eva: Mapping[str, Facts] = sheet.get("eva", {})
@@ -474,9 +478,9 @@ def _proof(sheet: Facts) -> dict[str, Any]:
             if function["divisors"]
         ],
         "round_offs": [
-            [f"`{name}`", result, _over(function, sheet), _bound(found["bound"])]
+            [f"`{name}`", result, _over(function, sheet), _bound(facts["bound"])]
             for name, function in functions.items()
-            for result, found in function["round_off"]["results"].items()
+            for result, facts in function["round_off"]["results"].items()
         ],
         "eva_missing": sheet.get("eva_missing", ""),
         "eva_idle": "eva" in sheet and not eva,
@@ -484,59 +488,67 @@ def _proof(sheet: Facts) -> dict[str, Any]:
             [
                 f"`{name}`",
                 "yes"
-                if one["proved"]
-                else f"no: {len(one['alarms'])} operations are not excluded to fail",
-                "; ".join(f"`{line}`" for line in one["admitted"]) or "nothing",
+                if verdict["proved"]
+                else f"no: {len(verdict['alarms'])} operations are not excluded to fail",
+                "; ".join(f"`{line}`" for line in verdict["admitted"]) or "nothing",
             ]
-            for name, one in eva.items()
+            for name, verdict in eva.items()
         ],
         "assumptions": [prose(sentence) for sentence in sheet.get("assumptions", [])],
     }
 
 
 def _span(ends: Iterable[float]) -> str:
+    """Return a range in words."""
     return " to ".join(f"{end:.6g}" for end in ends)
 
 
 def _certificate(joint: Facts) -> str:
-    own = joint["own_inertia"]
+    """Return the certified inertia of a joint, or the reason against it."""
+    inertia = joint["own_inertia"]
     return (
         f"no certificate: {prose(joint['reason'])}"
-        if own is None
-        else f"{_rounded(own, 6, ROUND_FLOOR)} {joint['unit']}"
+        if inertia is None
+        else f"{_rounded(inertia, 6, ROUND_FLOOR)} {joint['unit']}"
     )
 
 
 def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
-    """The certified ones with their floors, and the others."""
-    found = list(divisors)
+    """Return the certified divisors with their lower bounds, and the other divisors."""
+    all_divisors = list(divisors)
     held = [
-        f"{_divisor(one, 'a sum of squares')} ≥ {_rounded(one['certified'], 6, ROUND_FLOOR)}"
-        for one in found
-        if one["certified"] is not None
+        f"{_divisor(divisor, 'a sum of squares')} ≥ {_rounded(divisor['certified'], 6, ROUND_FLOOR)}"
+        for divisor in all_divisors
+        if divisor["certified"] is not None
     ]
-    open_ = [_divisor(one, "one that is no pivot") for one in found if one["certified"] is None]
+    open_ = [
+        _divisor(divisor, "one that is no pivot")
+        for divisor in all_divisors
+        if divisor["certified"] is None
+    ]
     return ", ".join(held) or "none", ", ".join(open_) or "none"
 
 
-def _divisor(one: Facts, other: str) -> str:
-    """The joint whose pivot it is, or what it is else."""
-    return cell(one["joint"]) if one["joint"] else one.get("what", other).strip("()")
+def _divisor(divisor: Facts, default: str) -> str:
+    """Return the joint of a pivot, or the description of another divisor."""
+    return cell(divisor["joint"]) if divisor["joint"] else divisor.get("what", default).strip("()")
 
 
 def _bound(value: float | None) -> str:
-    """A bound, rounded up."""
+    """Return a bound, rounded up."""
     return (
         "none known" if value is None or not isfinite(value) else _rounded(value, 2, ROUND_CEILING)
     )
 
 
 def _rounded(value: float, digits: int, how: str) -> str:
+    """Return a number rounded to significant digits in one direction."""
     with localcontext(prec=digits, rounding=how):
-        return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal of so many digits stays what it is
+        return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal with at most so many digits is unchanged
 
 
 def _over(function: Facts, sheet: Facts) -> str:
+    """Return the states that a bound of round-off covers, in words."""
     return (
         "all of the ranges"
         if function["round_off"]["proved_for"] == "ranges"

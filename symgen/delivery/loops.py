@@ -1,4 +1,4 @@
-"""What the header, the README and the manifest of a folder say of loops that joints close; nothing where there are none."""
+"""Loop closures of a robot for header, README and manifest; nothing if there are none."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ COLUMNS = 120
 
 
 def of_header(mechanism: Mechanism) -> list[str]:
-    """Lines of the C header, in ASCII."""
+    """Return lines of the C header, in ASCII."""
     if not mechanism.loops:
         return []
-    said = f"Joints close loops of this robot. {_sentence(assembly_report.AS_IF_OPEN)}"
-    known = assembly_report.facts(mechanism)
-    said += "" if "refused" in known else f" {_sentence(assembly_report.rows(mechanism))}"
-    said += f" {_sentence(assembly_report.LEAST)}" if known.get("redundant") else ""
-    said += (
+    text = f"Joints close loops of this robot. {_sentence(assembly_report.AS_IF_OPEN)}"
+    facts = assembly_report.facts(mechanism)
+    text += "" if "refused" in facts else f" {_sentence(assembly_report.rows(mechanism))}"
+    text += f" {_sentence(assembly_report.LEAST)}" if facts.get("redundant") else ""
+    text += (
         f" {_sentence(assembly_report.SHARED)}"
-        if "refused" not in known and assembly_report.shared(mechanism)
+        if "refused" not in facts and assembly_report.shared(mechanism)
         else ""
     )
-    return textwrap.wrap(said, COLUMNS)
+    return textwrap.wrap(text, COLUMNS)
 
 
 def of_manifest(
     mechanism: Mechanism, programs: Mapping[str, Form], target: Target
 ) -> dict[str, Any]:
-    """Under `closing` what closing them showed, and the driver that closes them."""
+    """Return the manifest's key `closing`: facts of the assembly, and the driver that closes the loops."""
     if not mechanism.loops:
         return {}
-    found = assembly_report.facts(mechanism)
+    facts = assembly_report.facts(mechanism)
     driver = printer().assembling(programs, target)
     if driver:
         header, file = driver
-        found["assemble"] = {
+        facts["assemble"] = {
             "symbol": target.symbol(ASSEMBLE),
             "file": file,
             "header": header,
@@ -52,28 +52,29 @@ def of_manifest(
             "result": {"name": "q_out", "shape": [mechanism.nq]},
             **printer().assembly(programs),
         }
-    return {"closing": found}
+    return {"closing": facts}
 
 
 def of_readme(mechanism: Mechanism, programs: Mapping[str, Form]) -> dict[str, Any]:
-    """`loops`, sentences; and `assembly`, what is said of the driver, where there is one."""
-    known = (
+    """Return the README's `loops`, sentences, and `assembly`, the driver if there is one."""
+    further = (
         []
         if not mechanism.loops or "refused" in assembly_report.facts(mechanism)
         else [assembly_report.rows(mechanism)]
     )
-    known += (
+    further += (
         [assembly_report.PULLED]
-        if any(port.name == GAINS.name for one in programs.values() for port in one.inputs)
+        if any(port.name == GAINS.name for item in programs.values() for port in item.inputs)
         else []
     )
-    said = [
-        prose(_sentence(one))
-        for one in (*assembly_report.sentences(mechanism), *known, assembly_report.AS_IF_OPEN)
+    sentences = [
+        prose(_sentence(item))
+        for item in (*assembly_report.sentences(mechanism), *further, assembly_report.AS_IF_OPEN)
         if mechanism.loops
     ]
-    return {"loops": said, "assembly": printer().assembly(programs)}
+    return {"loops": sentences, "assembly": printer().assembly(programs)}
 
 
 def _sentence(words: str) -> str:
+    """Return words as a sentence."""
     return f"{words[0].upper()}{words[1:]}."

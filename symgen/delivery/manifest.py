@@ -33,7 +33,7 @@ def manifest(contents: FolderContents) -> dict[str, Any]:
         "nv": mechanism.nv,
         "gravity": [float(component) for component in mechanism.gravity],
         **drives.friction_speed(mechanism, contents.options.parameters),
-        **drives.borne(mechanism),
+        **drives.gravity_compensation(mechanism),
         "joints": [_joint_facts(mechanism, index) for index in range(len(mechanism.joints))],
         **_loop_facts(mechanism),
         **loops.of_manifest(mechanism, programs, target),

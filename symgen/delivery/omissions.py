@@ -1,4 +1,4 @@
-"""What the C of a folder leaves out. It is read off the mechanism, so that the canonical description gives the same again."""
+"""Omissions: what the C of a folder leaves out. They follow from the mechanism, so the canonical description gives the same ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from symgen.mechanism.mechanism import Mechanism
 
 Omission = dict[str, Any]
-"""`kind`, `text` (one sentence) and, where it is about joints, `joints`: what each of them declares."""
+"""`kind`, `text` (one sentence) and, for joints, `joints` with what each of them declares."""
 
 NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning", "idle": "idle loop"}
 """Kinds of notes about decisions of a reading, and the kinds of omissions that they become."""
 
 
 MISSING = "missing"
-"""The kind of omission of a function that was asked for by name and is too long."""
+"""Kind of omission of a function that was named and is too long."""
 
 
 def omissions(
@@ -23,11 +23,10 @@ def omissions(
     left_out: Mapping[str, str] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> list[Omission]:
-    """Everything that the description declares, or a robot has, and the C does not know.
+    """Return everything that the description declares, or a robot has, and the C does not model.
 
-    Data of joints that are not applied (SI units, as declared), mimic joints, the fixed base, limits, what was locked or snapped,
-    the reading's warnings, the functions that are `missing` although they were asked for, in the words of the request, and the
-    functions `left_out`; of each function the reason.
+    First come joint data that are not applied (SI units), mimic joints, the fixed base, limits, locked and snapped parts, and
+    warnings of the reading. Then come named functions that are `missing`, and functions `left_out`, with reasons.
     """
     return [
         *_unapplied(mechanism),
@@ -44,7 +43,7 @@ def omissions(
 
 
 def missing_words(not_modelled: object) -> list[str]:
-    """The requests that a manifest's list of omissions records as MISSING; empty for anything that is no such list."""
+    """Return the requests that a manifest's list of omissions records as MISSING; empty for anything that is no such list."""
     entries = (
         [entry for entry in not_modelled if isinstance(entry, dict)]
         if isinstance(not_modelled, list)
@@ -59,7 +58,7 @@ def missing_words(not_modelled: object) -> list[str]:
 
 
 def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:
-    """Damping, friction, rotors and gears, each with the joints that declare it."""
+    """Yield damping, friction, rotors and gears, each with the joints that declare it."""
     for kind in dict.fromkeys(name for joint in mechanism.joints for name, _ in joint.unapplied):
         joints = {
             joint.name: float(dict(joint.unapplied)[kind])
@@ -74,6 +73,7 @@ def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
+    """Yield mimic joints that move independently."""
     coupled = {
         joint.name: joint.mimic
         for joint in mechanism.joints
@@ -96,6 +96,7 @@ def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _base(mechanism: Mechanism) -> Omission:
+    """Return the omission of the fixed base."""
     mass = float(sum(part.mass for part in mechanism.base_parts))
     carried = f", and the {mass:.12g} kg that are fixed to it are felt by no joint" if mass else ""
     return {
@@ -105,6 +106,7 @@ def _base(mechanism: Mechanism) -> Omission:
 
 
 def _limits(mechanism: Mechanism) -> Iterable[Omission]:
+    """Yield the declared limits, which the C does not enforce."""
     joints = {}
     for joint in mechanism.joints:
         ends = (
@@ -119,6 +121,7 @@ def _limits(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _noted(mechanism: Mechanism) -> Iterable[Omission]:
+    """Return the omissions that notes of the reading become."""
     return (
         {"kind": NOTED[note.kind], "text": note.text}
         for note in mechanism.notes
@@ -127,7 +130,7 @@ def _noted(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
-    """One entry for all functions that are left out for the same reason, each function's own name in it aside."""
+    """Yield one entry for all functions with the same reason, apart from the function's own name in it."""
     reasons: dict[str, list[str]] = {}
     for name, why in left_out.items():
         reasons.setdefault(why.removeprefix(name), []).append(name)
@@ -139,4 +142,5 @@ def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
 
 
 def _listed(joints: Mapping[str, float]) -> str:
+    """Return joints with their numbers in words."""
     return ", ".join(f"{name} {value:.12g}" for name, value in joints.items())

@@ -1,8 +1,8 @@
-"""Reference states and answers for NAME_selftest.c: exact answers at seeded states, with the round-off allowed to C.
+"""Reference states and answers for NAME_selftest.c: exact answers at seeded states, with tolerances for the round-off of the C.
 
-The answers come from the reference at 60 digits and more, not from the program that they test. The allowance is that of `verify`:
-`depth` + 2 units of round-off of the natural size of each entry. What solves M x = b is judged by M x − b, joint by joint: where
-M is ill-conditioned, an error of the answer itself says little.
+The answers come from the reference at 60 digits and more, not from the program under test. The tolerance is that of `verify`:
+`depth` + 2 units of round-off of the natural size of each entry. A solution of M x = b is judged by M x − b, joint by joint,
+because an error of the answer itself says little if M is ill-conditioned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STATES = 3
 SEED = 7
 FEWER = 1  # of a long robot, whose numbers are many
 ZERO = 1e-30
-"""Of what it may be off, an answer is zero but for the last digits of constants."""
+"""An answer below this share of its bound is zero except for the last digits of constants."""
 ROUNDING = 1  # unit more: the answer itself is printed in the real type
 
 
@@ -51,22 +51,22 @@ def cases(
     options: ProgramOptions,
     text: TextOptions = PLAIN,
 ) -> list[SelfTestCase]:
-    """Three states for every program, fewer where its type has no digits for them, or of a long robot; deterministic."""
+    """Return three states for every program: fewer if its real type has no digits there, or for a long robot; deterministic."""
     loops = [form for form in programs.values() if form.looped and len(mechanism.joints) > LONG]
     frame = options.frame or (tip(mechanism) if mechanism.frames else None)
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     with collector_at_rest():
-        found = [
+        long_cases = [
             case for form in loops if truth is not None for case in _of_loops(form, truth, text)
         ]
     programs = {f: program for f, program in programs.items() if program not in loops}
-    return found + (_near(mechanism, programs, options, text) if programs else [])
+    return long_cases + (_near(mechanism, programs, options, text) if programs else [])
 
 
 def _near(
     mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions, text: TextOptions
 ) -> list[SelfTestCase]:
-    """Of programs that the reference has time for."""
+    """Return the cases of programs that the reference can evaluate in time."""
     anew = draw_adjusted_robot(mechanism, programs, options, SEED)
     truth = Truth(
         mechanism,
@@ -94,7 +94,7 @@ def _near(
 
 
 def _of_loops(form: Form, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
-    """Of loops over the links of a long robot: nothing where no digit is sure."""
+    """Yield the cases of a looped function of a long robot; none at states without a certain digit."""
     exact, bounds = truth.exact_results(form), truth.bounds(form, text, ROUNDING)
     for state in range(truth.count):
         results = [flatten_state(exact[port.name][state]) for port in form.outputs]
@@ -117,7 +117,7 @@ def _of_loops(form: Form, truth: LongTruth, text: TextOptions) -> Iterable[SelfT
 
 
 def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:
-    """Positions near closed ones for the driver that closes loops, where there is one: it is judged by what it closes."""
+    """Return positions near closed loops for the driver that closes them; empty without the driver. The residual judges it."""
     if not all(name in programs for name in ASSEMBLING):
         return []
     near = open_states(mechanism, assemble(mechanism), STATES, SEED, APART)
@@ -125,7 +125,7 @@ def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTest
 
 
 def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
-    """Cases of one program at the states where its real type has a digit of every result."""
+    """Yield the cases of one program, at states where its real type has a digit of every result."""
     exact = truth.results(program.function)
     arguments = truth.arguments(program.function, truth.states)
     bounds, equations = _bounds_and_equations(program, truth, text, exact)
@@ -145,7 +145,7 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
 def _bounds_and_equations(
     program: Form, truth: Truth, text: TextOptions, exact: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
-    """Bounds of the error of every result, and the equations of those that solve M x = b, by name."""
+    """Return error bounds of every result, and the equations of results that solve M x = b, by name."""
     eps = REALS[program.real].eps
     unit, whole = eps * (allowance(program, truth, text) + ROUNDING), is_difference(program, truth)
     summed = (
@@ -160,10 +160,10 @@ def _bounds_and_equations(
         with truth.scalars.working():
             size = SOLVED[name](exact, truth).size
         if name in RESIDUALS:
-            bounds[name] = unit * _reached(size, truth)
+            bounds[name] = unit * _answer_error(size, truth)
             equations[name] = _equations(name, truth, (unit + summed) * size)
         else:
-            bounds[name] = unit * (size if name == "Minv" else _reached(size, truth))
+            bounds[name] = unit * (size if name == "Minv" else _answer_error(size, truth))
     return bounds, equations
 
 
@@ -176,7 +176,7 @@ def _is_judged(
 ) -> bool:
     """True if the real type has a digit of every result, and of the argument of every logarithm, at a state.
 
-    Where the argument of a logarithm may be off by its own size, it need not even be positive.
+    An argument of a logarithm that may be off by its own size need not even be positive.
     """
     names = [port.name for port in program.outputs]
     if any(
@@ -191,7 +191,7 @@ def _is_judged(
 
 
 def _says_nothing(exact: Array, bounds: Array) -> bool:
-    """True if no entry of a result is larger than its bound, or if nothing bounds one; False for a result that is zero."""
+    """True if no entry of a result exceeds its bound, or if a bound is not finite; False for a zero result."""
     allowed = np.ravel(np.asarray(bounds, dtype=float))
     if not np.isfinite(allowed).all():  # of a derivative: something may be divided by nothing
         return True
@@ -200,7 +200,7 @@ def _says_nothing(exact: Array, bounds: Array) -> bool:
 
 
 def _fractions(balls: Array) -> tuple[Fraction, ...]:
-    """The midpoints, at 40 digits: many more than are printed."""
+    """Return the midpoints at 40 digits, many more than are printed."""
 
     def middle(ball: Any) -> Fraction:
         return Fraction(ball.str(40, radius=False))
@@ -209,7 +209,7 @@ def _fractions(balls: Array) -> tuple[Fraction, ...]:
 
 
 def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
-    """M x = b at every state, M by its lower triangle."""
+    """Return M x = b at every state, with the lower triangle of M."""
     lower = np.tril_indices(truth.mechanism.nv)
     return [
         Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
@@ -219,7 +219,7 @@ def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
     ]
 
 
-def _reached(size: Array, truth: Truth) -> Array:
-    """How far a residual of such a size, a vector or columns, may take the answer: |M⁻¹| times that size."""
+def _answer_error(size: Array, truth: Truth) -> Array:
+    """Return how far a residual of this size, a vector or columns, can move the answer: |M⁻¹| times the size."""
     inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
     return np.asarray(inverse @ size if size.ndim > 2 else (inverse @ size[..., None])[..., 0])

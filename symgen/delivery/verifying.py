@@ -1,8 +1,8 @@
-"""`symgen.verify`: a robot's C, or a folder that `generate` wrote: its functions, and every other file in it.
+"""Verification of a robot's C, or of a folder of `generate`: its functions, and every other file in it.
 
-Every file of a folder is printed again from the description in it, with the options in its manifest, and compared byte for byte.
-What was measured on a target is taken from the manifest and named as not judged. The files of another version are not compared;
-their functions are read back all the same.
+Every file of a folder is generated again from its description, with the options of its manifest, and compared byte by byte.
+Measurements on a target are taken from the manifest and named as not judged. Files of another version are not compared; their
+functions are read back all the same.
 """
 
 from __future__ import annotations
@@ -56,21 +56,23 @@ def verify(
     progress: Progress | None = None,
     **options: Unpack[VerifyRequest],
 ) -> Report:
-    """Check functions of a robot ("forward_dynamics" or "forward_dynamics=riccati"; None: every one) at seeded states.
+    """Check functions of a robot at seeded random states, and return a Report.
 
-    `robot` is a Mechanism, a built-in name, a description file, or a folder that `symgen generate` wrote: then the C in
-    it is what is checked, and the manifest says which functions, methods and options. With all its
-    functions, every other file of the folder is printed again too, and compared byte for byte.
-    A built-in robot's name means the folder of that name in the working directory, if symgen generated it; a Path always means
-    a path. `Report.folder` names the folder that was checked.
-    `trig` and `checked` say which C is meant. `compiled` False leaves the C compiler out: floating point is then looked at on
-    the Program over NumPy's own reals, and the report says that the C's is not judged.
-    Where M is singular, what divides by it is refused by naming the joint: in the report when `functions` is None, else
-    as RequestError. Also raises RequestError for unknown names and for options that a folder has already decided, and BuildError
-    without a C compiler.
+    `functions` are names such as "forward_dynamics" or "forward_dynamics=riccati"; None means every function. `robot` is a Mechanism, a
+    built-in name, the path of a description, or a folder of `symgen generate`. For a folder the C in it is checked, and the manifest
+    states functions, methods and options. Without `functions`, every other file of the folder is compared too. A built-in robot's name
+    means the folder of that name in the working directory if symgen generated it; a Path always means a path. `Report.folder` names
+    the folder.
+
+    `trig` and `checked` select the C. `compiled` False uses no C compiler: floating point is then observed on the Program over NumPy's
+    numbers, and the report says that the C's is not judged.
+
+    If M is singular, functions that divide by it are refused and the joint is named: in the report if `functions` is None, else by a
+    RequestError. Also raises RequestError for unknown names and for options that a folder has already decided, and BuildError without
+    a C compiler.
     """
-    place = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
-    if place is None:
+    folder = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
+    if folder is None:
         report = verify_functions(
             make_request(robot, functions, options),
             states,
@@ -92,7 +94,7 @@ def verify(
     )
     if changed is not None:
         raise ArgumentError(
-            f"the folder {place} is verified as it was generated, so {changed} does not apply; generate it again "
+            f"the folder {folder} is verified as it was generated, so {changed} does not apply; generate it again "
             "with it, or give symgen.load of the description"
         )
     functions = (
@@ -102,32 +104,32 @@ def verify(
         if isinstance(functions, str)
         else list(functions)
     )
-    report = _verify_folder(place, functions, states, seed, compiled, progress)
-    return replace(report, folder=str(place))
+    report = _verify_folder(folder, functions, states, seed, compiled, progress)
+    return replace(report, folder=str(folder))
 
 
 def _verify_folder(
-    place: Path,
+    path: Path,
     functions: list[str] | None,
     states: int,
     seed: int,
     compiled: bool,
     progress: Progress | None,
 ) -> Report:
-    """Check the C in a folder; with `functions` None also every other file of the folder."""
-    folder = read_folder(place, functions)
+    """Check the C of a folder; with `functions` None also every other file."""
+    folder = read_folder(path, functions)
     programs = programs_of(folder)
-    manifest = json.loads((place / "manifest.json").read_bytes())
+    manifest = json.loads((path / "manifest.json").read_bytes())
     version = other_version(manifest)
     wanted = {f: form for f, form in programs.items() if f in folder.methods}
     unknown = unknown_functions(manifest, wanted) if version else {}
     floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
-    known = {f: form for f, form in wanted.items() if f not in unknown}
+    judged = {f: form for f, form in wanted.items() if f not in unknown}
     report = Report(folder.name, folder.options.real, 0, 0, math.nan, ())
-    if known:
+    if judged:
         subject = Subject(
             folder.mechanism,
-            known,
+            judged,
             folder.options,
             folder.text,
             states,
@@ -148,7 +150,7 @@ def _verify_folder(
                 "functions were named, so the other files of the folder are not judged",
             ),
         )
-    checks, notes = check_printed(place, folder, programs, floors)
+    checks, notes = check_printed(path, folder, programs, floors)
     return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))
 
 
@@ -156,15 +158,15 @@ def _verify_folder(
 
 
 MEASURED = ("cost", "proof")
-"""Keys of a manifest that are not worked out again."""
+"""Keys of a manifest that are not computed again."""
 NAMED = 5
-"""Files and places that one sentence names."""
+"""Most files that one sentence names."""
 
 
 def check_printed(
     at: Path, folder: Folder, programs: Mapping[str, Form], floors: Floors
 ) -> tuple[list[Check], list[str]]:
-    """The checks of a folder's files, and a note about those that are not symgen's.
+    """Return the checks of a folder's files, and a note about files that are not symgen's.
 
     `programs` are those of the folder's functions, `floors` the certified bounds of their divisors.
     """
@@ -172,7 +174,7 @@ def check_printed(
     subject = f"{folder.name}: files"
     if version := other_version(manifest):
         why = f"symgen {version} wrote them and this is {__version__}, so they are not compared"
-        return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _strangers(
+        return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _foreign_files(
             at, _names(manifest.get("files"))
         )
     printed = _printed(folder, manifest, programs, floors)
@@ -184,22 +186,22 @@ def check_printed(
     shown = "; ".join(wrong[:NAMED]) + (
         f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
     )
-    found = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
+    checks = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
     recorded = [key for key in MEASURED if key in manifest]
     if recorded:
         commands = " and ".join(
             f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded
         )
         why = f"what manifest.json records of {' and '.join(recorded)} is taken as it stands; run {commands} for it again"
-        found.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
-    return found, _strangers(at, printed)
+        checks.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
+    return checks, _foreign_files(at, printed)
 
 
 # -- folders of another version --
 
 
 def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form]) -> dict[str, str]:
-    """Functions of a folder that another version wrote, of which this one cannot say what they are, with the reason."""
+    """Return the functions of another version's folder that this version cannot interpret, with reasons."""
     why = {function: why_unknown(manifest, function, form) for function, form in programs.items()}
     return {function: reason for function, reason in why.items() if reason}
 
@@ -207,10 +209,10 @@ def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form])
 def report_of_other_version(
     report: Report, version: str, programs: Mapping[str, Form], unknown: Mapping[str, str]
 ) -> Report:
-    """Report on a folder that another version wrote: a text that is not read is not judged, and a note says what is.
+    """Return the report on a folder of another version: an unreadable text is not judged, and a note says what is.
 
-    A text may differ because the other version derived or printed it otherwise, or because it was changed since. Numbers that the
-    compiled C gives wrong have failed all the same.
+    A text may differ because the other version derived or printed it differently, or because it was changed since. Wrong numbers of the
+    compiled C have failed all the same.
     """
     labels = {function: f"{function}={form.method}" for function, form in programs.items()}
     checks = [*(_unread(check, version) for check in report.checks)]
@@ -239,7 +241,7 @@ def report_of_other_version(
 
 
 def _unread(check: Check, version: str) -> Check:
-    """The check, as one that proves nothing if it read a text and found it different."""
+    """Return a failed check of a text as one that is not judged; return any other check unchanged."""
     if check.kind not in READ or check.verdict != "failed":
         return check
     why = f"symgen {version} wrote it, and it is not the text that symgen {__version__} reads"
@@ -252,7 +254,7 @@ def _unread(check: Check, version: str) -> Check:
 def _printed(
     folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Form], floors: Floors
 ) -> dict[str, str]:
-    """Every file by name, as it is printed now."""
+    """Return every file by name, freshly generated."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
     contents = FolderContents(
         mechanism,
@@ -272,7 +274,7 @@ def _printed(
 def _left_out(
     folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Why the other functions are not there. A reason that is not recorded so may lie in the methods, which are then asked."""
+    """Return the reasons of absent functions. If a reason is not recorded, it may lie in the methods, which are then asked."""
     there = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
     why = left_out(folder.mechanism, {*programs, *there}, folder.options.payload)
     for function, text in why.items():
@@ -285,52 +287,56 @@ def _left_out(
 
 
 def _missing(folder: Folder, manifest: Mapping[str, Any]) -> dict[str, str]:
-    """{request: why it is not there} of the requests that the manifest records as missing. One that can be made is left out, so
-    that the files are found to differ.
+    """Return {request: reason} of requests that the manifest records as missing.
+
+    A request that can be carried out is omitted, so that the files are found to differ.
     """
-    found = {}
+    reasons = {}
     for word in missing_words(manifest.get("not_modelled")):
         name, _, method = word.partition("=")
         try:
             build.build_form(folder.mechanism, function_named(name), method or None, folder.options)
         except SymgenError as error:
-            found[word] = str(error)
-    return found
+            reasons[word] = str(error)
+    return reasons
 
 
 def _recorded(manifest: Mapping[str, Any], function: str) -> str:
     """Return the reason that the manifest states for a missing function."""
     entries = manifest.get("not_modelled")
-    own = (
+    recorded = (
         [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     )
     return " ".join(
-        str(entry.get("text")) for entry in own if function in _names(entry.get("functions"))
+        str(entry.get("text")) for entry in recorded if function in _names(entry.get("functions"))
     )
 
 
 def _unlike(path: Path, wanted: bytes) -> str:
-    """How the file at `path` differs from what it should hold; "" if it does not."""
+    """Return how the file at `path` differs from `wanted`; "" if it does not."""
     try:
         if not path.is_file() or path.is_symlink():
             return "is missing" if not os.path.lexists(path) else "is no ordinary file"
-        found = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
+        content = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    if found == wanted:
+    if content == wanted:
         return ""
-    if found.replace(b"\r\n", b"\n") == wanted:
+    if content.replace(b"\r\n", b"\n") == wanted:
         return "has other line ends"
-    lines = zip_longest(found.split(b"\n"), wanted.split(b"\n"))
-    return f"differs from line {next(n for n, (mine, other) in enumerate(lines, 1) if mine != other)} on"
+    lines = zip_longest(content.split(b"\n"), wanted.split(b"\n"))
+    return f"differs from line {next(n for n, (line, wanted_line) in enumerate(lines, 1) if line != wanted_line)} on"
 
 
-def _strangers(at: Path, own: Iterable[str]) -> list[str]:
-    """One note that names what symgen did not write."""
-    found = [printable(name, SHOWN) for name, mine in entries(at, set(own)) if not mine]
-    more = f" … and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return [f"not symgen's, and not judged: {', '.join(found[:NAMED])}{more}"] if found else []
+def _foreign_files(at: Path, names: Iterable[str]) -> list[str]:
+    """Return one note that names the files that symgen did not write."""
+    foreign = [
+        printable(name, SHOWN) for name, is_symgens in entries(at, set(names)) if not is_symgens
+    ]
+    more = f" … and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+    return [f"not symgen's, and not judged: {', '.join(foreign[:NAMED])}{more}"] if foreign else []
 
 
 def _names(value: object) -> list[str]:
+    """Return a list of names, or an empty list for anything else."""
     return [str(name) for name in value] if isinstance(value, list) else []

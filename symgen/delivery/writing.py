@@ -1,4 +1,4 @@
-"""The last step of the way through: Programs → a folder of C, with what is known of it."""
+"""Generation of a folder of C from Programs: `generate`, and its stages."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import FolderRequest
 
 RENAMED, REFUSED = "renamed", "refused"
-"""Kinds of warnings: a robot whose name C does not take, and a text that the target's compiler refuses. The command line says
-both by itself."""
+"""Kinds of warnings: a robot name that is no C name, and a text that the target's compiler rejects. The command line prints both
+by itself."""
 
 Floors = Mapping[str, Mapping[int, Bound]]
 
 
-def wrappers(asked: Iterable[str]) -> list[str]:
-    """The wrappers of the C that are asked for, each once, in order; RequestError for one that does not exist."""
-    return [name for name in sorted(set(asked)) if emission.wrapper(name)]
+def wrappers(names: Iterable[str]) -> list[str]:
+    """Return the named wrappers of the C, each once, in order. RequestError for an unknown one."""
+    return [name for name in sorted(set(names)) if emission.wrapper(name)]
 
 
 def left_out(
@@ -54,20 +54,19 @@ def left_out(
     payload: str | None = None,
     refused: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The functions that are not among those `made`, and why, in one sentence each. The reason lies in the robot, not in the
-    request.
+    """Return the functions that are not among those `made`, with one sentence of reason each.
 
-    `refused`: those that no method makes, with the sentence. What is about contacts, which no robot has by itself, is left out of
-    this as well.
+    The reason lies in the robot, not in the request. `refused` has the sentences of functions that no method gives. Functions of
+    contacts are not listed, because no robot has contacts by itself.
     """
     there = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
     there += LOOP_FUNCTIONS if mechanism.loops else ()
     why = {name: refusal(mechanism, name, payload) for name in there if name not in set(made)}
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
-    found = refused or {}
+    sentences = refused or {}
     return {
         name: text
-        or found.get(name)
+        or sentences.get(name)
         or (
             f"{mechanism.nv} joints make it long; ask for it with -f {name}"
             if name in long
@@ -88,25 +87,23 @@ def generate(
     progress: Progress | None = None,
     **options: Unpack[FolderRequest],
 ) -> dict[str, Any]:
-    """Write the folder of C for a robot to `out`, whole or not at all; returns its manifest.
+    """Write the folder of C for a robot to `out`, whole or not at all, and return its manifest.
 
-    `functions` as in `symgen.pipeline.build.requested`. `real` None is float where the target's FPU has single precision only,
-    else double. `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
-    `effort` and `baumgarte` as in `symgen.program`, `form` one of 'unrolled', 'looped' and 'auto', which loops over tables of
-    links what would otherwise be too long. `parameters` name numbers that may change at run time, set by
-    NAME_set_parameters (`symgen.compile`). `name` prefixes every C name and is refused where it cannot; None is the robot's own
-    name, of which `manifest["robot"]` is what C can take. `trig` None is 'libm' on a target, else 'auto'
-    (`symgen.vocabulary.options.TRIG`).
-    `wrap` names the wrappers of the C that are wanted too ('cpp17', 'casadi'), and 'cuda' for kernels. `target`
-    (`symgen.machine.targets`) adds the folder firmware/ for it and, unless `evidence` is False, what a call costs there
-    (`cost_sheet`) and what is proved (`proof_sheet`). `checked` functions return a status, and do not touch their results
-    when it is not OK. With `batch` every function is there for many states as well. With `functions_only` the folder holds
-    the functions, their headers and what wraps them and nothing else: no self-test, description or manifest, nothing for the
-    target. Where a function of several that are named needs more rows than a C compiler takes, the others are written, and the
-    manifest's `not_modelled` has an entry of kind 'missing' with the reason, which a SymgenWarning says as well; `strict` raises
-    TooLong instead, as is done where nothing is left. A text that the target's compiler refuses is written with a SymgenWarning;
-    `strict` raises TextRefused instead. Raises a SymgenError subclass, one sentence, for whatever cannot be
-    carried out.
+    - `functions` as in `symgen.pipeline.build.requested`. `real` None is float if the target's FPU is single precision, else double.
+    - `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`, `effort` and `baumgarte` are options of
+      `symgen.program`. `parameters` name numbers that may change at run time.
+    - `form` is 'unrolled', 'looped' or 'auto', which loops over tables of links if the rows would be too many.
+    - `name` is the prefix of every C name. None is the robot's name, changed if it is no C name (`manifest["robot"]`).
+    - `trig` None is 'libm' on a target, else 'auto' (`symgen.vocabulary.options.TRIG`).
+    - `wrap` names wrappers ('cpp17', 'casadi') or 'cuda' for kernels. `batch` adds every function for many states.
+    - `target` (`symgen.machine.targets`) adds firmware/ and, unless `evidence` is False, the cost sheet and the proofs.
+    - `checked` functions return a status and store results only if it is OK.
+    - `functions_only` writes the functions, their headers and wrappers, and nothing else.
+
+    If one of several named functions needs too many rows, the others are written, and `not_modelled` of the manifest has an entry of
+    kind 'missing'; a SymgenWarning says so. `strict` raises TooLong instead, as does a request of which nothing is left. A text that
+    the target's compiler rejects is written with a SymgenWarning; `strict` raises TextRefused. Other failures raise a subclass of
+    SymgenError with one sentence.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     wrap, target = tuple(wrappers(options["wrap"])), options["target"]
@@ -144,7 +141,7 @@ def deliver(
     functions_only: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """`generate` of a Request."""
+    """Write the folder of a Request; the rest is as in `generate`."""
     _refuse_name(name)
     tell = progress or (lambda what, done, total: None)
     mechanism, text = request.mechanism, request.text
@@ -155,31 +152,31 @@ def deliver(
     )
     text = replace(text, target=None) if functions_only else text
     resolved = replace(request, options=options, text=text)
-    found, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
+    made, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
     is_named = request.functions is not None
-    warn_each(noticing.notices(mechanism, found, request.options, is_named, refused))
-    if name is None and (called := renaming_note(mechanism.name)):
-        warn(f"{called}; generate(name=...) sets another name", RENAMED)
+    warn_each(noticing.notices(mechanism, made, request.options, is_named, refused))
+    if name is None and (new_name := renaming_note(mechanism.name)):
+        warn(f"{new_name}; generate(name=...) sets another name", RENAMED)
     tell("answers for the self-test", 1, 3)
-    cases = [] if functions_only else selftest.cases(mechanism, found, options, text)
+    cases = [] if functions_only else selftest.cases(mechanism, made, options, text)
     if text.checked:
         tell("certifying divisors", 2, 3)
-    bounds = checked_floors(mechanism, found, options, text)
-    known = {}
+    bounds = checked_floors(mechanism, made, options, text)
+    evidence_of_target = {}
     if text.target is not None and evidence:
-        known = _evidence(resolved, found, bounds, name or mechanism.name, tell)
+        evidence_of_target = _evidence(resolved, made, bounds, name or mechanism.name, tell)
     tell("writing the folder", 3, 3)
     words = _words(request)
     missing = {words[name]: why for name, why in refused.items() if name in words}
-    absent = left_out(mechanism, {*found, *words}, options.payload, refused)
+    absent = left_out(mechanism, {*made, *words}, options.payload, refused)
     contents = FolderContents(
         mechanism,
-        found,
+        made,
         name=name,
         options=options,
         text=text,
         cases=cases,
-        evidence=known,
+        evidence=evidence_of_target,
         floors=bounds,
         left_out=absent,
         missing=missing,
@@ -190,24 +187,24 @@ def deliver(
 def _evidence(
     request: Request, made: Mapping[str, Form], bounds: Floors, name: str, tell: Progress
 ) -> dict[str, Any]:
-    """Measure the C on its target and prove what can be proved of it; TextRefused where `strict`, if its compiler refuses it."""
+    """Measure the C on its target and prove what can be proved. TextRefused with `strict` if the compiler rejects the text."""
     mechanism, options, text = request.mechanism, request.options, request.text
     target = str(text.target)
     tell(f"measuring on {target}", 0, 2)
-    known = {"cost": cost_sheet(mechanism, made, target, options, text, bounds)}
-    if known["cost"].get("refused") and request.strict:
-        raise TextRefused(known["cost"]["missing"])
-    if known["cost"].get("refused"):
-        warn(known["cost"]["missing"], REFUSED)
+    sheets = {"cost": cost_sheet(mechanism, made, target, options, text, bounds)}
+    if sheets["cost"].get("refused") and request.strict:
+        raise TextRefused(sheets["cost"]["missing"])
+    if sheets["cost"].get("refused"):
+        warn(sheets["cost"]["missing"], REFUSED)
     tell("proving", 1, 2)
-    rows = {function: one for function, one in made.items() if isinstance(one, Program)}
-    if rows:  # of loops nothing is proved
-        known["proof"] = proof_sheet(mechanism, rows, options, text, name)
-    return known
+    rows = {function: form for function, form in made.items() if isinstance(form, Program)}
+    if rows:  # nothing is proved of loops
+        sheets["proof"] = proof_sheet(mechanism, rows, options, text, name)
+    return sheets
 
 
 def _words(request: Request) -> dict[str, str]:
-    """{function: NAME or NAME=METHOD as it was asked for}; empty where no function is named."""
+    """Return {function: NAME or NAME=METHOD as requested}; empty if no function is named."""
     if request.functions is None:
         return {}
     wanted = requested(request.mechanism, request.functions, request.options.payload)
@@ -215,7 +212,7 @@ def _words(request: Request) -> dict[str, str]:
 
 
 def _refuse_name(name: str | None) -> None:
-    """Raise ArgumentError for a chosen name that cannot stand before C names."""
+    """Raise ArgumentError for a name that cannot be the prefix of C names."""
     if name is None:
         return
     if not isinstance(name, str):

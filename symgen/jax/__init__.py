@@ -1,16 +1,16 @@
-"""Compiled functions in JAX, on the CPU: under jit, vmap and scan, and differentiable forward and in reverse.
+"""Compiled functions in JAX on the CPU, for jit, vmap, scan, and forward and reverse derivatives.
 
     import symgen.jax
     robot = symgen.jax.functions("panda", ["forward_dynamics", "step"])
     a     = jax.jit(robot.forward_dynamics)(q, v, tau)           # (..., NV), leading dimensions broadcast together
 
-A call is one call of the batched C (`symgen.machine.batch`), whatever vmap has made of it: what is mapped stands in front, as
-leading dimensions do, and what is not mapped is not copied. Results have the solver's bits.
+A call is one call of the batched C (`symgen.machine.batch`). vmap adds leading dimensions to the mapped arguments and copies no
+other argument. Results have the bits of the solver.
 
-The derivative is that of the Program, `F:jacobian` by those arguments that change, made and compiled when JAX first asks for it.
-It is computed in C, and JAX multiplies changes or weights by it: so one Jacobian serves jvp and vjp, and all rows and columns of
-jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.robot.Steps` says what they are where velocities are
-no rates of these.
+The derivative is that of the Program: `F:jacobian` with respect to the arguments that change, derived and compiled when JAX first
+needs it. The Jacobian is computed in C, and JAX multiplies it by changes or weights. So one Jacobian serves jvp and vjp, and all
+rows and columns of jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.robot.Steps` converts them to
+steps if velocities are not the rates of the coordinates.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def functions(
     real: str | None = None,
     **options: Unpack[SolverRequest],
 ) -> Functions:
-    """Functions of a robot as JAX calls them, one attribute each.
+    """Return the functions of a robot for JAX, one attribute each.
 
-    `real` is 'double' or 'float'; None is what JAX computes in, 'double' where jax_enable_x64 is set. The other arguments are
-    those of `symgen.compile`, of which `parameters`, `checked`, `blocks` and a `form` of 'looped' are refused. Raises
-    ToolMissing without JAX, ArgumentError for what is refused and where `real` is 'double' and JAX has no double, otherwise as
-    `symgen.compile`.
+    `real` is 'double' or 'float'. None is the type of JAX: 'double' if jax_enable_x64 is set, else 'float'. The other arguments
+    are those of `symgen.compile`, except `parameters`, `checked`, `blocks` and the form 'looped', which are rejected.
+
+    Raises ToolMissing without JAX, ArgumentError for a rejected option and for 'double' without jax_enable_x64, and the errors
+    of `symgen.compile`.
     """
     from symgen.pipeline.build import requested
     from symgen.pipeline.noticing import name_notices
@@ -67,16 +68,16 @@ def functions(
 
 
 def _refuse(options: SolverRequest) -> None:
-    """Raise ArgumentError for options of `symgen.compile` that JAX's functions do not have."""
+    """Raise ArgumentError for options of `symgen.compile` that functions for JAX do not have."""
     form = nearest(options["form"], FORMS, "form")
     if names_of(options["parameters"]):
         raise ArgumentError(
-            "parameters: JAX's functions have no numbers that change at run time; take a payload (payload=LINK), "
+            "parameters: JAX's functions have no run-time parameters; use a payload (payload=LINK), "
             "or a solver of symgen.compile"
         )
     if options["checked"]:
         raise ArgumentError(
-            "checked: JAX's functions have no status; leave it out, or take a solver of symgen.compile"
+            "checked: JAX's functions have no status; leave it out, or use a solver of symgen.compile"
         )
     if nearest(options["blocks"], WHEN, "choice of blocks") != WHEN[0]:
         raise ArgumentError(
@@ -84,5 +85,5 @@ def _refuse(options: SolverRequest) -> None:
         )
     if form == LOOPED:
         raise ArgumentError(
-            "form 'looped': JAX's functions are made of rows; leave form out, or take a solver of symgen.compile"
+            "form 'looped': JAX's functions are made of rows; leave form out, or use a solver of symgen.compile"
         )

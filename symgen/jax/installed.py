@@ -1,4 +1,4 @@
-"""JAX, imported when it is first needed."""
+"""JAX, imported at its first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from symgen.vocabulary.reals import DOUBLE, REALS
 
 
 def installed() -> Any:
-    """JAX. ToolMissing where it is not installed, or has no foreign functions yet."""
+    """Return the module jax. ToolMissing if it is not installed, or too old for foreign functions."""
     try:
         for name in ("jax.ffi", "jax.custom_derivatives"):
             import_module(name)
@@ -22,9 +22,9 @@ def installed() -> Any:
 
 
 def refuse_narrow(real: str) -> None:
-    """ArgumentError where JAX would make single precision of double."""
+    """Raise ArgumentError if JAX would convert double to single precision."""
     if REALS[real] is DOUBLE and not installed().config.jax_enable_x64:
         raise ArgumentError(
-            "JAX has no double precision unless told; call jax.config.update('jax_enable_x64', True) first, or "
-            "ask symgen.jax for real='float'"
+            "JAX computes in single precision by default; call jax.config.update('jax_enable_x64', True) first, or "
+            "pass real='float'"
         )

@@ -1,4 +1,4 @@
-"""The functions of one robot in JAX: derived, compiled, and made known to XLA."""
+"""Functions of one robot in JAX: derived, compiled, and registered with XLA."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 HEADER = "xla/ffi/api/c_api.h"
-"""XLA's own header, in the folder that JAX names."""
+"""Header of XLA, in the include folder of JAX."""
 _REGISTERED: set[str] = set()
-"""Libraries that XLA knows, by their names, which say what is in them."""
+"""Names of the libraries that are registered with XLA; a name contains the hash of the library."""
 
 
 class Functions:
     """Functions of one robot in JAX, one attribute each; see `symgen.jax.functions`.
 
-    `functions` are their names, `mechanism` is the robot, `real` the type. What was pickled is compiled again, or found in the
-    cache.
+    `functions` are their names, `mechanism` is the robot, `real` the type. A pickle holds the request; loading it compiles the
+    functions again, or takes them from the cache.
     """
 
     def __init__(
         self,
         mechanism: Mechanism,
-        wanted: Mapping[str, str | None],
+        methods: Mapping[str, str | None],
         options: ProgramOptions,
         text: TextOptions,
         build: Build,
     ) -> None:
         refuse_narrow(options.real)
         self.mechanism, self.real = mechanism, options.real
-        self.functions = tuple(FUNCTIONS.in_order(wanted))
-        self._recipe = (mechanism, dict(wanted), options, text, build)
+        self.functions = tuple(FUNCTIONS.in_order(methods))
+        self._recipe = (mechanism, dict(methods), options, text, build)
         self._steps = Steps(mechanism)
         self._slopes: dict[str, Call] = {}
         for name in self.functions:
             setattr(
-                self, derivatives.identifier_part(name), self._call(name, wanted[name]).function()
+                self, derivatives.identifier_part(name), self._call(name, methods[name]).function()
             )
 
     def _call(self, function: str, method: str | None) -> Call:
@@ -62,20 +62,20 @@ class Functions:
         return Call(self.mechanism, outline, target, self._jacobian, self._steps)
 
     def _jacobian(self, function: str, by: tuple[str, ...]) -> Call:
-        """The Jacobian of a function by these arguments. RequestError where it is a derivative already."""
+        """Return the Jacobian of a function with respect to arguments. RequestError if the function is a derivative."""
         if derivatives.parse_derivative(function) is not None:
             raise RequestError(
-                f"JAX asks for a derivative of {function}, which is one already; the second derivative along a "
-                f"direction is a function of its own, {derivatives.base_function(function)}:hvp"
+                f"{function} is a derivative, and JAX needs its derivative; use {derivatives.base_function(function)}:hvp, the "
+                "second derivative along a direction"
             )
-        own = FUNCTIONS[function].own_arguments
-        name = Derivative(function, "jacobian", () if by == own else by).name
+        all_arguments = FUNCTIONS[function].own_arguments
+        name = Derivative(function, "jacobian", () if by == all_arguments else by).name
         if name not in self._slopes:
             self._slopes[name] = self._call(function_named(name), None)
         return self._slopes[name]
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
-        """What a function takes and gives, and the name by which XLA knows it."""
+        """Return the arguments and results of a function, and the name under which its library is registered with XLA."""
         from symgen.pipeline.build import build_program
         from symgen.pipeline.serialize import outline_from_plain, outline_to_plain
 
@@ -92,14 +92,14 @@ class Functions:
             hashlib.sha256(header.encode()).hexdigest(),
             library_dependencies(build),
         )
-        known = cache.find(*key)
-        outline = outline_from_plain(known["function"]) if known else None
-        library = open_cached(known["library"]) if known else None
+        entry = cache.find(*key)
+        outline = outline_from_plain(entry["function"]) if entry else None
+        library = open_cached(entry["library"]) if entry else None
         if outline is None or library is None:
             program = build_program(mechanism, function, method, options)
             target = Target(mechanism.name, mechanism.sizes, text, mechanism.source_sha256)
             outline, library = program.outline, load_ffi(program, target, build, header)
-            if program.rounds is None:  # else a search was interrupted
+            if program.rounds is None:  # an interrupted search is not kept
                 cache.keep(
                     {"library": library.__name__, "function": outline_to_plain(outline)}, *key
                 )
@@ -128,10 +128,10 @@ class Functions:
 
 
 class Call:
-    """One function that XLA knows by the name `target`.
+    """One function that is registered with XLA as `target`.
 
-    `jacobian(function, by)` is another, whose results are the derivatives of each result by each argument of `by`, along the
-    `steps` of positions.
+    `jacobian(function, by)` returns the Call whose results are the derivatives of each result with respect to each argument of
+    `by`, along the `steps` of positions.
     """
 
     def __init__(
@@ -151,33 +151,34 @@ class Call:
         )
         self.sizes = mechanism.sizes
         self.arrays = Arrays(outline, mechanism.name, mechanism.sizes, checked=False)
-        # JAX says of each change whether there is one, so that a Jacobian is by those arguments that change
+        # with symbolic zeros JAX marks arguments that do not change, so that the Jacobian leaves them out
         self.evaluate = self.jax.custom_jvp(self._evaluate)
         self.evaluate.defjvp(self._changed, symbolic_zeros=True)
 
     def function(self) -> Any:
-        """The function as the user calls it."""
+        """Return the function that the user calls."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature(
             [inspect.Parameter(port.name, kind) for port in self.outline.inputs]
         )
-        own = derivatives.identifier_part(self.outline.function)
+        symbol = derivatives.identifier_part(self.outline.function)
 
-        def call(*given: Any, **also: Any) -> Any:
+        def call(*positional: Any, **by_name: Any) -> Any:
             try:
-                arguments = signature.bind(*given, **also).args
+                arguments = signature.bind(*positional, **by_name).args
             except TypeError as error:
-                raise TypeError(f"{own}() {error}") from None
-            found = self.evaluate(*self._taken(arguments))
-            return found[0] if len(found) == 1 else found
+                raise TypeError(f"{symbol}() {error}") from None
+            results = self.evaluate(*self._aligned(arguments))
+            return results[0] if len(results) == 1 else results
 
-        call.__name__, call.__qualname__, call.__module__ = own, f"Functions.{own}", "symgen.jax"
+        call.__name__, call.__qualname__ = symbol, f"Functions.{symbol}"
+        call.__module__ = "symgen.jax"
         call.__doc__ = self._doc()
         vars(call)["__signature__"] = signature
         return call
 
-    def _taken(self, arguments: Sequence[Any]) -> list[Any]:
-        """The arguments in the function's real type, with equally many leading dimensions."""
+    def _aligned(self, arguments: Sequence[Any]) -> list[Any]:
+        """Return the arguments in the function's real type, with equally many leading dimensions."""
         refuse_narrow(self.outline.real)
         arrays = [
             self._array(port, x) for port, x in zip(self.outline.inputs, arguments, strict=True)
@@ -189,6 +190,7 @@ class Call:
         ]
 
     def _array(self, port: Port, x: Any) -> Any:
+        """Return an argument as an array of the real type. ArgumentError for a wrong shape or type."""
         self.arrays.refuse_masked(port, x)
         number, where = self.jax.numpy, f"{self.outline.function}: {port.name}"
         try:
@@ -205,7 +207,7 @@ class Call:
         return array.astype(self.arrays.real)
 
     def _lead(self, arguments: Sequence[Any]) -> tuple[int, ...]:
-        """The leading dimensions of the results."""
+        """Return the leading dimensions of the results."""
         return self.arrays.common(
             [
                 x.shape[: x.ndim - len(port.shape)]
@@ -214,7 +216,7 @@ class Call:
         )
 
     def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
-        """The results. Of each leading dimension an argument has one entry or all."""
+        """Return the results. In each leading dimension an argument has one entry or all."""
         lead = self._lead(arguments)
         shapes = [
             self.jax.ShapeDtypeStruct(lead + port.shape, self.arrays.real)
@@ -225,42 +227,49 @@ class Call:
         )
 
     def _changed(self, arguments: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, Any]:
-        """The results, and what they change by when the arguments do."""
-        found, still = self.evaluate(*arguments), self.jax.custom_derivatives.SymbolicZero
+        """Return the results, and their changes for changes of the arguments (a Jacobian-vector product)."""
+        results = self.evaluate(*arguments)
+        unchanged = self.jax.custom_derivatives.SymbolicZero
         steps = {}
         for port, x, change in zip(self.outline.inputs, arguments, changes, strict=True):
-            if not isinstance(change, still):
-                steps[port.name] = self.steps.told(x, change) if port.name in POSITIONS else change
+            if not isinstance(change, unchanged):
+                steps[port.name] = (
+                    self.steps.step_of(x, change) if port.name in POSITIONS else change
+                )
         if not steps:
-            return found, tuple(map(self.jax.numpy.zeros_like, found))
-        known = [
+            return results, tuple(map(self.jax.numpy.zeros_like, results))
+        names = [
             array.name for array in (*FUNCTIONS[self.outline.function].arguments, *AT_RUN_TIME)
         ]
-        by = tuple(name for name in known if name in steps)
+        by = tuple(name for name in names if name in steps)
         slopes = iter(self.jacobian(self.outline.function, by).evaluate(*arguments))
         lead, sums = self._lead(arguments), []
-        for port, result in zip(self.outline.outputs, found, strict=True):
-            whole = sum(self._along(next(slopes), steps[name], lead) for name in by)
+        for port, result in zip(self.outline.outputs, results, strict=True):
+            change = sum(self._along(next(slopes), steps[name], lead) for name in by)
             sums.append(
-                self.steps.moved(result, whole)
+                self.steps.change_of(result, change)
                 if port.name in POSITIONS
-                else whole.reshape(result.shape)
+                else change.reshape(result.shape)
             )
-        return found, tuple(sums)
+        return results, tuple(sums)
 
     def _along(self, slope: Any, step: Any, lead: tuple[int, ...]) -> Any:
-        """A derivative along a step of its argument, of which each leading dimension has one entry or all; (*lead, numbers)."""
+        """Return a derivative times a step of its argument, (*lead, numbers).
+
+        In each leading dimension the step has one entry or all.
+        """
         flat = step.reshape((*step.shape[: len(lead)], 1, -1))
         return self.jax.numpy.sum(slope.reshape((*lead, -1, flat.shape[-1])) * flat, axis=-1)
 
     def _doc(self) -> str:
+        """Return the docstring of the function: signature, shapes, method and errors."""
         return "\n".join(
             [
                 f"{derivatives.identifier_part(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
                 "",
                 *array_lines(self.outline, self.sizes),
                 "",
-                "Leading dimensions broadcast together; what vmap maps stands before them.",
+                "Leading dimensions broadcast together; vmap adds dimensions before them.",
                 f"Method {self.outline.method}: {operations_text(self.outline)}.",
                 "Raises ArgumentError, a ValueError, on a wrong shape or type.",
             ]
@@ -269,10 +278,10 @@ class Call:
 
 # -- steps of positions --
 #
-# JAX knows coordinates, and Programs know steps: q ⊕ δ. Where every velocity is the rate of a coordinate both are the same. Else
-# a change of coordinates is the step δ = Ω⁺(q) q̇, and back q̇ = Ω(q) δ, by the rows of `symgen.derivation.tangents`. What would
-# change the length of a quaternion is no step: so derivatives are those of the function of q with its quaternions brought to
-# length 1.
+# JAX differentiates with respect to coordinates, Programs with respect to steps, q ⊕ δ. Both are the same if every velocity is the
+# rate of a coordinate. Otherwise a change q̇ of the coordinates is the step δ = Ω⁺(q) q̇, and a step is the change q̇ = Ω(q) δ, by the
+# rows of `symgen.derivation.tangents`. A step never changes the length of a quaternion. So the derivatives are those of the function
+# of q with normalised quaternions.
 
 
 _ACT = {
@@ -285,43 +294,44 @@ _ACT = {
 
 
 class Steps:
-    """Steps of the positions of one robot's joints. Arrays have any leading dimensions."""
+    """Conversion between changes of coordinates and steps of one robot's joints. Arrays have any leading dimensions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         slices = zip(
             mechanism.joints, mechanism.q_slices, mechanism.v_slices, mechanism.follows, strict=True
         )
         self.joints = [
-            (joint.kind, own, rates) for joint, own, rates, follows in slices if follows is None
+            (joint.kind, in_q, in_v) for joint, in_q, in_v, follows in slices if follows is None
         ]
         self.plain = all(joint.type.along is None for joint in mechanism.joints)
 
-    def told(self, q: Any, change: Any) -> Any:
-        """The step (..., NV) that a change (..., NQ) of the coordinates is."""
+    def step_of(self, q: Any, change: Any) -> Any:
+        """Return the step (..., NV) of a change (..., NQ) of the coordinates."""
         if self.plain:
             return change
         from symgen.derivation.tangents import step_from_rates
 
         parts = [
-            (step_from_rates(kind), q[..., own], change[..., own]) for kind, own, _ in self.joints
+            (step_from_rates(kind), q[..., in_q], change[..., in_q])
+            for kind, in_q, _ in self.joints
         ]
         return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
 
-    def moved(self, q: Any, step: Any) -> Any:
-        """The change (..., NQ) of the coordinates that a step (..., NV) makes."""
+    def change_of(self, q: Any, step: Any) -> Any:
+        """Return the change (..., NQ) of the coordinates for a step (..., NV)."""
         if self.plain:
             return step
         from symgen.derivation.tangents import rates_from_step
 
         parts = [
-            (rates_from_step(kind), q[..., own], step[..., rates])
-            for kind, own, rates in self.joints
+            (rates_from_step(kind), q[..., in_q], step[..., in_v])
+            for kind, in_q, in_v in self.joints
         ]
         return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
 
 
 def _applied(program: Program, *arguments: Any) -> Any:
-    """The one result of a short Program without a root."""
+    """Evaluate a Program of one result, without roots, on arrays; return the result."""
     number, values = installed().numpy, list[Any]()
     act = {**_ACT, "sin": number.sin, "cos": number.cos}
     for row in program.rows:

@@ -23,7 +23,7 @@ ROBOTS = [random_mechanism(6, seed, "tree", KINDS) for seed in (1, 2)] + [
 @pytest.mark.parametrize("name", peers.PEERS)
 @pytest.mark.parametrize("mechanism", ROBOTS, ids=lambda m: m.name)
 def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -> None:
-    present, absent = peers.found(mechanism)
+    present, absent = peers.available_peers(mechanism)
     assert absent.get(name, "not installed").startswith("not installed")
     drawn = {key: values.astype(float) for key, values in draw_states(mechanism, 3, seed=5).items()}
     states = [{key: values[k] for key, values in drawn.items()} for k in range(3)]

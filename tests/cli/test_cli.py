@@ -83,6 +83,30 @@ def test_help_names_every_command(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", commands.NAMES)
+def test_no_group_of_options_is_longer_than_ten(name: str) -> None:
+    parser = Parser(prog=name)
+    commands.find(name).arguments(parser)
+    commands.add_verbosity(parser)
+    groups = {group.title: len(group._group_actions) for group in parser._action_groups}
+    assert max(groups.values()) <= 10, groups
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
+def test_completion_knows_every_command_and_every_function(run: Run, shell: str) -> None:
+    pytest.importorskip("shtab")
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert all(name in out for name in (*commands.NAMES, *FUNCTIONS, "--jacobian-frame"))
+
+
+def test_completion_names_the_package_that_it_lacks(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert "pip install 'symgen[completion]'" in refused(run, "completion", "bash")
+
+
+@pytest.mark.parametrize("name", commands.NAMES)
 def test_every_command_has_help(run: Run, name: str) -> None:
     code, out, err = run(name, "--help")
     assert (code, err) == (0, "")
@@ -129,7 +153,7 @@ def test_version_never_fails_for_want_of_a_compiler(
     assert f", {says}" in out
 
 
-# -- how much is said ----------------------------------------------------------------------------------------------
+# -- quiet and verbose ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", commands.NAMES)
@@ -378,7 +402,7 @@ def test_what_is_inspected_stands_before_options_or_behind_them(words: tuple[str
     module = commands.find("inspect")
     parser = commands.Parser(prog="symgen inspect")
     module.arguments(parser)
-    commands.how_much(parser)
+    commands.add_verbosity(parser)
     found = parser.parse(words)
     assert (found.robot, found.what, found.method) == ("planar_arm", "M[0,0]", "riccati")
 
@@ -465,7 +489,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["generate", "planar_arm", "-f", "mass_matrix="], "names no method"),
         (
             ["generate", "planar_arm", "-f", "mass_matrix", "-f", "mass_matrix=udut"],
-            "asked for twice",
+            "is named twice",
         ),
         (["generate", "planar_arm", "--real", "duoble"], "did you mean 'double'?"),
         (["generate", "planar_arm", "--trig", "libmm"], "did you mean 'libm'?"),
@@ -477,7 +501,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["verify", "planar_arm", "--states", "0"], "ask for one or more"),
         (["verify", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
         (["verify", "."], "."),
-        (["inspect", "planar_arm", "--where"], "--where needs to know what"),
+        (["inspect", "planar_arm", "--where"], "--where needs a quantity"),
         (["inspect", "planar_arm", "M[0,9]"], "9"),
         (["inspect", "planar_arm", "M[0,1]", "--format", "latx"], "did you mean 'latex'?"),
         (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),
@@ -1006,7 +1030,7 @@ def test_help_of_generate_says_what_it_does(
 ) -> None:
     """Without -f functions on request are left out, and a printed right angle is read as one whatever --snap's tolerance is."""
     told = " ".join(run("generate", "--help")[1].split())
-    assert "every function but those that are made on request only" in told
+    assert "every function except those that must be named" in told
     assert (
         "a decimal that equals k·pi/2 to its four or more printed places, such as 1.5708, is read so with any TOL"
         in told
@@ -1017,7 +1041,7 @@ def test_help_of_generate_says_what_it_does(
         "name = 'my-arm'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\ncentre = [1, 0, 0]\n"
         "joint = { name = 'j', type = 'revolute', axis = [0, 0, 1] }\n"
     )
-    assert "a folder here that is called like --name, else like the robot" in told
+    assert "a folder here with the name of --name, else of the robot" in told
     monkeypatch.chdir(tmp_path)
     assert run("generate", str(robot), "-f", "mass_matrix")[0] == 0
     assert (tmp_path / "my-arm" / "my_arm.h").is_file()

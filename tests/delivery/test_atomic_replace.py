@@ -439,7 +439,7 @@ def test_a_damaged_journal_deletes_nothing(disk_folder: Path) -> None:
     (left / "old" / "build").mkdir(parents=True)
     (left / "journal").write_text('{"own": [')
     with pytest.raises(
-        RequestError, match=r"journal is damaged; what was begun stands in .*\.arm\.symgen"
+        RequestError, match=r"journal is damaged; unfinished work is in .*\.arm\.symgen"
     ):
         replace_folder(folder, NEW, "arm")
     assert (left / "old" / "build").is_dir()

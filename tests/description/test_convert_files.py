@@ -52,7 +52,7 @@ def test_an_earlier_conversion_is_replaced_and_nothing_else(tmp_path: Path) -> N
     [
         (["o.sdf"], "o.sdf: no format goes with a file of suffix '.sdf'; give a name that ends in"),
         (["o"], "without suffix; give"),
-        (["-"], "'-o -' does not tell the format; add --to toml"),
+        (["-"], "'-o -' does not state the format; add --to toml"),
         (["no/o.toml"], "the folder no does not exist; make it first"),
         (["here.urdf"], "here.urdf is what is to be converted; name another file"),
         (["o.urdf", "--to", "mjfc"], "did you mean 'mjcf'"),

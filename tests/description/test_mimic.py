@@ -188,6 +188,4 @@ def test_entries_are_counted_by_those_that_lead(gripper: Mechanism) -> None:
     assert str(symgen.inspect(gripper, "M[1,1]"))
     with pytest.raises(RequestError, match="riccati does not support mimic joints"):
         symgen.inspect(gripper, "P[0]")
-    assert set(peers(gripper)[1].values()) == {
-        "joints that follow others are not built for it here"
-    }
+    assert set(peers(gripper)[1].values()) == {"mimic joints are not supported for peers"}

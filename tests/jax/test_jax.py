@@ -305,7 +305,7 @@ def test_a_second_derivative_is_refused_with_the_way_to_it() -> None:
     before, after = pulled(q - 1e-5 * way), pulled(q + 1e-5 * way)
     found = np.asarray(bent.gravity_force_hvp(q, weight, way))
     assert np.abs((after - before) / 2e-5 - found).max() <= 1e-8 * np.abs(found).max()
-    with pytest.raises(RequestError, match="is one already"):
+    with pytest.raises(RequestError, match="is a derivative"):
         jax.jacfwd(bent.gravity_force_hvp)(q, weight, way)
 
 
@@ -384,11 +384,11 @@ def test_a_mistake_is_one_sentence(what: str) -> None:
     [
         (
             {"parameters": ["*"]},
-            "parameters: JAX's functions have no numbers that change at run time",
+            "parameters: JAX's functions have no run-time parameters",
         ),
         (
             {"parameters": "gravity"},
-            "parameters: JAX's functions have no numbers that change at run time",
+            "parameters: JAX's functions have no run-time parameters",
         ),
         ({"checked": True}, "checked: JAX's functions have no status; leave it out"),
         ({"form": "looped"}, "form 'looped': JAX's functions are made of rows; leave form out"),

@@ -105,5 +105,5 @@ class MujocoWord(Word):
     def jacobian(self) -> Array:
         linear, angular = np.zeros((2, 3, self.of.model.nv))
         self.of.mj.mj_jac(self.of.model, self.data, linear, angular, self.pose[1], self.of.body)
-        turn, _ = self.of.places.turned(self.state["q"])
+        turn, _ = self.of.places.velocity_transform(self.state["q"])
         return np.asarray(np.concatenate([angular, linear])[:, self.of.places.order] @ turn)

@@ -122,7 +122,7 @@ class FileWord(Word):
     def theirs(self) -> Any:
         """(T, the drift of free velocities, MjData at q, v)."""
         of, state = self.of, self.state
-        turn, parts = of.places.turned(state["q"])
+        turn, parts = of.places.velocity_transform(state["q"])
         data = of.mj.MjData(of.model)
         data.qpos = of.places.position(state["q"])
         data.qvel = of.places.velocity(turn @ state["v"])

@@ -232,7 +232,9 @@ def test_pinocchio_sees_an_error_on_its_free_flyer(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_peer_does_not_have_is_said_in_a_sentence() -> None:
-    present, absent = peers.found(tree("free", "helical"))
+    present, absent = peers.available_peers(tree("free", "helical"))
     assert "mujoco" not in [peer.name for peer in present]
     if not absent["mujoco"].startswith("not installed"):
-        assert absent["mujoco"] == "joint 'joint1' is helical, which is not built for MuJoCo here"
+        assert (
+            absent["mujoco"] == "joint 'joint1' is helical, which is not supported for MuJoCo here"
+        )

@@ -222,8 +222,8 @@ def test_inspect_reads_the_rows_that_are_asked_for() -> None:
             ["M[0,0]", "--task-rows", "x"],
             "M depends on no task, so --task-rows does not apply; it applies to Lambda and Jbar",
         ),
-        (["M", "--structure", "--task-rows", "x"], "--structure is about no task"),
-        (["--task-rows", "x"], "--task-rows needs to know what"),
+        (["M", "--structure", "--task-rows", "x"], "--structure does not depend on task rows"),
+        (["--task-rows", "x"], "--task-rows needs a quantity"),
     ],
 )
 def test_inspect_refuses_rows_in_a_sentence(

@@ -159,8 +159,8 @@ def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
             ),
             "q is a masked array",
         ),
-        (lambda arm: symgen.dask.map(len, Q), "takes a function of a solver, .*; 'len' is none"),
-        (lambda arm: symgen.dask.map(arm.bind, Q), "'bind' is none"),
+        (lambda arm: symgen.dask.map(len, Q), "takes a function of a solver, .*; 'len' is not one"),
+        (lambda arm: symgen.dask.map(arm.bind, Q), "'bind' is not one"),
         (
             lambda arm: symgen.dask.map(arm.forward_kinematics, Q, status=True),
             "has no status; compile it with checked=True",
@@ -178,8 +178,8 @@ def test_a_mistake_is_told_before_anything_is_computed(
 def test_without_dask_a_sentence_says_what_brings_it() -> None:
     code = "import sys; sys.modules['dask'] = None; import symgen; symgen.dask.map(len)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ToolMissing: Dask is not here" in done.stderr.splitlines()[-1]
-    assert "pip install symgen[dask]" in done.stderr
+    assert "ToolMissing: Dask is not installed" in done.stderr.splitlines()[-1]
+    assert "pip install 'symgen[dask]'" in done.stderr
 
 
 # -- processes ------------------------------------------------------------------------------------------------------------

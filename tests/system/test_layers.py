@@ -35,6 +35,7 @@ PACKAGES: dict[str, str] = {
     "casadi": "benchmarks/peers",
     "pinocchio": "benchmarks/peers",
     "xacro": "description/parsing/xacro_program",
+    "shtab": "cli/commands/completion",
 }
 
 FORBIDDEN_CALLS = {

@@ -1,7 +1,7 @@
-"""The same robot in other libraries, for `symgen bench`: built joint by joint from the Mechanism, called from Python.
+"""Other libraries for `symgen bench`: the same robot, built joint by joint from the Mechanism, called from Python.
 
 A peer answers with `calls(function, states)`: one closure a state, which does only what its own user would call. Peers are
-optional. One that is not installed, or cannot hold the robot, is left out with the reason.
+optional. A peer that is not installed, or cannot represent the robot, is left out with the reason.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PEERS: dict[str, Callable[[Mechanism], Peer]] = {
 }
 
 
-def found(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
-    """(the peers that hold this robot, the others with the reason)."""
+def available_peers(mechanism: Mechanism) -> tuple[list[Peer], dict[str, str]]:
+    """Return the peers that can represent this robot, and the reasons against the others."""
     present: list[Peer] = []
     if mechanism.coupled:
-        return present, dict.fromkeys(PEERS, "joints that follow others are not built for it here")
+        return present, dict.fromkeys(PEERS, "mimic joints are not supported for peers")
     absent: dict[str, str] = {}
     for name, build in PEERS.items():
         try:

@@ -1,4 +1,4 @@
-"""What a peer is, and how our numbers become its own and back."""
+"""Interface of a peer, and the conversion of numbers to its order and back."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ States = list[dict[str, Any]]
 
 
 class Places:
-    """Where our numbers stand in a peer's vectors, and as what. This class is for a peer with our conventions (Pinocchio).
+    """Positions of symgen's numbers in the vectors of a peer. This class is for a peer with symgen's conventions (Pinocchio).
 
-    `order[k]` (nv,) is the place of our velocity k: peers count a branch to its end before the next. `starts[i]` is where joint i
-    begins in the peer's q (nq,), `sizes[i]` how many entries it has there: one more than ours where an angle, the last of a
-    joint's own, stands there as its cosine and sine.
+    `order[k]` (nv,) is the index of velocity k: peers number a branch to its end before the next. `starts[i]` is the first index of
+    joint i in the peer's q (nq,), `sizes[i]` its number of entries: one more than symgen's if the last one, an angle, is stored as
+    cosine and sine.
     """
 
     def __init__(
@@ -36,23 +36,25 @@ class Places:
         self.order = np.array(order)
 
     def position(self, q: Any) -> Any:
-        """The peer's q (nq,) of ours (NQ,)."""
-        found = np.zeros(self.nq)
-        for own, start, size in zip(self.mechanism.q_slices, self.starts, self.sizes, strict=True):
-            values = q[own]
+        """Return the peer's q (nq,) for symgen's (NQ,)."""
+        peer_q = np.zeros(self.nq)
+        for entries, start, size in zip(
+            self.mechanism.q_slices, self.starts, self.sizes, strict=True
+        ):
+            values = q[entries]
             if size != len(values):
                 values = [*values[:-1], np.cos(values[-1]), np.sin(values[-1])]
-            found[start : start + size] = values
-        return found
+            peer_q[start : start + size] = values
+        return peer_q
 
     def velocity(self, v: Any) -> Any:
-        """Numbers (nv,) a velocity in the peer's order."""
-        found = np.zeros(len(self.order))
-        found[self.order] = v
-        return found
+        """Return numbers (nv,) for each velocity in the peer's order."""
+        peer_v = np.zeros(len(self.order))
+        peer_v[self.order] = v
+        return peer_v
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """A state of ours as the peer has it."""
+        """Return a state in the peer's order."""
         return {
             name: self.position(x)
             if name in POSITIONS
@@ -63,22 +65,20 @@ class Places:
         }
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """A peer's answer at a state of ours in our order, of several the first; of a symmetric matrix it may hold the upper
-        triangle alone.
-        """
+        """Return a peer's answer in symgen's order: the first of several; a symmetric matrix may have only its upper triangle."""
         if isinstance(answer, tuple):  # derivatives, which are not symmetric
             return np.array(answer[0])[np.ix_(self.order, self.order)]
-        found = np.array(answer)
-        if found.ndim == 1:
-            return found[self.order]
-        return (np.triu(found) + np.triu(found, 1).T)[np.ix_(self.order, self.order)]
+        values = np.array(answer)
+        if values.ndim == 1:
+            return values[self.order]
+        return (np.triu(values) + np.triu(values, 1).T)[np.ix_(self.order, self.order)]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """`functions` maps our name to (label, maker). maker(state) gives the call, whose value is the answer.
+    """A library: `functions` maps symgen's name to (label, maker). maker(state) returns the call, whose value is the answer.
 
-    `alike` says which call of ours is comparable: "python", or "bound" to buffers.
+    `alike` names symgen's comparable call: "python", or "bound" to buffers.
     """
 
     name: str
@@ -88,17 +88,17 @@ class Peer:
     alike: str = "python"
 
     def calls(self, function: str, states: States) -> list[Call]:
-        """One call a state, its numbers already as the peer has them."""
+        """Return one call for each state, with numbers already in the peer's order."""
         make = self.functions[function][1]
         return [make(self.places.state(state)) for state in states]
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """A peer's answer to a function at a state of ours, in our order and axes."""
+        """Return a peer's answer to a function at a state, in symgen's order and axes."""
         return self.places.ours(function, state, answer)
 
 
 def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None:
-    """RequestError where a drive, or a link, has one of these kinds, which the peer has not, or has otherwise."""
+    """Raise RequestError for a drive or a link with one of these kinds, which the peer lacks or defines differently."""
     for joint in mechanism.joints:
         for kind in kinds:
             if getattr(joint.drive, kind, 0):
@@ -112,10 +112,13 @@ def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None
 
 
 def unit(joint: Joint) -> Any:
-    """Its axis, of length one."""
+    """Return the axis of a joint with length one."""
     axis = np.array([float(c) for c in joint.axis])
     return axis / np.linalg.norm(axis)
 
 
 def refusal(joint: Joint, peer: str) -> RequestError:
-    return RequestError(f"joint '{joint.name}' is {joint.kind}, which is not built for {peer} here")
+    """Return the error for a joint that is not supported for a peer."""
+    return RequestError(
+        f"joint '{joint.name}' is {joint.kind}, which is not supported for {peer} here"
+    )

@@ -1,4 +1,4 @@
-"""CasADi, which prints C for Pinocchio's algorithms."""
+"""CasADi as a peer: it prints C for Pinocchio's algorithms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from symgen.support.errors import RequestError
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """CasADi: the C that it prints for Pinocchio's algorithms, compiled as ours is and called on buffers that are bound."""
+    """Return CasADi as a peer: its C for Pinocchio's algorithms, compiled like symgen's and called on bound buffers."""
     import casadi as ca
     import pinocchio.casadi as symbolic
 
@@ -32,7 +32,7 @@ def peer(mechanism: Mechanism) -> Peer:
     }
 
     def maker(label: str, *names: str) -> Callable[[dict[str, Any]], Call]:
-        answer: list[Any] = []  # compiled when it is first asked for
+        answer: list[Any] = []  # compiled at its first use
 
         def make(state: dict[str, Any]) -> Call:
             if not answer:
@@ -64,7 +64,7 @@ def peer(mechanism: Mechanism) -> Peer:
 
 
 def compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
-    """A CasADi function of its own C, at -O2."""
+    """Return a CasADi function from its own C, compiled at -O2."""
     with tempfile.TemporaryDirectory(prefix="symgen-casadi-") as folder:
         printer = ca.CodeGenerator(f"{name}.c")
         printer.add(ca.Function(name, arguments, [ca.densify(ca.SX(result))]))
@@ -86,7 +86,7 @@ def compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
 
 
 def on_buffers(function: Any, arguments: list[Any]) -> Call:
-    """A call without copies: CasADi fills an array of ours. Its matrices stand column by column."""
+    """Return a call without copies: CasADi fills an array of the caller. Its matrices are column-major."""
     buffer, trigger = function.buffer()
     result = np.zeros(function.size_out(0), order="F")
     for index, values in enumerate(arguments):

@@ -1,4 +1,4 @@
-"""MuJoCo, whose joints of several coordinates are made of its slides, hinges and balls, or its free joint on the base."""
+"""MuJoCo as a peer: joints with several coordinates consist of its slides, hinges and balls, or its free joint on the base."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symgen.support.errors import RequestError
 
 
 def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
-    """(type, axis) of the joints that MuJoCo has for one of ours, from the parent on; RequestError for a screw."""
+    """Return (type, axis) of MuJoCo's joints for one of symgen's, from the parent on. RequestError for a screw."""
     kinds, axis, frame = mj.mjtJoint, unit(joint), np.eye(3)
     if _flies(joint):
         return [(kinds.mjJNT_FREE, axis)]
@@ -24,32 +24,33 @@ def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
         joint.motions
     ):  # one coordinate turns and slides
         raise refusal(joint, "MuJoCo")
-    found: list[tuple[Any, Any]] = []
+    joints: list[tuple[Any, Any]] = []
     for step in joint.motions:
         match step:
             case Turning(_, 1):
-                found.append((kinds.mjJNT_HINGE, axis))
+                joints.append((kinds.mjJNT_HINGE, axis))
             case Sliding(_, 1):
-                found.append((kinds.mjJNT_SLIDE, axis))
+                joints.append((kinds.mjJNT_SLIDE, axis))
             case Placing():
-                found += [(kinds.mjJNT_SLIDE, frame[k]) for k in range(step.axes)]
+                joints += [(kinds.mjJNT_SLIDE, frame[k]) for k in range(step.axes)]
             case Orienting():
-                found.append((kinds.mjJNT_BALL, axis))
+                joints.append((kinds.mjJNT_BALL, axis))
             case _:
                 raise refusal(joint, "MuJoCo")
-    return found
+    return joints
 
 
 def _flies(joint: Joint) -> bool:
-    """Whether it is MuJoCo's free joint, which stands on the base alone; elsewhere three slides and a ball do the same."""
+    """True if the joint is MuJoCo's free joint, which is on the base; elsewhere three slides and a ball replace it."""
     return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
 
 
 class MujocoPlaces(Places):
-    """MuJoCo's quaternions are w x y z. What a joint slides freely by, it counts along the axes of the joint's frame, or of the
-    base for its free joint, whose place and quaternion are in the base as well; we count along the axes of the body.
+    """Positions in MuJoCo's vectors. Its quaternions are w x y z.
 
-    So its velocities are T v with T = diag(R, 1) a joint, orthogonal, its accelerations T a + T (ω × v, 0), its forces T τ.
+    MuJoCo counts slides of a joint along the axes of the joint's frame. For its free joint it counts them along the axes of the base,
+    in which position and quaternion are given too. symgen counts them along the axes of the body. So MuJoCo's velocities are T v with
+    T = diag(R, 1) for each joint, orthogonal, its accelerations T a + T (ω × v, 0), its forces T τ.
     """
 
     def __init__(
@@ -65,31 +66,32 @@ class MujocoPlaces(Places):
         self.seats = [reference.pose(joint.pose) for joint in mechanism.joints]
 
     def position(self, q: Any) -> Any:
-        found = super().position(q)
-        for i, (joint, own) in enumerate(
+        """Return MuJoCo's qpos (nq,) for symgen's q (NQ,)."""
+        qpos = super().position(q)
+        for i, (joint, entries) in enumerate(
             zip(self.mechanism.joints, self.mechanism.q_slices, strict=True)
         ):
-            values = np.array(q[own], dtype=float)
+            values = np.array(q[entries], dtype=float)
             if _flies(joint):
-                found[self.starts[i] :][:3] = self.seats[i][0] @ values[:3] + self.seats[i][1]
+                qpos[self.starts[i] :][:3] = self.seats[i][0] @ values[:3] + self.seats[i][1]
             if (first := joint.type.quaternion) is not None:
-                found[self.starts[i] + first :][:4] = self._quaternion(i, values)
-        return found
+                qpos[self.starts[i] + first :][:4] = self._quaternion(i, values)
+        return qpos
 
     def _quaternion(self, i: int, values: Any) -> Any:
-        """w x y z of joint i, from its own coordinates."""
+        """Return w x y z of joint i from its own coordinates."""
         import mujoco as mj
 
         joint = self.mechanism.joints[i]
         first = joint.type.quaternion or 0
-        found, seat = np.roll(values[first : first + 4], 1), np.zeros(4)
+        quaternion, seat = np.roll(values[first : first + 4], 1), np.zeros(4)
         if _flies(joint):
             mj.mju_mat2Quat(seat, np.ascontiguousarray(self.seats[i][0]).ravel())
-            mj.mju_mulQuat(found, seat, found.copy())
-        return found
+            mj.mju_mulQuat(quaternion, seat, quaternion.copy())
+        return quaternion
 
     def _turn(self, i: int, values: Any) -> Any:
-        """R (3, 3) from the body's axes to those that MuJoCo counts along."""
+        """Return R (3, 3) from the body's axes to the axes along which MuJoCo counts."""
         import mujoco as mj
 
         if self.mechanism.joints[i].type.quaternion is not None:
@@ -99,33 +101,36 @@ class MujocoPlaces(Places):
         c, s = np.cos(values[-1]), np.sin(values[-1])
         return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
-    def turned(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
-        """T (nv, nv); and of each joint that slides freely: which velocities do, and which turn, and their axes."""
-        whole, parts = np.eye(len(self.order)), []
+    def velocity_transform(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+        """Return T (nv, nv), and for each joint that slides freely its velocities, their axes, and which of them slide."""
+        transform, parts = np.eye(len(self.order)), []
         mechanism = self.mechanism
         for i, joint in enumerate(mechanism.joints):
             kind = joint.type
             if kind.along is None or not kind.slides:
                 continue
-            own, along = np.arange(len(self.order))[mechanism.v_slices[i]], np.array(kind.along)
+            entries, along = np.arange(len(self.order))[mechanism.v_slices[i]], np.array(kind.along)
             slides = np.array([velocity.unit == "m" for velocity in kind.velocities])
             R = self._turn(i, np.array(q[mechanism.q_slices[i]], dtype=float))
-            whole[np.ix_(own[slides], own[slides])] = R[np.ix_(along[slides], along[slides])]
-            parts.append((own, along, slides))
-        return whole, parts
+            transform[np.ix_(entries[slides], entries[slides])] = R[
+                np.ix_(along[slides], along[slides])
+            ]
+            parts.append((entries, along, slides))
+        return transform, parts
 
     def _drift(self, parts: Any, v: Any) -> Any:
-        """(ω × v, 0) of each joint (nv,), in the axes of its body."""
-        found = np.zeros(len(self.order))
-        for own, along, slides in parts:
+        """Return (ω × v, 0) of each joint (nv,), in the axes of its body."""
+        drift = np.zeros(len(self.order))
+        for entries, along, slides in parts:
             spin, shift = np.zeros(3), np.zeros(3)
-            spin[along[~slides]], shift[along[slides]] = v[own[~slides]], v[own[slides]]
-            found[own[slides]] = np.cross(spin, shift)[along[slides]]
-        return found
+            spin[along[~slides]], shift[along[slides]] = v[entries[~slides]], v[entries[slides]]
+            drift[entries[slides]] = np.cross(spin, shift)[along[slides]]
+        return drift
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        turn, parts = self.turned(state["q"])
-        found = {
+        """Return a state in MuJoCo's order and axes."""
+        turn, parts = self.velocity_transform(state["q"])
+        converted = {
             name: self.position(x)
             if name in POSITIONS
             else self.velocity(turn @ x)
@@ -134,21 +139,24 @@ class MujocoPlaces(Places):
             for name, x in state.items()
         }
         if "a" in state:
-            found["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
-        return found
+            converted["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
+        return converted
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """Of inverse and forward dynamics, and of matrices. A bias force is an inverse dynamics at no acceleration of ours."""
-        found, (turn, parts) = super().ours(function, state, answer), self.turned(state["q"])
-        if found.ndim == 2:
-            return turn.T @ found @ turn
-        return turn.T @ found - (
+        """Return inverse or forward dynamics, or a matrix, in symgen's axes. A bias force is an inverse dynamics at zero acceleration."""
+        values, (turn, parts) = (
+            super().ours(function, state, answer),
+            self.velocity_transform(state["q"]),
+        )
+        if values.ndim == 2:
+            return turn.T @ values @ turn
+        return turn.T @ values - (
             self._drift(parts, state["v"]) if function == "forward_dynamics" else 0.0
         )
 
 
 def places(mechanism: Mechanism, model: Any) -> Places:
-    """Of a MuJoCo model that has the first joint of each of ours under its name."""
+    """Return the positions for a MuJoCo model whose first joint of each of symgen's joints has its name."""
     joints = [model.joint(joint.name) for joint in mechanism.joints]
     return MujocoPlaces(
         mechanism,
@@ -160,7 +168,7 @@ def places(mechanism: Mechanism, model: Any) -> Places:
 
 
 def built(mechanism: Mechanism) -> Any:
-    """MuJoCo's model of a mechanism, without contacts and constraints. RequestError for what it does not hold."""
+    """Return MuJoCo's model of a mechanism, without contacts and constraints. RequestError if it cannot represent it."""
     import mujoco as mj
 
     mixed = any(
@@ -224,7 +232,7 @@ def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """MuJoCo: mj_inverse and mj_forward, its inputs already in place."""
+    """Return MuJoCo as a peer: mj_inverse and mj_forward, with inputs in place."""
     import mujoco as mj
 
     model = built(mechanism)

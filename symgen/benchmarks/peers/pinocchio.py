@@ -1,4 +1,4 @@
-"""Pinocchio, whose q, v, a and forces of a joint are ours, except that a planar joint's angle stands there as cosine and sine."""
+"""Pinocchio as a peer: q, v, a and forces of a joint are symgen's, except that a planar angle is a cosine and a sine."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from symgen.reference.mechanics import Reference
 
 
 def _branch_by_branch(mechanism: Mechanism) -> list[int]:
-    """Our joints, each branch to its end before the next."""
-    found: list[int] = []
+    """Return symgen's joints, each branch to its end before the next."""
+    joints: list[int] = []
     waiting = list(reversed(mechanism.children(BASE)))
     while waiting:
-        found.append(waiting.pop())
-        waiting += reversed(mechanism.children(found[-1]))
-    return found
+        joints.append(waiting.pop())
+        waiting += reversed(mechanism.children(joints[-1]))
+    return joints
 
 
 def joint_model(pin: Any, joint: Joint) -> Any:
-    """Its model of a joint, as its URDF reader chooses where that knows the type."""
+    """Return Pinocchio's model of a joint, that of its URDF reader if the reader knows the type."""
     aligned = {
         Turning: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),
         Sliding: (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ),
@@ -57,7 +57,7 @@ def joint_model(pin: Any, joint: Joint) -> Any:
 
 
 def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
-    """Of a Pinocchio model in which our joint i is joint `ids[i]`."""
+    """Return the positions for a Pinocchio model in which joint i is joint `ids[i]`."""
     joints = [model.joints[index] for index in ids]
     return Places(
         mechanism,
@@ -69,8 +69,9 @@ def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
 
 
 def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
-    """(Pinocchio's model of a mechanism, which of its joints each of ours is). RequestError for a joint that it has not, and for
-    the forces of drives: its algorithms know the armature alone.
+    """Return Pinocchio's model of a mechanism, and the index in it of each joint.
+
+    Raises RequestError for an unknown joint, and for forces of drives: its algorithms know only the armature.
     """
     import pinocchio as pin
 
@@ -93,7 +94,7 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Pinocchio: each call fills the model's data, as its Python interface offers it."""
+    """Return Pinocchio as a peer: each call fills the data of the model, as its Python interface does."""
     import pinocchio as pin
 
     model, ids = built(mechanism)

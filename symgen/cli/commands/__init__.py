@@ -1,12 +1,13 @@
-"""What a user does at the command line, one command a file.
+"""Commands of the command line, one a file, and their parser.
 
 A command module declares
 
     SUMMARY: str                              # one line for `symgen --help`
+    EPILOG: str                               # optional: text below its options, such as examples
     def arguments(parser: Parser) -> None     # its options
     def run(options: Namespace) -> int        # its exit code: 0 done, 1 the answer is no
 
-and raises SymgenError for what cannot be carried out, Unfulfilled for a part of it. What commands share stands in `_sharing.py`.
+It raises SymgenError for a request that cannot be carried out, and Unfulfilled for a part of one. Commands share `_sharing.py`.
 """
 
 from __future__ import annotations
@@ -21,53 +22,57 @@ from typing import Any, NoReturn
 from symgen.support.errors import RequestError, SymgenError
 from symgen.vocabulary.names import nearest
 
-NAMES = (
-    "robots",
-    "show",
-    "generate",
-    "verify",
-    "prove",
-    "inspect",
-    "convert",
-    "compare",
-    "bench",
-    "cost",
-    "report",
-    "reproduce",
+TASKS = {
+    "read a robot": ("robots", "show", "convert"),
+    "generate and check C": ("generate", "verify", "prove"),
+    "understand and compare": ("inspect", "compare", "report"),
+    "measure": ("bench", "cost", "reproduce"),
+    "shell": ("completion",),
+}
+"""Task -> the commands that serve it, in the order of `symgen --help`."""
+NAMES = tuple(name for names in TASKS.values() for name in names)
+
+FILE, ROBOT, FUNCTIONS, FRAMES, CODE, MESSAGES = OPTION_GROUPS = (
+    "finding the file",
+    "reading the robot",
+    "functions and their arguments",
+    "frames and task rows",
+    "form and text of the code",
+    "messages",
 )
-"""In the order in which a newcomer meets them."""
+"""Titles of the groups of options, in the order of `symgen COMMAND --help`, after the command's own options."""
 
 _NUMBER = re.compile(r"-[0-9.]")
 
 
 class Unfulfilled(SymgenError):
-    """The work is done except for a part, or its result is refused: exit code 1. Names the part and the reason."""
+    """Work that is done except for a part, or whose result is refused: exit code 1. Names the part and the reason."""
 
 
 def find(name: str) -> Any:
-    """The module of a command; RequestError suggests the nearest name."""
+    """Return the module of a command. UnknownName suggests the nearest name."""
     return import_module(f"{__name__}.{nearest(name, NAMES, 'command')}")
 
 
-def how_much(parser: Parser) -> None:
-    """-q and -v, which every command has."""
-    said = parser.add_argument_group("how much is said").add_mutually_exclusive_group()
-    said.add_argument(
+def add_verbosity(parser: Parser) -> None:
+    """Add -q and -v, which every command has."""
+    verbosity = parser.group(MESSAGES).add_mutually_exclusive_group()
+    verbosity.add_argument(
         "-q",
         "--quiet",
         action="store_true",
-        help="errors only: no notes, no warnings, no progress, no account of what was written",
+        help="print errors only: no notes, no warnings, no progress, no list of written files",
     )
-    said.add_argument(
+    verbosity.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="also the time of every step, the methods and why, the caches",
+        help="also print the time of every step, the chosen methods and why, and what came from a cache",
     )
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that answers a mistake with one sentence, suggests the nearest option and takes values such as -9.81,0,0."""
+    """argparse with groups of options, one sentence for a mistake, the nearest option, and values such as -9.81,0,0."""
 
     def __init__(self, **settings: Any) -> None:
         if sys.version_info >= (3, 14):
@@ -83,29 +88,53 @@ class Parser(argparse.ArgumentParser):
             f"{self.prog.removeprefix('symgen ')}: {message}; see '{self.prog} --help'"
         )
 
+    def group(self, title: str) -> argparse._ArgumentGroup:
+        """Return the group of options with this title, added where it is not there yet."""
+        groups = {group.title: group for group in self._action_groups}
+        return groups.get(title) or self.add_argument_group(title)
+
+    def format_help(self) -> str:
+        """Return the help with a short usage and the groups in the order of OPTION_GROUPS.
+
+        argparse keeps the number of values in `save_nargs` while it parses options and arguments intermixed.
+        """
+        arguments = [
+            f"[{action.metavar}]"
+            if getattr(action, "save_nargs", action.nargs) == "?"
+            else f"{action.metavar}"
+            for action in self._get_positional_actions()
+        ]
+        self.usage = " ".join([self.prog, *arguments, "[OPTION …]"])
+        self._action_groups.sort(
+            key=lambda group: (
+                OPTION_GROUPS.index(group.title) if group.title in OPTION_GROUPS else -1
+            )
+        )
+        return super().format_help()
+
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """The parsed options; RequestError for what the command does not know, SystemExit(0) after --help."""
+        """Return the parsed options. RequestError for unknown ones, SystemExit(0) after --help."""
         self._check_options(words)
-        options, rest = self.parse_known_intermixed_args(self._joined(words))
+        options, rest = self.parse_known_intermixed_args(self._with_joined_values(words))
         if rest:
             self.error(f"'{rest[0]}' is one argument too many")
         return options
 
     def _check_options(self, words: Sequence[str]) -> None:
-        known = sorted(self._option_string_actions)
+        names = sorted(self._option_string_actions)
         for word in words:
             name = word.partition("=")[0]
             if word == "--":
                 return
-            if name.startswith("--") and name not in known:
+            if name.startswith("--") and name not in names:
                 nearest(
                     name,
-                    [option for option in known if option.startswith("--")],
+                    [option for option in names if option.startswith("--")],
                     f"option of '{self.prog}'",
                 )
 
-    def _joined(self, words: Sequence[str]) -> list[str]:
-        """`--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value that starts with a minus for an option."""
+    def _with_joined_values(self, words: Sequence[str]) -> list[str]:
+        """Return `--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value with a minus for an option."""
         joined: list[str] = []
         for word in words:
             action = self._option_string_actions.get(joined[-1]) if joined else None

@@ -1,4 +1,4 @@
-"""Progress on a terminal: which step of how many, what it does, and how long it and the whole work have taken so far."""
+"""Progress on a terminal: the step, its subject, and the time of the step and of the whole work."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 WIDTH = 60
 TICK = 1.0
-"""Seconds between two looks at the clock."""
+"""Seconds between two updates of the line."""
 
 
 def log() -> logging.Logger:
-    """What -v shows."""
+    """Return the logger whose lines -v prints."""
     import logging
 
     return logging.getLogger("symgen")
 
 
 class Progress:
-    """One line on a terminal that says what is being done, wiped at the end; nothing in a pipe.
+    """Print one line on a terminal that states the current step, and wipe it at the end; print nothing in a pipe.
 
-    With -v it is one line for every finished step, with its time. A step that takes more than a second shows how long it has
-    taken, second by second, so that a long one is seen to be alive.
+    With -v it prints one line for every finished step, with its time. A step that takes more than a second shows its time,
+    second by second, so that a user sees that it is alive.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Progress:
         self.wipe()
 
     def _close(self, following: str) -> None:
-        """Print how long the step before took."""
+        """Log the time of the previous step."""
         if self._log is not None:
             now = time.monotonic()
             if self._what:
@@ -90,7 +90,7 @@ class Progress:
         self._dirty = True
 
     def wipe(self) -> None:
-        """Clear the line, before something else is printed."""
+        """Clear the line before other output."""
         with self._lock:
             if self._dirty:
                 print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -98,7 +98,7 @@ class Progress:
 
 
 def elapsed(step: float, whole: float) -> str:
-    """' 4 s', and the time of all steps where that is more; nothing below a second."""
+    """Return ' 4 s', with the time of all steps if that is longer; empty below a second."""
     of_step, of_all = _clock(step), _clock(whole)
     if whole < 1:
         return ""

@@ -1,4 +1,4 @@
-"""Shared by several commands: options that read a robot, warnings, tables, facts for programs."""
+"""Helpers of several commands: options that read a robot, notes, tables, facts for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from symgen.cli.commands import Parser
+from symgen.cli.commands import CODE, FILE, FRAMES, FUNCTIONS, MESSAGES, ROBOT, Parser
 from symgen.cli.commands._progress import log
 from symgen.support.errors import RequestError
 from symgen.support.tables import table
@@ -25,15 +25,21 @@ from symgen.vocabulary.options import (
 )
 
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup
-
     from symgen.mechanism.mechanism import Mechanism
     from symgen.vocabulary.options import Links
 
-    Group = Parser | _ArgumentGroup
-
 OFF = (".urdf", ".xacro")
-"""Descriptions whose drives are off unless they are named."""
+"""Suffixes of descriptions whose drives are off by default."""
+_GROUPED = {
+    FILE: "distribution model xacro packages",
+    ROBOT: "lock gravity snap mimic base drives friction_speed independent actuated joint_order",
+    FUNCTIONS: "real payload wrench contact parameters baumgarte",
+    FRAMES: "frame jacobian_frame jacobian_order task_rows",
+    CODE: "form effort trig checked batch wrap target evidence functions_only",
+    MESSAGES: "strict",
+}
+GROUP_OF = {name: title for title, names in _GROUPED.items() for name in names.split()}
+"""Name of an option -> the title of its group; options without one are the command's own."""
 
 LINES_OF_A_KIND = 2
 LINE = 140
@@ -42,13 +48,13 @@ LINE = 140
 def robot_arguments(
     parser: Parser, what: str = "a built-in name (see 'symgen robots') or a path"
 ) -> None:
-    """ROBOT, and the options that change how it is read."""
+    """Add ROBOT and the options of reading it."""
     parser.add_argument("robot", metavar="ROBOT", help=what)
-    add_options(parser.add_argument_group("reading the description"), ReadingOptions)
+    add_options(parser, ReadingOptions)
 
 
-def add_options(parser: Group, kind: Any, only: Collection[str] = (), **helps: str) -> None:
-    """Add the options of a TypedDict, or `only` some of them; `helps` replaces what --help says of an option."""
+def add_options(parser: Parser, kind: Any, only: Collection[str] = (), **helps: str) -> None:
+    """Add the options of a TypedDict, or `only` some of them, to their groups; `helps` replaces help texts."""
     for name, (_, option) in declarations(kind).items():
         if only and name not in only:
             continue
@@ -59,11 +65,12 @@ def add_options(parser: Group, kind: Any, only: Collection[str] = (), **helps: s
             facts |= {"action": "append", "metavar": option.metavar}
         else:
             facts |= {"default": option.default, "metavar": option.metavar}
-        parser.add_argument(option.flag, **facts)
+        title = GROUP_OF.get(name)
+        (parser.group(title) if title else parser).add_argument(option.flag, **facts)
 
 
 def of_options(options: Namespace, kind: Any) -> dict[str, Any]:
-    """Return the values of a TypedDict's options; the default where an option is not given, or not one of the command's."""
+    """Return the values of a TypedDict's options; the default if an option is absent."""
     return {
         name: usual if (value := getattr(options, name, None)) is None else value
         for name, usual in defaults(kind).items()
@@ -71,7 +78,7 @@ def of_options(options: Namespace, kind: Any) -> dict[str, Any]:
 
 
 def read(options: Namespace) -> Mechanism:
-    """The mechanism that the options of `robot_arguments` name."""
+    """Return the mechanism that the options of `robot_arguments` name."""
     from symgen.description.loading import is_text, load
     from symgen.description.namesakes import KIND
 
@@ -98,27 +105,27 @@ def read(options: Namespace) -> Mechanism:
 
 
 def _listed(words: Iterable[str] | None) -> list[str] | None:
-    """The names of a repeated option, which may have several with commas; None where it is not given."""
+    """Return the names of a repeated option, each with one name or several with commas; None if it is absent."""
     return [name.strip() for word in words or () for name in word.split(",")] or None
 
 
 def _pairs(words: Iterable[str] | None, flag: str, sign: str) -> dict[str, str]:
-    """{name: value} of a repeated option."""
-    found: dict[str, str] = {}
+    """Return {name: value} of a repeated option."""
+    values: dict[str, str] = {}
     for word in words or ():
-        name, given, value = word.partition(sign)
-        if not name or not given:
+        name, separator, value = word.partition(sign)
+        if not name or not separator:
             raise RequestError(
                 f"'{flag} {word}' gives no value to a name; write {flag} NAME{sign}VALUE"
             )
-        if found.setdefault(name, value) != value:
+        if values.setdefault(name, value) != value:
             raise RequestError(f"'{flag}' gives '{name}' two values; give it once")
-    return found
+    return values
 
 
 def locks(words: Iterable[str]) -> dict[str, str | None]:
-    """{joint: value or None} of repeated `--lock JOINT[=VALUE]`."""
-    found: dict[str, str | None] = {}
+    """Return {joint: value or None} of repeated `--lock JOINT[=VALUE]`."""
+    values: dict[str, str | None] = {}
     for word in words:
         name, equals, value = word.rpartition("=") if "=" in word else (word, "", "")
         if not name or (equals and not value):
@@ -126,9 +133,9 @@ def locks(words: Iterable[str]) -> dict[str, str | None]:
             raise RequestError(
                 f"'--lock {word}' names no {missing}; write --lock JOINT or --lock JOINT=VALUE"
             )
-        if found.setdefault(name, value or None) != (value or None):
+        if values.setdefault(name, value or None) != (value or None):
             raise RequestError(f"joint '{name}' is locked at two values; give --lock {name} once")
-    return found
+    return values
 
 
 def generated_folder(
@@ -136,9 +143,9 @@ def generated_folder(
 ) -> Path | None:
     """Return the folder of `symgen generate` that ROBOT names; None for a robot.
 
-    `done` says what the command does to the folder ('verified'), `usual` are the command's own defaults. Of a folder in the
-    working directory and a built-in robot that share a name, a note says which is taken. Raises RequestError for options that a
-    folder has already decided.
+    `done` is the participle of the command ('verified'), `usual` are the command's own defaults. If a folder in the working
+    directory and a built-in robot share a name, a note says which is taken. Raises RequestError for options that the folder
+    has already decided.
     """
     from symgen.description.folders import folder_to_judge
     from symgen.description.namesakes import namesake
@@ -176,21 +183,19 @@ def generated_folder(
     return folder
 
 
-USUAL_FUNCTIONS = (
-    "every function but those that are made on request only, which a note of generate's names"
-)
-"""The functions that most commands take without -f."""
+USUAL_FUNCTIONS = "every function except those that must be named, which a note of generate lists"
+"""Functions that most commands take without -f, in words."""
 
 
 def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
-    """-f; `usual` says which functions are taken without it."""
-    parser.add_argument(
+    """Add -f; `usual` says which functions are taken without it."""
+    parser.group(FUNCTIONS).add_argument(
         "-f",
         "--function",
         action="append",
         dest="functions",
         metavar="FUNCTION[=METHOD]",
-        help="a function, by METHOD or by that with the fewest operations, or its derivative, as "
+        help="a function, by METHOD or by the method with the fewest operations, or a derivative, such as "
         f"FUNCTION:jacobian(q); repeatable (default: {usual})",
     )
 
@@ -206,7 +211,7 @@ def program_arguments(
     function_arguments(parser, functions)
     if on_a_target:
         helps["real"] = (
-            "the type of the numbers in C (default float where the target's FPU has single precision only, else double)"
+            "the type of the numbers in C (default float if the target's FPU is single precision, else double)"
         )
     add_options(parser, RealChoice, **helps)
     if on_a_target:
@@ -215,7 +220,7 @@ def program_arguments(
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:
-    """The requested functions; a function asked for twice, by two methods, is a mistake."""
+    """Return the requested functions. RequestError for a function that is named twice, by two methods."""
     if words is None:
         return None
     seen: dict[str, str] = {}
@@ -227,16 +232,15 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
             )
         if seen.setdefault(name, word) != word:
             raise RequestError(
-                f"function '{name}' is asked for twice, as '{seen[name]}' and as '{word}'; give it once"
+                f"function '{name}' is named twice, as '{seen[name]}' and as '{word}'; give it once"
             )
     return list(seen.values())
 
 
 def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> None:
-    """Print on stderr the notes that a user should see without asking, those alike in one line; the warnings come last, from
-    `symgen.cli`. Say what else `--drives` would apply, where it was not given.
+    """Print the loud notes on stderr, similar ones in one line, and what `--drives` would apply if it was not given.
 
-    On a terminal, lines are shortened between words, and two of a kind are printed.
+    `symgen.cli` prints the warnings, last. On a terminal, lines are shortened between words, and two of a kind are printed.
     """
     from symgen.mechanism.notes import LOUD, combined_notes
 
@@ -257,7 +261,7 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
 
 
 def _held_drives(mechanism: Mechanism, robot: str) -> str:
-    """The kinds of drives that a URDF declares and that are off; none of a description that says what it leaves out."""
+    """Return the kinds of drives that a URDF declares and that are off; empty for a description that lists what it leaves out."""
     from symgen.description.announcing import unapplied_drives
 
     if not mechanism.source.endswith(OFF) or robot.endswith(".toml") or Path(robot).is_dir():
@@ -266,7 +270,7 @@ def _held_drives(mechanism: Mechanism, robot: str) -> str:
 
 
 def shortened(line: str, width: int = LINE) -> str:
-    """`line`, or as many of its words as fit into `width` columns and …; a name or a number is never cut."""
+    """Return `line`, or as many of its words as fit into `width` columns and …; names and numbers are never cut."""
     if len(line) <= width:
         return line
     end = line.rfind(" ", 0, width - 1)
@@ -275,25 +279,25 @@ def shortened(line: str, width: int = LINE) -> str:
 
 def name_frame(
     robot: Mechanism | Path,
-    asked: Iterable[str] | None,
+    requested: Iterable[str] | None,
     frame: Links = None,
     stated: tuple[str, str] | None = None,
 ) -> None:
-    """A note on stderr that names the frame of the functions `asked` for (None: all), if one of them depends on a frame.
+    """Print a note that names the frame of the `requested` functions (None: all), if one of them depends on a frame.
 
-    A folder's is in its manifest; `frame` None is the default one, whose choice is explained. Of several, those functions are
-    named that speak of the first alone. Where J is `stated` by a convention, those are that do not follow it.
+    The frame of a folder is in its manifest. `frame` None is the default frame, whose choice is explained. With several frames
+    the note names the functions that use the first only. With a convention `stated` for J it names those that ignore it.
     """
     from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 
-    if asked is None:
+    if requested is None:
         names = set(BY_DEFAULT)
     else:
-        names = {word.partition("=")[0] for word in asked} & set(FUNCTIONS)
+        names = {word.partition("=")[0] for word in requested} & set(FUNCTIONS)
     if not _depend_on_frame(names):
         return
     if isinstance(robot, Path):
-        _name_frame_of_folder(robot, None if asked is None else names)
+        _name_frame_of_folder(robot, None if requested is None else names)
         return
     _name_functions_of_one_frame(names, frame, stated)
     if frame is None and robot.frames:
@@ -307,7 +311,7 @@ def _depend_on_frame(names: Iterable[str]) -> bool:
 
 
 def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
-    """A note on the frame of a generated folder, if one of its functions `names` (None: all) depends on a frame."""
+    """Print a note on the frame of a generated folder, if one of its functions `names` (None: all) depends on a frame."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     if not _depend_on_frame(manifest["functions"] if names is None else names):
         return
@@ -324,7 +328,7 @@ def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
 def _name_functions_of_one_frame(
     names: Collection[str], frame: Links, stated: tuple[str, str] | None
 ) -> None:
-    """Notes on functions that take the first of several frames only, and that do not follow the convention of J."""
+    """Print notes on functions that use the first of several frames only, and that do not follow the convention of J."""
     from symgen.vocabulary.arrays import USUAL
     from symgen.vocabulary.functions import FUNCTIONS
 
@@ -348,7 +352,7 @@ def _name_functions_of_one_frame(
 
 
 def _name_default_frame(robot: Mechanism) -> None:
-    """A note on the default frame, why it was chosen, and which others are like it."""
+    """Print a note on the default frame, why it was chosen, and which others are similar."""
     from symgen.description.tip import choose_tip
 
     chosen = choose_tip(robot)
@@ -361,7 +365,7 @@ def _name_default_frame(robot: Mechanism) -> None:
 
 
 def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
-    """The table of costs of {function: {"method", "operations", "depth"}}; logarithms have a column where one is taken."""
+    """Return the table of costs of {function: {"method", "operations", "depth"}}, with a column of logarithms if there is one."""
     logs = ["log"] if any("log" in entry["operations"] for entry in functions.values()) else []
     rows: list[Sequence[object]] = [
         ("function", "method", "mul", "add", "div", "sin+cos", *logs, "depth")
@@ -380,13 +384,13 @@ def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def account(options: Namespace, text: str) -> None:
-    """Print what a command wrote and where, unless --quiet is given or standard output is closed: the files are the result."""
+    """Print what a command wrote and where, except with --quiet or a closed standard output: the files are the result."""
     if not options.quiet and sys.stdout.writable():
         print(text)
 
 
 def as_json(facts: Any) -> str:
-    """JSON that any reader takes: no NaN, no infinity."""
+    """Return JSON that every reader accepts: no NaN, no infinity."""
     return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""`symgen bench`: times on this machine."""
+"""`symgen bench`: measure times on this machine."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from symgen.cli.commands._sharing import (
 )
 from symgen.vocabulary.options import ProgramChoices
 
-SUMMARY = "times on this machine, against the peers that are installed (pinocchio, mujoco, casadi)"
+SUMMARY = "measure times on this machine, beside installed peers (pinocchio, mujoco, casadi)"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, which functions, and in what form."""
+    """Add the robot, the functions, and their form."""
     robot_arguments(parser)
     function_arguments(parser)
     add_options(parser, ProgramChoices, only=("contact", "baumgarte", "form"))
     parser.add_argument(
         "--native", action="store_true", help="compile for this processor (-march=native)"
     )
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
-    """Time everything, then print the table."""
+    """Measure all times, then print the table."""
     from symgen.benchmarks.bench import bench
 
     mechanism = read(options)

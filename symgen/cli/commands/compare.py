@@ -1,4 +1,4 @@
-"""`symgen compare`: every method side by side."""
+"""`symgen compare`: compare all methods side by side."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from symgen.cli.commands._sharing import (
 )
 from symgen.vocabulary.options import ProgramChoices
 
-SUMMARY = "every method side by side: operations, size, time, round-off"
+SUMMARY = "compare all methods side by side: operations, size, time, round-off"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, which functions, and in what form."""
+    """Add the robot, the functions, and their form."""
     robot_arguments(parser)
     parser.add_argument(
         "-f",
@@ -28,25 +28,25 @@ def arguments(parser: Parser) -> None:
         action="append",
         dest="functions",
         metavar="FUNCTION[=METHOD,…]",
-        help="a function, by every method or by those named; repeatable (default: all that have a choice)",
+        help="a function, by all methods or by those named; repeatable (default: all with a choice of methods)",
     )
     add_options(parser, ProgramChoices, only=("task_rows", "contact", "baumgarte"))
     parser.add_argument(
         "--form",
         default="unrolled",
         metavar="unrolled|looped",
-        help="looped: what has loops over tables of links stands there in both forms; unrolled: rows alone (default %(default)s)",
+        help="looped: list the unrolled and the looped form; unrolled: rows alone (default %(default)s)",
     )
     parser.add_argument(
         "--plot",
         metavar="FILE",
         help="draw operations, time and round-off as bars, to a .svg or .png file",
     )
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
-    """Compare everything, then print the tables."""
+    """Compare all methods, then print the tables."""
     from symgen.benchmarks.compare import compare
     from symgen.vocabulary.names import nearest
 
@@ -57,7 +57,7 @@ def run(options: Namespace) -> int:
 
         draw = drawer(
             options.plot
-        )  # a missing library or an unknown ending is said before the long work
+        )  # report a missing library or an unknown ending before the long work
     with Progress() as progress:
         compared = compare(
             mechanism,

@@ -1,4 +1,4 @@
-"""`symgen convert`: the robot as a description of another format."""
+"""`symgen convert`: write the robot in another format."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes, shortened
 from symgen.support.errors import RequestError
 
-SUMMARY = "the robot as TOML, URDF or MJCF, and what that format cannot say"
+SUMMARY = "write the robot as TOML, URDF or MJCF, and say what the format cannot express"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, the file, and its format."""
+    """Add the robot, the file, and its format."""
     robot_arguments(parser)
     parser.add_argument(
         "-o",
@@ -25,23 +25,25 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--to",
         metavar="toml|urdf|mjcf",
-        help="the format, where the name of the file does not tell it",
+        help="the format, if the name of the file does not state it",
     )
 
 
 def run(options: Namespace) -> int:
-    """Write the file, then say what it leaves out."""
+    """Write the file, then print what it leaves out."""
     from symgen.delivery.converting import STDOUT, chosen, put, target
 
     printed = options.output == STDOUT
     if printed and options.to is None:
-        raise RequestError("'-o -' does not tell the format; add --to toml, --to urdf or --to mjcf")
+        raise RequestError(
+            "'-o -' does not state the format; add --to toml, --to urdf or --to mjcf"
+        )
     of_format = chosen(options.output, options.to)
-    place = None if printed else target(options.output, options.robot)
+    path = None if printed else target(options.output, options.robot)
     mechanism = read(options)
     written = of_format.write(mechanism)
-    if place is not None:
-        put(place, written.text)
+    if path is not None:
+        put(path, written.text)
     say_notes(mechanism, options.robot, drives=options.drives)
     for sentence in written.left_out:
         line = f"symgen: note: {sentence}"
@@ -49,5 +51,5 @@ def run(options: Namespace) -> int:
     if printed:
         print(written.text, end="")
     else:
-        account(options, f"wrote {mechanism.name} as {of_format.NAME} to {place}")
+        account(options, f"wrote {mechanism.name} as {of_format.NAME} to {path}")
     return 0

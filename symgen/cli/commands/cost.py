@@ -1,4 +1,4 @@
-"""`symgen cost`: what the C takes on a target, measured."""
+"""`symgen cost`: measure the C on a target."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from symgen.vocabulary.options import TextChoices, TextRequest
 if TYPE_CHECKING:
     from symgen.machine.cost import Measured
 
-SUMMARY = (
-    "instructions, cycles, flash, stack and RAM of every function on a target, alone and with libm"
-)
+SUMMARY = "measure instructions, cycles, flash, stack and RAM of every function on a target"
 EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
 flash: code and constants; stack: the function's own frame; ram: .data and .bss; '+libm' with all that it calls, once linked
 work: bytes of the array that loops over links (--form looped) ask of their caller, who may have one for all functions
@@ -38,7 +36,7 @@ rate: calls per second by the most cycles; where these are unknown, if every ins
 
 
 def arguments(parser: Parser) -> None:
-    """The robot or folder, the target, and which functions."""
+    """Add the robot or folder, the target, and the functions."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     parser.add_argument(
         "--target",
@@ -56,15 +54,15 @@ def arguments(parser: Parser) -> None:
     add_options(
         parser,
         TextChoices,
-        trig="where sine and cosine come from (default libm)",
-        checked="the functions as they are with their checks",
+        trig="what computes sine and cosine (default libm)",
+        checked="measure the functions with their checks",
     )
     parser.set_defaults(trig=None)
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
-    """Measure everything, then print the table."""
+    """Measure all functions, then print the table."""
     from symgen.delivery.evidence import measured_folder
     from symgen.machine.cost import STATES
     from symgen.machine.cycles import TIMINGS
@@ -73,9 +71,9 @@ def run(options: Namespace) -> int:
     clock = _clock(options.clock)
     folder = generated_folder(options, "measured", {"real": None, "trig": None})
     if folder is None:
-        found, name, target, real = _robot(options)
+        figures, name, target, real = _robot(options)
     else:
-        found, generated = measured_folder(folder, functions(options.functions), options.target)
+        figures, generated = measured_folder(folder, functions(options.functions), options.target)
         name, real, target = (
             generated.mechanism.name,
             generated.options.real,
@@ -97,36 +95,36 @@ def run(options: Namespace) -> int:
                     "optimize": OPTIMIZE,
                     "states": STATES,
                     "clock": clock,
-                    "flash": found.flash,
-                    "flash_with_libm": found.flash_with_libm,
-                    "ram_with_libm": found.ram_with_libm,
-                    "newlib": found.newlib,
-                    "untold": found.untold,
+                    "flash": figures.flash,
+                    "flash_with_libm": figures.flash_with_libm,
+                    "ram_with_libm": figures.ram_with_libm,
+                    "newlib": figures.newlib,
+                    "untold": figures.untold,
                     "timing": None if timing is None else timing.words,
-                    "functions": [cost.facts(clock) for cost in found.costs],
+                    "functions": [cost.facts(clock) for cost in figures.costs],
                 }
             )
         )
         return 0
     subject = name if folder is None else f"{name}, the folder {folder},"
     print(f"{subject} on {targets.find(target).title}, {real}, {OPTIMIZE}\n")
-    print("\n".join(_table(found, clock, timing is not None)))
+    print("\n".join(_table(figures, clock, timing is not None)))
     print(f"\n{EPILOG}")
-    if found.newlib is not None:
-        flash, ram = found.newlib
+    if figures.newlib is not None:
+        flash, ram = figures.newlib
         print(
-            f"+libm: picolibc's, with which all functions take {found.flash_with_libm} bytes of flash and "
-            f"{found.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}"
+            f"+libm: picolibc's, with which all functions take {figures.flash_with_libm} bytes of flash and "
+            f"{figures.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}"
         )
     if timing is not None:
         print(fill(f"cycles: {timing.words}", LINE))
-    for sentence in found.untold:
+    for sentence in figures.untold:
         print(f"symgen: note: not known of {sentence}", file=sys.stderr)
     return 0
 
 
 def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
-    """Measure what the options ask of a robot; with the robot's name, the target and the real type."""
+    """Measure the requested functions of a robot; return the figures, the robot's name, the target and the real type."""
     from symgen.certificate import checked_floors
     from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals
@@ -149,12 +147,12 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
         print(f"symgen: note: {sentence}", file=sys.stderr)
     mechanism, chosen, text = request.mechanism, request.options, request.text
     floors = checked_floors(mechanism, made, chosen, text)
-    found = measured(mechanism, made, options.target, chosen, text, floors)
-    return found, mechanism.name, options.target, chosen.real
+    figures = measured(mechanism, made, options.target, chosen, text, floors)
+    return figures, mechanism.name, options.target, chosen.real
 
 
 def _clock(text: str | None) -> float | None:
-    """Hz; RequestError for what is not a positive number."""
+    """Return the frequency in Hz. RequestError for a text that is not a positive number."""
     try:
         clock = None if text is None else float(text)
     except ValueError:

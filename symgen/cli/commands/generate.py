@@ -33,31 +33,35 @@ if TYPE_CHECKING:
     from symgen.pipeline.request import Request
     from symgen.vocabulary.options import ProgramOptions
 
-SUMMARY = "the folder of C: one file a function, self-test, CMakeLists.txt, README"
+SUMMARY = "write the folder of C: one file a function, self-test, CMakeLists.txt, README"
+EPILOG = """examples:
+  symgen generate panda -o out/panda -f forward_dynamics -f mass_matrix
+  symgen generate robot.urdf --base free --frame LEFT_FOOT --frame RIGHT_FOOT -f jacobian
+  symgen generate robot.urdf --lock gripper=0.02 --drives on --real float --target cortex-m4f"""
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, the folder, and what changes the C."""
+    """Add the robot, the folder, and the options that change the C."""
     robot_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",
         metavar="DIR",
-        help="the folder to write; symgen's own files in it are replaced, all others stay (default: a folder here that "
-        "is called like --name, else like the robot)",
+        help="the folder to write; symgen's own files in it are replaced, all others stay (default: a folder here "
+        "with the name of --name, else of the robot)",
     )
     program_arguments(parser, on_a_target=True)
     parser.add_argument(
         "--name",
         metavar="NAME",
-        help="prefix of every C name and file: at most 100 letters, digits and single underscores of ASCII, a letter "
+        help="prefix of every C name and file: at most 100 ASCII letters, digits and single underscores, a letter "
         "first and no underscore last, not a name of C, C++ or the system's headers (default: the robot's name, "
-        "or what is made of it where C does not take it)",
+        "changed where it is no C name)",
     )
     add_options(
         parser,
         FolderChoices,
-        target=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and to the README what is "
+        target=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and state in the README what is "
         "proved and, except for host, the cost sheet",
     )
     parser.set_defaults(trig=None)
@@ -66,7 +70,7 @@ def arguments(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next.
 
-    Raises Unfulfilled where a function that was named is missing, or the target's compiler refuses the text.
+    Raises Unfulfilled if a named function is missing, or if the target's compiler rejects the text.
     """
     from symgen.delivery.writing import deliver, wrappers
     from symgen.pipeline import build as making
@@ -122,7 +126,7 @@ def run(options: Namespace) -> int:
 
 
 def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
-    """Yield how C calls the robot, and how its loops are assembled."""
+    """Yield notes on the robot's name in C, and on the assembly of its loop closures."""
     from symgen.pipeline import assembly_report
     from symgen.vocabulary.identifiers import renaming_note
 
@@ -134,7 +138,7 @@ def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
 
 
 def _notes_on_target(options: Namespace, real: str) -> Iterator[str]:
-    """Yield what the target's FPU means for the real type, and what is left out for the target."""
+    """Yield notes on the target's FPU and the real type, and on what is left out for the target."""
     if (
         options.target is not None
         and (slow := targets.reason_for_slowness(options.target, real)) is not None
@@ -147,7 +151,7 @@ def _notes_on_target(options: Namespace, real: str) -> Iterator[str]:
 
 
 def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[str]:
-    """Yield what README.md lacks, and the functions that are left out."""
+    """Yield notes on missing parts of README.md, and on functions that are left out."""
     cost, proof = manifest.get("cost", {}), manifest.get("proof", {})
     if "missing" in cost and "refused" not in cost:
         yield f"note: README.md has no cost sheet: {cost['missing']}"
@@ -162,7 +166,7 @@ def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[
 def _notes_on_methods(
     mechanism: Mechanism, made: Collection[Form], chosen: ProgramOptions
 ) -> Iterator[str]:
-    """Yield why functions are loops, how a search ended, and the methods that were rejected or lose digits."""
+    """Yield notes on looped functions, interrupted searches, rejected candidates and precision loss."""
     from symgen.pipeline.choose import has_precision_loss
     from symgen.pipeline.form import has_unrolled_form
     from symgen.pipeline.noticing import precision_notice
@@ -187,21 +191,22 @@ def _notes_on_methods(
 
 
 def _folder(name: str) -> str:
-    """A robot's name as the name of a folder here."""
+    """Return a folder name for a robot's name."""
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".") or "robot"
 
 
 def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
-    # ./NAME always means the folder; a bare name may also be that of a built-in robot.
-    place = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
-    folder, build = shlex.quote(place), shlex.quote(place + "-build")
+    """Return what was written, and the commands that a user can run next."""
+    # ./NAME always means the folder; a bare name may also be a built-in robot.
+    path = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
+    folder, build = shlex.quote(path), shlex.quote(path + "-build")
     made = len(manifest["functions"])
     count = "1 function" if made == 1 else f"{made} functions"
-    wrote = f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {place}"
+    wrote = f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {path}"
     if "manifest.json" not in manifest["files"]:
         return f"{wrote}: functions and headers alone, which 'symgen verify' cannot judge"
     device = (
-        [f"  run it there: make -C {shlex.quote(f'{place}/firmware')} run"]
+        [f"  run it there: make -C {shlex.quote(f'{path}/firmware')} run"]
         if manifest["options"].get("target")
         else []
     )

@@ -1,4 +1,4 @@
-"""`symgen inspect`: read one quantity, or the list of all there are."""
+"""`symgen inspect`: print one quantity as a formula, or list all quantities."""
 
 from __future__ import annotations
 
@@ -19,60 +19,58 @@ from symgen.vocabulary.options import FormulaRequest
 if TYPE_CHECKING:
     from symgen.mechanism.mechanism import Mechanism
 
-SUMMARY = (
-    "read a quantity: M[1,2], tau[0], P[2], psi[0,2], U, H_theta_L; without one, the list of all"
-)
+SUMMARY = "print a quantity as a formula: M[1,2], tau[0], P[2], U; without one, list all"
 EPILOG = """\
-Indices count from 0; a joint's name does as well: 'M[panda_joint2,panda_joint3]', or that of one of its several velocities:
-'M[base.vx,base.wz]'. No index is the whole matrix; behind a block a further [row,column] is one entry: 'P[2][0,5]'. Named
-equations count links, rows and columns from 0 too; the C from 1. Results are those of the generated C; a method's letters stand
+Indices count from 0. A joint's name may replace its index: 'M[panda_joint2,panda_joint3]', or the name of one of its several
+velocities: 'M[base.vx,base.wz]'. Without an index the whole matrix is printed; 'P[2][0,5]' is one entry of a block. Named
+equations count links, rows and columns from 0 too, the C from 1. Results are those of the generated C; a method's letters are
 in the declared link frames. Notes go to stderr."""
 FORMATS = ("text", "latex", "python", "c")
 FORMS = ("recursive", "closed", "multiangle", "looped")
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, what to show, by which method and how it is written."""
+    """Add the robot, the quantity, the method and the notation."""
     robot_arguments(parser)
     parser.add_argument(
-        "what", metavar="WHAT", nargs="?", help="such as M[1,2]; left out: everything that there is"
+        "what", metavar="WHAT", nargs="?", help="a quantity such as M[1,2]; without it, list all"
     )
-    parser.add_argument("--method", metavar="METHOD", help="the method whose formula it is")
+    parser.add_argument("--method", metavar="METHOD", help="the method whose formula is printed")
     parser.add_argument(
         "--format",
         default="text",
         metavar="|".join(FORMATS),
-        help="how it is written (default %(default)s)",
+        help="the notation (default %(default)s)",
     )
     add_options(parser, FormulaRequest, only=("form",))
     parser.add_argument(
         "--full",
         action="store_true",
-        help="every term of a multi-angle form, not the twenty largest and "
-        "+ … the others; python and c are refused without it",
+        help="print all terms of a multi-angle form, not the twenty largest and "
+        "+ … the others; required for python and c",
     )
     add_options(parser, FormulaRequest, only=("symbols", "at", "frame", "task_rows"))
     parser.add_argument(
         "--structure",
         action="store_true",
-        help="of M, c, g or tau: the joints and parameters that every entry "
+        help="of M, c, g or tau: print the joints and parameters that every entry "
         "depends on, and the base parameters",
     )
     parser.add_argument(
         "--where",
         action="store_true",
-        help="the file and the lines of the generated C that compute it",
+        help="print the file and the lines of the generated C that compute it",
     )
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw how large the entries of the matrix are at a pose, and which are "
-        "zero at every pose, to a .svg or .png file",
+        help="draw the sizes of the matrix entries at a pose, and mark those that are "
+        "zero in every pose, to a .svg or .png file",
     )
 
 
 def run(options: Namespace) -> int:
-    """Print the answer; its notes go to stderr."""
+    """Print the formula; notes go to stderr."""
     from symgen.vocabulary.names import nearest
 
     nearest(options.format, FORMATS, "format")
@@ -87,9 +85,7 @@ def run(options: Namespace) -> int:
         return 0
     if options.structure:
         if options.task_rows is not None:
-            raise RequestError(
-                "--structure is about no task, so --task-rows does not apply; leave it out"
-            )
+            raise RequestError("--structure does not depend on task rows; leave --task-rows out")
         from symgen.inspection.structure import structure
 
         print(structure(mechanism, options.what))
@@ -122,7 +118,7 @@ def run(options: Namespace) -> int:
 
 
 def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
-    """A result of a function that speaks of a frame is shown with its name."""
+    """Print a note on the frame, if the quantity depends on one."""
     from symgen.inspection.catalogue import choose
 
     function = getattr(choose(mechanism, options.what, options.method).target, "function", None)
@@ -131,25 +127,30 @@ def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
 
 
 def _plot(mechanism: Mechanism, options: Namespace) -> int:
-    """Draw the magnitudes; which pose was drawn goes to stderr."""
+    """Draw the magnitudes, and print a note on the pose."""
     from symgen.inspection.at import parse_values
     from symgen.inspection.pattern import pattern
     from symgen.pages.pictures.pattern import drawer
 
     draw = drawer(options.plot)
     at = parse_values(mechanism, options.at) if options.at is not None else None
-    found = pattern(mechanism, options.what, options.method, options.frame, at, options.task_rows)
-    draw(mechanism.name, found)
-    if found.pose and not found.chosen:
-        print(f"symgen: note: magnitudes at {found.pose}; --at takes another pose", file=sys.stderr)
+    magnitudes = pattern(
+        mechanism, options.what, options.method, options.frame, at, options.task_rows
+    )
+    draw(mechanism.name, magnitudes)
+    if magnitudes.pose and not magnitudes.chosen:
+        print(
+            f"symgen: note: magnitudes at {magnitudes.pose}; --at takes another pose",
+            file=sys.stderr,
+        )
     return 0
 
 
 def _refuse_without_what(options: Namespace) -> None:
     names = ("method", "form", "full", "at", "structure", "where", "plot", "frame", "task_rows")
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
-    if given:
-        raise RequestError(f"{given[0]} needs to know what; name a quantity, such as M[1,2]")
+    flags = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    if flags:
+        raise RequestError(f"{flags[0]} needs a quantity; name one, such as M[1,2]")
 
 
 def _say(text: str, notes: tuple[str, ...]) -> int:

@@ -1,4 +1,4 @@
-"""`symgen prove`: what the C is proved to keep to, and what is only observed."""
+"""`symgen prove`: prove bounds of the C over the declared ranges, and print what is only observed."""
 
 from __future__ import annotations
 
@@ -32,22 +32,25 @@ from symgen.vocabulary.options import (
     values_of,
 )
 
-SUMMARY = "divisors that cannot vanish and bounds of the round-off, over the joint ranges"
-EPILOG = """D exact >=: the link's own inertia, for every configuration; round-off: the most that the C's D can be below
-that, over the joint ranges; least seen: of the computed D over the random states. Joints that are missing are not divided by.
-bound: of |computed - exact|, for all states of the ranges, or, where the function divides, at each of the random states
-(then nothing is proved of the states between); seen: by the compiled C against the reference, in double at the first 64.
-Exit code 0 when nothing seen exceeds its bound, 1 when something does."""
+SUMMARY = "prove over the joint ranges that divisors cannot vanish and that round-off is bounded"
+EPILOG = """columns:
+  D exact >=   the link's own inertia, a lower bound for every configuration
+  round-off    how far the computed D can be below that, over the joint ranges
+  least seen   the smallest computed D over the random states; joints without a row are not divided by
+  bound        of |computed - exact|, for all states of the ranges, or, if the function divides, at each random state
+               (then nothing is proved about the states between)
+  seen         the error of the compiled C against the reference, in double at the first 64 states
+exit code: 0 if nothing seen exceeds its bound, 1 otherwise"""
 
 
 def arguments(parser: Parser) -> None:
-    """The robot or folder, and over what to prove it."""
+    """Add the robot or folder, and the ranges of the proof."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(
         parser,
-        functions=f"{', '.join(PROVED_BY_DEFAULT)}, as far as the robot has them; of a folder, all its functions",
+        functions=f"{', '.join(PROVED_BY_DEFAULT)}, if the robot has them; of a folder, all its functions",
         kind=RowChoices,
-        parameters="refused: nothing is proved of numbers that may change at run time",
+        parameters="refused: nothing is proved with run-time parameters",
     )
     add_options(parser, TrigChoice, trig="what computes sines and cosines (default %(default)s)")
     parser.add_argument(
@@ -71,9 +74,9 @@ def arguments(parser: Parser) -> None:
         type=int,
         default=10_000,
         metavar="N",
-        help="how many random states (default %(default)s)",
+        help="number of random states (default %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
@@ -90,8 +93,8 @@ def run(options: Namespace) -> int:
     if robot is None:
         robot = read(options)
         say_notes(robot, options.robot, drives=options.drives)
-        asked = of_options(options, VerifyRequest)
-        chosen, text = values_of(ProgramOptions, asked), values_of(TextOptions, asked)
+        values = of_options(options, VerifyRequest)
+        chosen, text = values_of(ProgramOptions, values), values_of(TextOptions, values)
     with Progress() as progress:
         proof = prove(
             robot,
@@ -112,7 +115,7 @@ def run(options: Namespace) -> int:
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:
-    """The number; RequestError for a text that is no positive number."""
+    """Return the number. RequestError for a text that is not a positive number."""
     from symgen.description.quantities import number
 
     if text is None:

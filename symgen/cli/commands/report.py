@@ -1,4 +1,4 @@
-"""`symgen report`: one robot's facts on one page."""
+"""`symgen report`: write one robot's facts as one page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from symgen.cli.commands import Parser
 from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes
 
-SUMMARY = "one robot's facts on one self-contained HTML page"
+SUMMARY = "write one robot's facts as one self-contained HTML page"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, and the file."""
+    """Add the robot and the file."""
     robot_arguments(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE.html", required=True, help="the page to write"
@@ -27,7 +27,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the page and say where."""
+    """Write the page and print its path."""
     from symgen.pages.report import report
 
     mechanism = read(options)

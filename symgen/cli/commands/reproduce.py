@@ -1,4 +1,4 @@
-"""`symgen reproduce`: the papers' results again, as a picture, a table and a page."""
+"""`symgen reproduce`: measure a result of the papers again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from symgen.cli.commands import Parser
 from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import account
 
-SUMMARY = "a paper's result again: picture, CSV, and a page beside what the paper says"
+SUMMARY = "measure a paper's result again: picture, CSV, and a page that compares both"
 
 
 def arguments(parser: Parser) -> None:
-    """Which result, and where to."""
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="the result; without it they are listed"
-    )
+    """Add the result and the folder."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the result; without it, list all")
     parser.add_argument(
         "-o",
         "--output",
@@ -26,7 +24,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """List, or measure and write."""
+    """List the results, or measure one and write it."""
     from symgen.pages import reproduce
 
     if options.name is None:

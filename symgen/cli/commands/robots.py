@@ -1,4 +1,4 @@
-"""`symgen robots`: the built-in robots, one a line."""
+"""`symgen robots`: list the built-in robots."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from argparse import Namespace
 
 from symgen.cli.commands import Parser
 
-SUMMARY = "the built-in robots, one a line"
+SUMMARY = "list the built-in robots"
 
 
 def arguments(parser: Parser) -> None:
-    """None but --help."""
+    """Add no options."""
 
 
 def run(options: Namespace) -> int:
-    """Name and what it is."""
+    """Print the name and the description of each robot."""
     from symgen.description.loading import builtin_robots
 
-    for name, what in builtin_robots().items():
-        print(f"{name:<20}{what}")
+    for name, description in builtin_robots().items():
+        print(f"{name:<20}{description}")
     return 0

@@ -1,4 +1,4 @@
-"""`symgen show`: what was read from a description."""
+"""`symgen show`: print the robot that was read."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from symgen.cli.commands import Parser
 from symgen.cli.commands._sharing import as_json, read, robot_arguments
 from symgen.support.errors import collected
 
-SUMMARY = "what was read: tree, joints, inertias, what was lumped or snapped, warnings"
+SUMMARY = "print what was read: tree, joints, inertias, lumped and snapped parts, warnings"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot, and --json."""
+    """Add the robot and --json."""
     robot_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
     """Print the mechanism."""
     from symgen.pages.report.show import facts, show
 
-    with collected():  # the answer has the warnings
+    with collected():  # the output has the warnings
         mechanism = read(options)
     print(
         as_json(facts(mechanism))

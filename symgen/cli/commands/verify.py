@@ -1,4 +1,4 @@
-"""`symgen verify`: is the C the robot's dynamics?"""
+"""`symgen verify`: check that the C is the robot's dynamics."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from symgen.vocabulary.options import VerifyRequest
 SUMMARY = (
     "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
 )
-EPILOG = "Exit code 0 when nothing failed, 1 when a check failed or a function loses its digits, so that it is not judged."
+EPILOG = "exit code: 0 if nothing failed, 1 if a check failed or a function has precision loss and is not judged"
 
 
 def arguments(parser: Parser) -> None:
-    """The robot or folder, and what to check."""
+    """Add the robot or folder, and what to check."""
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(parser, functions=f"{USUAL_FUNCTIONS}; of a folder, all its functions")
     parser.add_argument(
@@ -36,13 +36,13 @@ def arguments(parser: Parser) -> None:
         type=int,
         default=16,
         metavar="N",
-        help="how many random states (default %(default)s)",
+        help="number of random states (default %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="the same facts for programs")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
-    """Print the report; its verdict is the exit code."""
+    """Print the report; the exit code is its verdict."""
     from symgen.delivery.verifying import verify
     from symgen.description.loading import load
     from symgen.mechanism.mechanism import Mechanism
