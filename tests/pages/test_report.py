@@ -130,7 +130,7 @@ def test_places_are_shown_where_the_reference_has_them() -> None:
         (*whole, Turn(slanted, Angle(pi=Fraction(1, 3))), Slide(slanted, Fraction(3, 10)), *whole),
     ):
         for shown, expected in zip(
-            show._placed(steps), Reference(made, FLOAT).pose(steps), strict=True
+            show._frame_at(steps), Reference(made, FLOAT).pose(steps), strict=True
         ):
             assert np.abs(np.array(shown) - expected).max() < 1e-14
 

@@ -201,7 +201,7 @@ def test_a_trimer_with_rigid_bonds_bends_and_fixman_s_potential_undoes_it() -> N
     }
     assert wanted[False] == pytest.approx(-0.036, abs=1e-3)
     for fixman, mean in wanted.items():
-        ran = fixman_potential.moved(solver, 2000, 16, fixman)
+        ran = fixman_potential.simulate(solver, 2000, 16, fixman)
         seen = np.cos(2 * ran.angles[5:, :, 0]).mean(axis=0)
         assert abs(seen.mean() - mean) < 3 * seen.std() / len(seen) ** 0.5 < 0.03
         assert ran.drift < 0.01
@@ -289,7 +289,7 @@ def test_a_crossing_is_found_between_two_sizes() -> None:
 
 def test_what_a_call_costs_is_taken_out_of_what_a_solve_costs() -> None:
     """Calls for one state cost 4000 + 60 ns, one call for all states 4000 / STATES + 60 a state."""
-    call, state = lee_chirikjian_fig2.apart(4060.0, 4000.0 / STATES + 60)
+    call, state = lee_chirikjian_fig2.call_and_state_costs(4060.0, 4000.0 / STATES + 60)
     assert (call, state) == (pytest.approx(4000.0), pytest.approx(60.0))
 
 

@@ -1,8 +1,8 @@
-"""The picture of `symgen compare --plot`: a row of bar charts a function, a bar a method; and the canvas of every picture.
+"""Picture of `symgen compare --plot`: a row of bar charts for each function, a bar for each method; and the canvas of every picture.
 
-Methods whose C is the same share a bar. The scale of round-off is logarithmic, since lost digits are powers of ten.
+Methods with identical C share a bar. The scale of round-off is logarithmic, because lost digits are powers of ten.
 
-matplotlib is optional (`pip install 'symgen[plot]'`) and imported only when a picture is asked for.
+matplotlib is optional (`pip install 'symgen[plot]'`) and imported at the first picture.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ DEFAULT, OTHER = "#1f5a94", "#a9bfd4"
 
 
 def drawer(file: str) -> Callable[[Comparisons], None]:
-    """What draws a comparison into `file`; as `canvas`."""
+    """Return a function that draws a comparison into `file`; raises as `canvas`."""
     paint = canvas(file)
     return lambda compared: paint(lambda figure_type: _draw(figure_type, compared))
 
 
 def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
-    """What writes the figure that a function makes, given matplotlib's class, into `file`.
+    """Return a function that writes a figure into `file`; the figure is made by a function of matplotlib's class.
 
-    RequestError for an ending that is none of ENDINGS, for a folder that does not exist, or without matplotlib.
+    Raises RequestError for an ending that is not one of ENDINGS, for a folder that does not exist, or without matplotlib.
     """
     ending = Path(file).suffix.removeprefix(".").lower()
     if ending not in ENDINGS:
@@ -89,8 +89,9 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
 
 
 def _draw(figure_type: Any, compared: Comparisons) -> Any:
-    functions = [(one, merged(one.rows)) for one in compared.compared]
-    functions = [(one, groups) for one, groups in functions if groups]
+    """Draw all functions, a row of charts for each."""
+    functions = [(comparison, merged(comparison.rows)) for comparison in compared.compared]
+    functions = [(comparison, groups) for comparison, groups in functions if groups]
     if not functions:
         raise RequestError(
             f"there is nothing to draw: no method suits '{compared.robot}'; leave out --plot to read why"
@@ -106,46 +107,47 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
     charts = figure.subplots(
         len(functions), len(PANELS), squeeze=False, gridspec_kw={"height_ratios": heights}
     )
-    for line, (one, groups) in zip(charts, functions, strict=True):
-        line[0].set_title(one.function, loc="left", fontweight="bold")
-        for place, ((key, label), chart) in enumerate(zip(PANELS, line, strict=True)):
-            _bars(chart, one, groups, key)
+    for line, (comparison, groups) in zip(charts, functions, strict=True):
+        line[0].set_title(comparison.function, loc="left", fontweight="bold")
+        for column, ((key, label), chart) in enumerate(zip(PANELS, line, strict=True)):
+            _bars(chart, comparison, groups, key)
             chart.set_xlabel(label)
-            if place:
+            if column:
                 chart.set_yticklabels([])
     return figure
 
 
 def merged(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows that have figures; methods with the same C stand together."""
-    found: dict[str, list[Row]] = {}
+    """Return the rows with figures; methods with identical C are one group."""
+    by_code: dict[str, list[Row]] = {}
     for row in rows:
         if row.figures:
-            found.setdefault(row.twin or row.method, []).append(row)
-    return list(found.values())
+            by_code.setdefault(row.twin or row.method, []).append(row)
+    return list(by_code.values())
 
 
 def _named(group: list[Row]) -> str:
-    """riccati, :fd2, :fd4; another paper's method keeps its whole name."""
+    """Return short names of methods, such as riccati, :fd2, :fd4; a method of another paper keeps its whole name."""
     first, *others = (row.method for row in group)
     paper = first.partition(":")[0]
     return ", ".join(
         [
             first,
             *(
-                other.removeprefix(paper) if other.startswith(f"{paper}:") else other
-                for other in others
+                method.removeprefix(paper) if method.startswith(f"{paper}:") else method
+                for method in others
             ),
         ]
     )
 
 
-def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> None:
-    """One chart: the methods from top to bottom, each figure written at the end of its bar."""
+def _bars(chart: Any, comparison: Comparison, groups: list[list[Row]], key: str) -> None:
+    """Draw one chart: the methods from top to bottom, each figure at the end of its bar."""
     rows = [group[0] for group in groups]
     figures = [row.cost if key == "operations" else row.figures.get(key) for row in rows]
     colours = [
-        DEFAULT if any(row.method == one.default for row in group) else OTHER for group in groups
+        DEFAULT if any(row.method == comparison.default for row in group) else OTHER
+        for group in groups
     ]
     draw = _logarithmic_bars if key in LOGARITHMIC else _linear_bars
     bars = draw(chart, figures, colours)
@@ -160,12 +162,12 @@ def _bars(chart: Any, one: Comparison, groups: list[list[Row]], key: str) -> Non
 
 
 def _longest(figures: Sequence[float | None]) -> float:
-    """Length of the longest bar; 1 where every figure is missing or zero."""
+    """Return the length of the longest bar; 1 if every figure is missing or zero."""
     return max((figure for figure in figures if figure is not None), default=1.0) or 1.0
 
 
 def _logarithmic_bars(chart: Any, figures: Sequence[float | None], colours: list[str]) -> Any:
-    """Bars from LEAST on, on a logarithmic axis."""
+    """Draw bars from LEAST on a logarithmic axis."""
     longest = _longest(figures)
     decades = max(1.0, log10(longest / LEAST)) if isfinite(longest) else 20.0
     chart.set_xscale("log")
@@ -184,7 +186,7 @@ def _logarithmic_bars(chart: Any, figures: Sequence[float | None], colours: list
 
 
 def _linear_bars(chart: Any, figures: Sequence[float | None], colours: list[str]) -> Any:
-    """Bars from zero on, with room for the figure behind the longest."""
+    """Draw bars from zero, with room for the figure behind the longest."""
     bars = chart.barh(
         range(len(figures)), [figure or 0.0 for figure in figures], color=colours, height=0.72
     )
@@ -194,6 +196,7 @@ def _linear_bars(chart: Any, figures: Sequence[float | None], colours: list[str]
 
 
 def _written(figure: float | None) -> str:
+    """Return a figure as the chart writes it."""
     if figure is None:
         return "–"
     return f"{figure:.2g}" if figure < 10 or figure >= 1e6 else f"{figure:.0f}"

@@ -1,7 +1,7 @@
-"""The picture of `symgen inspect --plot`: how large the entries of a matrix are at a pose, and which are zero at every pose.
+"""Picture of `symgen inspect --plot`: sizes of matrix entries at a pose, and entries that are zero in every pose.
 
-A shade is the logarithm of a magnitude. Entries that are zero at every pose stay white and show the structure. Rows and columns
-have the names of their joints. The picture is as large as the names need, so that none is cut.
+A shade is the logarithm of a magnitude. Entries that are zero in every pose stay white and show the structure. Rows and columns
+have the names of their joints. The picture is as large as the names need, so that no name is cut.
 """
 
 from __future__ import annotations
@@ -33,29 +33,32 @@ POINT = 72.0
 
 
 def drawer(file: str) -> Callable[[str, Pattern], None]:
-    """What draws a pattern of a robot into `file`; raises as `symgen.pages.pictures.comparison.canvas`."""
+    """Return a function that draws a pattern of a robot into `file`; raises as `symgen.pages.pictures.comparison.canvas`."""
     paint = canvas(file)
-    return lambda robot, found: paint(lambda figure_type: _draw(figure_type, robot, found))
+    return lambda robot, pattern: paint(lambda figure_type: _draw(figure_type, robot, pattern))
 
 
-def _draw(figure_type: Any, robot: str, found: Pattern) -> Any:
-    height, width = len(found.kinds), len(found.kinds[0])
+def _draw(figure_type: Any, robot: str, pattern: Pattern) -> Any:
+    """Return the figure of a pattern."""
+    height, width = len(pattern.kinds), len(pattern.kinds[0])
     cell = min(CELL, max(LEAST / max(height, width), MOST / max(height, width)))
     wide, high = cell * width, cell * height
     figure = figure_type(figsize=(wide, high))
     chart = figure.add_axes((0, 0, 1, 1))
-    _matrix(chart, found, cell)
-    left = _names(chart.yaxis, found.rows, cell, upright=False)
+    _matrix(chart, pattern, cell)
+    left = _names(chart.yaxis, pattern.rows, cell, upright=False)
     above = _names(
         chart.xaxis,
-        found.columns,
+        pattern.columns,
         cell,
-        upright=max(len(name) for name, _ in found.columns) * 0.11 > cell,
+        upright=max(len(name) for name, _ in pattern.columns) * 0.11 > cell,
     )
-    title = chart.text(0, 0, f"{found.label} of {robot}", fontsize=16, color=INK, parse_math=False)
-    lines = _lines(found)
+    title = chart.text(
+        0, 0, f"{pattern.label} of {robot}", fontsize=16, color=INK, parse_math=False
+    )
+    lines = _lines(pattern)
     under = chart.text(0, 0, lines, fontsize=12, color=INK, linespacing=1.35)
-    scale = _scale(figure, found)
+    scale = _scale(figure, pattern)
     figure.draw_without_rendering()
     dpi = figure.dpi
 
@@ -69,7 +72,7 @@ def _draw(figure_type: Any, robot: str, found: Pattern) -> Any:
     at_right = EDGE + (
         (GAP * 3 + BAR + GAP + inches(scale.get_yticklabels(), "width") + 0.45) if scale else 0.0
     )
-    legend = _legend(chart, found)
+    legend = _legend(chart, pattern)
     figure.draw_without_rendering()
     below = EDGE + 2 * GAP + legend.get_window_extent().height / dpi
     words = inches([title], "height") + GAP + inches([under], "height")
@@ -100,16 +103,17 @@ def _draw(figure_type: Any, robot: str, found: Pattern) -> Any:
     return figure
 
 
-def _lines(found: Pattern) -> str:
-    count = sum(len(row) for row in found.kinds)
-    zeros = sum(kind == 0 for row in found.kinds for kind in row)
+def _lines(pattern: Pattern) -> str:
+    """Return the title and the pose in lines."""
+    count = sum(len(row) for row in pattern.kinds)
+    zeros = sum(kind == 0 for row in pattern.kinds for kind in row)
     pose = (
         ""
-        if not found.pose
-        else f" at {found.pose}"
-        if found.chosen and len(found.pose) < 60
+        if not pattern.pose
+        else f" at {pattern.pose}"
+        if pattern.chosen and len(pattern.pose) < 60
         else " at the pose asked for"
-        if found.chosen
+        if pattern.chosen
         else " at a generic pose"
     )
     return f"magnitudes of the entries{pose} (SI units)\n{zeros} of {count} are zero at every pose"
@@ -118,9 +122,9 @@ def _lines(found: Pattern) -> str:
 # -- the matrix -------------------------------------------------------------------------------------------------------------
 
 
-def _range(found: Pattern) -> tuple[float, float] | None:
-    """The least and the largest magnitude of the scale: powers of ten, or the magnitudes themselves. None where all is zero."""
-    sizes = [abs(x) for row in found.values for x in row if x]
+def _range(pattern: Pattern) -> tuple[float, float] | None:
+    """Return the smallest and the largest magnitude of the scale: powers of ten, or the magnitudes. None if all are zero."""
+    sizes = [abs(x) for row in pattern.values for x in row if x]
     if not sizes:
         return None
     most = max(sizes)
@@ -134,23 +138,23 @@ def _shade(x: float, least: float, most: float) -> tuple[float, float, float]:
     return a, b, c
 
 
-def _matrix(chart: Any, found: Pattern, cell: float) -> None:
-    """Draw the shades of the entries, the lines between them, dots of constants, and numbers where there is room."""
-    ends = _range(found)
+def _matrix(chart: Any, pattern: Pattern, cell: float) -> None:
+    """Draw the shades, the lines between entries, dots of constants, and numbers where there is room."""
+    ends = _range(pattern)
     shades = [
         [
             (1.0, 1.0, 1.0) if not kind or ends is None else _shade(x, *ends)
             for kind, x in zip(*pair, strict=True)
         ]
-        for pair in zip(found.kinds, found.values, strict=True)
+        for pair in zip(pattern.kinds, pattern.values, strict=True)
     ]
     chart.imshow(shades, interpolation="nearest", aspect="auto")
     chart.spines[:].set(visible=True, color=LINE, linewidth=1)
-    _dividers(chart.axhline, found.rows, len(shades), cell)
-    _dividers(chart.axvline, found.columns, len(shades[0]), cell)
-    _dots(chart, found, cell)
+    _dividers(chart.axhline, pattern.rows, len(shades), cell)
+    _dividers(chart.axvline, pattern.columns, len(shades[0]), cell)
+    _dots(chart, pattern, cell)
     if cell >= ROOM and ends is not None:
-        _numbers(chart, found, shades, cell)
+        _numbers(chart, pattern, shades, cell)
 
 
 def _dividers(draw: Any, groups: Groups, count: int, cell: float) -> None:
@@ -162,10 +166,10 @@ def _dividers(draw: Any, groups: Groups, count: int, cell: float) -> None:
             draw(edge - 0.5, color=LINE, linewidth=1.2 if between_groups else 0.5)
 
 
-def _dots(chart: Any, found: Pattern, cell: float) -> None:
-    """Mark constant entries by dots: in a corner where a number has room."""
+def _dots(chart: Any, pattern: Pattern, cell: float) -> None:
+    """Mark constant entries with dots: in a corner if a number has room."""
     constant = [
-        (c, r) for r, row in enumerate(found.kinds) for c, kind in enumerate(row) if kind == 1
+        (c, r) for r, row in enumerate(pattern.kinds) for c, kind in enumerate(row) if kind == 1
     ]
     if not constant or cell * POINT <= 3:
         return
@@ -181,10 +185,10 @@ def _dots(chart: Any, found: Pattern, cell: float) -> None:
 
 
 def _numbers(
-    chart: Any, found: Pattern, shades: list[list[tuple[float, float, float]]], cell: float
+    chart: Any, pattern: Pattern, shades: list[list[tuple[float, float, float]]], cell: float
 ) -> None:
     """Write the numbers of entries that are not always zero."""
-    for r, (kinds, values) in enumerate(zip(found.kinds, found.values, strict=True)):
+    for r, (kinds, values) in enumerate(zip(pattern.kinds, pattern.values, strict=True)):
         for c, (kind, x) in enumerate(zip(kinds, values, strict=True)):
             if not kind:
                 continue
@@ -202,7 +206,7 @@ def _numbers(
 
 
 def _number(x: float) -> str:
-    """Two digits: 1.2, 0.043, 3e-5."""
+    """Return two digits of a number: 1.2, 0.043, 3e-5."""
     if not x:
         return "0"
     text = f"{x:.2g}"
@@ -214,7 +218,7 @@ def _number(x: float) -> str:
 
 
 def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
-    """A name in the middle of its rows or columns. Some names are left out where all of them would be smaller than SMALL."""
+    """Write names in the middle of their rows or columns; omit some if all of them would be smaller than SMALL."""
     points = min(USUAL, 0.8 * cell * POINT * min(size for _, size in groups))
     step = math.ceil(SMALL / points)
     middles, names, at = [], [], 0.0
@@ -235,9 +239,9 @@ def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
     return list(labels)
 
 
-def _scale(figure: Any, found: Pattern) -> Any:
-    """The shades beside the matrix, with their powers of ten; None where all is zero."""
-    ends = _range(found)
+def _scale(figure: Any, pattern: Pattern) -> Any:
+    """Draw the scale of shades with its powers of ten; None if all entries are zero."""
+    ends = _range(pattern)
     if ends is None:
         return None
     scale = figure.add_axes((0, 0, 0.1, 0.1))
@@ -261,7 +265,7 @@ def _scale(figure: Any, found: Pattern) -> Any:
 
 
 def _power(x: float) -> str:
-    """A power of ten as one, anything else with two digits."""
+    """Return a power of ten, or another number with two digits."""
     if x == round(x):
         return (
             f"{10 ** int(x)}"
@@ -273,9 +277,9 @@ def _power(x: float) -> str:
     return _number(10**x)
 
 
-def _legend(chart: Any, found: Pattern) -> Any:
-    """What white and a dot mean, if there are any."""
-    kinds = {kind for row in found.kinds for kind in row}
+def _legend(chart: Any, pattern: Pattern) -> Any:
+    """Draw the meaning of white and of a dot, if the picture has any."""
+    kinds = {kind for row in pattern.kinds for kind in row}
     white = chart.scatter(
         [], [], marker="s", s=150, color="white", edgecolors="#888888", label="zero at every pose"
     )

@@ -1,8 +1,8 @@
-"""`report`: one robot's facts on one page of HTML that needs nothing else: tree, pose, inertias, sparsity, costs, verification.
+"""`report`: one robot's facts as one self-contained HTML page: tree, pose, inertias, sparsity, costs, verification.
 
     symgen.pages.report.report(mechanism, "panda.html")
 
-The same robot and version give the same bytes. So the page holds counts; times belong to `symgen compare`.
+The same robot and version give the same bytes. So the page holds counts; `symgen compare` measures times.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def report(
     states: int = 16,
     progress: Progress | None = None,
 ) -> Path:
-    """Write the page to `out`, whole or not at all; returns its path.
+    """Write the page to `out`, whole or not at all, and return its path.
 
-    `states`: at how many seeded states the functions are verified. Raises RequestError where `out` cannot be written.
+    `states` is the number of seeded states at which the functions are verified. Raises RequestError if `out` cannot be written.
     """
     tell = progress or (lambda what, done, total: None)
     path = Path(out)
@@ -95,13 +95,13 @@ def _pose(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _joints(described: dict[str, Any]) -> list[list[str]]:
-    """Index, name, type, parent → child, axis, range."""
-    found = []
+    """Return index, name, type, parent → child, axis and range of every joint."""
+    rows = []
     for i, joint in enumerate(described["joints"]):
         follows = joint.get("follows")
         kind = joint_type(joint["type"])
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
-        found.append(
+        rows.append(
             [
                 str(i),
                 joint["name"],
@@ -115,11 +115,11 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
                 else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}",
             ]
         )
-    return found
+    return rows
 
 
 def _links(described: dict[str, Any]) -> list[list[str]]:
-    """Body, link, mass, centre, moments of every part that moves."""
+    """Return body, link, mass, centre and moments of every moving part."""
     return [
         [
             body["name"],
@@ -139,10 +139,8 @@ def _figure(x: float | None) -> str:
 
 
 def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
-    """Every function: its methods with operations, depth and temporaries, the default marked; or why the function does not exist
-    here.
-    """
-    found = []
+    """Return every function with its methods, operations, depth, temporaries and default, or the reason why it does not exist."""
+    functions = []
     for done, (function, what) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
         refused = build.refusal(mechanism, function, None) or contacts.refusal(
@@ -175,11 +173,13 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
         for row in rows:
             row["width"] = round(100 * least / row["cost"], 1) if row.get("cost") else 0
             row["best"] = row.get("cost") == least
-        found.append({"function": function, "what": what.what, "refused": refused, "rows": rows})
-    return found
+        functions.append(
+            {"function": function, "what": what.what, "refused": refused, "rows": rows}
+        )
+    return functions
 
 
-def _verified(found: Report) -> dict[str, Any]:
+def _verified(report: Report) -> dict[str, Any]:
     def line(check: Check) -> list[str]:
         return [
             check.kind,
@@ -190,14 +190,14 @@ def _verified(found: Report) -> dict[str, Any]:
             + f": {check.unjudged}" * (check.verdict == "not judged"),
         ]
 
-    complete = bool(found.checks) and all(check.passed for check in found.checks)
+    complete = bool(report.checks) and all(check.passed for check in report.checks)
     return {
         "complete": complete,
-        "closing": found.closing,
-        "states": found.states,
-        "digits": found.digits,
-        "condition": f"{found.condition:.1e}",
-        "checks": [line(check) for check in found.checks],
-        "refused": sorted(found.refused.items()),
-        "notes": found.notes,
+        "closing": report.closing,
+        "states": report.states,
+        "digits": report.digits,
+        "condition": f"{report.condition:.1e}",
+        "checks": [line(check) for check in report.checks],
+        "refused": sorted(report.refused.items()),
+        "notes": report.notes,
     }

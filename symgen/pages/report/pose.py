@@ -1,4 +1,4 @@
-"""A robot as a skeleton at one pose: joints, their axes, mass centres, seen from the front right and a little above."""
+"""Skeleton of a robot at one pose: joints, axes and mass centres, seen from the front right and from above."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Spot:
-    """One disc with a radius, or one label at a place."""
+    """One disc with a radius, or one label at a point."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """The picture in pixels: strokes, joints and mass centres, labels; the stroke of kind scale is `metres` long."""
+    """The picture in pixels: strokes, joints, mass centres, labels; the stroke of kind scale is `metres` long."""
 
     width: float
     height: float
@@ -60,8 +60,8 @@ class Skeleton:
 
 
 def middle(mechanism: Mechanism) -> list[float]:
-    """q (NQ,) in rad or m: the middle of each joint's range; where it has none, what leaves its body in its own frame."""
-    found: list[float] = []
+    """Return q (NQ,) in rad or m: the middle of each joint's range, or the neutral position of a joint without one."""
+    q: list[float] = []
     for joint, follows, limits in zip(
         mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
     ):
@@ -69,22 +69,22 @@ def middle(mechanism: Mechanism) -> list[float]:
             continue
         low, high = limits.lower, limits.upper
         ranged = joint.type.nq == 1 and low is not None and high is not None
-        found += (
+        q += (
             [float(low + high) / 2]
             if ranged and low is not None and high is not None
             else map(float, joint.type.neutral)
         )
-    return found
+    return q
 
 
 def _scale_length(longest: float) -> float:
-    """Largest length of 1, 2 or 5 times a power of ten that is not longer than `longest`."""
+    """Return the largest length of 1, 2 or 5 times a power of ten that is at most `longest`."""
     power = 10.0 ** floor(log10(longest))
     return power * next(step for step in (5, 2, 1) if step * power <= longest)
 
 
 def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
-    """The mechanism at q (NQ,), projected in parallel along one direction."""
+    """Return the mechanism at q (NQ,), in parallel projection."""
     reference = Reference(mechanism, FLOAT)
     placed = reference.placements(np.array([q], dtype=float))
     turns, places = (
@@ -134,7 +134,7 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     metres = _scale_length(90 * size)
     left, foot = 12.0, HEIGHT - 12
     strokes.append(Stroke(left, foot, round(left + metres / size, 1), foot, "scale"))
-    labels = [*_labels([at(place) for place in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
+    labels = [*_labels([at(seat) for seat in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
     return Skeleton(
         WIDTH,
         HEIGHT,
@@ -150,7 +150,7 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
 
 
 def _view() -> Array:
-    """(2, 3): what is to the right and what is up, seen against the direction of AZIMUTH and ELEVATION."""
+    """Return the directions to the right and up (2, 3), seen along AZIMUTH and ELEVATION."""
     a, e = AZIMUTH, ELEVATION
     return np.array([[-sin(a), cos(a), 0.0], [-sin(e) * cos(a), -sin(e) * sin(a), cos(e)]])
 
@@ -158,7 +158,7 @@ def _view() -> Array:
 def _weighed(
     reference: Reference, turns: list[Array], places: list[Array]
 ) -> list[tuple[int, float, Array]]:
-    """(body, mass, centre in the base) of every body that has mass."""
+    """Return (body, mass, centre in the base) of every body with mass."""
     sums: dict[int, tuple[float, Array]] = {}
     for part in reference.parts():
         mass, centre = float(part.mass), places[part.body] + turns[part.body] @ part.centre
@@ -170,19 +170,19 @@ def _weighed(
 
 
 def _labels(places: list[tuple[float, float]]) -> list[Spot]:
-    """The joints' numbers beside them; those that fall together share one label, as "4, 5"."""
+    """Return the numbers of the joints beside them; coinciding joints share one label, such as "4, 5"."""
     groups: list[tuple[tuple[float, float], list[int]]] = []
-    for i, place in enumerate(places):
+    for i, point in enumerate(places):
         near = next(
             (
                 g
                 for g in groups
-                if abs(g[0][0] - place[0]) < NEAR and abs(g[0][1] - place[1]) < NEAR
+                if abs(g[0][0] - point[0]) < NEAR and abs(g[0][1] - point[1]) < NEAR
             ),
             None,
         )
         if near is None:
-            groups.append((place, [i]))
+            groups.append((point, [i]))
         else:
             near[1].append(i)
     return [Spot(x + 9, y - 8, 0.0, ", ".join(map(str, numbers))) for (x, y), numbers in groups]

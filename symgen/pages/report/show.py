@@ -1,4 +1,4 @@
-"""What was read: the tree of joints, masses and inertias, and all that reading changed or noticed."""
+"""Text of `symgen show`: tree of joints, masses, inertias, and everything that reading changed or noticed."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _TITLES = {
 
 
 def show(mechanism: Mechanism, whole: bool = False) -> str:
-    """`mechanism` for a person, at most 100 columns wide: tree, inertias, then every note by kind.
+    """Return `mechanism` as text of at most 100 columns: tree, inertias, then every note by kind.
 
-    `whole`: no name is cut, however wide that makes a line. Of long lists the first and the last lines are shown, and how many
-    are not.
+    With `whole`, names are not cut and lines may be longer. Of long lists the first and the last lines are shown, with the number of
+    omitted ones.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
@@ -54,16 +54,16 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
         *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []),
         "",
     ]
-    names = (_carried(part, body) for body in mechanism.bodies for part in body.parts)
+    names = (_part_name(part, body) for body in mechanism.bodies for part in body.parts)
     room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    own = (*_drives(mechanism, whole), *_frames(mechanism, whole))
+    sections = (*_drives(mechanism, whole), *_frames(mechanism, whole))
     table = (
         *_shortened(_tree(mechanism, whole)),
         *_shortened(_loops(mechanism, whole)),
         "",
         *_shortened(_inertias(mechanism, room)),
         "",
-        *own,
+        *sections,
     )
     lines += table if whole else [_cut(line, WIDTH) for line in table]
     for kind in KINDS:
@@ -79,19 +79,19 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
 
 
 def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
-    """The lines, or the first and the last of many."""
-    found = list(lines)
-    if len(found) <= LONGEST:
-        return found
+    """Return the lines, or the first and the last of many."""
+    shown = list(lines)
+    if len(shown) <= LONGEST:
+        return shown
     return [
-        *found[:FIRST],
-        f"{indent}… {len(found) - FIRST - LAST} more lines, and --json has all …",
-        *found[-LAST:],
+        *shown[:FIRST],
+        f"{indent}… {len(shown) - FIRST - LAST} more lines, and --json has all …",
+        *shown[-LAST:],
     ]
 
 
 def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
-    """What closing its loops showed."""
+    """Return the facts of the assembly of the loop closures."""
     if mechanism.loops:
         yield from ("", "Closing the loops")
         for sentence in assembly_report.sentences(mechanism):
@@ -99,7 +99,7 @@ def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 
 
 def counted(mechanism: Mechanism) -> str:
-    """The number of joints, and those of the entries of q and v where they are others."""
+    """Return the number of joints, and of the entries of q and v if these differ."""
     n = len(mechanism.joints)
     others = (
         (("coordinate", mechanism.nq), ("velocit", mechanism.nv))
@@ -119,7 +119,7 @@ def counted(mechanism: Mechanism) -> str:
 
 
 def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """`_records`, or nothing where the numbers are too extreme to compute with."""
+    """Return `_records`, or nothing if the numbers are too extreme to compute with."""
     try:
         return _records(mechanism)
     except MechanismError:
@@ -127,8 +127,8 @@ def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, lis
 
 
 def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """`symgen.derivation.model.record` of the frames that the C is written in: of most functions, and of those with their own."""
-    found = layouts(mechanism)
+    """Return `symgen.derivation.model.record` of the frames of the C: those of most functions, and those of single functions."""
+    by_function = layouts(mechanism)
 
     def of(where: Layout) -> list[dict[str, Any]]:
         return with_enough_precision(
@@ -139,11 +139,11 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
             )
         )
 
-    return of(found.general), {function: of(where) for function, where in found.by_function}
+    return of(by_function.general), {function: of(where) for function, where in by_function.by_function}
 
 
 def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
-    """A line a loop, below the tree; and where closing them starts."""
+    """Return a line for each loop closure, below the tree, and where closing starts."""
     yield from (f"loop {loop.describe(mechanism.body_names)}" for loop in mechanism.loops)
     if mechanism.start:
         places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
@@ -154,7 +154,7 @@ def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 
 
 def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
-    """The drives that are applied, a line a joint, and of which links weight is borne; nothing where there are none."""
+    """Return the applied drives, a line a joint, and the links with gravity compensation; empty if there are none."""
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
         if joint.drive:
@@ -187,9 +187,9 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 
 
 def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
-    """Where the C computes: the chosen link frames and the inertial parameters left in them."""
+    """Return the chosen link frames and the inertial parameters in them."""
     try:
-        entries, own = _records(mechanism)
+        entries, single = _records(mechanism)
     except MechanismError as error:
         yield f"frames of the C: none, since {error}"
         return
@@ -207,7 +207,7 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
             )
         )
     yield from _shortened(table(rows, texts=(0, 7)))
-    for sentence in (*_shared_axes(entries), *_frames_by_function(entries, own)):
+    for sentence in (*_shared_axes(entries), *_frames_by_function(entries, single)):
         yield from _wrapped(sentence, whole)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
@@ -215,7 +215,7 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
 
 
 def _shared_axes(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Sentence about links whose numbers are written in axes of other links."""
+    """Return a sentence about links whose numbers are in axes of other links."""
     elsewhere = [
         f"{entry['link']} in those of {entry['written_in'] or 'the base'}"
         for entry in entries
@@ -226,10 +226,10 @@ def _shared_axes(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _frames_by_function(
-    entries: Sequence[Mapping[str, Any]], own: Mapping[str, Sequence[Mapping[str, Any]]]
+    entries: Sequence[Mapping[str, Any]], single: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> Iterator[str]:
-    """Sentences about functions that count less in frames of their own."""
-    for function, others in own.items():
+    """Return sentences about functions with fewer operations in frames of their own."""
+    for function, others in single.items():
         different = [
             _otherwise(general, special)
             for general, special in zip(entries, others, strict=True)
@@ -238,29 +238,29 @@ def _frames_by_function(
         yield f"{function} counts less in frames of its own: " + ", ".join(different)
 
 
-def _otherwise(general: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    """Where a link's frame is in the layout of one function."""
+def _otherwise(general: Mapping[str, Any], single: Mapping[str, Any]) -> str:
+    """Return the frame of a link in the layout of one function, in words."""
     at = (
-        f" at ({', '.join(_figure(x) for x in own['shift'])})"
-        if own["shift"] != general["shift"]
+        f" at ({', '.join(_figure(x) for x in single['shift'])})"
+        if single["shift"] != general["shift"]
         else ""
     )
     axes = ""
-    if own["written_in"] != general["written_in"]:
+    if single["written_in"] != general["written_in"]:
         axes = (
             " in its own axes"
-            if own["written_in"] == own["link"]
-            else f" in those of {own['written_in'] or 'the base'}"
+            if single["written_in"] == single["link"]
+            else f" in those of {single['written_in'] or 'the base'}"
         )
     return (
-        f"{own['link']}{at}{axes}"
+        f"{single['link']}{at}{axes}"
         if at or axes
-        else f"{own['link']} with {' '.join(own['kept']) or 'nothing'}"
+        else f"{single['link']} with {' '.join(single['kept']) or 'nothing'}"
     )
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
-    """The same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
+    """Return the same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
     general, by_function = _recorded(mechanism)
     return {
         "robot": mechanism.name,
@@ -296,12 +296,12 @@ def facts(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _body_name(mechanism: Mechanism, body: int) -> str:
-    """Name of a body by its index, or of the base."""
+    """Return the name of a body by its index, or of the base."""
     return mechanism.base if body == BASE else mechanism.bodies[body].name
 
 
 def _joint_facts(mechanism: Mechanism, index: int) -> dict[str, Any]:
-    """One joint: type, links, entries of q and v, limits, drive, and what of it is not applied."""
+    """Return one joint: type, links, entries of q and v, limits, drive, and unapplied numbers."""
     joint = mechanism.joints[index]
     limits = _limits(joint)
     return {
@@ -323,7 +323,7 @@ def _joint_facts(mechanism: Mechanism, index: int) -> dict[str, Any]:
 
 
 def _mimic_facts(joint: Joint) -> dict[str, Any] | None:
-    """Leader, multiplier and offset that the description declares."""
+    """Return leader, multiplier and offset as declared."""
     mimic = joint.mimic
     if mimic is None:
         return None
@@ -335,13 +335,13 @@ def _mimic_facts(joint: Joint) -> dict[str, Any] | None:
 
 
 def _drive_facts(joint: Joint) -> dict[str, float | list[float]]:
-    """Numbers of the drive that are declared; a list where the velocities of the joint differ."""
+    """Return the declared numbers of the drive; a list if the velocities of the joint differ."""
     numbers = {name: [*map(float, joint.drive.numbers(name))] for name, _ in joint.drive.declared}
     return {name: values if len(values) > 1 else values[0] for name, values in numbers.items()}
 
 
 def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
-    """Closed loops, and the joints that are independent or actuated, where there are any."""
+    """Return the loop closures, and the independent and actuated joints, if there are any."""
     loops = [loop.facts(mechanism.body_names) for loop in mechanism.loops]
     facts = {
         "loops": loops,
@@ -352,7 +352,7 @@ def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
-    """The joint whose coordinate it goes by, a row of followers put together; nothing where it has its own."""
+    """Return the leader of a follower, with composed rows; empty for a joint with its own coordinate."""
     if (follows := mechanism.follows[index]) is None:
         return {}
     return {
@@ -365,18 +365,18 @@ def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
 
 
 def _entries(joint: Joint) -> dict[str, list[str]]:
-    """What its entries of q and v are called, where it has several."""
+    """Return the names of a joint's entries of q and v, if it has several."""
     kind = joint.type
     named = {"q_names": kind.positions, "v_names": kind.velocities}
     return (
-        {key: [one.name for one in own] for key, own in named.items()}
+        {key: [entry.name for entry in entries_of_joint] for key, entries_of_joint in named.items()}
         if max(kind.nq, kind.nv) > 1
         else {}
     )
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
-    axes, centre = _placed(part.pose)
+    axes, centre = _frame_at(part.pose)
     return {
         "link": part.link,
         "mass": float(part.mass),
@@ -394,7 +394,7 @@ def _limits(joint: Joint) -> list[tuple[str, Any]]:
 
 
 def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
-    """One line a joint. An only child stays in its parent's column, so that a long chain does not run off the page."""
+    """Return one line a joint. An only child stays in its parent's column, so that a long chain keeps its width."""
     rows = [
         (
             mechanism.base,
@@ -426,7 +426,7 @@ def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
 
 
 def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
-    """(prefix drawn in box characters, joint index), each parent before its children."""
+    """Return (prefix of box characters, joint index), each parent before its children."""
     children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)
@@ -437,23 +437,23 @@ def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
             yield first, body
         below = children[body]
         only = len(below) == 1
-        for place, child in reversed(list(enumerate(below))):
+        for position, child in reversed(list(enumerate(below))):
             if only:
                 stack.append((f"{rest}", rest, child))
             else:
-                last = place == len(below) - 1
+                last = position == len(below) - 1
                 stack.append(
                     (rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child)
                 )
 
 
-def _carried(part: Part, body: Body) -> str:
-    """The name of a part, and of the body that carries it where that is another."""
+def _part_name(part: Part, body: Body) -> str:
+    """Return the name of a part, with the body that carries it if that is another."""
     return part.link if part.link == body.name else f"  {part.link} on {body.name}"
 
 
 def _inertias(mechanism: Mechanism, room: int) -> list[str]:
-    """Every part: mass, centre in its body's frame, moments about the centre in its own axes; `room` columns for its name."""
+    """Return every part: mass, centre in its body's frame, moments about the centre in its axes; `room` columns for its name."""
     lines = [
         f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
     ]
@@ -461,16 +461,18 @@ def _inertias(mechanism: Mechanism, room: int) -> list[str]:
         for part in body.parts:
             if not part.mass and not any(part.moments):
                 continue
-            axes, centre = _placed(part.pose)
+            axes, centre = _frame_at(part.pose)
             xx, xy, xz, yy, yz, zz = (f"{float(m):.4g}" for m in part.moments)
             where = "".join(f"{c:9.4f}" if abs(c) < 1000 else f"{c:9.1e}" for c in centre)
-            name, mass = _cut(_carried(part, body), room), _figure(float(part.mass))
+            name, mass = _cut(_part_name(part, body), room), _figure(float(part.mass))
             lines.append(f"{name:{room + 1}}{mass:>10}{where}{xx:>11}{yy:>11}{zz:>11}")
-            own = "" if _is_identity(axes) else "moments in axes of its own"
+            axes_note = "" if _is_identity(axes) else "moments in axes of its own"
             if part.moments[1] or part.moments[2] or part.moments[4]:
-                lines.append(f"    {own:{room + 5}}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}")
-            elif own:
-                lines.append(f"    {own}")
+                lines.append(
+                    f"    {axes_note:{room + 5}}{'Ixy Ixz Iyz':>29}{xy:>11}{xz:>11}{yz:>11}"
+                )
+            elif axes_note:
+                lines.append(f"    {axes_note}")
     return lines
 
 
@@ -490,7 +492,7 @@ def _figure(value: float) -> str:
 
 
 def _numbers(joint: Joint) -> str:
-    """What its type declares besides the axis."""
+    """Return the numbers that a joint's type declares besides the axis."""
     return "".join(f", {name} {_figure(float(value))}" for name, value in joint.parameters)
 
 
@@ -528,8 +530,8 @@ def _wrapped(text: str, whole: bool, indent: str = "") -> list[str]:
 Matrix = tuple[tuple[float, ...], ...]
 
 
-def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
-    """(axes, origin) that `pose` reaches, in floating point, for display only."""
+def _frame_at(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
+    """Return the (axes, origin) of a `pose`, in floating point, for display only."""
     axes: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     origin: tuple[float, ...] = (0.0, 0.0, 0.0)
     for step in pose:
@@ -556,7 +558,7 @@ def _placed(pose: Pose) -> tuple[Matrix, tuple[float, ...]]:
 
 
 def _turn(unit: tuple[float, ...], angle: float) -> Matrix:
-    """Rodrigues' formula."""
+    """Return the rotation matrix, by Rodrigues' formula."""
     c, s = math.cos(angle), math.sin(angle)
     x, y, z = unit
     k = 1 - c

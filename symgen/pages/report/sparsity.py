@@ -1,7 +1,7 @@
-"""Which entries of the operator and of its factors are zero at every state: M, U, M⁻¹, φ, 𝓐 and H_bb, in link frames.
+"""Sparsity of the operator and its factors in link frames: entries of M, U, M⁻¹, φ, 𝓐 and H_bb that are zero at every state.
 
-Evaluated from the declaration by the numeric reference's placements, at a few random states: an entry that is below
-round-off at all of them is zero. M = Hφ𝓜φᵀHᵀ = U D Uᵀ; 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ and H_bb = 𝓦ᵀ 𝓐 𝓦 where every link can be inverted.
+They are evaluated from the declaration by the numeric reference, at a few random states; an entry below round-off at all of them
+is zero. M = Hφ𝓜φᵀHᵀ = U D Uᵀ; 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ and H_bb = 𝓦ᵀ 𝓐 𝓦 if every link is invertible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST, SMALLEST_SIDE = 252, 1
 
 @dataclass(frozen=True)
 class Factor:
-    """One matrix as a picture: `cells` are the upper left corners of the entries that are not zero, `side` pixels wide."""
+    """One matrix as a picture: `cells` are the upper left corners of the nonzero entries, `side` pixels wide."""
 
     name: str
     what: str
@@ -46,7 +46,7 @@ class Factor:
 
     @property
     def path(self) -> str:
-        """The cells as one SVG path, neighbours in a row drawn as one bar."""
+        """Return the cells as one SVG path, with neighbours in a row as one bar."""
         bars: list[list[int]] = []
         for x, y in self.cells:
             if bars and bars[-1][1] == y and bars[-1][0] + bars[-1][2] == x:
@@ -65,7 +65,7 @@ class Factor:
 
 
 def pictures(mechanism: Mechanism) -> list[Factor]:
-    """The factors that the robot has; without 𝓐 and H_bb where a link's inertia has no inverse."""
+    """Return the factors of the robot; without 𝓐 and H_bb if the inertia of a link has no inverse."""
     patterns: dict[str, Array] = {}
     for q in draw_states(mechanism, STATES, seed=5)["q"].astype(float):
         for name, matrix in _factors(mechanism, q).items():
@@ -87,6 +87,7 @@ MEANING = {
 
 
 def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
+    """Return the matrices at one state, by name."""
     reference, n = Reference(mechanism, FLOAT), len(mechanism.bodies)
     placed = reference.placements(q[None])
     turns, places = (
@@ -118,22 +119,22 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
             ]
         )
     M = H @ phi @ inertia @ phi.T @ H.T
-    found: dict[str, Array] = {"M": M}
+    matrices: dict[str, Array] = {"M": M}
     if np.linalg.cond(M) < 1 / NEGLIGIBLE**1.5:
-        found |= {"U": _upper(M), "M⁻¹": np.linalg.inv(M)}
-    found["φ"] = phi
+        matrices |= {"U": _upper(M), "M⁻¹": np.linalg.inv(M)}
+    matrices["φ"] = phi
     if methods.find("constraint_force").refusal(mechanism) is None:
         back = np.linalg.inv(phi)
         A = back.T @ np.linalg.inv(inertia) @ back
         W = _forbidden(H, mechanism.v_slices)
-        found |= {"𝓐": A} | (
+        matrices |= {"𝓐": A} | (
             {"H_bb": W.T @ A @ W} if W.size else {}
         )  # free bodies are held by nothing
-    return found
+    return matrices
 
 
 def _upper(M: Array) -> Array:
-    """U of M = U D Uᵀ by reverse elimination, SA (17)-(21)."""
+    """Return U of M = U D Uᵀ by reverse elimination, SA (17)-(21)."""
     left, U = M.copy(), np.eye(len(M))
     for k in reversed(range(len(M))):
         U[:k, k] = left[:k, k] / left[k, k]
@@ -142,20 +143,20 @@ def _upper(M: Array) -> Array:
 
 
 def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
-    """𝓦: block by block an orthonormal basis of what each joint forbids, from the unit vectors."""
-    found = np.zeros((H.shape[1], H.shape[1] - len(H)))
+    """Return 𝓦: an orthonormal basis of the forbidden motions of each joint, block by block, from the unit vectors."""
+    forbidden = np.zeros((H.shape[1], H.shape[1] - len(H)))
     filled = 0
-    for i, own in enumerate(joints):
+    for i, columns in enumerate(joints):
         at = slice(6 * i, 6 * i + 6)
         basis: list[Array] = []
-        for direction in (*H[own, at], *np.eye(6)):
+        for direction in (*H[columns, at], *np.eye(6)):
             rest = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
             if np.linalg.norm(rest) > 1e-6 and len(basis) < 6:
                 basis.append(rest / np.linalg.norm(rest))
-        for column in basis[own.stop - own.start :]:
-            found[at, filled] = column
+        for column in basis[columns.stop - columns.start :]:
+            forbidden[at, filled] = column
             filled += 1
-    return found
+    return forbidden
 
 
 def _filled(matrix: Array) -> Array:

@@ -1,6 +1,4 @@
-"""A robot's tree as lines of text beside a drawn gutter, one body a line. Nothing is cut, however wide the tree or long a
-name.
-"""
+"""Tree of a robot as lines of text beside a drawn gutter, one body a line. Nothing is cut, however wide the tree or long a name."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ ROW, STEP, DOT, TEXT = 26, 20, 4, 12
 
 @dataclass(frozen=True)
 class Row:
-    """One body: its dot in the gutter (`x`, `y`), where its text begins and what it says."""
+    """One body: its dot in the gutter (`x`, `y`), the start of its text, and the text."""
 
     x: float
     y: float
@@ -25,9 +23,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything of one tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter. `loops` stand
-    below.
-    """
+    """A whole tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter. `loops` are listed below."""
 
     width: float
     height: float
@@ -39,7 +35,7 @@ class Drawing:
 
 
 def draw(mechanism: Mechanism) -> Drawing:
-    """The base on top, then depth first. A chain runs straight down; where it branches, each child starts a level further in."""
+    """Return the tree with the base on top, depth first. A chain runs straight down; at a branch each child moves one level in."""
     children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)

@@ -1,9 +1,9 @@
-"""The papers' results again, from this machine: a picture, its figures as CSV, and one page beside what the paper says.
+"""Results of the papers, measured again on this machine: a picture, a CSV file, and a page that compares both.
 
 One result a file, found by discovery: `saha_counts.py` is `saha-counts`. A file has
 
-    TITLE: str                                       # what the picture shows, a line
-    def reproduce(tell: Progress, …) -> Page         # sizes as keyword arguments, the defaults being what is published
+    TITLE: str                                       # one line that says what the picture shows
+    def reproduce(tell: Progress, …) -> Page         # sizes as keyword arguments, with the published defaults
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, steps done and steps in all."""
+"""Called with the current work, the finished steps and all steps."""
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Everything that can be reproduced, sorted."""
+    """Return the names of all results, sorted."""
     return tuple(
         sorted(
             e.name.replace("_", "-")
@@ -37,7 +37,7 @@ def names() -> tuple[str, ...]:
 
 
 def module(name: str) -> Any:
-    """The file of a result; RequestError suggests the nearest name."""
+    """Return the module of a result. UnknownName suggests the nearest name."""
     return import_module(
         f"{__name__}.{nearest(name, names(), 'result to reproduce').replace('-', '_')}"
     )
@@ -46,29 +46,29 @@ def module(name: str) -> Any:
 def reproduce(
     name: str, folder: str | os.PathLike[str] = "reproduce", progress: Progress | None = None
 ) -> list[Path]:
-    """Measure one result and write NAME.svg, NAME.png, NAME.csv and NAME.md into `folder`; returns their paths.
+    """Measure one result, write NAME.svg, NAME.png, NAME.csv and NAME.md into `folder`, and return their paths.
 
-    The four files are written together once everything is measured. Raises RequestError for an unknown name, a folder
-    that cannot be written, or without matplotlib, and BuildError without a C compiler where something is timed.
+    The files are written together after the measurement. Raises RequestError for an unknown name, a folder that cannot be written, or
+    without matplotlib, and BuildError without a C compiler if something is timed.
     """
     from symgen.pages.reproduce import _page
 
-    found = module(name)
-    pictures = _page.pictures()  # a missing library is said before the long work
-    place = Path(folder)
+    result = module(name)
+    pictures = _page.pictures()  # report a missing library before the long work
+    path = Path(folder)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RequestError(
-            f"{place}: {error.strerror}; name a folder that can be written with -o"
+            f"{path}: {error.strerror}; name a folder that can be written with -o"
         ) from None
-    page = found.reproduce(progress or (lambda what, done, total: None))
+    page = result.reproduce(progress or (lambda what, done, total: None))
     files = {
-        f"{name}.md": page.markdown(name, found.TITLE).encode(),
+        f"{name}.md": page.markdown(name, result.TITLE).encode(),
         f"{name}.csv": page.csv().encode(),
         **{f"{name}.{ending}": drawn for ending, drawn in pictures(page).items()},
     }
-    return [_replace(place / file, content) for file, content in files.items()]
+    return [_replace(path / file, content) for file, content in files.items()]
 
 
 def _replace(path: Path, content: bytes) -> Path:

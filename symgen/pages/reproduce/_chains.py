@@ -1,4 +1,4 @@
-"""Revolute chains in standard Denavit-Hartenberg parameters, every number an exact fraction, every link with a full inertia."""
+"""Revolute chains by standard Denavit-Hartenberg parameters, with exact fractions and full inertias."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from symgen.vocabulary.poses import Z_AXIS, Angle, pose
 
 GRID = 1000
 POINTS = 5
-"""Point masses that a link is made of: enough for a tensor without a zero, and any set of them obeys the triangle inequality."""
+"""Point masses of a link: enough for a tensor without a zero; every set of them satisfies the triangle inequality."""
 
 
 def dh_chain(n: int, twists: str = "general", seed: int = 0) -> Mechanism:
-    """`n` links with random offsets d, lengths a and twists: "general" angles, "square" (any multiple of π/2), "right" (±π/2)."""
+    """Return `n` links with random offsets d, lengths a and twists: "general", "square" (multiples of π/2) or "right" (±π/2)."""
     random = Random(f"dh/{n}/{twists}/{seed}")
 
     def decimal(low: float, high: float) -> Fraction:
@@ -36,7 +36,7 @@ def dh_chain(n: int, twists: str = "general", seed: int = 0) -> Mechanism:
 
 
 def _solid(link: str, random: Random) -> Part:
-    """Point masses as one part: mass, mass centre and tensor about it."""
+    """Return point masses as one part: mass, mass centre and tensor about it."""
     masses = [Fraction(random.randint(200, 2000), GRID) for _ in range(POINTS)]
     points = [[Fraction(random.randint(-300, 300), GRID) for _ in range(3)] for _ in range(POINTS)]
     total = sum(masses, Fraction(0))

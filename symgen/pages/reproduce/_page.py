@@ -1,4 +1,4 @@
-"""What one reproduced result is made of, and how its page, its table and its picture are written."""
+"""Page of one reproduced result, and the writers of its text, table and pictures."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from symgen.support.errors import RequestError
 from symgen.support.version import __version__
 
 WIDTH, HEIGHT = 7.5, 5.0
-"""Inches of a chart. Charts stand below each other: on a telephone, 360 pixels wide, their text is 9 pixels high."""
+"""Inches of a chart. Charts are below each other: on a phone, 360 pixels wide, their text is 9 pixels high."""
 WARNING = "#b3261e"
 
 
 @dataclass(frozen=True)
 class Page:
-    """`says`: what the paper says, with where; `found`: what was measured here; `differs`: where the two differ.
+    """One result: `says`, the paper's statement with its place; `measured`, the measurement; `differs`, where the two differ.
 
-    `columns` and `rows` are the CSV, `notes` what each column is; `draw(figure)` makes the picture, `height` inches high.
-    `machine`: what the figures depend on, empty where they are the same on every machine; `busy`: what disturbed a measurement.
+    `columns` and `rows` are the CSV, `notes` the meaning of each column. `draw(figure)` makes the picture, `height` inches high.
+    `machine` is what the figures depend on, empty if they are the same on every machine; `busy` is what disturbed a measurement.
     """
 
     source: str
     says: str
-    found: str
+    measured: str
     differs: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -38,7 +38,7 @@ class Page:
     busy: str = ""
 
     def csv(self) -> str:
-        """Comma-separated, floats with six digits, a missing figure empty."""
+        """Return comma-separated values; floats have six digits, a missing figure is empty."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -46,7 +46,7 @@ class Page:
         return out.getvalue()
 
     def markdown(self, name: str, title: str) -> str:
-        """One page: the picture, the paper's words and ours side by side, the columns, the machine."""
+        """Return the page: the picture, the paper and the measurement side by side, the columns, the machine."""
         lines = [
             f"# {title}",
             "",
@@ -56,7 +56,7 @@ class Page:
             "",
             "| the paper | measured here |",
             "|---|---|",
-            f"| {self.says} | {self.found} |",
+            f"| {self.says} | {self.measured} |",
             "",
             f"**Where they differ.** {self.differs}",
             "",
@@ -82,13 +82,14 @@ class Page:
 
 
 def _cell(x: Any) -> Any:
+    """Return one value of the CSV."""
     if x is None:
         return ""
     return f"{x:.6g}" if isinstance(x, float) else x
 
 
 def pictures() -> Callable[[Page], dict[str, bytes]]:
-    """What draws a page as {"svg": …, "png": …}; RequestError without matplotlib."""
+    """Return a function that draws a page as {"svg": …, "png": …}. RequestError without matplotlib."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -99,7 +100,7 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
         ) from None
 
     def draw(page: Page) -> dict[str, bytes]:
-        found = {}
+        by_ending = {}
         for ending in ("svg", "png"):
             with matplotlib.rc_context(STYLE):
                 figure = Figure(figsize=(WIDTH, page.height), layout="constrained")
@@ -113,29 +114,29 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
                     dpi=110,
                     metadata={"Date": None} if ending == "svg" else None,
                 )
-            found[ending] = whole.getvalue()
-        return found
+            by_ending[ending] = whole.getvalue()
+        return by_ending
 
     return draw
 
 
 def doubling_ticks(axis: Any, values: Sequence[int]) -> None:
-    """The numbers of links as they were measured, on an axis with a logarithmic scale."""
+    """Label a logarithmic axis with the measured numbers of links."""
     axis.set_ticks(list(values), [str(n) for n in values], minor=False)
     axis.set_ticks([], minor=True)
 
 
 def legend_below(figure: Any, chart: Any) -> None:
-    """One legend for all charts, below them, so that it takes no room from the lines."""
+    """Draw one legend for all charts, below them, so that it takes no room from the lines."""
     figure.legend(
         *chart.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13
     )
 
 
 def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 0.055) -> None:
-    """(y, text, colour) beside the right edge, from the top each at the height of its line's end but `gap` of the chart apart.
+    """Write (y, text, colour) beside the right edge, each at the height of its line's end, at least `gap` of the chart apart.
 
-    Called when the limits of the chart are set.
+    Call it after the limits of the chart are set.
     """
 
     def height(y: float) -> float:
@@ -160,7 +161,7 @@ def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """(a, b) of the least-squares line y = a + b x."""
+    """Return (a, b) of the least-squares line y = a + b x."""
     n = len(x)
     mx, my = sum(x) / n, sum(y) / n
     b = sum((u - mx) * (v - my) for u, v in zip(x, y, strict=True)) / sum((u - mx) ** 2 for u in x)

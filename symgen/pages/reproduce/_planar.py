@@ -1,4 +1,4 @@
-"""Lee & Chirikjian's planar chain, unit masses on unit links: its compiled functions, and M for what is dense beside them."""
+"""Planar chain of Lee and Chirikjian, unit masses on unit links: compiled functions, and a dense M."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILD = Build(optimize=2)
 
 
 def compiled(n: int, methods: Mapping[str, str]) -> Solver:
-    """The chain of n links; `methods`: function → method."""
+    """Return the chain of n links, compiled; `methods` maps functions to methods."""
     made = load(f"planar_point_mass:{n}")
     programs = {
         function: build.program(made, function, method) for function, method in methods.items()
@@ -25,7 +25,7 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
 
 
 def mass(q: Array) -> Array:
-    """M (states, n, n) = JᵀJ of the points of LC (14), from joint angles (states, n)."""
+    """Return M (states, n, n) = JᵀJ of the points of LC (14), from joint angles (states, n)."""
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
     places = np.cumsum(np.stack([np.cos(phi), np.sin(phi)], axis=-2), axis=-1)  # (14)
     joints = np.concatenate([np.zeros((*places.shape[:-1], 1)), places[..., :-1]], axis=-1)

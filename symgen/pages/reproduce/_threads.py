@@ -1,4 +1,4 @@
-"""Calls timed with one thread of OpenMP and with two."""
+"""Times of calls with one thread of OpenMP and with two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Setter = Callable[[int], None]
 
 
 def threads() -> Setter | None:
-    """What sets how many threads OpenMP takes; None where there is none, or one processor."""
+    """Return the function that sets the number of OpenMP threads; None without OpenMP, or with one processor."""
     try:
         library = ctypes.CDLL("libgomp.so.1")
     except OSError:
@@ -25,7 +25,7 @@ def threads() -> Setter | None:
 def raced(
     calls: Calls, sharing: Collection[str], setter: Setter | None
 ) -> tuple[dict[str, Timing], dict[str, Timing]]:
-    """Times with one thread, and with THREADS of those that share."""
+    """Return times with one thread, and with THREADS for the calls that share work."""
     if setter is None:
         return race(calls), {}
     setter(1)

@@ -1,7 +1,7 @@
-"""Closed chains that move by themselves for a second: their poses, and how little of their energy and of their loops is lost.
+"""Closed chains that move freely for a second: their poses, and the drift of their energy and loops.
 
-RK's second part is about them; its pages with figures are not in our copy, so that what stands beside the pictures is what must
-hold: the energy stays, and so do the loops, up to the error of a step of order 4.
+RK's second part is about closed chains; our copy lacks its figures. So the pictures are compared with what must hold: energy and
+loops are constant, up to the error of a step of order 4.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIRST, LAST = "#1f5a94", "#c8641e"
 
 @dataclass(frozen=True)
 class Act:
-    """What a robot does: rates of some joints to begin with, and the joints whose constant forces hold its weight at first."""
+    """Motion of a robot: initial rates of some joints, and the joints whose constant forces balance the weight at first."""
 
     said: str
     across: tuple[tuple[float, float, float], tuple[float, float, float]]
@@ -60,7 +60,7 @@ ACTS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One robot's second, by steps and by steps of half the length."""
+    """One robot's second, with steps and with steps of half the length."""
 
     name: str
     robot: Mechanism
@@ -69,29 +69,29 @@ class Run:
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """Of the table."""
-        found = assembly(self.robot)
-        drift, finer = (float(np.abs(one.gained).max()) for one in (self.coarse, self.fine))
-        apart, closer = (float(one.apart.max()) for one in (self.coarse, self.fine))
+        """Return the robot's row of the table."""
+        facts = assembly(self.robot)
+        drift, finer = (float(np.abs(motion.gained).max()) for motion in (self.coarse, self.fine))
+        opening, closer = (float(motion.apart.max()) for motion in (self.coarse, self.fine))
         return (
             self.name,
             len(self.robot.bodies),
             self.robot.nv,
-            found.rows,
-            found.redundant,
-            self.robot.nv - found.rank,
+            facts.rows,
+            facts.redundant,
+            self.robot.nv - facts.rank,
             float(self.fine.kinetic.max()),
             drift,
             finer,
             drift / finer,
-            apart,
+            opening,
             closer,
-            apart / closer,
+            opening / closer,
         )
 
 
 def run(name: str, steps: int) -> Run:
-    """A robot's second."""
+    """Return a robot's second."""
     act, solver = ACTS[name], compile(name, NEEDED)
     robot = solver.mechanism
     assert robot is not None
@@ -102,12 +102,12 @@ def run(name: str, steps: int) -> Run:
 
 
 def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = STEPS) -> Page:
-    """Every robot's second."""
+    """Return the page with every robot's second."""
     runs = []
     for done, name in enumerate(robots):
         tell(name, done, len(robots))
         runs.append(run(name, steps))
-    rows = [one.row for one in runs]
+    rows = [result.row for result in runs]
     fewest, most = min(row[9] for row in rows), max(row[9] for row in rows)
     lost = max(row[8] / row[6] for row in rows)
     return Page(
@@ -115,7 +115,7 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
         says="Closed chains are part II, of which our copy has the table of contents. What must hold of them: the loops do no "
         "work, so that the energy stays (less what joint forces do), and C = 0 stays where it began; by a step of order 4 "
         "what is lost falls by 16 where the step is halved.",
-        found=f"Over one second by {steps} and {2 * steps} steps of Runge and Kutta's method, with no force that pulls the loops "
+        measured=f"Over one second by {steps} and {2 * steps} steps of Runge and Kutta's method, with no force that pulls the loops "
         f"together, the largest error of the energy falls by {fewest:.1f} to {most:.1f}. By the shorter steps it is at "
         f"most {lost:.0e} of the largest kinetic energy, and the loops come apart by at most "
         f"{max(row[11] for row in rows):.0e} m or rad.",
@@ -160,7 +160,7 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
 
 
 def bars(robot: Mechanism, q: Array) -> list[Array]:
-    """Of each body that moves, and of the base, the lines from its frame to its joints and to the ends of loops (2, 3)."""
+    """Return for each moving body, and for the base, the lines from its frame to its joints and to the ends of closures (2, 3)."""
     placed = Placing(robot, FLOAT).placements(q[None])
 
     def spot(body: int) -> tuple[Array, Array]:
@@ -174,18 +174,19 @@ def bars(robot: Mechanism, q: Array) -> list[Array]:
         for end in (loop.first, loop.second):
             turn, shift = spot(end.body)
             reach.append((end.body, shift + turn @ Placing(robot, FLOAT).pose(end.pose)[1]))
-    return [np.array([spot(body)[1], place]) for body, place in reach if body != BASE]
+    return [np.array([spot(body)[1], target]) for body, target in reach if body != BASE]
 
 
 def _draw(figure: Any, runs: Sequence[Run]) -> None:
+    """Draw poses, energies and errors."""
     count = (len(runs) + 1) // 2
     grid = figure.add_gridspec(count + 2, 2, height_ratios=[1.0] * count + [1.05, 1.05])
-    for k, one in enumerate(runs):
-        _poses(figure.add_subplot(grid[k // 2, k % 2]), one)
+    for k, result in enumerate(runs):
+        _poses(figure.add_subplot(grid[k // 2, k % 2]), result)
     energy, loops = figure.add_subplot(grid[count, :]), figure.add_subplot(grid[count + 1, :])
-    for k, one in enumerate(runs):
+    for k, result in enumerate(runs):
         colour = ("#1f5a94", "#c8641e", "#3b7d4f", "#7a4a9e")[k % 4]
-        for motion, style, said in ((one.coarse, "-", one.name), (one.fine, ":", None)):
+        for motion, style, said in ((result.coarse, "-", result.name), (result.fine, ":", None)):
             energy.semilogy(
                 motion.t[1:],
                 np.maximum(np.abs(motion.gained[1:]), 1e-17),
@@ -206,12 +207,13 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
     )
 
 
-def _poses(chart: Any, one: Run) -> None:
-    right, up = (np.array(way) for way in ACTS[one.name].across)
-    last = len(one.fine.t) - 1
-    shown = ACTS[one.name].shown
+def _poses(chart: Any, result: Run) -> None:
+    """Draw the poses of one run."""
+    right, up = (np.array(way) for way in ACTS[result.name].across)
+    last = len(result.fine.t) - 1
+    shown = ACTS[result.name].shown
     for k in range(shown):
-        for line in bars(one.robot, one.fine.q[round(k * last / (shown - 1))]):
+        for line in bars(result.robot, result.fine.q[round(k * last / (shown - 1))]):
             chart.plot(
                 line @ right,
                 line @ up,
@@ -221,7 +223,7 @@ def _poses(chart: Any, one: Run) -> None:
                 solid_capstyle="round",
             )
     chart.set_aspect("equal")
-    chart.set_title(f"{one.name} (m)\n{ACTS[one.name].said}", loc="left", fontsize=13)
+    chart.set_title(f"{result.name} (m)\n{ACTS[result.name].said}", loc="left", fontsize=13)
     chart.tick_params(labelsize=10)
     chart.grid(visible=False)
 
@@ -240,8 +242,7 @@ NEEDED = (
 
 
 class Motion(NamedTuple):
-    """At the times t (s): positions, the kinetic energy, by how much the whole energy has changed (J), and the largest entry of C
-    (m or rad)."""
+    """Samples at the times t (s): positions, kinetic energy, change of the whole energy (J), and the largest entry of C (m or rad)."""
 
     t: Array
     q: Array
@@ -251,14 +252,14 @@ class Motion(NamedTuple):
 
 
 def bracket(mechanism: Mechanism, x: Array, y: Array) -> Array:
-    """[x, y] joint by joint, of twists in the moved body's axes; zero where a joint has an axis."""
-    found = np.zeros_like(x)
-    for joint, own in zip(mechanism.joints, mechanism.v_slices, strict=True):
+    """Return [x, y] joint by joint, for twists in the moved body's axes; zero for joints with an axis."""
+    result = np.zeros_like(x)
+    for joint, entries in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
         places = [
-            (one.unit == "m", axis)
-            for one, axis in zip(joint.type.velocities, joint.type.along, strict=True)
+            (velocity.unit == "m", axis)
+            for velocity, axis in zip(joint.type.velocities, joint.type.along, strict=True)
         ]
 
         def twist(rates: Array, places: Sequence[tuple[bool, int]] = places) -> Array:
@@ -267,14 +268,14 @@ def bracket(mechanism: Mechanism, x: Array, y: Array) -> Array:
                 parts[int(at[0]), at[1]] = rate
             return parts
 
-        (turn, slide), (turning, sliding) = twist(x[own]), twist(y[own])
+        (turn, slide), (turning, sliding) = twist(x[entries]), twist(y[entries])
         both = np.cross(turn, turning), np.cross(turn, sliding) + np.cross(slide, turning)
-        found[own] = [both[linear][axis] for linear, axis in places]
-    return found
+        result[entries] = [both[linear][axis] for linear, axis in places]
+    return result
 
 
 def rk4(solver: Solver, q: Array, v: Array, tau: Array, h: float) -> tuple[Array, Array]:
-    """One step."""
+    """Return the state after one step."""
     assert solver.mechanism is not None
     robot = solver.mechanism
 
@@ -292,7 +293,7 @@ def rk4(solver: Solver, q: Array, v: Array, tau: Array, h: float) -> tuple[Array
 
 
 def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) -> Motion:
-    """From (q, v) on, joint forces tau held: what they do is taken off the energy."""
+    """Return the motion from (q, v) with constant joint forces tau; their work is subtracted from the energy."""
     rows = [(q, v)]
     worked = [0.0]
     for _ in range(steps):
@@ -312,20 +313,20 @@ def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) 
 
 
 def travelled(solver: Solver, q: Array, after: Array) -> Array:
-    """How far each entry of v has gone, of joints that have an axis."""
+    """Return the distance that each entry of v has travelled, for joints with an axis."""
     assert solver.mechanism is not None
-    robot, found = solver.mechanism, np.zeros(solver.nv)
+    robot, distances = solver.mechanism, np.zeros(solver.nv)
     for joint, of_q, of_v in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
         if joint.type.along is None:
-            found[of_v] = after[of_q] - q[of_q]
-    return found
+            distances[of_v] = after[of_q] - q[of_q]
+    return distances
 
 
 def balancing(solver: Solver, q: Array, joints: Sequence[str]) -> Array:
-    """tau of these joints that holds the robot still at q, where it can; the least such."""
+    """Return tau of these joints that balances the robot at q; the minimum-norm one."""
     assert solver.mechanism is not None
     robot = solver.mechanism
-    own = [
+    rows = [
         k
         for name in joints
         for k in range(*robot.v_slices[robot.joint_index(name)].indices(robot.nv))
@@ -333,21 +334,21 @@ def balancing(solver: Solver, q: Array, joints: Sequence[str]) -> Array:
     still, unit = np.zeros(robot.nv), np.eye(robot.nv)
     free = solver.constrained_forward_dynamics(q, still, still)[0]
     moved = np.array(
-        [solver.constrained_forward_dynamics(q, still, unit[k])[0] - free for k in own]
+        [solver.constrained_forward_dynamics(q, still, unit[k])[0] - free for k in rows]
     ).T
     tau = np.zeros(robot.nv)
-    tau[own] = np.linalg.lstsq(moved, -free, rcond=1e-10)[0]
+    tau[rows] = np.linalg.lstsq(moved, -free, rcond=1e-10)[0]
     return tau
 
 
 def pushed(solver: Solver, q: Array, rates: Mapping[str, Sequence[float]]) -> Array:
-    """Velocities of which those of some joints are given and the others follow by A v = 0."""
+    """Return velocities of which those of some joints are given and the others follow from A v = 0."""
     assert solver.mechanism is not None
     robot, v = solver.mechanism, np.zeros(solver.nv)
-    own = np.zeros(solver.nv, bool)
+    chosen = np.zeros(solver.nv, bool)
     for name, values in rates.items():
         of_v = robot.v_slices[robot.joint_index(name)]
-        v[of_v], own[of_v] = values, True
+        v[of_v], chosen[of_v] = values, True
     A = np.asarray(solver.constraint_jacobian(q))
-    v[~own] = -np.linalg.pinv(A[:, ~own], rcond=1e-7) @ (A[:, own] @ v[own])
+    v[~chosen] = -np.linalg.pinv(A[:, ~chosen], rcond=1e-7) @ (A[:, chosen] @ v[chosen])
     return v

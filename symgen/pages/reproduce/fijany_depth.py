@@ -1,5 +1,6 @@
-"""The longest chain of dependent operations against the number of links: linear for serial forms, logarithmic for block cyclic
-reduction. That is the O(log N) on O(N) processors of Fijany & Featherstone's abstract, on a Program.
+"""Depth against the number of links: linear for serial forms, logarithmic for block cyclic reduction.
+
+That is the O(log N) on O(N) processors of Fijany and Featherstone's abstract, for a Program.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ SERIAL = ("constraint_force", "riccati", "udut")
 PARALLEL = "constraint_force:parallel"
 FUNCTIONS = ("forward_dynamics", "operational_inertia_inverse")
 FITTED_FROM = 16
-"""Links from which the lines are fitted. Below, the first and last links count too much."""
+"""Smallest number of links of the fit; below it, the first and last links weigh too much."""
 BUDGET = 10**7
 
 
 def reproduce(
     tell: Progress, links: Sequence[int] = LINKS, functions: Sequence[str] = FUNCTIONS
 ) -> Page:
-    """Depths of q̈ and of Λ⁻¹ for every method."""
+    """Return the page with depths of q̈ and of Λ⁻¹ for every method."""
     cases = [(function, method) for function in functions for method in (PARALLEL, *SERIAL)]
     depths: dict[tuple[str, str], list[int]] = {}
     for done, (function, method) in enumerate(cases):
@@ -39,7 +40,7 @@ def reproduce(
             derive(dh_chain(n, "right"), function, method, ProgramOptions(), BUDGET).depth
             for n in links
         ]
-    fits = {case: _fit(case[1], links, found) for case, found in depths.items()}
+    fits = {case: _fit(case[1], links, measured) for case, measured in depths.items()}
     grown = "; ".join(
         f"{function}: {fits[function, PARALLEL][1]:.1f} a doubling, {_steps(links, depths[function, PARALLEL])}"
         for function in functions
@@ -58,7 +59,7 @@ def reproduce(
         "of multibody dynamics, 2013, abstract",
         says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) on O(N) processors, "
         "for forward dynamics and likewise for Λ⁻¹.",
-        found=f"Cyclic reduction ({PARALLEL}) deepens by a constant with each doubling ({grown}); every serial method "
+        measured=f"Cyclic reduction ({PARALLEL}) deepens by a constant with each doubling ({grown}); every serial method "
         f"deepens by a constant a link ({linear}). At N = {at}: {ends} operations one after another.",
         differs="Depth counts operations on the longest dependency chain of a Program, as if processors and messages cost "
         "nothing; the paper's abstract gives orders, no constants. The whole of forward dynamics is counted: "
@@ -77,7 +78,7 @@ def reproduce(
 
 
 def _fit(method: str, links: Sequence[int], depths: Sequence[int]) -> tuple[float, float]:
-    """(a, b) of a + b log₂ N for the parallel form, of a + b N for the others."""
+    """Return (a, b) of a + b log₂ N for the parallel form, of a + b N for the others."""
     kept = [(n, d) for n, d in zip(links, depths, strict=True) if n >= FITTED_FROM] or list(
         zip(links, depths, strict=True)
     )
@@ -85,7 +86,7 @@ def _fit(method: str, links: Sequence[int], depths: Sequence[int]) -> tuple[floa
 
 
 def _steps(links: Sequence[int], depths: Sequence[int]) -> str:
-    """The steps a doubling from FITTED_FROM on."""
+    """Return the growth of the depth in each doubling from FITTED_FROM, in words."""
     steps = [
         b - a for (n, a), (_, b) in pairwise(zip(links, depths, strict=True)) if n >= FITTED_FROM
     ]

@@ -1,5 +1,6 @@
-"""Forward dynamics of one long chain in parallel: block cyclic reduction and segments beside loops link after link, in time,
-memory and digits. That is what the O(log N) of Fijany & Featherstone's abstract comes to on a processor of today.
+"""Forward dynamics of one long chain in parallel: block cyclic reduction and segments beside serial loops, in time, memory and digits.
+
+It shows what the O(log N) of Fijany and Featherstone's abstract gives on a processor of today.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ KNOWN = bool(np.finfo(np.longdouble).eps < 1e-18)
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Nanoseconds a link of each method, with one thread and with two, the least of many rounds; bytes a link, depths, errors."""
+    """Return the page: nanoseconds a link of each method, with one and two threads, bytes a link, depths, errors."""
     rows, timed = list[tuple[Any, ...]](), list[Timing]()
     random = np.random.default_rng(2013)
     setter = threads()
@@ -95,12 +96,12 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
 
 
 def _nanoseconds_a_link(timings: Mapping[str, Timing], links: int) -> dict[str, float]:
-    """The least of many rounds, by method."""
+    """Return the least of many rounds, by method."""
     return {method: min(timing.rounds) * STATES / links for method, timing in timings.items()}
 
 
 def _errors(results: Mapping[str, Array], serial: Form, state: Sequence[Array]) -> dict[str, float]:
-    """Error of each method's acceleration against the serial sweeps in 64 binary digits; empty without such numbers."""
+    """Return the error of each method's acceleration against serial sweeps in 64 binary digits; empty without such numbers."""
     if not KNOWN:
         return {}
     named = zip(("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True)
@@ -109,12 +110,12 @@ def _errors(results: Mapping[str, Array], serial: Form, state: Sequence[Array]) 
 
 
 def _bytes(form: Form) -> int:
-    """Of tables and of the array that the caller provides."""
+    """Return the bytes of tables and of the caller's workspace."""
     return REALS[form.real].size * (printer().work(form) + form.constant_count)
 
 
-def _off(found: Array, exact: Sequence[Any]) -> float:
-    return float(np.abs(found - np.array(exact)).max() / np.abs(np.array(exact)).max())
+def _off(result: Array, exact: Sequence[Any]) -> float:
+    return float(np.abs(result - np.array(exact)).max() / np.abs(np.array(exact)).max())
 
 
 COLUMNS = (
@@ -129,7 +130,7 @@ COLUMNS = (
 
 
 def _spread(rows: Sequence[Facts], column: str, reference: str) -> str:
-    """Least and greatest ratio of two columns, with the number of links of the least."""
+    """Return the smallest and largest ratio of two columns, with the number of links of the smallest."""
     ratios = {
         row["links"]: row[column] / row[reference] for row in rows if row[column] and row[reference]
     }
@@ -140,13 +141,13 @@ def _spread(rows: Sequence[Facts], column: str, reference: str) -> str:
 
 
 def _greatest(rows: Sequence[Facts], column: str) -> str:
-    """Greatest number of a column."""
+    """Return the largest number of a column."""
     numbers = [row[column] for row in rows if row[column] is not None]
     return f"{max(numbers):.0e}" if numbers else "not measured"
 
 
 def _quickest(rows: Sequence[Facts], ending: str) -> str:
-    """Quickest method at each number of links; `ending` is that of the columns of parallel methods."""
+    """Return the fastest method at each number of links; `ending` is that of the columns of parallel methods."""
     quickest = []
     for row in rows:
         times = {who: row.get(f"{who}{ending}", row[f"{who}_ns"]) for who in WHO.values()}
@@ -156,7 +157,7 @@ def _quickest(rows: Sequence[Facts], ending: str) -> str:
 
 
 def _deeper(rows: Sequence[Facts]) -> str:
-    """Operations by which the longest chain of the levels grows when the links double."""
+    """Return the growth of the depth of the levels in a doubling of the links."""
     steps = [
         (b["levels_depth"] - a["levels_depth"]) / log2(b["links"] / a["links"])
         for a, b in pairwise(rows)
@@ -167,7 +168,7 @@ def _deeper(rows: Sequence[Facts]) -> str:
 
 
 def _notes() -> dict[str, str]:
-    """Meaning of each column."""
+    """Return the meaning of each column."""
     times = {
         f"{who}_ns": f"nanoseconds a link by `{method}`, one thread, the least of many rounds"
         for method, who in WHO.items()
@@ -193,7 +194,7 @@ def _notes() -> dict[str, str]:
 
 
 def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
-    """The page: the paper's words, what was measured, the table and the picture."""
+    """Return the page: the paper's statement, the measurement, the table and the picture."""
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in cells]
     whos, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
     bytes_of = [f"{last[f'{who}_bytes']:.0f}" for who in whos if last[f"{who}_bytes"]]
@@ -201,7 +202,7 @@ def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
         source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal serial and parallel calculation "
         "of multibody dynamics, 2013, abstract",
         says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) on O(N) processors.",
-        found=f"As loops over levels, cyclic reduction's longest chain of operations grows by {_deeper(rows)}, that of the serial "
+        measured=f"As loops over levels, cyclic reduction's longest chain of operations grows by {_deeper(rows)}, that of the serial "
         f"sweeps with N. Of the time of the serial sweeps it takes {_spread(rows, 'levels_ns', 'serial_ns')}, with {THREADS} "
         f"threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments {_spread(rows, 'segments_ns', 'serial_ns')} and "
         f"{_spread(rows, f'segments{two}', 'serial_ns')}; the serial form of the same factorization "

@@ -1,5 +1,7 @@
-"""det M by Fixman's theorem, LC (8), and ∇ ln det M, what a polymer simulation needs: cost and accuracy against the number of
-links, beside a dense determinant and a dense gradient tr(M⁻¹ ∂M/∂q_i)."""
+"""det M by Fixman's theorem, LC (8), and ∇ ln det M, for polymer simulation: cost and accuracy against the number of links.
+
+They are compared with a dense determinant and a dense gradient tr(M⁻¹ ∂M/∂q_i).
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from symgen.reference.precision import Array, arb
 TITLE = "ln det M and its gradient by Fixman's theorem against the number of links"
 LINKS = (2, 4, 8, 16, 32, 64, 128)
 TRUE_STATES, DENSE_GRADIENT_TO = 3, 32
-"""States at which the error is taken over 60 digits; links up to which ∂M/∂q, n³ numbers a state, is held in memory."""
+"""States of the error against 60 digits; most links for which ∂M/∂q, n³ numbers a state, is held in memory."""
 DIGITS = 60
 VALUE, GRADIENT = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 METHODS = {VALUE: "fixman", GRADIENT: "fixman:planar"}
 
 
 def slopes(q: Array) -> Array:
-    """∂M/∂q_k (states, n, n, n), k first: M depends on the differences of absolute angles alone, M = JᵀJ."""
+    """Return ∂M/∂q_k (states, n, n, n), k first: M depends only on differences of absolute angles, M = JᵀJ."""
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
     along = np.stack([np.cos(phi), np.sin(phi)], axis=-2)
     places, across = (
@@ -37,20 +39,20 @@ def slopes(q: Array) -> Array:
     lower = np.tril(np.ones((n, n)))
 
     def levers(x: Array) -> Array:
-        """(states, 2, point, joint)."""
+        """Return the levers (states, 2, point, joint)."""
         joints = np.concatenate([np.zeros((*x.shape[:-1], 1)), x[..., :-1]], axis=-1)
         return np.asarray((x[..., :, None] - joints[..., None, :]) * lower)
 
-    J, found = levers(places), np.empty((len(q), n, n, n))
+    J, derivative = levers(places), np.empty((len(q), n, n, n))
     for k in range(n):  # turning joint k turns all that lies beyond it
         moved = np.cumsum(across * (np.arange(n) >= k), axis=-1)
         half = np.einsum("skij,skil->sjl", levers(moved), J)
-        found[:, k] = half + np.swapaxes(half, -1, -2)
-    return found
+        derivative[:, k] = half + np.swapaxes(half, -1, -2)
+    return derivative
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Operations, nanoseconds and errors of ln det M and of its gradient, and of their dense counterparts."""
+    """Return the page: operations, nanoseconds and errors of ln det M and of its gradient, and of their dense counterparts."""
     rows: list[tuple[Any, ...]] = []
     timed: list[Timing] = []
     random = np.random.default_rng(1974)
@@ -99,7 +101,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
         says="det G_aa = det G · det H_bb: the determinant of the mass matrix (for a polymer, the metric tensor's, whose "
         "logarithm is the potential that constraints bring about) comes from that of a band matrix. No figures are given.",
-        found=f"ln det M takes {last[1] / last[0]:.1f} operations and a logarithm a link, its gradient {per_link:.1f} and no "
+        measured=f"ln det M takes {last[1] / last[0]:.1f} operations and a logarithm a link, its gradient {per_link:.1f} and no "
         f"logarithm. Time grows as n^{order:.2f} against n^{steep:.2f} dense; at n = {last[0]}, {last[3]:.0f} ns against "
         f"{last[4]:.0f} ns, and the gradient takes {last[5]:.0f} ns. Errors stay at {max(r[7] for r in rows):.1e} (value) "
         f"and {max(r[9] for r in rows):.1e} (gradient) where the dense ones reach {max(r[8] for r in rows):.1e} and "
@@ -157,22 +159,24 @@ def _traces(M: Array, dM: Array) -> Callable[[], None]:
 
 
 def _truth(n: int, q: Array) -> tuple[Array, Array]:
-    """Both over balls."""
+    """Return both quantities, evaluated over balls."""
     scalars = arb(DIGITS)
     reference = Reference(load(f"planar_point_mass:{n}"), scalars)
-    given = scalars.array(q)
+    angles = scalars.array(q)
     return tuple(
-        next(iter(ORACLES[function](reference, q=given).values())) for function in (VALUE, GRADIENT)
+        next(iter(ORACLES[function](reference, q=angles).values()))
+        for function in (VALUE, GRADIENT)
     )  # type: ignore[return-value]
 
 
-def _far(found: Array, true: Array) -> float:
-    """The largest error of the first states over the largest entry."""
-    known = np.array(true, dtype=float)
-    return float(np.abs(found[: len(known)] - known).max() / np.abs(known).max())
+def _far(result: Array, true: Array) -> float:
+    """Return the largest error at the first states relative to the largest entry."""
+    exact = np.array(true, dtype=float)
+    return float(np.abs(result[: len(exact)] - exact).max() / np.abs(exact).max())
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
+    """Draw times and errors over the number of links."""
     time, error = figure.subplots(2, 1, sharex=True)
     lines = (
         (4, 8, "dense ln det M (slogdet)", "s--", "#e3a176"),
@@ -182,9 +186,9 @@ def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
     )
     for at, off, label, style, colour in lines:
         for chart, column in ((time, at), (error, off)):
-            known = [(row[0], row[column]) for row in rows if row[column]]
+            points = [(row[0], row[column]) for row in rows if row[column]]
             chart.loglog(
-                [n for n, _ in known], [x for _, x in known], style, color=colour, label=label
+                [n for n, _ in points], [x for _, x in points], style, color=colour, label=label
             )
     for chart, what in ((time, "time of a call (ns)"), (error, "error (relative)")):
         doubling_ticks(chart.xaxis, [row[0] for row in rows])

@@ -1,4 +1,4 @@
-"""Bond angles of a free polymer in a plane with rigid bonds, with Fixman's potential and without: what it is there for."""
+"""Bond angles of a free planar polymer with rigid bonds, with and without Fixman's potential."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITHOUT, WITH = "#c8641e", "#1f5a94"
 
 
 class Sampled(NamedTuple):
-    """One polymer's densities of its middle bond angle by class, their standard errors, and the laws."""
+    """Densities of one polymer's middle bond angle by class, with standard errors, and the laws."""
 
     bonds: int
     without: tuple[Array, Array]
@@ -39,7 +39,7 @@ class Sampled(NamedTuple):
 
     @property
     def far(self) -> tuple[float, float, float]:
-        """Root mean squares, in standard errors: without the potential from its law, and from the flat one; with it from that."""
+        """Return root mean squares in standard errors: without the potential from both laws, with it from the flat law."""
         return tuple(
             float(np.sqrt((((seen - law) / error) ** 2).mean()))
             for (seen, error), law in (  # type: ignore[return-value]
@@ -51,14 +51,14 @@ class Sampled(NamedTuple):
 
 
 def sampled(bonds: int, edges: Array, chains: int, rounds: int, forgotten: int) -> Sampled:
-    """Both motions of one polymer, and the law of each class: the mean over ten places in it."""
+    """Return both motions of one polymer, and the law of each class: the mean over ten points in it."""
     middle, solver = (bonds - 1) // 2, compiled(bonds)
-    without, having = (moved(solver, chains, rounds, fixman) for fixman in (False, True))
+    without, having = (simulate(solver, chains, rounds, fixman) for fixman in (False, True))
     inside = np.array(
         [low + (high - low) * (np.arange(10) + 0.5) / 10 for low, high in pairwise(edges)]
     )
     law = rigid_law(bonds, middle, inside.ravel()).reshape(inside.shape).mean(axis=1)
-    seen = [density(one.angles[forgotten:, :, middle], edges) for one in (without, having)]
+    seen = [density(motion.angles[forgotten:, :, middle], edges) for motion in (without, having)]
     return Sampled(bonds, seen[0], seen[1], law, max(without.drift, having.drift))
 
 
@@ -70,12 +70,12 @@ def reproduce(
     rounds: int = ROUNDS,
     forgotten: int = FORGOTTEN,
 ) -> Page:
-    """The trimer and a longer chain."""
+    """Return the page with the trimer and a longer chain."""
     edges = np.radians([0, *up_to])
-    found = []
+    polymers = []
     for done, n in enumerate(bonds):
         tell(f"{n} bonds", done, len(bonds))
-        found.append(sampled(n, edges, chains, rounds, forgotten))
+        polymers.append(sampled(n, edges, chains, rounds, forgotten))
     columns, notes = (
         ["up_to"],
         {"up_to": "where the class of angles ends (degrees; the first begins at 0, straight)"},
@@ -93,9 +93,13 @@ def reproduce(
             notes[columns[-1]] = said
     table = [
         list(up_to),
-        *(list(map(float, x)) for one in found for x in (one.law, *one.without, *one.having)),
+        *(
+            list(map(float, x))
+            for chain in polymers
+            for x in (chain.law, *chain.without, *chain.having)
+        ),
     ]
-    fars = {one.bonds: one.far for one in found}
+    fars = {chain.bonds: chain.far for chain in polymers}
 
     def each(k: int) -> str:
         return " and ".join(f"{fars[n][k]:.1f}" for n in bonds)
@@ -105,7 +109,7 @@ def reproduce(
         says="For a freely jointed chain of point masses, whose bond lengths are held, the determinant of the metric tensor "
         "(of the mass matrix) is that of all coordinates times that of H_bb, a band matrix: det G_aa = det G · det H_bb. "
         "No figures are given.",
-        found="Of a free chain of unit masses in a plane det G = 1, and for two bonds √det H_bb = √(4 − cos² θ): a right angle "
+        measured="Of a free chain of unit masses in a plane det G = 1, and for two bonds √det H_bb = √(4 − cos² θ): a right angle "
         f"is {2 / np.sqrt(3):.3f} times as likely as a straight chain. Of chains of {' and '.join(map(str, bonds))} "
         f"bonds, the densities that their motion alone makes are {each(0)} standard errors from √det M and {each(1)} from "
         f"the flat law (root mean squares over {len(up_to)} classes, of which chance makes 1.0). With the compiled "
@@ -115,26 +119,27 @@ def reproduce(
         f"the theorem for; the paper goes on to solve with M. Here no weight is put in: {chains} chains start straight, "
         f"move by the compiled forward dynamics ({STEPS} steps of {STEP:g} s of Runge and Kutta's method a round, kT = "
         f"1 J) and get velocities from N(0, kT M⁻¹) in each of {rounds} rounds, of which the first {forgotten} are "
-        f"forgotten. In no round the energy of a chain was off by more than {max(one.drift for one in found):.0e} J. "
+        f"forgotten. In no round the energy of a chain was off by more than {max(chain.drift for chain in polymers):.0e} J. "
         "The paper's chain hangs on a base; this one is free, as polymers are, so that H_bb has 2 in each place of its "
         "diagonal.",
         columns=tuple(columns),
         rows=tuple(zip(*table, strict=True)),
         notes=notes,
-        draw=lambda figure: _draw(figure, np.degrees(edges), found),
+        draw=lambda figure: _draw(figure, np.degrees(edges), polymers),
         height=8.2,
         machine=machine_facts(BUILD, ()),
     )
 
 
-def _draw(figure: Any, edges: Array, found: Sequence[Sampled]) -> None:
-    charts = np.atleast_1d(figure.subplots(len(found), 1, sharex=True, sharey=True))
+def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
+    """Draw the densities with their laws."""
+    charts = np.atleast_1d(figure.subplots(len(polymers), 1, sharex=True, sharey=True))
     middles, fine = (edges[1:] + edges[:-1]) / 2, np.linspace(0, 180, 181)
-    for chart, one in zip(charts, found, strict=True):
-        which = (one.bonds - 1) // 2
+    for chart, chain in zip(charts, polymers, strict=True):
+        which = (chain.bonds - 1) // 2
         chart.plot(
             fine,
-            rigid_law(one.bonds, which, np.radians(fine)),
+            rigid_law(chain.bonds, which, np.radians(fine)),
             "-",
             color=WITHOUT,
             alpha=0.6,
@@ -145,8 +150,8 @@ def _draw(figure: Any, edges: Array, found: Sequence[Sampled]) -> None:
             1.0, color=WITH, alpha=0.6, linewidth=2, label="flat: the law of stiff springs"
         )
         for (seen, error), mark, colour, aside, label in (
-            (one.without, "o", WITHOUT, -1, "rigid bonds, sampled by their motion"),
-            (one.having, "s", WITH, 1, "the same with Fixman's potential"),
+            (chain.without, "o", WITHOUT, -1, "rigid bonds, sampled by their motion"),
+            (chain.having, "s", WITH, 1, "the same with Fixman's potential"),
         ):
             chart.errorbar(
                 middles + aside,
@@ -161,8 +166,8 @@ def _draw(figure: Any, edges: Array, found: Sequence[Sampled]) -> None:
             )
         chart.set_title(
             "2 bonds"
-            if one.bonds == 2
-            else f"{one.bonds} bonds, angle {which + 1} of {one.bonds - 1}",
+            if chain.bonds == 2
+            else f"{chain.bonds} bonds, angle {which + 1} of {chain.bonds - 1}",
             loc="left",
         )
         chart.set_ylabel("density (flat = 1)")
@@ -194,7 +199,7 @@ class Ensemble(NamedTuple):
 
 
 def polymer(bonds: int) -> Mechanism:
-    """Joints: x and y of the first mass, the direction of the first bond, then each bond's angle to the one before."""
+    """Return the polymer. Its joints are x and y of the first mass, the direction of the first bond, and each further bond's angle."""
     mass = Part("mass", (Shift(ZERO3),), UNIT)
     far = Shift((UNIT, NONE, NONE))
     joints = [
@@ -209,7 +214,7 @@ def polymer(bonds: int) -> Mechanism:
 
 
 def compiled(bonds: int) -> Solver:
-    """What its motion needs."""
+    """Return the functions that the motion needs, compiled."""
     robot = polymer(bonds)
     needed = (
         "forward_dynamics",
@@ -226,11 +231,11 @@ def compiled(bonds: int) -> Solver:
     )
 
 
-def moved(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:
-    """Chains that start straight, with new velocities in each round; with Fixman's forces or without. Each has its own seed."""
+def simulate(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:
+    """Return chains that start straight and get new velocities in each round, with or without Fixman's forces; each has its seed."""
     n = solver.nv
     random = np.random.default_rng([1974, n, int(fixman)])
-    q, found, drift = np.zeros((chains, n)), [], 0.0
+    q, angles, drift = np.zeros((chains, n)), [], 0.0
     for _ in range(rounds):
         L = np.linalg.cholesky(solver.mass_matrix(q))
         v = np.linalg.solve(np.swapaxes(L, -1, -2), random.standard_normal((chains, n, 1)))[..., 0]
@@ -238,8 +243,8 @@ def moved(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:
         for _ in range(STEPS):
             q, v = _step(solver, q, v, fixman)
         drift = max(drift, float(np.abs(_energy(solver, q, v, fixman) - before).max()))
-        found.append(q[:, BEND:])
-    return Ensemble(np.array(found), drift)
+        angles.append(q[:, BEND:])
+    return Ensemble(np.array(angles), drift)
 
 
 def _step(solver: Solver, q: Array, v: Array, fixman: bool) -> tuple[Array, Array]:
@@ -263,8 +268,10 @@ def _energy(solver: Solver, q: Array, v: Array, fixman: bool) -> Array:
 
 
 def rigid_law(bonds: int, which: int, theta: Array) -> Array:
-    """The density of the bond angle `which` (from 0 on) at theta, 1 on average, where bonds are rigid: √det M, the other angles
-    integrated out by the trapezoid rule. Of the trimer it is √(4 − cos² θ) π / 4E(1/2), E(k) the complete elliptic integral.
+    """Return the density of the bond angle `which` (from 0) at theta, 1 on average, for rigid bonds.
+
+    It is √det M with the other angles integrated out by the trapezoid rule. For the trimer it is √(4 − cos² θ) π / 4E(1/2), with E(k)
+    the complete elliptic integral.
     """
     nodes = np.linspace(0, np.pi / 2, NODES + 1)
     weight = np.where((nodes == 0) | (nodes == nodes[-1]), 0.5, 1.0) / NODES
@@ -283,9 +290,9 @@ def rigid_law(bonds: int, which: int, theta: Array) -> Array:
 
 
 def density(angles: Array, edges: Array) -> tuple[Array, Array]:
-    """(density, its standard error) of angles (rounds, chains) between the edges (rad, from 0 to π), 1 where all are as likely.
+    """Return (density, standard error) of angles (rounds, chains) between the edges (rad, 0 to π); 1 if all angles are equally likely.
 
-    Folded, as the law does not know θ from −θ. The error is that of independent chains, however slowly each of them forgets.
+    Angles are folded, because the law does not distinguish θ from −θ. The error is that of independent chains.
     """
     folded = np.abs(np.remainder(angles + np.pi, 2 * np.pi) - np.pi)
     share = np.array(

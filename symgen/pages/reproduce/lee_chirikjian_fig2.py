@@ -1,4 +1,4 @@
-"""LC Fig. 2: the time of the O(n) solve with the mass matrix of a planar chain, and of the conventional O(n³) one."""
+"""LC Fig. 2: the time of the O(n) solve with the mass matrix of a planar chain, and of the conventional O(n³) solve."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FITTED_FROM = 16
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Nanoseconds a solve: compiled fixman, compiled elimination of M, LAPACK on an M that is ready."""
+    """Return the page: nanoseconds a solve of compiled fixman, compiled elimination of M, and LAPACK with a given M."""
     rows: list[tuple[Any, ...]] = []
     timed: list[Timing] = []
     random = np.random.default_rng(2005)
@@ -42,7 +42,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         timings = race(contestants)
         timed += timings.values()
         times = {who: timing.median for who, timing in timings.items()}
-        call, dense_solve = apart(times["alone"], times["lapack"])
+        call, dense_solve = call_and_state_costs(times["alone"], times["lapack"])
         size = np.abs(M).sum(axis=-1).max(axis=-1) * np.abs(x).max(axis=-1) + np.abs(b).max(axis=-1)
         far = float((np.abs(M @ x[..., None] - right)[..., 0].max(axis=-1) / size).max())
         rows.append(
@@ -64,7 +64,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         "2005, Fig. 2",
         says="The O(n) way is not effective for very small N, where direct inversion is faster; the difference in its favour "
         "grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its curves.)",
-        found=f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥ {FITTED_FROM}). At n = {last[0]}: "
+        measured=f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥ {FITTED_FROM}). At n = {last[0]}: "
         f"{last[1]:.0f} ns against {last[3]:.0f} ns, {last[3] / last[1]:.0f} times. It is ahead of LAPACK "
         f"{_from(lapack, rows)}, and of M formed and eliminated in unrolled C {_from(unrolled, rows)}. A call of "
         f"NumPy costs {rows[0][4]:.0f} ns besides, which is in neither.",
@@ -99,8 +99,8 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     )
 
 
-def apart(alone: float, stacked: float) -> tuple[float, float]:
-    """(cost of a call, cost of a state) in ns, from ns a state in calls for one state and in calls for STATES of them."""
+def call_and_state_costs(alone: float, stacked: float) -> tuple[float, float]:
+    """Return (cost of a call, cost of a state) in ns, from ns a state in calls for one state and for STATES states."""
     state = (STATES * stacked - alone) / (STATES - 1)
     return alone - state, state
 
@@ -123,9 +123,9 @@ def _one_by_one(M: Any, right: Any) -> Callable[[], None]:
 
 
 def _crossing(rows: Sequence[Sequence[Any]], column: int) -> float | None:
-    """Where the column's time exceeds that of fixman, by a line between logarithms; None where it is above from the start."""
-    known = [(row[0], row[column] / row[1]) for row in rows if row[column] is not None]
-    for (n, before), (m, after) in pairwise(known):
+    """Return where a column's time exceeds that of fixman, by a line between logarithms; None if it always does."""
+    points = [(row[0], row[column] / row[1]) for row in rows if row[column] is not None]
+    for (n, before), (m, after) in pairwise(points):
         if before <= 1 < after:
             return float(n * (m / n) ** (-log(before) / (log(after) - log(before))))
     return None
@@ -141,14 +141,17 @@ def _order(rows: Sequence[Sequence[Any]], column: int) -> float:
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]], unrolled: float | None) -> None:
+    """Draw the times over the number of links."""
     chart = figure.subplots()
     for column, label, style, colour in (
         (3, "O(n³): LAPACK on a ready M (NumPy's call apart)", "s-", "#c8641e"),
         (2, "O(n³): M formed and eliminated, compiled C", "^-", "#3c8c50"),
         (1, "O(n): Fixman's partition, compiled C", "o-", "#1f5a94"),
     ):
-        known = [(row[0], row[column]) for row in rows if row[column] is not None]
-        chart.loglog([n for n, _ in known], [t for _, t in known], style, color=colour, label=label)
+        points = [(row[0], row[column]) for row in rows if row[column] is not None]
+        chart.loglog(
+            [n for n, _ in points], [t for _, t in points], style, color=colour, label=label
+        )
     last = rows[-1]
     for column, power in ((3, 3), (1, 1)):
         # a third of a decade below the last doubling of its line

@@ -1,6 +1,4 @@
-"""LC Fig. 2 to a hundred thousand links, by loops: the solve with M in turn, in segments and level by level; and Fixman's
-correction there.
-"""
+"""LC Fig. 2 up to a hundred thousand links, by loops: the solve with M in sweeps, in segments and in levels; and Fixman's correction."""
 
 from __future__ import annotations
 
@@ -35,17 +33,15 @@ PARALLEL = {"segments": "fixman:segments", "levels": "fixman:parallel"}
 
 
 def compiled(n: int, shared: bool) -> dict[str, Solver]:
-    """The chain of n links: what is swept in turn, under SERIAL, and the solve by each of PARALLEL, which threads share if it is
-    `shared`; each with its own arrays.
-    """
+    """Return the chain of n links, compiled: the sweeps under SERIAL, and the solve by each of PARALLEL, threaded if `shared`."""
     made = load(f"planar_point_mass:{n}")
     options = ProgramOptions(form=LOOPED)
     methods = {SERIAL: dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL)} | {
         who: {SOLVE: m} for who, m in PARALLEL.items()
     }
     several = {
-        who: {f: build.build_form(made, f, m, options) for f, m in own.items()}
-        for who, own in methods.items()
+        who: {f: build.build_form(made, f, m, options) for f, m in functions.items()}
+        for who, functions in methods.items()
     }
     return {
         who: Solver.from_programs(
@@ -74,14 +70,14 @@ COLUMNS = (
 
 
 def _time(last: Mapping[str, Any], first: Mapping[str, Any], column: str) -> str:
-    """A time of the longest chain, and how many times that of the shorter chain it is."""
+    """Return in words a time of the longest chain, and its ratio to that of the shorter chain."""
     if not last[column]:
         return "not measured"
     return f"{last[column]:.3g} ns a link, {last[column] / first[column]:.2f} times"
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Nanoseconds a link, and errors beside continuants in 200 bits."""
+    """Return the page: nanoseconds a link, and errors against continuants in 200 bits."""
     rows: list[tuple[Any, ...]] = []
     timed: list[Timing] = []
     random = np.random.default_rng(2005)
@@ -106,7 +102,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                 n,
                 *(alone[who].median * STATES / n for who in calls),
                 *(both[who].median * STATES / n if who in both else None for who in PARALLEL),
-                *(_off(found[0], exact) for found in x.values()),
+                *(_off(results[0], exact) for results in x.values()),
                 abs(float(value[0]) - wanted) / abs(wanted),
                 _off(force[0], gradient(q[0])),
             )
@@ -115,7 +111,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     last = dict(zip(columns, rows[-1], strict=True))
     long = next((row for row in rows if row[0] >= 1000), rows[0])
     first = dict(zip(columns, long, strict=True))
-    told = partial(_time, last, first)
+    time_of = partial(_time, last, first)
 
     def most(column: str) -> str:
         return f"{max(row[columns.index(column)] for row in rows):.0e}"
@@ -124,10 +120,10 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         source="K. Lee, G. S. Chirikjian, 2005, Fig. 2 and (7), (8), (18)",
         says="The advantage of the O(n) way grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its "
         "curves.) No figures of Fixman's potential are given.",
-        found=f"At {last['links']} links the solve takes {told('solve_ns')} what it takes at {first['links']}; in segments "
-        f"{told('segments_ns')}, and level by level {told('levels_ns')}. With {THREADS} threads: in segments "
-        f"{told('segments' + two)}, level by level {told('levels' + two)}. ln det M: {told('value_ns')}, and its gradient: "
-        f"{told('gradient_ns')}. Of all sizes the errors are at most {most('solve_error')} (solve), "
+        measured=f"At {last['links']} links the solve takes {time_of('solve_ns')} what it takes at {first['links']}; in segments "
+        f"{time_of('segments_ns')}, and level by level {time_of('levels_ns')}. With {THREADS} threads: in segments "
+        f"{time_of('segments' + two)}, level by level {time_of('levels' + two)}. ln det M: {time_of('value_ns')}, and its gradient: "
+        f"{time_of('gradient_ns')}. Of all sizes the errors are at most {most('solve_error')} (solve), "
         f"{most('segments_error')} (in segments), {most('levels_error')} (level by level), {most('value_error')} (ln det "
         f"M) and {most('gradient_error')} (its gradient), of the largest entry.",
         differs="What is timed are loops over links by the paper's partition, of which (12) is tridiagonal here, link after "
@@ -160,8 +156,9 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     )
 
 
-def _off(found: Array, exact: Array) -> float:
-    return float(np.abs(found - exact).max() / np.abs(exact).max())
+def _off(result: Array, exact: Array) -> float:
+    """Return the largest relative error."""
+    return float(np.abs(result - exact).max() / np.abs(exact).max())
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:

@@ -1,7 +1,7 @@
-"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and look at the outputs.
+"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and observe the outputs.
 
-The outputs y have the mass matrix for covariance (4.2). The Kalman filter (4.15) turns them into innovations ε, white with
-covariance D (4.12). Links are numbered base → tip here: RK's k is n + 1 − i, and "from the tip" is backwards.
+The outputs y have the covariance M (4.2). The Kalman filter (4.15) converts them to innovations ε, white with covariance D (4.12).
+Links are numbered base → tip here: RK's k is n + 1 − i, and "from the tip" is backwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATE = (0.3, -0.7, 0.5, -1.9, 0.4, 1.6, -0.2)
 
 @dataclass(frozen=True)
 class Chain:
-    """A serial chain at one state, everything in the base's axes: φ(i−1, i), H(i), M(i) with its Cholesky factor, M."""
+    """A serial chain at one state, in the base's axes: φ(i−1, i), H(i), M(i) with its Cholesky factor, M."""
 
     steps: list[Array]
     axes: list[Array]
@@ -46,7 +46,7 @@ class Chain:
 
 
 def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
-    """φ, H and M(k) from the reference's placements, and the filter's gains by (4.4)-(4.7)."""
+    """Return φ, H and M(k) from the reference's placements, and the gains of the filter by (4.4)-(4.7)."""
     reference, at = Reference(mechanism, FLOAT), np.array([q], dtype=float)
     placed = reference.placements(at)
     turns, places = (
@@ -89,7 +89,7 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
 
 
 def outputs(made: Chain, samples: int, random: np.random.Generator) -> Array:
-    """y (samples, n): z(k) = φ z(k−1) + w(k), y(k) = H(k) z(k) (4.3), E(w wᵀ) = M(k), tip → base."""
+    """Return y (samples, n): z(k) = φ z(k−1) + w(k), y(k) = H(k) z(k) (4.3), E(w wᵀ) = M(k), tip → base."""
     z, y = np.zeros((samples, 6)), np.empty((samples, len(made)))
     for i in reversed(range(len(made))):
         z = z + random.standard_normal((samples, 6)) @ made.roots[i].T  # (4.3)
@@ -99,7 +99,7 @@ def outputs(made: Chain, samples: int, random: np.random.Generator) -> Array:
 
 
 def innovations(made: Chain, y: Array) -> Array:
-    """ε (samples, n): ε(k) = y(k) − H(k) ẑ(k), ẑ carried on by ψ and L (4.15), tip → base."""
+    """Return ε (samples, n): ε(k) = y(k) − H(k) ẑ(k), with ẑ propagated by ψ and L (4.15), tip → base."""
     guess, epsilon = np.zeros((len(y), 6)), np.empty_like(y)
     for i in reversed(range(len(made))):
         epsilon[:, i] = y[:, i] - guess @ made.axes[i]  # (4.15)
@@ -108,19 +108,19 @@ def innovations(made: Chain, y: Array) -> Array:
 
 
 def far(x: Array, covariance: Array) -> float:
-    """Mean over the entries of a sample covariance's distance, in √(C_ii C_jj + C_ij²): 0.8/√samples is expected."""
-    found = x.T @ x / len(x)
+    """Return the mean distance of a sample covariance over the entries, in √(C_ii C_jj + C_ij²): 0.8/√samples is expected."""
+    sample = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
-    return float(np.abs((found - covariance) / spread).mean())
+    return float(np.abs((sample - covariance) / spread).mean())
 
 
 def correlated(x: Array) -> float:
-    """The largest correlation between two columns."""
+    """Return the largest correlation between two columns."""
     return float(np.abs(np.corrcoef(x.T) - np.eye(x.shape[1])).max())
 
 
 def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
-    """Errors of the sample covariances against the number of samples, and correlations before and after the filter."""
+    """Return the page: errors of the sample covariances against the number of samples, and correlations before and after the filter."""
     mechanism = load(ROBOT)
     made, random = chain(mechanism, STATE), np.random.default_rng(1988)
     rows: list[tuple[Any, ...]] = []
@@ -150,7 +150,7 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
         says="M = HφMφᵀHᵀ is the covariance of the output of a causal linear system driven by white noise of covariance M(k), "
         "(4.2)-(4.3); the Kalman filter of that model turns it into innovations that are white, with covariance D, "
         "(4.12), (4.15).",
-        found=f"Over the links of {ROBOT}, the sample covariance of y approaches M as samples^{rate:.2f} (error {of_m:.1e} at "
+        measured=f"Over the links of {ROBOT}, the sample covariance of y approaches M as samples^{rate:.2f} (error {of_m:.1e} at "
         f"{rows[-1][0]} samples), that of ε diag(D) (error {of_d:.1e}). The largest correlation between two components "
         f"is {before:.3f} for y and {after:.1e} for ε.",
         differs="Nothing differs; the paper proves this and shows no figures. M is the reference's, from body Jacobians at "

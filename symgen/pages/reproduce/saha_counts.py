@@ -1,4 +1,4 @@
-"""Saha's operation counts for the recursive solve of I θ̈ = τ (SA §6), beside ours on DH chains as general as his."""
+"""Saha's operation counts for the recursive solve of I θ̈ = τ (SA §6), beside symgen's on equally general DH chains."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ METHODS = {
 
 
 def printed(n: int) -> tuple[int, int]:
-    """(multiplications and divisions, additions and subtractions) of SA §6, the bias computed apart."""
+    """Return (multiplications and divisions, additions and subtractions) of SA §6, with the bias computed separately."""
     return 201 * n - 335, 193 * n - 361
 
 
 def counted(n: int, method: str) -> tuple[int, int]:
-    """The same of our Program on a chain with general twists."""
+    """Return the counts of symgen's Program for a chain with general twists."""
     ops = derive(dh_chain(n), "mass_matrix_solve", method, ProgramOptions(), BUDGET).operations
     return ops["mul"] + ops["div"], ops["add"]
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Counts at each number of links, and from which on a recursion is the shortest."""
+    """Return the page: counts at each number of links, and the number from which on a recursion is shortest."""
     rows: list[tuple[Any, ...]] = []
     for done, n in enumerate(links):
         tell(f"deriving {n} links", done, len(links))
@@ -55,7 +55,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         source="S. K. Saha, The UDUᵀ decomposition of manipulator inertia matrix, §6",
         says="The recursion takes 201n − 335 multiplications or divisions and 193n − 361 additions or subtractions, and beats "
         "the O(n³) way (elimination of M) from n = 12 on.",
-        found=f"The best of ours stays {'below both' if below else 'not below both'} at every n from {links[0]} to {links[-1]}; "
+        measured=f"The best of ours stays {'below both' if below else 'not below both'} at every n from {links[0]} to {links[-1]}; "
         f"at n = {last[0]} it takes {fewest} operations where {last[1] + last[2]} are printed. The Riccati recursion pays "
         f"{_from(pays)}; Saha's own {_from(in_frames)} in link frames, {_from(at_centres)} at the mass centres.",
         differs="Saha counts a recursion for any chain; ours are counts of one robot's unrolled C, where what is zero or one in "
@@ -80,7 +80,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
 
 
 def _pays_from(rows: Sequence[Sequence[int]], method: str) -> int | None:
-    """Number of links from which on a method takes fewer operations than elimination of M."""
+    """Return the number of links from which on a method takes fewer operations than elimination of M."""
     shorter = (row[0] for row in rows if _total(row, method) < _total(row, "composite_body"))
     return next(shorter, None)
 
@@ -93,10 +93,12 @@ def _is_below_printed(row: Sequence[int]) -> bool:
 
 
 def _from(n: int | None) -> str:
+    """Return the number of links in words."""
     return "at none of these n" if n is None else f"from n = {n} on"
 
 
 def _total(row: Sequence[int], method: str) -> int:
+    """Return all operations of a method."""
     at = 3 + 2 * list(METHODS).index(method)
     return row[at] + row[at + 1]
 
