@@ -238,7 +238,7 @@ def test_what_cannot_be_judged_is_said_in_a_sentence(
     put(tmp_path / "c")
     assert main([command, str(tmp_path / "c")]) == 2
     said = capsys.readouterr().err
-    assert "functions alone, without the description and manifest" in said
+    assert "it has only functions, without the description and the manifest" in said
     assert "generate again without --functions-only" in said
     assert said.count("\n") == 1
     (tmp_path / "c" / "arm.h").write_text("/* mine */")
