@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.benchmarks.peers import found as peers
+from symgen.benchmarks.peers import available_peers as peers
 from symgen.description.canonical import to_toml
 from symgen.inspection.request import parse_velocity
 from symgen.mechanism.coupling import Mimic

@@ -139,7 +139,9 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
             )
         )
 
-    return of(by_function.general), {function: of(where) for function, where in by_function.by_function}
+    return of(by_function.general), {
+        function: of(where) for function, where in by_function.by_function
+    }
 
 
 def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
