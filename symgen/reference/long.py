@@ -30,8 +30,10 @@ def inverse_dynamics(motion: Motion, q: Array, v: Array, a: Array) -> Array:
             for (angular, linear), (k, rate) in zip(
                 motion.twists(i, placed[i].turn[0]), motion.shares[i], strict=True
             ):
-                force = (angular * moment).sum(axis=-1) + (linear * force).sum(axis=-1)
-                tau[..., k] += force if rate == 1 else force * motion.scalars.constant(rate)
+                joint_force = (angular * moment).sum(axis=-1) + (linear * force).sum(axis=-1)
+                tau[..., k] += (
+                    joint_force if rate == 1 else joint_force * motion.scalars.constant(rate)
+                )
         return add_drive_forces(motion, tau, q, v, a)
 
 
