@@ -108,10 +108,10 @@ class Outline:
 
 
 class Element(NamedTuple):
-    """Element `place` (flat index) of argument `port`."""
+    """Element of an argument: index of the argument, and flat index of the element."""
 
     port: int
-    place: int
+    element: int
 
 
 Bound = Fraction | Element

@@ -120,7 +120,7 @@ def of_rows(
     divisors = set()
     for row, bound in bounds(program, computed_rows, floors).items():
         least = bound.least
-        limit = elements[least.port][least.place] if isinstance(least, Element) else least
+        limit = elements[least.port][least.element] if isinstance(least, Element) else least
         divisors.add(_bounded(rows[row], bound, limit, terms))
     angles = angle_rows(program, computed_rows) if sines else set()
     groups = [

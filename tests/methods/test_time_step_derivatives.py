@@ -405,6 +405,6 @@ def test_a_program_of_turns_is_differentiated_by_its_series_too(
     changed = base.with_rows([*base.rows, Row("neg", (len(base.rows) - 1,))], base.outputs)
     with pytest.raises(
         ArgumentError,
-        match=rf"the rows of {function} were changed, .*or ask it for '{function}:{mode}",
+        match=rf"the rows of {function} were changed, .*or request '{function}:{mode}",
     ):
         symgen.derivative(changed, wrt, mode)

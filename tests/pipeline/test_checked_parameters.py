@@ -122,7 +122,7 @@ def test_every_pivot_of_a_function_is_compared_with_its_own() -> None:
     own = sorted(float(_alone(mechanism, k)) / 2 for k in range(3))
     for function in ("forward_dynamics", "mass_matrix_log_determinant"):
         found = floors[function].values()
-        assert sorted(b.place for b in found if isinstance(b, Element)) == list(
+        assert sorted(b.element for b in found if isinstance(b, Element)) == list(
             range(size - 4, size)
         )
         assert sorted(float(b) for b in found if not isinstance(b, Element)) == pytest.approx(

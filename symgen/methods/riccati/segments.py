@@ -247,8 +247,8 @@ def solve_interface(
     The solution is f = w + K b and α = c + U b, with K = (1 + P Ω)⁻¹ P and U = (1 + Ω P)⁻¹. P and Ω
     may both be singular. α is not computed as the difference of b and Ω f, which may be much
     larger. The equations are eliminated in pairs, a row of the upper half with the corresponding
-    row of the lower half. The determinants of the first k pairs are, up to sign, those of 1 + P Ω
-    with the first k rows and columns of both, and so at least 1.
+    row of the lower half. Up to sign, the determinant of the first k pairs is that of 1 + P Ω with
+    the first k rows and columns of both. It is at least 1.
     """
     M = {
         (i, a_, j, b_): (
