@@ -33,6 +33,7 @@ from symgen.ir.loops.steps import (
     as_function,
     equal_classes,
     with_checked_rows,
+    with_inputs,
     with_one_class_for,
     without_unused_constants,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "evaluate",
     "even_lengths",
     "with_checked_rows",
+    "with_inputs",
     "with_one_class_for",
     "without_unused_constants",
 ]

@@ -27,8 +27,8 @@ class _Depth:
     def __init__(self, operations: int) -> None:
         self.operations = operations
 
-    def _with(self, other: _Depth) -> _Depth:
-        return _Depth(1 + max(self.operations, other.operations))
+    def _with(self, operand: _Depth) -> _Depth:
+        return _Depth(1 + max(self.operations, operand.operations))
 
     __add__ = __mul__ = _with  # where several children meet
 

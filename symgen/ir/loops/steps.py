@@ -27,25 +27,24 @@ FRAMES = (
 
 def as_function(step: Program, name: str) -> Program:
     """Return a step as a function: no result shares the name of an argument, and no port is empty."""
-    numbers = [number for number, port in enumerate(step.inputs) if port.size]
-    rows = [
-        row._replace(value=(numbers.index(row.value[0]), row.value[1]))
-        if row.op == "input"
-        else row
-        for row in step.rows
-    ]
     outputs = [
         port._replace(name=RESULT_NAMES.get(port.name, port.name))
         for port in step.outputs
         if port.size
     ]
-    return replace(
-        step,
-        function=name,
-        inputs=tuple(step.inputs[number] for number in numbers),
-        outputs=tuple(outputs),
-        rows=tuple(rows),
+    step = with_inputs(step, [number for number, port in enumerate(step.inputs) if port.size])
+    return replace(step, function=name, outputs=tuple(outputs))
+
+
+def with_inputs(step: Program, numbers: Sequence[int]) -> Program:
+    """Return a step with these of its arguments, which are all that it reads."""
+    rows = tuple(
+        row._replace(value=(numbers.index(row.value[0]), row.value[1]))
+        if row.op == "input"
+        else row
+        for row in step.rows
     )
+    return replace(step, inputs=tuple(step.inputs[number] for number in numbers), rows=rows)
 
 
 class Angle(NamedTuple):

@@ -143,11 +143,9 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
     neighbours alone.
     """
     kinds = [*dict.fromkeys(classes.kinds)]
-    of_links = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
-    rows_of = {
-        kind: [row for row, own in zip(request.constants, of_links, strict=True) if own == kind]
-        for kind in kinds
-    }
+    kind_of_link = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
+    rows = [*zip(kind_of_link, request.constants, strict=True)]
+    rows_of = {kind: [row for kind_of_row, row in rows if kind_of_row == kind] for kind in kinds}
     nonzero = {
         kind: [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)]
         for kind, rows in rows_of.items()

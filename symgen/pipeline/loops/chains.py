@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar
@@ -19,6 +19,7 @@ from symgen.ir.loops import (
     Map,
     ParallelScan,
     Stage,
+    with_inputs,
 )
 from symgen.ir.program import Port, Program
 
@@ -86,11 +87,7 @@ def derived_step(
     results = {name: atoms for name, atoms in build(home).items() if atoms}
     step = passes.run(frozen(home, function, method, results))
     used = sorted({row.value[0] for row in step.rows if row.op == "input"})
-    rows = tuple(
-        row._replace(value=(used.index(row.value[0]), row.value[1])) if row.op == "input" else row
-        for row in step.rows
-    )
-    return replace(step, inputs=tuple(step.inputs[port] for port in used), rows=rows)
+    return with_inputs(step, used)
 
 
 PairStep = Callable[

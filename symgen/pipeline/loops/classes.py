@@ -76,7 +76,7 @@ def classes_by_neighbours(model: Model, framed: bool) -> Classes:
     alike = kinds_alike(model)
     kinds = [alike[link.kind] for link in model.links]
     outer = min(
-        dict.fromkeys(kinds), key=lambda kind: (motion_class(kind) == "slide", kind == "free")
+        dict.fromkeys(kinds), key=lambda kind: (motion_class(kind) == "slide", kind == VIRTUAL_BASE)
     )
     parents = [link.parent for link in model.links]
     behind = dict(zip(parents, kinds, strict=True))

@@ -38,7 +38,7 @@ from symgen.pipeline.loops.chains import (
     parallel_scan,
 )
 from symgen.pipeline.loops.link_assignment import NotUniform
-from symgen.pipeline.loops.sample_chain import UNSEEN, chain_fault
+from symgen.pipeline.loops.sample_chain import chain_fault, unseen_links
 from symgen.support.errors import OutOfReach
 
 DYNAMICS, SOLVE, METHOD = "forward_dynamics", "mass_matrix_solve", "constraint_force:parallel"
@@ -117,29 +117,13 @@ class _Solve:
 
     def __init__(self, model: Model, columns: Columns) -> None:
         self.width, self.columns = columns.width, columns
-        links = [
-            replace(
-                model.links[0],
-                name=f"link{i}",
-                q=slice(i, i + 1),
-                v=slice(i, i + 1),
-                parent=i - 1,
-                rotation=UNSEEN,
-                shift=UNSEEN,
-                inertia=UNSEEN,
-                center=UNSEEN,
-                placement=UNSEEN,
-                gravity=UNSEEN,
-                base_shift=UNSEEN,
-            )
-            for i in range(2)
-        ]
+        links = unseen_links(model, [model.links[0].kind] * 2)
         self.model = replace(model, links=tuple(links))
         self.size = size = levels.forbidden(self._linkage({}))
         up_size, valid = levels.run_size(size)
         steps = PairSteps(
             lambda home, left, right: levels.eliminated(home, size, left, right),
-            lambda home, saved, known: levels.forced(home, size, saved, known),
+            lambda home, saved, forces: levels.forced(home, size, saved, forces),
             up_size,
             levels.kept_size(size),
             2 * size,

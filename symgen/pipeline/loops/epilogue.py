@@ -13,6 +13,7 @@ from symgen.pipeline.loops.interface import Interface
 from symgen.pipeline.loops.isomorphism import UniformLinks
 from symgen.pipeline.loops.link_assignment import LinkRows, NotUniform, Operand, Ref
 from symgen.pipeline.loops.sample_chain import SampleChain
+from symgen.pipeline.loops.steps import RowWriter
 
 
 class Epilogue(NamedTuple):
@@ -117,17 +118,17 @@ class _EqualRows:
         self.program, self.links, self.classes, self.middle = program, links, classes, middle
         self.compared: dict[tuple[int, int, int, int], bool] = {}
 
-    def equal(self, i: int, row: int, j: int, other: int) -> bool:
-        """True if row number `row` of link i is computed as row number `other` of link j."""
+    def equal(self, i: int, row: int, j: int, other_row: int) -> bool:
+        """True if row number `row` of link i is computed as row number `other_row` of link j."""
         if i in self.middle and j in self.middle:  # uniform links of a class have equal rows
-            return self.classes[i] == self.classes[j] and row == other
-        key = i, row, j, other
+            return self.classes[i] == self.classes[j] and row == other_row
+        key = i, row, j, other_row
         if key not in self.compared:
             a, b = self.links[i], self.links[j]
-            operands = zip(a.operands[row], b.operands[other], strict=False)
+            operands = zip(a.operands[row], b.operands[other_row], strict=False)
             self.compared[key] = (
-                self.program.rows[a.rows[row]].op == self.program.rows[b.rows[other]].op
-                and len(a.operands[row]) == len(b.operands[other])
+                self.program.rows[a.rows[row]].op == self.program.rows[b.rows[other_row]].op
+                and len(a.operands[row]) == len(b.operands[other_row])
                 and all(self._equal_operands(i, x, j, y) for x, y in operands)
             )
         return self.compared[key]
@@ -138,20 +139,19 @@ class _EqualRows:
         return x == y
 
 
-class _EpilogueWriter:
+class _EpilogueWriter(RowWriter):
     """Rows of an epilogue: those of a link, down to the final carries."""
 
     def __init__(
         self, chain: SampleChain, program: Program, link: LinkRows, source: Source, at_base: bool
     ) -> None:
-        self.chain, self.program, self.link = chain, program, link
-        self.source, self.at_base = source, at_base
+        super().__init__(program)
+        self.chain, self.link = chain, link
+        self.element_of, self.at_base = source, at_base
         self.arguments = chain.at_rest() if at_base else {}
-        self.rows: list[Row] = []
         self.written: dict[int | Ref, int] = {}
         self.inputs: dict[tuple[int, int], int] = {}
         """Argument of each element of a final carry, in the order in which they were met."""
-        self.constants: dict[Fraction, int] = {}
 
     def write(self, ports: Sequence[Port]) -> Epilogue:
         """Write the rows of all results."""
@@ -159,21 +159,21 @@ class _EpilogueWriter:
         outputs = []
         for port in ports:
             values = [
-                self._constant(self.program.rows[r].value)
-                if self.program.rows[r].op == "const"
+                self.constant(self.source.rows[r].value)
+                if self.source.rows[r].op == "const"
                 else self._row(number_of[r])
                 for r in port.rows
             ]
             outputs.append(Port(port.name, port.shape, tuple(values)))
         elements = sorted(self.inputs)
-        places = {self.inputs[element]: place for place, element in enumerate(elements)}
+        number_of_input = {self.inputs[element]: n for n, element in enumerate(elements)}
         rows = [
-            row._replace(value=(0, places[row.value[1]])) if row.op == "input" else row
+            row._replace(value=(0, number_of_input[row.value[1]])) if row.op == "input" else row
             for row in self.rows
         ]
         program = Program(
-            self.program.function,
-            self.program.method,
+            self.source.function,
+            self.source.method,
             (Port(FINAL_CARRY, (len(elements),)),),
             tuple(outputs),
             tuple(rows),
@@ -183,15 +183,6 @@ class _EpilogueWriter:
             by_sweep[sweep] = (*by_sweep.get(sweep, ()), element)
         return Epilogue(by_sweep, program)
 
-    def _put(self, row: Row) -> int:
-        self.rows.append(row)
-        return len(self.rows) - 1
-
-    def _constant(self, value: Fraction) -> int:
-        if value not in self.constants:
-            self.constants[value] = self._put(Row("const", (), value))
-        return self.constants[value]
-
     def _row(self, row: int | Ref) -> int:
         """Write a row, unless it is written already."""
         if row not in self.written:
@@ -199,34 +190,30 @@ class _EpilogueWriter:
         return self.written[row]
 
     def _write(self, row: int | Ref) -> int:
-        if (element := self.source(row)) is not None:
-            place = self.inputs.setdefault(element[:2], len(self.inputs))
-            value = self._put(Row("input", (), (0, place)))
-            return self._put(Row("neg", (value,))) if element.negated else value
+        if (element := self.element_of(row)) is not None:
+            number = self.inputs.setdefault(element[:2], len(self.inputs))
+            value = self.put(Row("input", (), (0, number)))
+            return self.put(Row("neg", (value,))) if element.negated else value
         if isinstance(row, Ref):
-            raise NotUniform(f"a result of {self._title} depends on values of its neighbours")
-        source = self.program.rows[self.link.rows[row]]
+            raise NotUniform(f"a result of {self.title} depends on values of its neighbours")
+        source = self.source.rows[self.link.rows[row]]
         if source.op == "input":
-            return self._constant(self._argument(*source.value))
+            return self.constant(self._argument(*source.value))
         args = tuple(self._operand(operand) for operand in self.link.operands[row])
-        return self._put(source._replace(args=args, name="", step=-1))
+        return self.put(source._replace(args=args, name="", step=-1))
 
     def _operand(self, operand: Operand) -> int:
         if isinstance(operand, Ref):
             return self._row(operand if operand.side else operand.row)
         if isinstance(operand, Fraction):
-            return self._constant(operand)
-        return self._constant(self._argument(operand.port, operand.element))
+            return self.constant(operand)
+        return self.constant(self._argument(operand.port, operand.element))
 
     def _argument(self, port: int, element: int) -> Fraction:
         """Return the value of an argument: a number of the base, or of the virtual base at rest."""
-        name = self.program.inputs[port].name
+        name = self.source.inputs[port].name
         if name == PREPARED and element >= self.chain.first[-1] and not self.at_base:
             return self.chain.of_the_base(element)
         if not self.at_base or self.chain.widths.get(name) == 0:
-            raise NotUniform(f"a result of {self._title} depends on '{name}' itself")
+            raise NotUniform(f"a result of {self.title} depends on '{name}' itself")
         return self.arguments.get(name, {}).get(element, Fraction(0))
-
-    @property
-    def _title(self) -> str:
-        return f"{self.program.function} by {self.program.method}"

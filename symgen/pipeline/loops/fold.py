@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from operator import add, mul, sub
 from typing import NamedTuple
 
 from symgen.derivation.table_linkage import Columns
@@ -294,22 +295,21 @@ def _uniform_middle(
     raise why
 
 
-def _at_rest(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:
-    """Compute an operation at the base, where a divisor that is zero comes from links and divides zero.
+EXACT: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "neg": lambda a, _: -a,
+    "log": lambda *_: Fraction(0),
+    "div": lambda a, b: a / b if b else Fraction(0),
+}
+"""Operations at the base, where a divisor that is zero comes from links and divides zero."""
 
-    Raises NotUniform for an operation that has no exact value.
-    """
+
+def _at_rest(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:
+    """Compute an operation at the base. Raises NotUniform for an operation that has no exact value."""
     if op in ("sin", "cos") and not a:
         return Fraction(int(op == "cos"))
-    if op == "div":
-        return a / b if b else Fraction(0)
-    exact: Mapping[str, Callable[[], Fraction]] = {
-        "add": lambda: a + b,
-        "sub": lambda: a - b,
-        "mul": lambda: a * b,
-        "neg": lambda: -a,
-        "log": lambda: Fraction(0),
-    }
-    if op not in exact:
+    if op not in EXACT:
         raise NotUniform(f"the base passes on the {op} of a value")
-    return exact[op]()
+    return EXACT[op](a, b)

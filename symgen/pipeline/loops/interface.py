@@ -41,10 +41,10 @@ class Interface:
             link = self._links[i]
             for k in range(len(link.rows)):
                 operands = link.operands[k][:: -1 if k in uniform.swapped[i] else 1]
-                for place, operand in enumerate(operands):
+                for position, operand in enumerate(operands):
                     if isinstance(operand, Ref) and operand.side:
                         passed = self.labels[i + operand.side], operand.row
-                        reads.setdefault((classes[i], k, place), []).append(passed)
+                        reads.setdefault((classes[i], k, position), []).append(passed)
                         sweeps.setdefault(passed, set()).add(link.sweeps[k])
         for first, *others in reads.values():
             for passed in others:
@@ -73,15 +73,17 @@ class Interface:
             element = self.root((label, row))
             rows_of.setdefault(element, {})[label] = row
             read_in.setdefault(element, set()).update(numbers)
-        places: dict[tuple[frozenset[int], str], list[Passed]] = {}
+        alike: dict[tuple[frozenset[int], str], list[Passed]] = {}
         for element in sorted(rows_of):
             names = (self.names(self._link(label), row) for label, row in rows_of[element].items())
             name = next((name for several in names for name in several), "")
-            place = places.setdefault((frozenset(read_in[element]), name), [])
-            free = (each for each in place if not rows_of[each].keys() & rows_of[element].keys())
+            candidates = alike.setdefault((frozenset(read_in[element]), name), [])
+            free = (
+                each for each in candidates if not rows_of[each].keys() & rows_of[element].keys()
+            )
             shared = next(free, None)
             if shared is None:
-                place.append(element)
+                candidates.append(element)
             else:
                 self._join(shared, element)
                 rows_of[shared] |= rows_of[element]

@@ -29,9 +29,9 @@ def compare_links(
 ) -> UniformLinks:
     """Compare the links of `middle` with the first one of their class. Raises NotUniform.
 
-    A sign is a sum modulo 2: bit 0, which is 1, a bit for every value that a link reads from a neighbour, which may have the
-    opposite sign of what the example reads, and a bit for every value that the links of a class pass on. The value that
-    a link reads is the value that its neighbour has, times the sign with which such links pass it on.
+    A sign is a sum modulo 2 of bits. Bit 0 is 1. Every value that a link reads from a neighbour has a bit, 1 if its sign
+    is opposite to that of the value which the example reads. Every value that the links of a class pass on has a bit,
+    too. The value that a link reads is the value that its neighbour has, times the sign with which such links pass it on.
     """
     examples: dict[int, int] = {}
     signs = Signs()

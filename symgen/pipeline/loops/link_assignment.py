@@ -2,7 +2,7 @@
 
 A row belongs to the link that its comment names, or to that link's child if it is computed from values of the child
 alone. A row that reads a value of the parent stands in an outward sweep, a row that reads a value of the child in an
-inward one, and a row that reads results of a sweep in that sweep or a later one. Sines and cosines that depend on one
+inward one. A row that reads results of a sweep stands in that sweep or a later one. Sines and cosines that depend on one
 link alone stand in a first sweep without a carry: a compiler computes those of many links together.
 """
 

@@ -79,11 +79,11 @@ def _chosen(form: LoopProgram, model: Model, frame: int) -> tuple[list[int], lis
     more += [i for i in heavy if i not in more][: max(0, 2 - sum(i in heavy for i in more))]
     chosen = [roots[0], *kept, *sorted(more, key=lambda i: i in heavy)]
     parents = [*range(-1, len(chosen) - 1)]
-    for place, i in enumerate(chosen):
+    for number, i in enumerate(chosen):
         if i in kept:
-            parents[place] = 0
+            parents[number] = 0
         if i in roots:
-            parents[place] = BASE
+            parents[number] = BASE
     branched = any(len(children) > 1 for children in form.children)
     if branched and parents[-1] >= 0 and parents[-2] >= 0:
         parents[-1] = parents[-2]

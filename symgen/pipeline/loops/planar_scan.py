@@ -34,7 +34,7 @@ from symgen.pipeline.loops.chains import (
     in_turn,
     parallel_scan,
 )
-from symgen.pipeline.loops.planar_segments import FUNCTION, numbers_of
+from symgen.pipeline.loops.planar_segments import FUNCTION, link_constants, numbers_of
 from symgen.support.errors import RequestError
 
 METHOD = "fixman:parallel"
@@ -93,14 +93,10 @@ class _Maps:
         ]
 
     def _halves(self, home: Derivation) -> Results:
-        numbers = {name: home.constant(value) for name, value in self.columns.common.items()}
-        numbers |= {
-            name: home.inputs[CONSTANTS][place] for name, place in self.columns.column.items()
-        }
         q, b, before, behind = (
             home.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
         )
-        value, saved = levels.halves(home, numbers, q, b, before, behind)
+        value, saved = levels.halves(home, link_constants(home, self.columns), q, b, before, behind)
         return {UPSWEEP: value, SAVED: saved}
 
     def _rates(self, home: Derivation) -> Results:
@@ -112,8 +108,8 @@ class _Maps:
         before, after = levels.joints(home, near, far, home.inputs[DOWNSWEEP][0])
         return {RESULT + BEFORE: [before], RESULT: [after]}
 
-    def _map(self, build: Callable[[Derivation], Results], known: int, saved_at: int = 0) -> Map:
+    def _map(self, build: Callable[[Derivation], Results], down: int, saved_at: int = 0) -> Map:
         """Derive a map whose elements have so many numbers of a DOWNSWEEP value."""
         sizes = {name + suffix: 1 for name in ARGUMENTS for suffix in ("", BEFORE)}
-        sizes |= {CONSTANTS: self.columns.width, SAVED: self.work, DOWNSWEEP: known}
+        sizes |= {CONSTANTS: self.columns.width, SAVED: self.work, DOWNSWEEP: down}
         return Map((derived_step(FUNCTION, METHOD, build, sizes),), (saved_at,))

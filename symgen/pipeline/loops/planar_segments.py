@@ -116,6 +116,12 @@ def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
     return [{name: row[name] for name in points.TABLE} for row in rows]
 
 
+def link_constants(home: Derivation, columns: Columns) -> dict[str, Scalar]:
+    """Return the constants of a link by name."""
+    numbers = {name: home.constant(value) for name, value in columns.common.items()}
+    return numbers | {name: home.inputs[CONSTANTS][at] for name, at in columns.column.items()}
+
+
 class _Sweeps:
     """Sweeps along the links of a part, and the place of each number that a link saves.
 
@@ -134,7 +140,7 @@ class _Sweeps:
     def all(self) -> list[Sweep]:
         """Derive all sweeps; their steps read the whole row of the workspace."""
         sweeps = [
-            self._sweep(True, ["q", "b"], 1, self._turned),
+            self._sweep(True, ["q", "b"], 1, self._angles),
             self._sweep(True, ["b"], len(points.Inward._fields), self._eliminated),
             self._sweep(False, [], len(points.Outward._fields), self._forces),
             self._sweep(True, [], 1, self._directions),
@@ -179,7 +185,7 @@ class _Sweeps:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def _turned(self, home: Derivation) -> Results:
+    def _angles(self, home: Derivation) -> Results:
         (b,) = home.inputs["b"]
         saved = points.joint_entries(home, home.inputs["q"][0], self._numbers(home))
         return {CARRY: [b], SAVED: self._saved(saved)}
@@ -207,15 +213,12 @@ class _Sweeps:
 
     def _numbers(self, home: Derivation) -> dict[str, Scalar]:
         """Return the numbers of a link by name: constants and saved values."""
-        shared = {**self.columns.common, **self.constants}
-        numbers = {name: home.constant(value) for name, value in shared.items()}
-        numbers |= {
-            name: home.inputs[CONSTANTS][place] for name, place in self.columns.column.items()
-        }
+        numbers = link_constants(home, self.columns)
+        numbers |= {name: home.constant(value) for name, value in self.constants.items()}
         saved = home.inputs.get(SAVED, [])
         return numbers | {
-            name: saved[place] if sign > 0 else -saved[place]
-            for name, (place, sign) in self.places.items()
+            name: saved[element] if sign > 0 else -saved[element]
+            for name, (element, sign) in self.places.items()
         }
 
     def _saved(self, numbers: Mapping[str, Scalar]) -> list[Scalar]:
@@ -234,9 +237,9 @@ Before = Sequence[Scalar] | None
 def _first_of_next(home: Derivation, before: Before) -> Results:
     """Pass on b of the part's first link, and give the initial carry of an elimination."""
     (b,) = home.inputs[FINAL_CARRY]
-    zero, one = home.zero, home.one
+    zero, unit = home.zero, home.one
     initial = points.Inward(
-        before[0] if before else zero, zero, zero, zero, one, zero, zero, zero, one, zero
+        before[0] if before else zero, zero, zero, zero, unit, zero, zero, zero, unit, zero
     )
     return {CARRY: [b], INITIAL: initial}
 

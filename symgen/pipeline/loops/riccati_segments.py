@@ -118,10 +118,10 @@ def _stages(turning: FoldedSweeps, dynamics: FoldedSweeps) -> list[Sweep | Seque
     zeros = [Fraction(0)] * 27
     gravity = [last.initial[element] for element in scans.motion[:6]]
     return [
-        replace(first, initial=tuple(_placed(two_axes, scans.turned))),
+        replace(first, initial=tuple(_in_order(two_axes, scans.turned))),
         scans.turns(),
         outward,
-        replace(inward, combine=(), initial=tuple(_placed([*zeros, *unit, *zeros], scans.parts))),
+        replace(inward, combine=(), initial=tuple(_in_order([*zeros, *unit, *zeros], scans.parts))),
         scans.inward(),
         scans.outward(gravity),
         last,
@@ -144,7 +144,7 @@ def _elements(
 Value = TypeVar("Value")
 
 
-def _placed(values: Sequence[Value], elements: Sequence[int]) -> list[Value]:
+def _in_order(values: Sequence[Value], elements: Sequence[int]) -> list[Value]:
     """Return values in the order of the elements of a carry."""
     by_element = dict(zip(elements, values, strict=True))
     return [by_element[element] for element in range(len(by_element))]
@@ -186,8 +186,8 @@ def _with_sines(sweep: Sweep, sines: Sweep, saved: Sweep) -> Sweep:
     row_of = {computed.rows[r].op: r for port in computed.outputs for r in port.rows}
     if len(row_of) != len(computed.outputs[0].rows):
         raise NotUniform("a link turns by several angles")
-    known = {SAVED, *(port.name for port in computed.inputs)}
-    inputs = [*computed.inputs, *(port for port in step.inputs if port.name not in known)]
+    present = {SAVED, *(port.name for port in computed.inputs)}
+    inputs = [*computed.inputs, *(port for port in step.inputs if port.name not in present)]
     names = [port.name for port in inputs]
     rows, at = list(computed.rows), []
     for row in step.rows:
@@ -232,10 +232,12 @@ class _Scans:
         def step(home: Derivation) -> Results:
             before = home.inputs[CARRY]
             turned = blocks.carry_omega(home, _final(home, self.turned), before)
-            return {CARRY: turned, INITIAL: _placed(before, self.omega)}
+            return {CARRY: turned, INITIAL: _in_order(before, self.omega)}
 
-        first, other = {FINAL_CARRY: 9}, {FINAL_CARRY: 9, CARRY: 3}
-        return SequentialScan(False, _program(opening, first), _program(step, other), 0, 2)
+        first = {FINAL_CARRY: 9}
+        return SequentialScan(
+            False, _program(opening, first), _program(step, first | {CARRY: 3}), 0, 2
+        )
 
     def inward(self) -> SequentialScan:
         """Wrenches that parts exert, inward."""
@@ -246,8 +248,10 @@ class _Scans:
             )
             return {CARRY: carry, SAVED: saved}
 
-        first, other = {FINAL_CARRY: 90}, {FINAL_CARRY: 90, CARRY: 27}
-        return SequentialScan(True, _program(step, first), _program(step, other), 3, -1)
+        first = {FINAL_CARRY: 90}
+        return SequentialScan(
+            True, _program(step, first), _program(step, first | {CARRY: 27}), 3, -1
+        )
 
     def outward(self, gravity: Sequence[Fraction]) -> SequentialScan:
         """Accelerations and wrenches, outward."""
@@ -257,7 +261,7 @@ class _Scans:
             alpha, f = blocks.across_outward(
                 home, _final(home, self.parts), home.inputs[SAVED], before
             )
-            return {CARRY: alpha, INITIAL: _placed([*before, *f], self.motion)}
+            return {CARRY: alpha, INITIAL: _in_order([*before, *f], self.motion)}
 
         first = {FINAL_CARRY: 90, SAVED: 69}
         return SequentialScan(

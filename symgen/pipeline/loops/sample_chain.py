@@ -188,7 +188,7 @@ class SampleChain:
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
         push = k.scale(-k.ONE, (rows[0][0], rows[0][1], rows[0][2]))
         behind = [*(x for row in rows for x in row), *push, *self.base["place"], *self.base["pull"]]
-        numbers |= {self.first[-1] + place: k.to_fraction(x) for place, x in enumerate(behind)}
+        numbers |= {element: k.to_fraction(x) for element, x in enumerate(behind, self.first[-1])}
         return {
             PREPARED: numbers,
             "q": {3 + 3: Fraction(1)},
@@ -222,7 +222,10 @@ def sample_chain(
     """
     base_class = len(classes.kinds)
     numbers = (base_class, *classes.walk)
-    links = _links(model, [*classes.kinds, VIRTUAL_BASE], numbers)
+    links = unseen_links(model, [VIRTUAL_BASE, *(classes.kinds[c] for c in classes.walk)])
+    links[0] = replace(
+        links[0], rotation=k.IDENTITY, shift=k.ORIGIN, inertia=NOTHING, center=k.ORIGIN
+    )
     if not trunk:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
     placed = any(widths.values())
@@ -257,14 +260,13 @@ def sample_chain(
     )
 
 
-def _links(model: Model, kinds: Sequence[str], classes: Sequence[int]) -> list[Link]:
-    """Return the links of a sample chain, whose numbers a method must not read, but for those of the virtual base."""
+def unseen_links(model: Model, kinds: Sequence[str]) -> list[Link]:
+    """Return a chain of links with these kinds of joints, whose numbers a method must not read."""
     links: list[Link] = []
     q = v = 0
-    for i, number in enumerate(classes):
-        kind, joint = kinds[number], joint_type(kinds[number])
+    for i, kind in enumerate(kinds):
+        joint = joint_type(kind)
         example = next((link for link in model.links if link.kind == kind), model.links[0])
-        rotation, rest = (UNSEEN, UNSEEN) if i else (k.IDENTITY, k.ORIGIN)
         links.append(
             replace(
                 example,
@@ -273,10 +275,10 @@ def _links(model: Model, kinds: Sequence[str], classes: Sequence[int]) -> list[L
                 q=slice(q, q + joint.nq),
                 v=slice(v, v + joint.nv),
                 parent=i - 1,
-                rotation=rotation,
-                shift=rest,
-                inertia=UNSEEN if i else NOTHING,
-                center=rest,
+                rotation=UNSEEN,
+                shift=UNSEEN,
+                inertia=UNSEEN,
+                center=UNSEEN,
                 placement=UNSEEN,
                 gravity=UNSEEN,
                 base_rotation=k.IDENTITY,

@@ -53,23 +53,47 @@ class ClassPlan:
     """Numbers that a link of any class saves."""
 
 
-class Step:
+class RowWriter:
+    """Rows of a step, written one by one."""
+
+    def __init__(self, source: Program) -> None:
+        self.source = source
+        self.rows: list[Row] = []
+        self.constants: dict[Fraction, int] = {}
+
+    def put(self, row: Row) -> int:
+        """Write a row and return its number."""
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def constant(self, value: Fraction) -> int:
+        """Write a constant once."""
+        if value not in self.constants:
+            self.constants[value] = self.put(Row("const", (), value))
+        return self.constants[value]
+
+    @property
+    def title(self) -> str:
+        """Function and method of the rows."""
+        return f"{self.source.function} by {self.source.method}"
+
+
+class Step(RowWriter):
     """Step of a class in one sweep: `program`, and the first place where it saves a value."""
 
     def __init__(self, plan: ClassPlan, sweep: int, carry: Carry, last: bool) -> None:
+        super().__init__(plan.program)
         self.plan, self.sweep = plan, sweep
-        self.chain, self.source, self.interface = plan.chain, plan.program, plan.interface
+        self.chain, self.interface = plan.chain, plan.interface
         self.link_rows, self.link = plan.link, plan.chain.model.links[plan.link.link]
         read, new = self._saved()
         self.saved_at = plan.places[new[0]] if new else 0
         self.places = {row: plan.places[row] for row in read}
         self.elements = plan.interface.elements.get(sweep, [])
-        self.rows: list[Row] = []
         self.ports: dict[str, int] = {}
         self.written: dict[int, int] = {}
         self.carried: dict[int, int] = {}
         self.shared: dict[Shared | Own, int] = {}
-        self.constants: dict[Fraction, int] = {}
         self.comments: list[str] = []
         self.names: set[str] = set()
         number_of = {r: k for k, r in enumerate(plan.link.rows)}
@@ -114,9 +138,9 @@ class Step:
         if not self.elements:
             return []
         rows = [
-            self._constant(Fraction(0))
+            self.constant(Fraction(0))
             if row is None
-            else self._put(Row("neg", (self.written[row],)))
+            else self.put(Row("neg", (self.written[row],)))
             if negated
             else self.written[row]
             for row, negated in carry
@@ -149,24 +173,15 @@ class Step:
 
     # -- rows ------------------------------------------------------------------------------------
 
-    def _put(self, row: Row) -> int:
-        self.rows.append(row)
-        return len(self.rows) - 1
-
     def _input(self, name: str, element: int) -> int:
-        return self._put(Row("input", (), (self._port(name), element)))
-
-    def _constant(self, value: Fraction) -> int:
-        if value not in self.constants:
-            self.constants[value] = self._put(Row("const", (), value))
-        return self.constants[value]
+        return self.put(Row("input", (), (self._port(name), element)))
 
     def _same(self, r: int) -> int:
         """Write a result that is equal in all states. Raises NotUniform if it belongs to another link."""
         row = self.source.rows[r]
         if row.op != "const":
-            raise NotUniform(f"a result of a link in {self._title} belongs to another link")
-        return self._constant(row.value)
+            raise NotUniform(f"a result of a link in {self.title} belongs to another link")
+        return self.constant(row.value)
 
     def _write(self, row: int) -> None:
         """Write a row of the link."""
@@ -178,17 +193,17 @@ class Step:
             self.written[row] = self._argument(*source.value)
             return
         args = tuple(
-            self._constant(operand)
+            self.constant(operand)
             if isinstance(operand, Fraction)
             else self._shared(operand)
             if not isinstance(operand, Ref)
-            else self._carried(operand)
+            else self._carry_element(operand)
             if operand.side
             else self.written[operand.row]
             for operand in self.link_rows.operands[row]
         )
         name, comment = self._name(source.name), self._comment(source.step)
-        self.written[row] = self._put(source._replace(args=args, name=name, step=comment))
+        self.written[row] = self.put(source._replace(args=args, name=name, step=comment))
 
     def _number_of_base(self, port: int, element: int) -> Fraction | None:
         """Return a number of the base, None for any other argument."""
@@ -199,7 +214,7 @@ class Step:
     def _argument(self, port: int, element: int) -> int:
         """Write an argument of the link."""
         if (number := self._number_of_base(port, element)) is not None:
-            return self._constant(number)
+            return self.constant(number)
         name = self.source.inputs[port].name
         if name == PREPARED:
             return self._input(CONSTANTS, element - self.chain.first[self.link_rows.link])
@@ -208,13 +223,13 @@ class Step:
     def _shared(self, operand: Shared | Own) -> int:
         """Write an argument that all links share."""
         if (number := self._number_of_base(operand.port, operand.element)) is not None:
-            return self._constant(number)
+            return self.constant(number)
         if operand not in self.shared:
             name = self.source.inputs[operand.port].name
             self.shared[operand] = self._input(name, operand.element)
         return self.shared[operand]
 
-    def _carried(self, ref: Ref) -> int:
+    def _carry_element(self, ref: Ref) -> int:
         """Write an element of the carry."""
         passed = self.interface.labels[self.link_rows.link + ref.side], ref.row
         if passed[0] == -2 and ref.side > 0:
@@ -222,7 +237,7 @@ class Step:
         elif self.interface.root(passed) in self.elements:
             element = self.elements.index(self.interface.root(passed))
         else:
-            raise NotUniform(f"a link in {self._title} reads values that others do not pass on")
+            raise NotUniform(f"a link in {self.title} reads values that others do not pass on")
         if element not in self.carried:
             self.carried[element] = self._input(CARRY, element)
         return self.carried[element]
@@ -248,7 +263,3 @@ class Step:
             return ""
         self.names.add(short)
         return short
-
-    @property
-    def _title(self) -> str:
-        return f"{self.source.function} by {self.source.method}"
