@@ -183,6 +183,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/chain",
             "emission/lowering/sequential_scan",
             "emission/parted",
+            "emission/part_layout",
             "methods/riccati/segments",
             "pipeline/segment_lengths",
             "reference/truncated_pivots",
@@ -190,6 +191,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         (
             "tests/pipeline/test_riccati_segments.py -k 'not generate'",
             "tests/pipeline/test_constraint_force_scan.py -k text",
+            "tests/emission/test_parts_checked.py -k 'not generate'",
         ),
     ),
     **dict.fromkeys(

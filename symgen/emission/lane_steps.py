@@ -10,10 +10,9 @@ from typing import Any
 from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import WIDTH, C
-from symgen.ir.loops import CONSTANTS, LoopProgram
+from symgen.ir.loops import CONSTANTS
 from symgen.ir.ports import operations_text
 from symgen.ir.program import Program
-from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
@@ -54,18 +53,6 @@ def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
         step["all_angles"] = step["angles"] + idle
         step["bytes"] += 3 * idle * REALS[real].size
     return int(count)
-
-
-def refuse(form: LoopProgram, segments: int, lanes: int, target: Target) -> None:
-    """RequestError where the segments are no groups of as many as there are lanes, or the function is to be checked."""
-    if target.checked:
-        raise RequestError(
-            f"{form.function} by {form.method} goes round loops that return nothing; leave out --checked"
-        )
-    if segments % lanes:
-        raise RequestError(
-            f"{form.function} in {segments} segments is no loop over {lanes} lanes; take a multiple of {lanes}"
-        )
 
 
 def wrapped(rows: Sequence[str]) -> list[str]:

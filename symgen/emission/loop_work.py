@@ -6,6 +6,7 @@ from typing import Any
 
 from symgen.emission import definition
 from symgen.emission.c_text import C
+from symgen.emission.part_layout import layout
 from symgen.ir.loops import WORK, LoopProgram
 from symgen.ir.program import POSITIONS
 from symgen.vocabulary.target import Target
@@ -19,8 +20,10 @@ def work(form: LoopProgram, checked: bool = False) -> int:
 
     A checked function stores its results when all of them are known to be finite.
     """
-    carries = (len(form) + 1) * widest(form)
     results = sum(port.size for port in form.outputs if checked)
+    if form.part_count:
+        return layout(form).size + results
+    carries = (len(form) + 1) * widest(form)
     return max(1, form.work * len(form) + carries) + results
 
 
@@ -34,9 +37,13 @@ def may_alias(form: LoopProgram) -> bool:
     """Return True if a result may lie over an argument, both from their first elements on.
 
     No sweep may read an argument after another sweep has stored a result. A sweep that reads and stores must read and store the
-    same elements.
+    same elements. Parallel scans store results when all arguments have been read.
     """
+    if form.maps:
+        return True
     reads, stores = _accesses(form)
+    if form.part_count:
+        return max(s for s, _ in reads) <= min(s for s, _ in stores)
     as_many = all(kind.nq == kind.nv for kind in form.link_classes)
     no_joints = {name for name, _ in (*form.per_link, *form.columns)}
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.emission import lanes as _lanes
-from symgen.emission import loop_work
+from symgen.emission import loop_work, parted
 from symgen.emission.blocks import blocks
 from symgen.emission.definition import angles_together, calls, parameters
 from symgen.emission.lane_steps import angles, lane_step
@@ -22,6 +22,7 @@ from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
 from symgen.ir.loops import CONSTANTS, LoopProgram
 from symgen.ir.program import Program
+from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
 
@@ -33,36 +34,51 @@ def work(form: LoopProgram) -> int:
 
 
 def function(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of the template `looped_batch.c.j2`; RequestError where the form cannot be checked."""
-    lanes = _lanes.lanes(form.real)
-    loops = LoopFunction(guarded(form, target) if target.checked else form, target, lanes)
-    plain = replace(target, text=replace(target.text, checked=False))
-    steps = [
-        lane_step(p, plain, "", (CONSTANTS,), _has_own_sines(loops, p)) for p in loops.functions
-    ]
+    """Return the facts of the template `looped_batch.c.j2`."""
+    lanes, real = _lanes.lanes(form.real), REALS[form.real]
+    facts = parted.block(form, target) if form.part_count else _block(form, target)
+    steps = facts["steps"]
     angle_count = angles(steps, lanes, form.real)
-    tables, block = tables_and_loops(loops)
-    arrays, names = _lanes.driver(loops.form, parameters(loops.form, target))
-    place = lanes * loop_work.work(loops.form)
+    arrays, names = _lanes.driver(form, parameters(form, target))
+    place = lanes * loop_work.work(form)
     for array in arrays:
         array["at"] = place
         place += lanes * int(array["count"])
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
-    return loop_work.prototype(loops.form, target) | {
-        "parameters": arrays,
-        "driver": names,
-        "needs": work(loops.form),
-        "count": len(form),
-        "stack": loops.real.size * lanes * _carried(loops) + max(step["bytes"] for step in steps),
+    return (
+        loop_work.prototype(form, target)
+        | facts
+        | {
+            "parameters": arrays,
+            "driver": names,
+            "needs": work(form),
+            "count": len(form),
+            "stack": real.size * lanes * facts["local"] + max(step["bytes"] for step in steps),
+            "checks": target.checked,
+            "own_sines": any(step["own_sines"] for step in steps),
+            "own_loop": any(step["own_loop"] for step in steps),
+            "angles": angle_count,
+            "step_functions": lane_text(vectors.steps(steps, target.symbol(form.function))),
+        }
+    )
+
+
+def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
+    """Return the facts of a block of states of a form that is one piece; `local` are the numbers of one state in local arrays."""
+    loops = LoopFunction(
+        guarded(form, target) if target.checked else form, target, _lanes.lanes(form.real)
+    )
+    plain = replace(target, text=replace(target.text, checked=False))
+    steps = [
+        lane_step(p, plain, "", (CONSTANTS,), _has_own_sines(loops, p)) for p in loops.functions
+    ]
+    tables, block = tables_and_loops(loops)
+    return {
         "steps": steps,
         "told": step_heads(loops),
         "arrays": tables,
         "block": block,
-        "checks": target.checked,
-        "own_sines": any(step["own_sines"] for step in steps),
-        "own_loop": any(step["own_loop"] for step in steps),
-        "angles": angle_count,
-        "step_functions": lane_text(vectors.steps(steps, target.symbol(form.function))),
+        "local": _carried(loops),
     }
 
 

@@ -1,86 +1,84 @@
-"""A chain in parts in C: NAME_<function>.c, where every part is a lane of a vector.
+"""A chain in parts in C: NAME_<function>.c, where every part is a lane of a vector, and a block of states, where every state is.
 
 Saved values, carries and link constants have element k of lane l in x[k][l]. A step of a sweep, of a map or of a pair stands in a
-loop over the lanes (`lanes`) and is called row by row; a step of a sequential scan, or of a pair of parts, is a straight-line
-function. `lowering` gives the stages; the template holds head, tables and steps. The groups of a stage run at the same time where
-the compiler knows OpenMP.
+loop over the lanes (`lanes`) and is called row by row. A step of a sequential scan, or of a pair of parts, is a straight-line
+function of one state, and one more step over the lanes of a block. `lowering` gives the stages; templates hold head, tables and
+steps. The groups of a stage run at the same time where the compiler knows OpenMP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
-from symgen.emission import lanes as _lanes
-from symgen.emission import loop_work, render
+from symgen.emission import definition, loop_work, render
 from symgen.emission.c_text import C
 from symgen.emission.definition import calls
-from symgen.emission.lane_steps import angles, braced, refuse, wrapped
-from symgen.emission.lowering import parallel_scan, sequential_scan
-from symgen.emission.lowering.chain import Chain
+from symgen.emission.lane_steps import angles, braced, wrapped
+from symgen.emission.lowering import loop_tables, parallel_scan, sequential_scan
+from symgen.emission.lowering.chain import Chain, Table
 from symgen.emission.lowering.lane_function import Vectors
 from symgen.emission.lowering.lane_function import text as lane_text
+from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.print import write
-from symgen.emission.statements import check
-from symgen.ir.loops import LoopProgram, Sweep
+from symgen.emission.statements import (
+    Block,
+    Declare,
+    For,
+    Function,
+    If,
+    Sizes,
+    Statement,
+    check,
+)
+from symgen.ir.loops import LoopProgram
+from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
-Form = LoopProgram
+
+class Lowered(NamedTuple):
+    """A form in parts as functions: its chain with the steps, the tables of integers, and the stages."""
+
+    chain: Chain
+    tables: Sequence[Table]
+    functions: Sequence[Function]
 
 
-def work(form: Form, checked: bool = False) -> int:
-    """Return the numbers of the array that the caller provides."""
-    return _layout(form).size
-
-
-def _layout(form: Form) -> parallel_scan.Layout | sequential_scan.Layout:
-    if form.maps:
-        return parallel_scan.Layout(form)
-    return sequential_scan.Layout(form)
-
-
-def may_alias(form: Form) -> bool:
-    """True if a result may lie over an argument, both from their first elements on: no stage reads behind one that stores.
-
-    Parallel scans store results when all arguments have been read.
-    """
-    if form.maps:
-        return True
-    arguments, results = {port.name for port in form.inputs}, {port.name for port in form.outputs}
-    steps = [(s, stage.steps[0]) for s, stage in enumerate(form.stages) if isinstance(stage, Sweep)]
-    reads = [s for s, step in steps if arguments & {port.name for port in step.inputs}]
-    stores = [s for s, step in steps if results & {port.name for port in step.outputs}]
-    return max(reads) <= min(stores)
-
-
-def prototype(form: Form, target: Target) -> dict[str, Any]:
-    """Return the facts of the function in the header."""
-    return loop_work.with_work(form, target) | {"apart": not may_alias(form)}
-
-
-def source(form: Form, target: Target) -> str:
-    """Return the text of NAME_<function>.c. RequestError if the parts are no whole groups, or the function is to be checked."""
-    lanes, layout = _lanes.lanes(form.real), _layout(form)
-    refuse(form, form.part_count, lanes, target)
-    chain = Chain(form, target, form.longest_part, layout.size, lanes * layout.group_size)
+def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
+    """Return the function of one state, or that of a block of `states`."""
+    chain = Chain(guarded(form, target) if target.checked else form, target, states)
     lowering: parallel_scan.Lowering | sequential_scan.Lowering
     if form.maps:
-        lowering = parallel_scan.Lowering(form, chain)
+        lowering = parallel_scan.Lowering(chain)
+    else:
+        lowering = sequential_scan.Lowering(chain)
+    functions = [*lowering.functions()]
+    rows, width = form.part_count // chain.lanes * chain.rows, form.link_classes[0].width
+    lanes = [] if states else [chain.lanes]
+    known: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
+    known |= {f"{chain.symbol}_table": (rows, width, *lanes)}
+    called = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
+    known |= dict.fromkeys([*called, *definition.macros(target)], ())
+    return Lowered(chain, lowering.tables, check(functions, known))
+
+
+def source(form: LoopProgram, target: Target) -> str:
+    """Return the text of NAME_<function>.c. RequestError if the parts are no whole groups."""
+    lanes = REALS[form.real].lanes
+    if form.part_count % lanes:
+        raise RequestError(
+            f"{form.function} in {form.part_count} segments is no loop over {lanes} lanes; take a multiple of {lanes}"
+        )
+    chain, tables, functions = lower(form, target, states=False)
+    if form.maps:
         title = "of {} links, level by level, in {} segments"
         about = "a place is a joint and the link before it, the base's the first one."
     else:
-        lowering = sequential_scan.Lowering(form, chain)
         title = "of {} links in {} segments"
         about = f"{form.link_cost} operations a link, and what is done once a segment. Of one link"
-    functions = [*lowering.functions()]
-    constants = [*_constants(form, lanes)]
-    known = {table.name: table.size for table in lowering.tables}
-    known |= {f"{chain.symbol}_table": (len(constants), form.link_classes[0].width, lanes)}
-    known |= {step["symbol"]: () for step in chain.steps} | {
-        name: () for name, _ in chain.functions
-    }
     angle_count = angles(chain.steps, lanes, form.real)
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return render(
@@ -93,13 +91,13 @@ def source(form: Form, target: Target) -> str:
         about=about,
         real=form.real,
         lanes=lanes,
-        doubles=layout.size,
+        doubles=loop_work.work(form, target.checked),
         width=form.link_classes[0].width,
-        constants=wrapped(constants),
-        tables=[table.context() for table in lowering.tables],
+        constants=wrapped([*_constants(form, lanes)]),
+        tables=[table.context() for table in tables],
         steps=chain.steps,
         functions=[text for _, text in chain.functions],
-        algorithm=write(check(functions, known), C),
+        algorithm=write(functions, C),
         own_sines=any(step["own_sines"] for step in chain.steps),
         own_loop=any(step["own_loop"] for step in chain.steps),
         angles=angle_count,
@@ -107,7 +105,44 @@ def source(form: Form, target: Target) -> str:
     )
 
 
-def _constants(form: Form, lanes: int) -> Iterator[str]:
+def block(form: LoopProgram, target: Target) -> dict[str, Any]:
+    """Return the facts of a block of states for the template `looped_batch.c.j2`; `local` are the numbers in local arrays."""
+    chain, tables, functions = lower(form, target, states=True)
+    constants = [
+        braced([C.literal(value, REALS[form.real]) for value in _constants_of(form, part, row)])
+        for part in range(form.part_count)
+        for row in range(form.longest_part)
+    ]
+    name, size = f"{chain.symbol}_table", (len(constants), form.link_classes[0].width)
+    *stages, whole = functions
+    return {
+        "steps": chain.steps,
+        "told": [f"{step['symbol']}, {step['told']}" for step in chain.steps],
+        "arrays": [
+            loop_tables.Table(form.real, name, size, tuple(wrapped(constants))),
+            *(table.plain for table in tables),
+        ],
+        "block": write(functions, C),
+        "local": _local_numbers(whole.body) + 2 * max(_local_numbers(f.body) for f in stages),
+    }
+
+
+def _local_numbers(statements: Iterable[Statement]) -> int:
+    """Return the numbers in arrays that statements declare."""
+    count = 0
+    for statement in statements:
+        match statement:
+            case Declare(size=size, pointer="", kind="float" | "double"):
+                count += prod(map(int, size)) if size else 0
+            case For(body=inner) | Block(body=inner):
+                count += _local_numbers(inner)
+            case If(body=inner, otherwise=otherwise):
+                other = (otherwise,) if isinstance(otherwise, If) else otherwise
+                count += _local_numbers(inner) + _local_numbers(other)
+    return count
+
+
+def _constants(form: LoopProgram, lanes: int) -> Iterator[str]:
     """Give the table of link constants: for each row of a group, the vector of each constant."""
     for first in range(0, form.part_count, lanes):
         for row in range(form.longest_part):
@@ -120,7 +155,7 @@ def _constants(form: Form, lanes: int) -> Iterator[str]:
             )
 
 
-def _constants_of(form: Form, part: int, row: int) -> tuple[Fraction, ...]:
+def _constants_of(form: LoopProgram, part: int, row: int) -> tuple[Fraction, ...]:
     """Return the constants in a row of a part; an idle row has those of a link of the part before it."""
     if form.maps:
         return form.constants_of(form.longest_part * part + row)

@@ -372,10 +372,7 @@ class Solver:
         entry = None if key is None else cache.find(*key)
         library = open_cached(entry["library"]) if entry else None
         if library is None:
-            program = self.programs[function]
-            if program.part_count:
-                return None
-            robot = self._robot
+            program, robot = self.programs[function], self._robot
             library = load_many(program, robot.target, robot.build, self._bounds(function))
             if key is not None:
                 cache.keep({"library": library.__name__}, *key)

@@ -398,7 +398,7 @@ class Machine:
             if not isinstance(value, Pointer) or value.shape != tuple(shape):
                 raise self.refuse(node, f"{parameter.name} is given no array of its type")
             elements = (room or 0) * math.prod(value.shape)
-            has_known_size = value.memory.role != "workspace"
+            has_known_size = value.memory.role != "workspace" or value.at > value.low
             if elements and not has_known_size:
                 self.workspace_sizes.add(elements)
                 if len(self.workspace_sizes) > 1:

@@ -34,6 +34,10 @@ Condition = tuple[str, Term, Term]
 """The comparison, and what is compared."""
 
 
+Origin = tuple[int, int] | None
+"""Of a form in parts the call of a step, and its lane."""
+
+
 class Group(NamedTuple):
     """Conditions, numbers that must be finite, and the status where one of them does not hold."""
 
@@ -159,42 +163,96 @@ def _times_zero(total: Term) -> set[Term] | None:
     return values
 
 
+def _compared_with_zero(condition: Condition) -> set[Term] | None:
+    """Return the numbers that a comparison finds to be finite: those of a sum of products 0·x that is not less than zero."""
+    operator, left, right = condition
+    if operator != ">=" or right is not left.terms.constant(Fraction(0)):
+        return None
+    return _times_zero(left)
+
+
 # -- what is made -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class LaneComparisons:
-    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when all else is done."""
+    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when all else is done.
+
+    The comparisons behind calls of steps are made before the next call, those of a form in parts in any order before the ending:
+    parts are compared at the same time, and a part that is idle may take a step of another one, whose numbers it does not compare.
+    """
 
     due: list[Group]
     ending: Group | None = None
+    has_parts: bool = False
+    """True for a form in parts."""
+    goes_on: bool = False
+    """True where the parts are compared at the same time: when one has failed the others go on."""
     pending: list[Group] = field(default_factory=list)
     """Comparisons behind calls of steps."""
+    open_conditions: dict[Condition, tuple[str, Origin]] = field(default_factory=dict)
+    open_finite: dict[Term, tuple[str, Origin]] = field(default_factory=dict)
+    """Comparisons behind calls of steps of a form in parts, with their statuses and origins."""
+    calls: set[Term] = field(default_factory=set)
+    """Calls of steps of a form in parts."""
+    outcomes: dict[Any, bool] = field(default_factory=dict)
+    """True for each comparison of a form in parts that held. Elements behind the end of a chain make some of them again."""
     status: str = ""
-    """The status of the comparisons that are being made."""
+    origin: Origin = None
+    """The status and the origin of the comparisons that are being made."""
     conditions: set[Condition] = field(default_factory=set)
     finite: set[Term] = field(default_factory=set)
     failed: bool = False
-    made: list[tuple[str, Any]] = field(default_factory=list)
-    """The status and the place in the text of each comparison that was made."""
+    made: list[tuple[str, Any, Origin]] = field(default_factory=list)
+    """The status, the place in the text and the origin of each comparison that was made."""
 
     def take(self, condition: Condition) -> bool:
         """Return True if a comparison is owed now; it is then made."""
-        if self.failed:
+        if condition in self.open_conditions:
+            self.status, self.origin = self.open_conditions.pop(condition)
+            return True
+        values = _compared_with_zero(condition)
+        if values and values <= self.open_finite.keys():
+            (self.status, self.origin), *_ = (self.open_finite.pop(value) for value in values)
+            return True
+        if self.failed or self.open_conditions or self.open_finite:
             return False
+        self.origin = None
         group = self._next()
         if condition in group.conditions:
             self._begin(group)
             self.conditions.remove(condition)
             return True
-        operator, left, right = condition
-        zero = right is left.terms.constant(Fraction(0))
-        values = _times_zero(left) if operator == ">=" and zero else None
         if values and values <= group.finite:
             self._begin(group)
             self.finite -= values
             return True
         return False
+
+    def decide(self, condition: Condition, node: Any, failing: int) -> bool | None:
+        """Return True if a comparison holds, which number `failing` does not; None for one that is not owed."""
+        if (self.failed and not self.goes_on) or not self.take(condition):
+            return None
+        self.made.append((self.status, node, self.origin))
+        holds = len(self.made) != failing
+        self.failed |= not holds
+        if self.has_parts:
+            self.outcomes[condition] = holds
+        return holds
+
+    def outcome(self, condition: Condition) -> bool | None:
+        """Return True if a comparison that is made again holds; None for one that was not made, or of a lane that is not compared."""
+        return self.outcomes.get(condition) if self.goes_on or not self.failed else None
+
+    def owe(self, call: Term, origin: Origin, groups: Sequence[Group]) -> None:
+        """Add the comparisons behind a call of a step."""
+        if not self.has_parts:
+            self.pending += groups
+        elif call not in self.calls:
+            self.calls.add(call)
+            for group in groups:
+                self.open_conditions |= dict.fromkeys(group.conditions, (group.status, origin))
+                self.open_finite |= dict.fromkeys(group.finite, (group.status, origin))
 
     def _next(self) -> Group:
         """Return what is owed now."""
@@ -220,18 +278,26 @@ class LaneComparisons:
         self.conditions, self.finite = set(group.conditions), set(group.finite)
 
     def samples(self) -> list[int]:
-        """The first and the last comparison of each place in the text, by number from 1."""
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for number, (_, node) in enumerate(self.made, 1):
+        """The first and the last comparison of each place in the text, and of each lane of a call in parts one, by number from 1."""
+        first: dict[Any, int] = {}
+        last: dict[Any, int] = {}
+        for number, (_, node, origin) in enumerate(self.made, 1):
             first.setdefault(id(node), number)
             last[id(node)] = number
+            if origin is not None:
+                first.setdefault(origin, number)
         return sorted({*first.values(), *last.values()})
 
     @property
     def all_made(self) -> bool:
         """True if all comparisons were made that are owed before a step is called."""
         return not (self.conditions or self.finite or self.pending or self.due)
+
+    @property
+    def complete(self) -> bool:
+        """True if all comparisons were made that are owed at all."""
+        is_open = self.open_conditions or self.open_finite
+        return self.all_made and self.ending is None and not is_open
 
 
 @dataclass
@@ -245,10 +311,13 @@ class Comparisons:
         """Decide a comparison; ProgramError where the function should not make it at this place."""
         condition = (operator, left, right)
         for number, lane in enumerate(self.lanes):
-            if lane.take(condition):
-                lane.made.append((lane.status, node))
-                lane.failed = len(lane.made) == self.failing.get(number, 0)
-                return not lane.failed
+            holds = lane.decide(condition, node, self.failing.get(number, 0))
+            if holds is not None:
+                return holds
+        for lane in self.lanes:
+            holds = lane.outcome(condition)
+            if holds is not None:
+                return holds
         raise ProgramError(
             f"line {node.coord.line}: this is not a comparison that the checked function needs here, or it comes too late"
         )
@@ -261,7 +330,7 @@ class Comparisons:
     @property
     def complete(self) -> bool:
         """True if all comparisons were made that are owed at all."""
-        return all((lane.all_made and lane.ending is None) or lane.failed for lane in self.lanes)
+        return all(lane.complete or lane.failed for lane in self.lanes)
 
 
 @dataclass
@@ -281,9 +350,14 @@ class GuardedStep:
         calls = self.step(machine, arguments, node)
         if id(step) in self.owed:
             place = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
-            for lane, call in zip(self.comparisons.lanes, calls, strict=True):
-                values = self.results_of(step, call, machine.terms)[place]
-                lane.pending += of_a_call(values, self.owed[id(step)], machine.terms)
+            lanes = self.comparisons.lanes
+            has_states = len(lanes) > 1  # else the lanes of a call are parts of one state
+            for k, call in enumerate(calls):
+                if call.known:  # an idle part takes a step that the form does not
+                    values = self.results_of(step, call, machine.terms)[place]
+                    groups = of_a_call(values, self.owed[id(step)], machine.terms)
+                    origin = None if has_states else (id(node), k)
+                    lanes[k if has_states else 0].owe(call, origin, groups)
 
 
 def number_compared(body: Any, name: str) -> int:
@@ -320,7 +394,7 @@ def failing_runs(made: Comparisons, run: Failing, symbol: str, name: str) -> lis
         statuses, stored = run(failing)
         for lane, status in enumerate(statuses):
             number = failing.get(lane, 0)
-            expected, node = made.lanes[lane].made[number - 1] if number else ("OK", None)
+            expected, node, _ = made.lanes[lane].made[number - 1] if number else ("OK", None, None)
             if stored or status != STATUSES.index(expected):
                 line = f"line {node.coord.line}: " if node is not None else ""
                 return [

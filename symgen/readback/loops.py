@@ -557,6 +557,8 @@ class _Reader:
                 f"the array for its work is {'const ' * const}{real} {parameter}[{size}], not [{macro}]"
             )
         stated = preprocessor.work(self.header, self.name) or 0
+        if self.header and size == macro and not stated:
+            differences.append(f"the header does not define {macro}")
         if self.header and INDEX.fullmatch(size) and stated < int(size):
             differences.append(
                 f"the header's array for the function's work has fewer than {size} numbers"
@@ -598,7 +600,10 @@ class _Reader:
         def checked_run(room: int, failing: Mapping[int, int]) -> tuple[int, Run, Comparisons]:
             terms.line = 0
             lane = LaneComparisons(
-                of_arguments(form, arguments, terms), Group("RESULT_NOT_FINITE", finite=results)
+                of_arguments(form, arguments, terms),
+                Group("RESULT_NOT_FINITE", finite=results),
+                has_parts=form.part_count > 0,
+                goes_on=form.part_count > 0,
             )
             comparisons = Comparisons([lane], failing)
             guarded_steps = {
@@ -642,8 +647,13 @@ class _Reader:
         stated = preprocessor.work(self.header, self.name)
         if stated is not None:
             return stated
-        widest = max((len(sweep.initial) for sweep in self.form.sweeps), default=0)
-        return (len(self.form) + 1) * (self.form.work + widest)
+        form = self.form
+        if form.part_count:
+            ports = [port for step in form.programs for port in (*step.inputs, *step.outputs)]
+            elements = 2 * form.part_count * (form.longest_part + form.longest_part.bit_length())
+            return elements * (form.work + sum(port.size for port in ports))
+        widest = max((len(sweep.initial) for sweep in form.sweeps), default=0)
+        return (len(form) + 1) * (form.work + widest)
 
 
 class Run:

@@ -66,7 +66,12 @@ def tries(seed: int) -> Iterator[Failure | None]:
             function = random.choice([*CUT])
             method = random.choice(CUT[function])
             made = chain(random, method.startswith("fixman"))
-            options = {"real": random.choice([*REALS]), "trig": random.choice(TRIG)}
+            options = {
+                "real": random.choice([*REALS]),
+                "trig": random.choice(TRIG),
+                "checked": random.random() < 0.5,
+                "batch": random.random() < 0.5,
+            }
             yield _judged(made, [f"{function}={method}"], options)
             continue
         made = _robots.mechanism(random, random.choice((2, 3, 3, 4, 6, 9)))

@@ -21,7 +21,7 @@ from symgen.machine.solver import Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.loops import recursion
 from symgen.readback.batches import BatchText, compare
-from symgen.support.errors import RequestError, StateError
+from symgen.support.errors import StateError
 from symgen.verification.blocks import BlockFiles, check_blocks
 from symgen.verification.compiled import compiled_runners, print_sources
 from symgen.verification.truth import Truth
@@ -242,17 +242,6 @@ def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:
     assert [check.passed for check in symgen.verify(out).of("blocks")] == [False]
 
 
-def test_one_chain_in_lanes_has_none(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="leave out --batch, or take another method"):
-        symgen.generate(
-            "planar_point_mass:40",
-            tmp_path / "x",
-            ["forward_dynamics=riccati:segments"],
-            batch=True,
-        )
-    assert not (tmp_path / "x").exists()
-
-
 # -- in Python --------------------------------------------------------------------------------------------------------------
 
 
@@ -269,13 +258,6 @@ def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, threads=threads), alone)
     across = solver.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")
     np.testing.assert_array_equal(across.T, alone)
-    lanes = compile_now("planar_point_mass:40", ["forward_dynamics=riccati:segments"])
-    q, v, tau = drawn(3, lanes)
-    assert lanes.forward_dynamics(q, v, tau).shape == (3, 40)
-    across = lanes.forward_dynamics(
-        q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa"
-    )  # state by state: it has no blocks
-    np.testing.assert_array_equal(across.T, lanes.forward_dynamics(q, v, tau))
 
 
 def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -323,25 +323,27 @@ TEXTS: dict[str, dict[str, Any]] = {
     "": {},
     "checked": {"checked": True, "trig": "libm"},
     "float batch": {"real": "float", "batch": True, "trig": "inline"},
+    "checked batch": {"checked": True, "batch": True, "trig": "inline"},
     "cpp17": {"wrap": ["cpp17"]},
     "m7": {"target": "cortex-m7"},
     "cuda": {"wrap": ["cuda"]},
     "cuda checked": {"wrap": ["cuda"], "checked": True, "real": "float"},
 }
 """What changes the text of loops."""
-STATUS, PLAIN = tuple(TEXTS), ("", "cpp17", "m7")
-"""Those of functions that may return a status and take many states, and those of segments and levels, which may not."""
+STATUS = tuple(text for text in TEXTS if text != "checked batch")
+PARTS = ("", "checked", "checked batch", "cpp17", "m7")
+"""Those of chains in one piece and of chains in parts, which may be too short for as many parts as a vector of floats has lanes."""
 LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
     "masses40": (
         MASSES,
         "forward_dynamics=fixman:planar inverse_dynamics mass_matrix_determinant",
         STATUS,
     ),
-    "masses40 cyclic": (MASSES, "mass_matrix_solve=fixman:parallel", PLAIN),
+    "masses40 cyclic": (MASSES, "mass_matrix_solve=fixman:parallel", PARTS),
     "masses40 segments": (
         MASSES,
         "forward_dynamics=riccati:segments mass_matrix_solve=fixman:segments",
-        PLAIN,
+        PARTS,
     ),
     "chain34": (
         CHAIN,
@@ -350,11 +352,11 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
         "potential_energy link_poses",
         STATUS,
     ),
-    "chain34 segments": (CHAIN, "forward_dynamics=riccati:segments", PLAIN),
+    "chain34 segments": (CHAIN, "forward_dynamics=riccati:segments", PARTS),
     "chain34 levels": (
         CHAIN,
         "forward_dynamics=constraint_force:parallel mass_matrix_solve=constraint_force:parallel",
-        PLAIN,
+        PARTS,
     ),
     "chain34 blocks": (
         CHAIN,
@@ -364,7 +366,7 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
     "ur5 levels": (
         _robot("ur5", "forearm_link ee_link", "wx,wy,wz,x,y,z"),
         "forward_dynamics=constraint_force:parallel",
-        PLAIN,
+        PARTS,
     ),
     **{
         f"{name} {method}": (

@@ -447,8 +447,6 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             "has no looped form",
         ),
         (symgen.load("planar_point_mass:9"), wanted_by, {}, RequestError, "is a point mass"),
-        (chain, wanted_by, {"checked": True}, RequestError, "leave out --checked"),
-        (chain, wanted_by, {"batch": True}, RequestError, "leave out --batch"),
     ):
         with pytest.raises(error, match=said):
             symgen.generate(mechanism, tmp_path / "out", functions, form="looped", **more)

@@ -182,7 +182,6 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             OutOfReach,
             "rows are asked for; take fixman, or leave out",
         ),
-        (chain, "mass_matrix_solve", {"batch": True}, RequestError, "leave out --batch"),
     ):
         with pytest.raises(error, match=said):
             symgen.generate(mechanism, tmp_path / "out", [f"{function}={METHOD}"], **more)

@@ -438,13 +438,6 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             OutOfReach,
             "fewer than 64 links",
         ),
-        (
-            ["forward_dynamics=riccati:segments"],
-            {"checked": True},
-            RequestError,
-            "leave out --checked",
-        ),
-        (["forward_dynamics=riccati:segments"], {"batch": True}, RequestError, "leave out --batch"),
     ):
         with pytest.raises(error, match=said):
             symgen.generate(chain, tmp_path / "out", wanted, **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -18,8 +19,8 @@ from symgen.readback import batches, loops
 from symgen.readback.batches import BatchText
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
-from tests.pipeline.test_planar_scan import levels
-from tests.pipeline.test_planar_segments import parted
+from tests.pipeline.test_planar_scan import levelled, levels
+from tests.pipeline.test_planar_segments import parted, segmented
 from tests.segments import aimed
 
 SEGMENTS = {
@@ -274,3 +275,120 @@ def test_a_slip_in_a_function_for_many_states_is_refused(slip: str) -> None:
     assert _compared(text) == []
     (sentence,) = _compared(text._replace(source=text.source.replace(old, new, 1)))
     assert len(sentence) > 20
+
+
+CHECKED_SEGMENTS = {
+    "an array that is too small": ("if (size < 835)", "if (size < 834)"),
+    "a part that begins refused": ("statuses[segment] = arm_OK", "statuses[segment] = arm_DIVISOR"),
+    "statuses of another group": ("&statuses[8*group]", "&statuses[0*group + 1]"),
+    "a status of another lane": ("status[lane] = ((status[lane]", "status[0] = ((status[0]"),
+    "a status that is taken back": (
+        ">= 0.0))) ? arm_DIVISOR : status[lane]",
+        ">= 0.0))) ? arm_DIVISOR : arm_OK",
+    ),
+    "parts that are left out": ("? statuses[segment] :", "? arm_OK :"),
+    "another part's status": ("? statuses[segment] :", "? statuses[segment/2] :"),
+    "an idle part that is compared": ("(row >= idle[lane]) && !((", "(row >= 0) && !(("),
+    "a row that is not compared": ("(row >= idle[lane]) && !(", "(row > idle[lane]) && !("),
+    "another bound": ("fabs(guard[0][lane]) >= 2.2", "fabs(guard[0][lane]) >= 3.2"),
+    "an infinite divisor": (" && ((0.0*guard[0][lane]) >= 0.0)", ""),
+    "an angle": ("fabs(guard[0][lane]) <= 32768.0", "fabs(guard[0][lane]) <= 65536.0"),
+    "another status": ("? arm_OUT_OF_RANGE", "? arm_DIVISOR"),
+    "a status across the parts": ("status = arm_DIVISOR;", "status = arm_OK;"),
+    "stages that follow a refusal": ("(status == arm_OK) && (segment >= 0)", "segment >= 0"),
+    "a result that is stored at once": ("10(q, b, &numbers[800]", "10(q, b, x"),
+    "a result that is not compared": ("0.0*numbers[800 + i]", "0.0*numbers[800]"),
+    "a result of another place": ("x[i] = numbers[800 + i]", "x[i] = numbers[799 + i]"),
+}
+EVERYWHERE = {"parts that are left out", "another part's status"}
+"""Slips after one stage alone do no harm: the statuses are looked at after the next stage as well."""
+CHECKED_SCANS = {
+    "a pair": ("fabs(guard[0][lane]) >= 2.2", "fabs(guard[0][lane]) >= 3.2"),
+    "a pair over the parts": ("fabs(guard[0]) >= 2.2", "fabs(guard[0]) >= 3.2"),
+    "a status of the scan over the parts": (
+        "    return status;\n}\n\n",
+        "    return arm_OK;\n}\n\n",
+    ),
+    "which is dropped": ("status = arm_mass_matrix_solve_over_all_2(numbers);", ";"),
+    "numbers that are not there": (
+        "(status == arm_OK) && (segment < 8)",
+        "segment < 8",
+    ),
+    "an angle": ("? arm_OUT_OF_RANGE : status[lane]", "? arm_OUT_OF_RANGE : arm_OK"),
+}
+STATES_OF_SEGMENTS = {
+    "another lane's status": ("? arm_DIVISOR : status[lane]", "? arm_DIVISOR : status[0]"),
+    "an idle row that is compared": (
+        "(row >= arm_mass_matrix_solve_lanes_idle[group]) && !((",
+        "(row >= 0) && !((",
+    ),
+    "a segment too few": ("for (segment = 3; segment", "for (segment = 2; segment"),
+    "carries of another segment": (
+        "solve_lanes_places[group] + row",
+        "solve_lanes_places[0] + row",
+    ),
+    "a lane of all": ("ended[k][lane] = numbers", "ended[k][0] = numbers"),
+    "the workspace of another segment": ("&numbers[55*group]", "&numbers[54*group]"),
+    "a constant of another row": ("_table[first + row]", "_table[row]"),
+    "an argument of another state": (
+        "none_[lane] + (0.0*q[i][lane])",
+        "none_[lane] + (0.0*q[i][0])",
+    ),
+}
+STATES_OF_SCANS = {
+    "an element of another part": ("(5*group) + row", "(4*group) + row"),
+    "a root of another part": ("*segment) + ", "*0*segment) + "),
+    "another level": ("row >> level", "row >> 1"),
+    "the last element": ("(group == 3) &&", "(group == 2) &&"),
+    "a neighbour of the next part": ("*(group + 1)) + ", "*group) + "),
+    "a lane": ("both[k][lane] = front[k][lane]", "both[k][lane] = front[k][0]"),
+}
+
+
+@cache
+def _parts(scanned: bool, links: int, count: int) -> tuple[LoopProgram, Target, dict[str, str]]:
+    """A chain in parts with its checked text: of one state in eight parts, of many states in any number of them."""
+    build_form = levelled if scanned else segmented
+    form = build_form(symgen.load(f"planar_point_mass:{links}"), count)
+    target = aimed(form, "inline")
+    target = replace(target, text=replace(target.text, checked=True, batch=True))
+    programs = {form.function: form}
+    files = c99.texts(programs, target) if count == 8 else c99.batches(programs, target)
+    return form, target, files
+
+
+@pytest.mark.parametrize(
+    ("scanned", "slip"),
+    [*((False, slip) for slip in CHECKED_SEGMENTS), *((True, slip) for slip in CHECKED_SCANS)],
+)
+def test_a_slip_in_a_checked_chain_in_parts_is_refused(scanned: bool, slip: str) -> None:
+    form, target, files = _parts(scanned, 35, 8)
+    text, header = files[target.file(form.function)], files[target.header]
+    old, new = (CHECKED_SCANS if scanned else CHECKED_SEGMENTS)[slip]
+    assert old in text
+    slipped = text.replace(old, new, -1 if slip in EVERYWHERE else 1)
+    assert loops.compare(form, slipped, header, checked=True)
+
+
+@pytest.mark.parametrize(
+    ("scanned", "slip"),
+    [*((False, slip) for slip in STATES_OF_SEGMENTS), *((True, slip) for slip in STATES_OF_SCANS)],
+)
+def test_a_slip_in_states_of_a_chain_in_parts_is_refused(scanned: bool, slip: str) -> None:
+    form, target, files = _parts(scanned, 18, 4)
+    names = target.batch_file(form.function), target.lanes, target.batch
+    text = BatchText(*(files[name] for name in names))
+    old, new = (STATES_OF_SCANS if scanned else STATES_OF_SEGMENTS)[slip]
+    assert old in text.source
+    slipped = text._replace(source=text.source.replace(old, new, 1))
+    assert batches.compare(form, slipped, "arm", True, {})
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_checked_chains_in_parts_are_accepted(scanned: bool) -> None:
+    form, target, files = _parts(scanned, 35, 8)
+    text, header = files[target.file(form.function)], files[target.header]
+    assert loops.compare(form, text, header, checked=True) == []
+    form, target, files = _parts(scanned, 18, 4)
+    names = target.batch_file(form.function), target.lanes, target.batch
+    assert batches.compare(form, BatchText(*(files[n] for n in names)), "arm", True, {}) == []

@@ -19,6 +19,7 @@ from symgen.emission import (
     assembling,
     checks,
     lanes,
+    loop_work,
     looped,
     looped_lanes,
     parted,
@@ -37,7 +38,6 @@ from symgen.emission.writer import Turn
 from symgen.ir.loops import Form, LoopProgram
 from symgen.ir.ports import counts_bodies, frame_and_wrench_counts, single_real, size_definitions
 from symgen.ir.program import Bound, Program
-from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS, SINE_ULPS
 from symgen.vocabulary.target import Target
@@ -72,7 +72,9 @@ def source(
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
     if isinstance(program, LoopProgram):
-        return str(_printer_of(program).source(program, target))
+        if program.part_count:
+            return parted.source(program, target)
+        return looped.source(program, target)
     turn = _definition.turn_of(program, target)
     printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
     function = _definition.function(printed)
@@ -124,9 +126,7 @@ def batches(
     target: Target,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function. RequestError
-    for one chain in lanes.
-    """
+    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
     real = single_real(programs.values())
     functions = {
         function: _batch(program, target, (floors or {}).get(function, {}))
@@ -162,19 +162,12 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
         "parameters": arrays,
         "driver": driven,
         "checked": target.checked,
-        "needs": looped_lanes.work(program)
-        if isinstance(program, LoopProgram) and not program.part_count
-        else 0,
+        "needs": looped_lanes.work(program) if isinstance(program, LoopProgram) else 0,
     }
 
 
 def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """What the template says of one function for many states."""
-    if program.part_count:
-        raise RequestError(
-            f"{program.function} by {program.method} has the links of one state in its lanes; leave out --batch, "
-            "or take another method"
-        )
     if isinstance(program, LoopProgram):
         return looped_lanes.function(program, target)
     inline = target.text.trig == "inline"  # without a branch, in the loop over the states
@@ -203,7 +196,12 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     """The text of NAME.h, which declares every one of `programs`."""
     real = single_real(programs.values())
     forms = programs.values()
-    declarations = [(_printer_of(form) or _definition).prototype(form, target) for form in forms]
+    declarations = [
+        loop_work.prototype(form, target)
+        if isinstance(form, LoopProgram)
+        else _definition.prototype(form, target)
+        for form in forms
+    ]
     trig = calls(real, Target(target.name, target.sizes))
     return render(
         NAME,
@@ -230,8 +228,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 def work(form: Form, checked: bool = False) -> int:
     """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
-    loops = _printer_of(form)
-    return int(loops.work(form, checked)) if loops else 0
+    return loop_work.work(form, checked) if isinstance(form, LoopProgram) else 0
 
 
 def unscheduled(form: Form) -> bool:
@@ -241,15 +238,7 @@ def unscheduled(form: Form) -> bool:
 
 def apart(form: Form) -> bool:
     """Whether its results may not lie over its arguments."""
-    loops = _printer_of(form)
-    return bool(loops) and not loops.may_alias(form)
-
-
-def _printer_of(form: Form) -> Any:
-    """Return the module that prints loops over links, None for rows."""
-    if not form.looped:
-        return None
-    return parted if form.part_count else looped
+    return isinstance(form, LoopProgram) and not loop_work.may_alias(form)
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

@@ -1,12 +1,16 @@
 """A chain in parts, as the lowering of its stages sees it: names, sizes, and the steps that the stages call.
 
-Every part is a lane of a vector, and as many parts as there are lanes are a group. Row r of a group holds a link of every part.
+In the function of one state every part is a lane of a vector, and as many parts as there are lanes are a group: row r of a group
+holds a link of every part. In that of a block of states every state is a lane, and each part is a group by itself.
+
+A checked function of one state leaves out the stages that follow a refusal. Parts of a group have statuses of their own, of which
+the first one that is not OK becomes that of the function. In a block all states go to the end, each with a status of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,28 +18,49 @@ from typing import Any, NamedTuple
 from symgen.emission import definition
 from symgen.emission import lanes as _lanes
 from symgen.emission.c_text import C
-from symgen.emission.lane_steps import braced, lane_step
-from symgen.emission.lowering import straight_line
+from symgen.emission.lane_steps import braced, lane_step, wrapped
+from symgen.emission.loop_work import SIZE, work
+from symgen.emission.lowering import loop_tables, straight_line
+from symgen.emission.lowering.loop_checks import (
+    Status,
+    check_arguments,
+    check_results,
+    check_step,
+    zeros,
+)
+from symgen.emission.lowering.loop_function import LINK, STATUS, LoopFunction
+from symgen.emission.part_layout import layout, size_of
 from symgen.emission.statements import (
     FIXED,
+    LANE,
     PARALLEL,
+    Address,
+    Assign,
+    Blank,
     Call,
     Declare,
+    Element,
     For,
     Function,
-    Sizes,
+    If,
+    Return,
     Statement,
     Unused,
     Value,
+    body,
+    expression,
     in_lanes,
+    integers,
 )
-from symgen.ir.loops import BEFORE, CONSTANTS, LoopProgram, as_function
-from symgen.ir.program import Port, Program
+from symgen.ir.loops import BEFORE, CHECKED, CONSTANTS, WORK, LoopProgram, as_function
+from symgen.ir.program import Program
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
-NUMBERS, GROUP, ROW = "numbers", "group", "row"
-"""The caller's array; the indices of a group, and of a row of a group."""
+NUMBERS, GROUP, ROW, SEGMENT = "numbers", "group", "row", "segment"
+"""The caller's array; the indices of a group, of a row of a group, and of a part."""
+STATUSES = "statuses"
+"""The statuses of all parts."""
 
 
 class Table(NamedTuple):
@@ -46,10 +71,16 @@ class Table(NamedTuple):
     rows: Sequence[int | Sequence[int]]
 
     @property
-    def size(self) -> Sizes:
+    def size(self) -> tuple[int, ...]:
         """Its dimensions."""
         first = self.rows[0]
         return (len(self.rows),) if isinstance(first, int) else (len(self.rows), len(first))
+
+    @property
+    def plain(self) -> loop_tables.Table:
+        """The table as other loops over links have it."""
+        rows = [str(row) if isinstance(row, int) else braced(map(str, row)) for row in self.rows]
+        return loop_tables.Table("int", self.name, self.size, tuple(wrapped([", ".join(rows)])))
 
     def context(self) -> dict[str, str]:
         """Return what its template prints."""
@@ -60,32 +91,65 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """A form in parts, printed for a target; `numbers` of the caller's array are needed, `group_size` of them by a group."""
+    """A form in parts, printed for a target: as the function of one state, or as that of a block of `states`.
+
+    The form of a checked function gives the numbers that are compared.
+    """
 
     form: LoopProgram
     target: Target
-    rows: int
-    numbers: int
-    group_size: int
+    states: bool = False
     steps: list[dict[str, Any]] = field(default_factory=list)
     """The steps that are taken in lanes, as their template prints them."""
     functions: list[tuple[str, str]] = field(default_factory=list)
     """Name and text of the steps that are straight-line functions."""
 
     @cached_property
-    def symbol(self) -> str:
-        """The C name of the function."""
+    def loops(self) -> LoopFunction:
+        """The function, as those of other loops over links are."""
+        return LoopFunction(
+            self.form, self.target, self.vector if self.states else 0, workspace=NUMBERS
+        )
+
+    @cached_property
+    def name(self) -> str:
+        """The C name of the function of one state."""
         return self.target.symbol(self.form.function)
 
     @cached_property
-    def lanes(self) -> int:
+    def symbol(self) -> str:
+        """The beginning of the names of tables, stages and steps."""
+        return self.target.symbol(self.loops.function)
+
+    @cached_property
+    def checked(self) -> bool:
+        """True for the function of one state that returns a status."""
+        return self.target.checked and not self.states
+
+    @cached_property
+    def vector(self) -> int:
         """Lanes of a vector."""
         return _lanes.lanes(self.form.real)
+
+    @cached_property
+    def lanes(self) -> int:
+        """Parts of a group."""
+        return 1 if self.states else self.vector
 
     @cached_property
     def groups(self) -> int:
         """Groups of parts."""
         return self.form.part_count // self.lanes
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a group."""
+        return self.form.longest_part
+
+    @cached_property
+    def group_size(self) -> int:
+        """Elements of a group in the caller's array."""
+        return self.lanes * layout(self.form).group_size
 
     @cached_property
     def arrays(self) -> list[str]:
@@ -101,27 +165,55 @@ class Chain:
         """Return a number in the real type."""
         return C.literal(value, REALS[self.form.real])
 
-    def step_in_lanes(self, step: Program, name: str, kind: str) -> Program:
-        """Return a step as a function of the file that is taken by every lane."""
-        function = as_function(step, f"{self.form.function}_{name}")
-        self.steps.append(lane_step(function, self.target, kind))
+    # -- steps -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _plain(self) -> Target:
+        """The target of steps, which check nothing themselves."""
+        return replace(self.target, text=replace(self.target.text, checked=False))
+
+    def step_in_lanes(self, step: Program, name: str, kind: str, own: bool = True) -> Program:
+        """Return a step as a function of the file that is taken by every lane; with sines of the text's `own` where it has some."""
+        function = as_function(step, f"{self.loops.function}_{name}")
+        alike = (CONSTANTS,) if self.states else ()
+        self.steps.append(lane_step(function, self._plain, kind, alike, own))
         return function
 
-    def step_alone(self, step: Program, name: str) -> Program:
-        """Return a step as a straight-line function of the file."""
-        function = as_function(step, f"{self.form.function}_{name}")
-        facts = definition.function(definition.PrintedFunction(function, self.target))
+    def step_alone(self, step: Program, name: str, kind: str) -> Program:
+        """Return a step that one state takes once: a straight-line function, or one of the lanes of a block of states."""
+        if self.states:
+            return self.step_in_lanes(step, name, kind, own=False)
+        function = as_function(step, f"{self.loops.function}_{name}")
+        facts = definition.function(definition.PrintedFunction(function, self._plain))
         text = straight_line.text(facts, self.target.name, C)
         self.functions.append((facts["symbol"], text))
         return function
 
-    def call(self, step: Program, places: Mapping[str, Value]) -> Call:
-        """Return the call of a step: each port is in its place, or in the buffer of its row."""
+    def call(
+        self,
+        step: Program,
+        places: Mapping[str, Value],
+        alone: bool = False,
+        only_where: Value = "",
+    ) -> tuple[Statement, ...]:
+        """Return the call of a step, with the comparisons behind it in the lanes for which `only_where` holds.
+
+        Each port is in its place, or in the buffer of its row. A step that is taken `alone` has no lanes but those of states.
+        """
         ports = [port.name for port in (*step.inputs, *step.outputs)]
-        return Call(
-            self.target.symbol(step.function),
-            tuple(places.get(name, f"own_{name}") for name in ports),
-        )
+        arguments = [
+            CHECKED if name == CHECKED else places.get(name, f"own_{name}") for name in ports
+        ]
+        call = Call(self.target.symbol(step.function), tuple(arguments))
+        status = Status(self.target, REALS[self.form.real], self.states or not alone)
+        declared, compare = check_step(status, step, step, only_where)
+        return (*declared, call, *compare)
+
+    def is_guarded(self, *steps: Program) -> bool:
+        """True if a number of a step is compared."""
+        return any(size_of(step.outputs, CHECKED) for step in steps)
+
+    # -- statements ------------------------------------------------------------------------------
 
     def pointer(self, name: str, value: Value, pointer: str = FIXED) -> Declare:
         """Return a pointer to real numbers."""
@@ -134,7 +226,7 @@ class Chain:
 
     def buffers(self, ports: Iterable[str]) -> Iterator[Declare]:
         """Give the buffers for a row of arguments and results."""
-        line = f"{self.symbol}_LINE"
+        line = f"{self.name}_LINE"
         return (Declare(self.form.real, f"own_{port}", None, (1,), "", line) for port in ports)
 
     def unused(self, used: Sequence[str] = ()) -> Iterator[Unused]:
@@ -147,64 +239,167 @@ class Chain:
             return For(ROW, self.rows - 1, 0, tuple(body), step=-1, inclusive=True)
         return For(ROW, 0, self.rows, tuple(body))
 
-    def over_groups(self, names: Iterable[str]) -> Iterator[Statement]:
-        """Give the loop that calls functions of a group, at the same time where there are several groups."""
-        if self.groups > 1:
-            yield PARALLEL
-        arguments = (*self.arrays, NUMBERS, GROUP)
-        yield For(GROUP, 0, self.groups, tuple(Call(name, arguments) for name in names))
+    def in_group(self, first: int) -> str:
+        """Return the index of an element of the current group in the caller's array."""
+        return f"({self.group_size}*group) + {self.each(str(first))}"
 
-    def function(self, body: Iterable[Statement]) -> Function:
-        """Return the function that users call."""
-        return Function(self.symbol, self._parameters, tuple(body))
+    def each(self, number: str) -> str:
+        """Return as many elements of every part of a group."""
+        return number if self.states else f"{self.lanes}*{number}"
 
-    def group_function(self, name: str, body: Iterable[Statement], comment: str) -> Function:
-        """Return the function that runs a stage on one group."""
-        parameters = (*self._parameters, Declare("int", GROUP))
-        return self.in_lanes(self.static(name, parameters, body, comment))
+    @property
+    def part(self) -> str:
+        """The part of a lane of the current group."""
+        return GROUP if self.states else f"({self.lanes}*group) + {LANE}"
+
+    # -- functions -------------------------------------------------------------------------------
+
+    @property
+    def is_ok(self) -> str:
+        """The condition to go on; empty text where all is done anyhow."""
+        return self.loops.is_ok
+
+    def over_groups(self, functions: Iterable[Function]) -> tuple[Statement, ...]:
+        """Return the loop that calls functions of a group, at the same time where there are several groups of parts in lanes."""
+        calls, compares = [], False
+        for function in functions:
+            takes_status = any(parameter.name == STATUS for parameter in function.parameters)
+            compares |= takes_status
+            status = (self._statuses,) if takes_status else ()
+            calls.append(Call(function.name, (*self._arguments, NUMBERS, GROUP, *status)))
+        parallel = PARALLEL if self.groups > 1 and not self.states else None
+        loop = body(parallel, For(GROUP, 0, self.groups, tuple(calls)))
+        if not self.checked:
+            return loop
+        first = expression(f"({self.is_ok}) ? {{}} : {STATUS}", Element(STATUSES, SEGMENT))
+        fold = For(SEGMENT, 0, self.form.part_count, (Assign(STATUS, first),))
+        return body(If(self.is_ok, loop), fold if compares else None)
+
+    @cached_property
+    def _statuses(self) -> Value:
+        """The statuses that a function of a group is given: those of its parts, or of all states."""
+        return STATUS if self.states else Address(STATUSES, f"{self.lanes}*group")
+
+    @cached_property
+    def _arguments(self) -> list[Value]:
+        """The arrays that a function of a group is given; results of a checked function wait in the caller's array."""
+        results = [self.loops.array(port.name) for port in self.form.outputs]
+        return [*(port.name for port in self.form.inputs), *results]
+
+    def function(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
+        """Return the function that users call, or the block of states; `counters` are integers that its stages count with."""
+        if self.states:
+            return self._block(counters, stages)
+        macro = f"{self.target.name}_{WORK.upper()}"
+        parameters = (*self._parameters[:-1], replace(self.parameter, size=(macro,)))
+        if not self.checked:
+            return Function(self.name, parameters, body(integers(*counters), stages))
+        guarded = self.is_guarded(*self.form.programs)
+        names = dict.fromkeys([*counters, *[SEGMENT] * guarded, LINK])
+        ok = Assign(Element(STATUSES, SEGMENT), self.loops.status("OK"))
+        statements = body(
+            Declare("int", STATUSES, size=(self.form.part_count,)) if guarded else None,
+            Declare("int", STATUS, self.loops.status("OK")),
+            integers(*names),
+            check_arguments(self.loops),
+            For(SEGMENT, 0, self.form.part_count, (ok,)) if guarded else None,
+            self._behind_blank(stages),
+            check_results(self.loops),
+            Return(STATUS),
+        )
+        return Function(self.name, (*parameters, Declare("int", SIZE)), statements, "int")
+
+    @staticmethod
+    def _behind_blank(stages: Iterable[Statement]) -> tuple[Statement, ...]:
+        """Return statements that begin with an empty line."""
+        first, *others = stages
+        return (first, *others) if isinstance(first, Blank) else (Blank(), first, *others)
+
+    def _block(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
+        """Return the function of a block of states."""
+        checked, loops, none = self.target.checked, self.loops, zeros(self.loops)
+        finite = "stays zero when all arguments are finite"
+        statements = body(
+            Declare(self.form.real, none, size=(self.vector,), comment=finite) if checked else None,
+            integers(*dict.fromkeys([*counters, *[LINK, LANE] * checked])),
+            check_arguments(loops) if checked else None,
+            self._behind_blank(stages) if checked else stages,
+            check_results(loops) if checked else None,
+        )
+        status = [Declare("int", STATUS, size=(self.vector,))] * checked
+        comment = f"One block of {self.vector} states."
+        function = Function(
+            f"{self.name}_block",
+            (*self._parameters, *status),
+            statements,
+            static=True,
+            comment=comment,
+        )
+        return self.in_lanes(function)
+
+    def group_function(
+        self, name: str, body: Iterable[Statement], comment: str, guarded: bool
+    ) -> Function:
+        """Return the function that runs a stage on one group; a `guarded` one takes the statuses of the lanes."""
+        parameters = (*self._parameters, Declare("int", GROUP), *self.status_parameter(guarded))
+        return self.static(name, parameters, body, comment)
+
+    def status_parameter(self, guarded: bool) -> tuple[Declare, ...]:
+        """Return the parameter for the statuses of the lanes of a `guarded` function."""
+        return (Declare("int", STATUS, size=(self.vector,)),) if guarded else ()
 
     def static(
-        self, name: str, parameters: Iterable[Declare], body: Iterable[Statement], comment: str
+        self,
+        name: str,
+        parameters: Iterable[Declare],
+        body: Iterable[Statement],
+        comment: str,
+        in_lanes: bool = True,
+        returns: str = "void",
     ) -> Function:
-        """Return a function of the file."""
+        """Return a function of the file: of lanes, or of one part where parts are the lanes."""
         full = f"{self.symbol}_{name}"
-        return Function(full, tuple(parameters), tuple(body), static=True, comment=comment)
+        function = Function(
+            full, tuple(parameters), tuple(body), returns, static=True, comment=comment
+        )
+        return self.in_lanes(function) if in_lanes or self.states else function
 
     def in_lanes(self, function: Function) -> Function:
-        """Return a function of a group: its pointers to real numbers and its buffers are of lanes."""
+        """Return a function of lanes: its pointers to real numbers and its buffers are of lanes."""
         arrays = _VECTORS | {f"own_{name}{end}" for name in self.arrays for end in ("", BEFORE)}
-        (function_of_lanes,) = in_lanes([function], arrays, self.lanes)
+        if self.states:
+            arrays |= _STATES | {*self.arrays}
+        (function_of_lanes,) = in_lanes([function], arrays, self.vector)
         assert isinstance(function_of_lanes, Function)
         return function_of_lanes
 
     @cached_property
     def parameter(self) -> Declare:
         """The parameter for the caller's array."""
-        return Declare(self.form.real, NUMBERS, size=(self.numbers,))
+        size = "" if self.states else work(self.form, self.checked)
+        return Declare(self.form.real, NUMBERS, size=(size,))
 
     @cached_property
     def _parameters(self) -> tuple[Declare, ...]:
-        """The parameters of the function that users call."""
-        real, size = self.form.real, (len(self.form),)
+        """The parameters of the function: arguments, results and the caller's array."""
+        real = self.form.real
+        size, const = ("", "") if self.states else (len(self.form), "const ")
         return (
-            *(Declare(f"const {real}", port.name, size=size) for port in self.form.inputs),
-            *(Declare(real, port.name, size=size) for port in self.form.outputs),
+            *(Declare(f"{const}{real}", port.name, size=(size,)) for port in self.form.inputs),
+            *(Declare(real, port.name, size=(size,)) for port in self.form.outputs),
             self.parameter,
         )
 
 
 _VECTORS = frozenset(
     ("work", "before", "behind", "handed", "known", "runs", "told", "run", "front", "both", "kept")
-)
-"""Pointers to real numbers of a group."""
+) | {CHECKED}
+"""Pointers to real numbers of a group, and the numbers that its lanes compare."""
+_STATES = frozenset(("ended", "carried", "start", "held", "tree", "root", NUMBERS))
+"""Arrays of real numbers that have lanes in a block of states alone."""
 
 
 def row_of(size: int, element: int = 0) -> str:
     """Return the index of the current row in an array of rows of that size, or of one of its elements."""
     product = ROW if size == 1 else f"{size}*{ROW}"
     return f"({product}) + {element}" if element else product
-
-
-def size_of(ports: Sequence[Port], name: str) -> int:
-    """Return the size of a port; 0 where there is none of that name."""
-    return next((port.size for port in ports if port.name == name), 0)

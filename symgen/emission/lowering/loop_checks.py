@@ -31,7 +31,7 @@ from symgen.emission.statements import (
 )
 from symgen.emission.writer import live_rows
 from symgen.ir import loops as forms
-from symgen.ir.loops import CHECKED, WORK, LoopProgram
+from symgen.ir.loops import CHECKED, LoopProgram
 from symgen.ir.program import POSITIONS, Program
 from symgen.vocabulary.reals import Real
 from symgen.vocabulary.target import Target
@@ -126,7 +126,7 @@ def check_results(loops: LoopFunction) -> list[Statement]:
     """Set the status where a result is not finite; of one state, store the results where all are finite."""
     arrays = [
         (
-            WORK if loops.result_places else loops.ports[p.name],
+            loops.workspace if loops.result_places else loops.ports[p.name],
             loops.result_places.get(p.name, 0),
             p.size,
         )
@@ -184,7 +184,7 @@ def check_step(
 ) -> tuple[list[Statement], list[Statement]]:
     """Return the array for the numbers of a step that are compared, and the comparisons that follow the step's call.
 
-    `user` is the step that divides by these numbers. Lanes are compared where `only_where` holds, which ends in "&& ". Both lists
+    `user` is the step that divides by these numbers. Only lanes where the condition `only_where` holds are compared. Both lists
     are empty for a step without such numbers.
     """
     rows = next((port.rows for port in step.outputs if port.name == CHECKED), ())
@@ -207,8 +207,9 @@ def check_step(
             divisors.append(expression(pattern, number, C.literal(bound, real)))
             divisors.append(expression(f"({zero}*{{}}) >= {zero}", number))
     declared = Declare(real.name, CHECKED, size=(len(rows),))
-    fails = {
-        name: expression("{}!({})", only_where, All(tuple(conditions), 16))
+    only = ("(", only_where, ") && ") if only_where else ()
+    fails: dict[str, Value] = {
+        name: (*only, "!(", All(tuple(conditions), 16), ")")
         for name, conditions in (("OUT_OF_RANGE", ranges), ("DIVISOR", divisors))
         if conditions
     }

@@ -57,6 +57,8 @@ class LoopFunction:
     target: Target
     lanes: int = 0
     threads: bool = False
+    workspace: str = WORK
+    """The parameter for the workspace."""
 
     @cached_property
     def real(self) -> Real:
@@ -178,13 +180,13 @@ class LoopFunction:
     def element(self, port: str, index: Value) -> Element:
         """Return an element of an argument or a result."""
         if port in self.result_places:
-            return Element(WORK, plus(index, self.result_places[port]))
+            return Element(self.workspace, plus(index, self.result_places[port]))
         return Element(self.ports[port], index)
 
     def array(self, port: str) -> Value:
         """Return the array of an argument or a result."""
         held = port in self.result_places
-        return Address(WORK, self.result_places[port]) if held else self.ports[port]
+        return Address(self.workspace, self.result_places[port]) if held else self.ports[port]
 
 
 def times(factor: int, index: Value) -> Value:

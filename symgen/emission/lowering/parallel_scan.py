@@ -7,11 +7,21 @@ what is known of a row when the map comes to it. The runs of whole parts are com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, count, pairwise
 from typing import NamedTuple
 
-from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, Chain, Table, row_of
+from symgen.emission.lowering.chain import (
+    GROUP,
+    NUMBERS,
+    ROW,
+    SEGMENT,
+    Chain,
+    Table,
+    row_of,
+)
+from symgen.emission.lowering.loop_function import STATUS
+from symgen.emission.part_layout import Places, ScanLayout, level_rows, levels_over_parts
 from symgen.emission.statements import (
     FIXED,
     LANE,
@@ -42,68 +52,16 @@ from symgen.ir.loops import (
     RIGHT,
     SAVED,
     UPSWEEP,
-    LoopProgram,
     ParallelScan,
 )
 from symgen.ir.program import Program
 
 
-def _level_rows(rows: int) -> list[int]:
-    """Return the number of rows of each level, from the elements up."""
-    counts = [rows]
-    while counts[-1] > 1:
-        counts.append(-(-counts[-1] // 2))
-    return counts
-
-
-def _levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, int]]:
-    """Return the first number, the rows and the numbers of a row of each level: the run, what is known, and what is saved."""
-    sizes = [tree.up_size + len(tree.initial)] + [
-        tree.up_size + len(tree.initial) + tree.saved_size
-    ] * parts
-    rows = _level_rows(parts)
-    ends = accumulate((count * size for count, size in zip(rows, sizes, strict=False)), initial=0)
-    return [*zip(ends, rows, sizes, strict=False)]
-
-
-class Places(NamedTuple):
-    """The first number of a scan's runs, of what is known, and of what pairs save, in a group; and that of the levels over the parts
-    in the caller's array.
-    """
-
-    runs: int
-    known: int
-    saved: int
-    over: int
-
-
-class Layout:
-    """The caller's array: each group has the rows of its elements and its scans, with two runs a level; the levels over the parts
-    stand behind all groups. `group_size` is that of one lane of a group.
-    """
-
-    def __init__(self, form: LoopProgram) -> None:
-        self.row_size, levels = (
-            form.work + 2 * len(form.outputs),
-            2 * len(_level_rows(form.longest_part)),
-        )
-        self.group_size = form.longest_part * self.row_size
-        firsts: list[tuple[int, int, int]] = []
-        for tree in form.scans:
-            known = self.group_size + levels * tree.up_size
-            saved = known + levels * len(tree.initial)
-            firsts.append((self.group_size, known, saved))
-            self.group_size = saved + (form.longest_part - 1) * tree.saved_size
-        self.size = form.part_count * self.group_size
-        self.places: list[Places] = []
-        for tree, first in zip(form.scans, firsts, strict=True):
-            self.places.append(Places(*first, self.size))
-            over_parts = _levels_over_parts(tree, form.part_count)
-            self.size += sum(rows * size for _, rows, size in over_parts)
-
-
 class _Scan(NamedTuple):
-    """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair of parts."""
+    """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair of parts.
+
+    Of the function of a block of states they are the same functions.
+    """
 
     number: int
     tree: ParallelScan
@@ -117,14 +75,15 @@ class _Scan(NamedTuple):
 class Lowering:
     """The functions and tables of a form, stage by stage."""
 
-    def __init__(self, form: LoopProgram, chain: Chain) -> None:
-        self.form, self.chain, self.layout = form, chain, Layout(form)
+    def __init__(self, chain: Chain) -> None:
+        self.form = form = chain.form
+        self.chain, self.layout = chain, ScanLayout(form)
         self.steps = [
             chain.step_in_lanes(stage.steps[0], f"{s}", "of a place")
             for s, stage in enumerate(form.maps, 1)
         ]
         self.scans = [self._steps(t) for t in range(len(form.scans))]
-        rows = _level_rows(chain.rows)
+        rows = level_rows(chain.rows)
         pairs = accumulate((count // 2 for count in rows), initial=0)
         self.top, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
         self.tables = [
@@ -138,7 +97,7 @@ class Lowering:
             "over the segments, of every level where it begins, its rows, and how long they are"
         )
         for scan in self.scans:
-            over = _levels_over_parts(scan.tree, form.part_count)
+            over = levels_over_parts(scan.tree, form.part_count)
             self.tables.append(Table(comment, self._over(scan), over))
             comment = ""
 
@@ -148,9 +107,11 @@ class Lowering:
         functions: list[Program] = []
         for name, step in (("up", tree.up), ("down", tree.down)):
             kind = f"{name} a tree, of a pair"
+            in_lanes = self.chain.step_in_lanes(step, f"{name}_{t + 1}", kind)
+            alone = f"{name}_{t + 1}_alone"
             functions += (
-                self.chain.step_in_lanes(step, f"{name}_{t + 1}", kind),
-                self.chain.step_alone(step, f"{name}_{t + 1}_alone"),
+                in_lanes,
+                in_lanes if self.chain.states else self.chain.step_alone(step, alone, kind),
             )
         up, up_alone, down, down_alone = functions
         return _Scan(t + 1, tree, self.layout.places[t], up, down, up_alone, down_alone)
@@ -161,11 +122,12 @@ class Lowering:
 
     def functions(self) -> Iterator[Function]:
         """Give the functions of each scan, of each map and of the sums, and the one that runs all stages."""
-        chain, stages = self.chain, body(integers(GROUP))
+        chain, stages = self.chain, body()
         last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
         comment = "how many levels a row is the last one of, or the first one: so many are put together when it is there"
         yield self._count_levels("last", last, comment)
-        yield self._count_levels("first", "((row % 2) == 0)", "")
+        if len(self.scans) > 1:
+            yield self._count_levels("first", "((row % 2) == 0)", "")
         for scan in self.scans:
             yield self._pair(scan, up=True)
             yield self._pair(scan, up=False)
@@ -173,12 +135,12 @@ class Lowering:
         for s, (before, behind) in enumerate(pairwise((None, *self.scans, None))):
             function = self._map(s, before, behind)
             yield function
-            stages += (*chain.over_groups([function.name]),)
+            stages += chain.over_groups([function])
             if behind:
-                stages += (Call(f"{chain.symbol}_over_all_{behind.number}", (NUMBERS,)),)
+                stages += self._call_over_parts(behind)
         sums = self._sums()
         yield sums
-        yield chain.function((*stages, *chain.over_groups([sums.name])))
+        yield chain.function([GROUP], (*stages, *chain.over_groups([sums])))
 
     def _count_levels(self, end: str, holds: Value, comment: str) -> Function:
         """Return the function that counts the levels of which a row is the last one, or the first one."""
@@ -206,38 +168,43 @@ class Lowering:
             name, array, first, size = "lowered", "known", places.known, len(tree.initial)
             step, copied = scan.down, ("front", "both")
             comment = "down: what is known of both becomes known of each"
-        group = f"({chain.group_size}*group) + {chain.lanes}*"
         rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
         saved = expression(
             f"{{}}\n    + ({tree.saved_size}*({{}} + pair))",
-            Address(NUMBERS, f"{group}{places.saved}"),
+            Address(NUMBERS, chain.in_group(places.saved)),
             pairs_below,
         )
-        pair = (
+        guarded = chain.is_guarded(step)
+        pair = body(
             chain.pointer("behind", f"front + {size}"),
             chain.pointer("kept", saved),
+            integers(LANE) if guarded else None,
             chain.call(step, _PAIR),
         )
         single = body(integers("k", LANE), copy("k", size, *copied))
         statements = (
-            chain.pointer(array, Address(NUMBERS, f"{group}{first}")),
+            chain.pointer(array, Address(NUMBERS, chain.in_group(first))),
             chain.pointer("front", f"{array} + ({size}*2*(level - 1))"),
             chain.pointer("both", f"{array} + ({size}*((2*level) + ((row >> level) % 2)))"),
             Declare("const int", "pair", "row >> level"),
             If(expression("(2*pair) + 1 < {}", rows_below), pair, single),
         )
-        parameters = (chain.parameter, *integers(*_PAIR_INDICES))
-        return chain.in_lanes(
-            chain.static(f"{name}_{scan.number}", parameters, statements, comment)
+        parameters = (
+            chain.parameter,
+            *integers(*_PAIR_INDICES),
+            *chain.status_parameter(guarded),
         )
+        return chain.static(f"{name}_{scan.number}", parameters, statements, comment)
 
     def _over_parts(self, scan: _Scan) -> Function:
         """Return the function that scans over the parts, each of which is one row."""
         chain, tree = self.chain, scan.tree
-        levels = _levels_over_parts(tree, self.form.part_count)
+        levels = levels_over_parts(tree, self.form.part_count)
         run, row_size = tree.up_size, levels[0][2]
         top_known = scan.places.over + levels[-1][0] + run
         saved = f"both + {row_size}"
+        guarded = chain.is_guarded(scan.up, scan.down)
+        status = guarded and not chain.states
         pair = {
             UPSWEEP: "both",
             DOWNSWEEP: f"both + {run}",
@@ -248,38 +215,64 @@ class Lowering:
         down = pair | {LEFT: f"front + {run}", RIGHT: f"behind + {run}"}
         statements = body(
             chain.pointer("tree", Address(NUMBERS, scan.places.over)),
+            Declare("int", STATUS, chain.loops.status("OK")) if status else None,
             integers("level", "segment", "pair", "k"),
+            integers(LANE) if chain.states else None,
             self._roots(scan, up=True),
-            self._over_levels(scan, chain.call(scan.up_alone, up), 1, len(levels)),
+            self._over_levels(scan, chain.call(scan.up_alone, up, alone=True), 1, len(levels)),
             (
                 Assign(Element(NUMBERS, f"{top_known} + {k}"), chain.literal(value))
                 for k, value in enumerate(tree.initial)
             ),
-            self._over_levels(scan, chain.call(scan.down_alone, down), len(levels) - 1, 0),
+            self._over_levels(
+                scan, chain.call(scan.down_alone, down, alone=True), len(levels) - 1, 0
+            ),
             self._roots(scan, up=False),
+            Return(STATUS) if status else None,
         )
         comment = "the same over the segments, of which each is one row by now"
-        return chain.static(f"over_all_{scan.number}", (chain.parameter,), statements, comment)
+        parameters = (chain.parameter, *chain.status_parameter(guarded and chain.states))
+        name, returns = f"over_all_{scan.number}", "int" if status else "void"
+        return chain.static(name, parameters, statements, comment, False, returns)
+
+    def _call_over_parts(self, scan: _Scan) -> tuple[Statement, ...]:
+        """Return the call of the scan over the parts, which gives a status where it compares something for one state."""
+        chain, name = self.chain, f"{self.chain.symbol}_over_all_{scan.number}"
+        guarded = chain.is_guarded(scan.up, scan.down)
+        if chain.states or not guarded:
+            call: Statement = Call(name, (NUMBERS, *[STATUS] * guarded))
+        else:
+            call = Assign(STATUS, f"{name}({NUMBERS})")
+        return (If(chain.is_ok, (call,)),) if chain.is_ok else (call,)
 
     def _roots(self, scan: _Scan, up: bool) -> For:
         """Return the loop that copies the run of each part to the levels over the parts, or what is known of it back."""
-        lanes, run, known = self.chain.lanes, scan.tree.up_size, len(scan.tree.initial)
+        chain, run, known = self.chain, scan.tree.up_size, len(scan.tree.initial)
         first, size = (scan.places.runs, run) if up else (scan.places.known, known)
-        part = f"({self.chain.group_size}*(segment / {lanes}))"
-        top = f"({lanes}*{first + 2 * self.top * size})"
-        address = Address(NUMBERS, f"{part} + {top} + (segment % {lanes})")
+        top = first + 2 * self.top * size
+        address = Address(NUMBERS, f"({chain.group_size}*segment) + {top}")
+        if not chain.states:
+            part = f"({chain.group_size}*(segment / {chain.lanes}))"
+            top_of_part = f"({chain.each(str(top))}) + (segment % {chain.lanes})"
+            address = Address(NUMBERS, f"{part} + {top_of_part}")
         row = Element("tree", f"({run + known}*segment) + {'' if up else f'{run} + '}k")
-        root = Element("root", f"{lanes}*k")
-        kind = f"const {self.form.real}" if up else self.form.real
+        root = Element("root", chain.each("k"))
+        kind = f"const {self.form.real}" if up and not chain.states else self.form.real
         statements = (
             Declare(kind, "root", address, pointer=FIXED),
             For("k", 0, size, (Assign(row, root) if up else Assign(root, row),)),
         )
-        return For("segment", 0, self.form.part_count, statements)
+        go_on = "" if up else self._go_on(scan)
+        return For("segment", 0, self.form.part_count, statements, condition=go_on)
 
-    def _over_levels(self, scan: _Scan, call: Call, first: int, last: int) -> For:
+    def _go_on(self, scan: _Scan) -> str:
+        """Return the condition to go on over the parts; empty text where nothing is compared on the way."""
+        return self.chain.is_ok if self.chain.is_guarded(scan.up, scan.down) else ""
+
+    def _over_levels(self, scan: _Scan, call: Iterable[Statement], first: int, last: int) -> For:
         """Return the loop over levels over the parts, and over the pairs of a level."""
         pointer = self.chain.pointer
+        go_on = self._go_on(scan)
         (below, size_below), (own, pairs, size) = (
             [Element(array, k) for k in columns]
             for array, columns in (("below", (0, 2)), ("own", (0, 1, 2)))
@@ -288,14 +281,15 @@ class Lowering:
             pointer("front", expression("tree + {} + ({}*2*pair)", below, size_below)),
             pointer("behind", expression("front + {}", size_below)),
             pointer("both", expression("tree + {} + ({}*pair)", own, size)),
-            call,
+            *call,
         )
         level = (
             Declare("const int", "below", Row(self._over(scan), "level - 1"), pointer=FIXED),
             Declare("const int", "own", Row(self._over(scan), "level"), pointer=FIXED),
-            For("pair", 0, pairs, pair),
+            For("pair", 0, pairs, pair, condition=go_on),
         )
-        return For("level", first, last, level, 1 if first <= last else -1)
+        step = 1 if first <= last else -1
+        return For("level", first, last, level, step, condition=go_on)
 
     # -- maps ------------------------------------------------------------------------------------------------------------------
 
@@ -305,6 +299,8 @@ class Lowering:
         places = self._places(s)
         loads = [port.name for port in step.inputs if port.name not in places]
         start, end = ("last", "first") if inward else ("first", "last")
+        used = (step, *([before.down] if before else ()), *([behind.up] if behind else ()))
+        guarded, cleared = chain.is_guarded(*used), chain.states and self._has_last(before, behind)
         row = body(
             chain.pointer("told", f"known + ({len(before.tree.initial)}*(row % 2))")
             if before
@@ -322,13 +318,14 @@ class Lowering:
             chain.first_row(step),
             chain.buffers(loads),
             integers(ROW, "level"),
-            integers(LANE) if loads else None,
+            integers(LANE) if loads or chain.is_guarded(step) or cleared else None,
             chain.unused([name.removesuffix(BEFORE) for name in loads]),
             chain.over_rows(inward, row),
         )
         way = "inward from the last rows" if inward else "outward from the first rows"
-        comment = f"every place for itself, in a group of segments, {way}"
-        return chain.group_function(f"placed_{s + 1}", statements, comment)
+        group = "segment" if chain.states else "group of segments"
+        comment = f"every place for itself, in a {group}, {way}"
+        return chain.group_function(f"placed_{s + 1}", statements, comment, guarded)
 
     def _places(self, s: int) -> dict[str, Value]:
         """Return the place of each port of a map that is no argument."""
@@ -344,9 +341,10 @@ class Lowering:
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
         """Give the loads of arguments of a row: those of each element's joint, and of the joint before; zero where there is none."""
-        rows, lanes, joints = self.chain.rows, self.chain.lanes, len(self.form)
+        rows, part, joints = self.chain.rows, self.chain.part, len(self.form)
         if ports:
-            yield Declare("const int", "place", f"({rows}*(({lanes}*group) + lane)) + row")
+            number = part if self.chain.states else f"({part})"
+            yield Declare("const int", "place", f"({rows}*{number}) + row")
         for port in ports:
             exists, joint = f"(place < {joints})", "place"
             if port.endswith(BEFORE):
@@ -358,14 +356,16 @@ class Lowering:
     def _downsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
         """Give the downsweep to a row: from the levels at whose end the row is."""
         symbol, tree = self.chain.symbol, scan.tree
-        lower = Call(f"{symbol}_lowered_{scan.number}", (NUMBERS, *_PAIR_INDICES))
+        status = [STATUS] * self.chain.is_guarded(scan.down)
+        lower = Call(f"{symbol}_lowered_{scan.number}", (NUMBERS, *_PAIR_INDICES, *status))
         yield For("level", f"{symbol}_{end}_of(row)", 0, (lower,), step=-1)
         yield from self._without_joint(tree, "told", tree.last_valid, len(tree.initial))
 
     def _upsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
         """Give the upsweep from a row: to the levels at whose end the row is."""
         symbol, tree = self.chain.symbol, scan.tree
-        raised = Call(f"{symbol}_raised_{scan.number}", (NUMBERS, *_PAIR_INDICES))
+        status = [STATUS] * self.chain.is_guarded(scan.up)
+        raised = Call(f"{symbol}_raised_{scan.number}", (NUMBERS, *_PAIR_INDICES, *status))
         yield from self._without_joint(tree, "run", tree.valid, tree.up_size)
         yield For("level", 1, f"{symbol}_{end}_of(row)", (raised,), inclusive=True)
 
@@ -376,40 +376,51 @@ class Lowering:
         if tree.valid < tree.up_size:
             part, row = divmod(len(self.form), self.chain.rows)
             group, lane = divmod(part, self.chain.lanes)
-            clear = For("k", first, size, (Assign(Element(array, "k", lane), self.chain.zero),))
+            column = None if self.chain.states else lane
+            clear = For("k", first, size, (Assign(Element(array, "k", column), self.chain.zero),))
             yield If(
                 f"(group == {group}) && (row == {row})",
                 body(integers("k"), clear),
                 comment="the last place has no joint",
             )
 
+    @staticmethod
+    def _has_last(*scans: _Scan | None) -> bool:
+        """True if a scan has numbers that the last element lacks."""
+        return any(scan is not None and scan.tree.valid < scan.tree.up_size for scan in scans)
+
     def _sums(self) -> Function:
         """Return the function that adds the two values of each result: of the joint's element, and of the element behind."""
         chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.lanes
         stores = []
         for first, port in zip(count(self.form.work, 2), self.form.outputs, strict=False):
-            part = f"({chain.group_size}*((segment + 1) / {lanes}))"
+            next_part = f"({chain.group_size}*(group + 1)) + {first + 1}"
+            if not chain.states:
+                part = f"({chain.group_size}*((segment + 1) / {lanes}))"
+                next_part = f"{part} + ({chain.each(str(first + 1))}) + ((segment + 1) % {lanes})"
             value = expression(
                 f"{{}}\n    + ((row < {chain.rows - 1}) ? {{}}\n        : {{}})",
                 Element("work", f"({row_size}*row) + {first}"),
                 Element("work", f"({row_size}*(row + 1)) + {first + 1}"),
-                Element(NUMBERS, f"{part} + ({lanes}*{first + 1}) + ((segment + 1) % {lanes})"),
+                Element(NUMBERS, next_part),
             )
             stores.append(Assign(Element(port.name, "place"), value))
         work = Address(NUMBERS, f"{chain.group_size}*group")
-        row = (
-            Declare("const int", "segment", f"({lanes}*group) + lane"),
-            Declare("const int", "place", f"({chain.rows}*segment) + row"),
+        segment = None if chain.states else Declare("const int", SEGMENT, chain.part)
+        row = body(
+            segment,
+            Declare("const int", "place", f"({chain.rows}*{SEGMENT if segment else GROUP}) + row"),
             If(f"place < {len(self.form)}", tuple(stores)),
         )
+        kind = self.form.real if chain.states else f"const {self.form.real}"
         statements = body(
-            Declare(f"const {self.form.real}", "work", work, pointer=FIXED),
+            Declare(kind, "work", work, pointer=FIXED),
             integers(ROW, LANE),
-            chain.unused(),
+            chain.unused([port.name for port in self.form.outputs] if chain.states else []),
             chain.over_rows(False, row),
         )
         comment = "of every joint the sum of what its two places give"
-        return chain.group_function("met", statements, comment)
+        return chain.group_function("met", statements, comment, False)
 
 
 _PAIR_INDICES = (GROUP, "level", ROW)

@@ -7,10 +7,11 @@ the shorter ones are idle there, and keep their carry. A scan makes of the final
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple
 
-from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, Chain, Table, row_of, size_of
+from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, SEGMENT, Chain, Table, row_of
+from symgen.emission.part_layout import Carry, SweepLayout, size_of
 from symgen.emission.statements import (
     FIXED,
     LANE,
@@ -40,49 +41,18 @@ from symgen.ir.loops import (
     INITIAL,
     RESULT_NAMES,
     SAVED,
-    LoopProgram,
     SequentialScan,
     Sweep,
 )
 from symgen.ir.program import Program
 
 
-class Carry(NamedTuple):
-    """The first number of a sweep's carries in the caller's array, and the elements of a carry; there are two a part."""
-
-    first: int
-    size: int
-
-
-class Layout:
-    """The caller's array: saved values of links, then carries of sweeps and saved values of scans, in the order of the stages.
-
-    `group_size` is that of one lane of a group.
-    """
-
-    def __init__(self, form: LoopProgram) -> None:
-        self.group_size = form.longest_part * form.work
-        self.size = form.part_count * self.group_size
-        self.carries: dict[int, Carry] = {}
-        self.saved: dict[int, str] = {}
-        """Address of the values that a part saves in a scan: its own, or that of the scan before it."""
-        address = ""
-        for s, stage in enumerate(form.stages):
-            if isinstance(stage, Sweep):
-                self.carries[s] = Carry(self.size, len(stage.initial))
-                self.size += form.part_count * 2 * len(stage.initial)
-            elif isinstance(stage, SequentialScan):
-                size = size_of(stage.step.outputs, SAVED)
-                address = f"{self.size} + {size}*segment" if size else address
-                self.saved[s] = address
-                self.size += form.part_count * size
-
-
 class Lowering:
     """The functions and tables of a form, stage by stage."""
 
-    def __init__(self, form: LoopProgram, chain: Chain) -> None:
-        self.form, self.chain, self.layout = form, chain, Layout(form)
+    def __init__(self, chain: Chain) -> None:
+        self.form = form = chain.form
+        self.chain, self.layout = chain, SweepLayout(form)
         self.scanned = {stage.gives for stage in form.stages if isinstance(stage, SequentialScan)}
         idle = [form.longest_part - len(form.parts[part]) for part in range(form.part_count)]
         first = [form.parts[part][0] - rows for part, rows in enumerate(idle)]
@@ -96,19 +66,19 @@ class Lowering:
 
     def functions(self) -> Iterator[Function]:
         """Give a function for each sweep, and the one that runs all stages."""
-        stages: list[Statement] = [*integers(GROUP, "segment", "k")]
+        stages: list[Statement] = []
         for _, together in groupby(enumerate(self.form.stages), lambda stage: type(stage[1])):
             stages.append(Blank())
-            names = []
+            sweeps = []
             for s, stage in together:
                 if isinstance(stage, SequentialScan):
                     stages += self._scan(s, stage)
                 elif isinstance(stage, Sweep):
-                    function = self._sweep(s, stage)
-                    names.append(function.name)
-                    yield function
-            stages += self.chain.over_groups(names) if names else ()
-        yield self.chain.function(stages)
+                    sweeps.append(self._sweep(s, stage))
+            yield from sweeps
+            stages += self.chain.over_groups(sweeps) if sweeps else ()
+        lane = [LANE] * self.chain.states
+        yield self.chain.function([GROUP, SEGMENT, "k", *lane], stages)
 
     # -- sweeps ----------------------------------------------------------------------------------------------------------------
 
@@ -117,9 +87,10 @@ class Lowering:
         chain, idle, carry = self.chain, self.idle, self.layout.carries[s]
         kind = "inward" if sweep.inward else "outward"
         step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
-        used = {port.name for port in (*step.inputs, *step.outputs)}
-        buffers = [name for name in chain.arrays if name in used]
+        used = [port.name for port in (*step.inputs, *step.outputs) if port.name in chain.arrays]
+        buffers = [name for name in used if self._is_buffered(step, name)]
         initial = () if s in self.scanned else sweep.initial
+        guarded = chain.is_guarded(step)
         group = body(
             chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
             chain.pointer("before", Address(NUMBERS, self._of_group(carry)), POINTER),
@@ -127,26 +98,37 @@ class Lowering:
             self._numbers_of_parts("places") if buffers else None,
             chain.first_row(step),
             chain.buffers(buffers),
-            integers(LANE) if buffers or idle or initial else None,
+            integers(LANE) if buffers or idle or initial or guarded else None,
             integers(ROW),
-            body(*integers("k"), self._numbers_of_parts("idle")) if idle else None,
-            chain.unused(buffers),
+            body(integers("k"), self._numbers_of_parts("idle")) if idle else None,
+            chain.unused(used),
             (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial)),
             chain.over_rows(sweep.inward, self._row(sweep, step)),
         )
         ends = "inward, from the segments' last" if sweep.inward else "outward, from their first"
-        return chain.group_function(f"swept_{s + 1}", group, f"{ends} links: one group of segments")
+        comment = f"{ends} links: one {'segment' if chain.states else 'group of segments'}"
+        return chain.group_function(f"swept_{s + 1}", group, comment, guarded)
+
+    def _is_buffered(self, step: Program, name: str) -> bool:
+        """True if a step takes an argument, or gives a result, in a buffer: elements of a row are not one vector.
+
+        Those of a block of states are, but results of idle parts are not stored.
+        """
+        return not self.chain.states or (self.idle > 0 and name in [p.name for p in step.outputs])
 
     def _row(self, sweep: Sweep, step: Program) -> tuple[Statement, ...]:
         """Return what a sweep does in one row: loads, the step, stores, and the exchange of the two carries."""
-        arrays = self.chain.arrays
+        chain = self.chain
+        arrays = [name for name in chain.arrays if self._is_buffered(step, name)]
         loads = [port.name for port in step.inputs if port.name in arrays]
         stores = [port.name for port in step.outputs if port.name in arrays]
-        link = expression("{} + row", Element("places", LANE))
+        link = expression("{} + row", self._number_of_part("places"))
+        places = self._places(sweep)
+        places |= {name: Address(name, link) for name in chain.arrays if name not in arrays}
         return body(
-            self.chain.pointer("handed", "behind"),
+            chain.pointer("handed", "behind"),
             (Assign(Element(f"own_{name}", 0), Element(name, link)) for name in loads),
-            self.chain.call(step, self._places(sweep)),
+            chain.call(step, places, only_where=self._is_used if self.idle else ""),
             self._carry_of_idle_parts(sweep) if self.idle else None,
             self._stores(stores, link) if stores else None,
             Assign("behind", "before"),
@@ -157,10 +139,23 @@ class Lowering:
         """Return the index of the first carry of a group in the caller's array."""
         return f"{carry.first} + {2 * carry.size * self.chain.lanes}*group"
 
-    def _numbers_of_parts(self, table: str) -> Declare:
+    def _numbers_of_parts(self, table: str) -> Declare | None:
         """Return the pointer to the numbers of the parts of a group in a table."""
+        if self.chain.states:
+            return None
         address = Address(f"{self.chain.symbol}_{table}", f"{self.chain.lanes}*group")
         return Declare("const int", table, address, pointer=FIXED)
+
+    def _number_of_part(self, table: str) -> Element:
+        """Return the number of the part of a lane in a table."""
+        if self.chain.states:
+            return Element(f"{self.chain.symbol}_{table}", GROUP)
+        return Element(table, LANE)
+
+    @property
+    def _is_used(self) -> Value:
+        """The condition that a row is a link of the part of a lane."""
+        return expression("row >= {}", self._number_of_part("idle"))
 
     def _places(self, sweep: Sweep) -> dict[str, Value]:
         """Return the place of each port that is neither an argument nor a result."""
@@ -175,7 +170,8 @@ class Lowering:
     def _carry_of_idle_parts(self, sweep: Sweep) -> If:
         """Return the statement by which idle parts keep their carry."""
         before, behind = Element("before", "k"), Element("behind", "k")
-        carry = expression("(row < {}) ? {} : {}", Element("idle", LANE), before, behind)
+        idle = self._number_of_part("idle")
+        carry = expression("(row < {}) ? {} : {}", idle, before, behind)
         return If(
             f"row < {self.idle}", (For("k", 0, len(sweep.initial), (Assign(behind, carry),)),)
         )
@@ -183,62 +179,57 @@ class Lowering:
     def _stores(self, results: Sequence[str], link: Value) -> tuple[Statement, ...]:
         """Return the stores of a row of results, without those of idle parts."""
         stores = tuple(Assign(Element(name, link), Element(f"own_{name}", 0)) for name in results)
-        return (
-            (If(expression("row >= {}", Element("idle", LANE)), stores),) if self.idle else stores
-        )
+        return (If(self._is_used, stores),) if self.idle else stores
 
     # -- scans -----------------------------------------------------------------------------------------------------------------
 
     def _scan(self, s: int, scan: SequentialScan) -> tuple[Statement, ...]:
         """Return the loop over the parts."""
-        chain, real, lanes, carries = (
-            self.chain,
-            self.form.real,
-            self.chain.lanes,
-            self.layout.carries,
-        )
-        opening = chain.step_alone(scan.opening, f"{s + 1}_first")
-        step = chain.step_alone(scan.step, f"{s + 1}_other")
+        chain, real, carries = self.chain, self.form.real, self.layout.carries
+        way = "inward" if scan.inward else "outward"
+        kind = f"across the segments, {way}"
+        opening = chain.step_alone(scan.opening, f"{s + 1}_first", f"{kind}, the first one")
+        step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, another one")
         carried = size_of(scan.step.outputs, CARRY)
-        taken, given = (
-            carries[scan.takes],
-            carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None,
-        )
+        gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None
+        taken, given = carries[scan.takes], gives
         final = f"({chain.rows % 2 * taken.size} + k)"
         parts = self.form.part_count
         first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
         part = body(
-            Declare("const int", LANE, f"segment % {lanes}"),
+            None if chain.states else Declare("const int", LANE, f"segment % {chain.lanes}"),
             chain.pointer("held", Address(NUMBERS, saved))
             if (saved := self.layout.saved[s])
             else None,
-            Assign(GROUP, f"segment / {lanes}"),
+            Assign(GROUP, SEGMENT if chain.states else f"segment / {chain.lanes}"),
             For("k", 0, taken.size, (Assign(Element("ended", "k"), self._carry(taken, final)),)),
             If(
                 f"segment == {first}",
-                (chain.call(opening, _SCANNED),),
-                (chain.call(step, _SCANNED),),
+                chain.call(opening, _SCANNED, alone=True),
+                chain.call(step, _SCANNED, alone=True),
             ),
             copy("k", carried, "carried", "handed"),
             For("k", 0, given.size, (Assign(self._carry(given, "k"), Element("start", "k")),))
             if given
             else None,
         )
-        comment = "which the first one does not take"
+        carry = Declare(real, "carried", size=(carried,))
+        if not chain.states:
+            comment = "which the first one does not take"
+            carry = replace(carry, value=f"{{{chain.zero}}}", comment=comment)
         across = body(
             Declare(real, "ended", size=(taken.size,)),
-            Declare(real, "carried", "{0.0}", (carried,), comment=comment),
+            carry,
             Declare(real, "handed", size=(carried,)),
             Declare(real, "start", size=(given.size,)) if given else None,
-            For("segment", first, last, part, by, inclusive=scan.inward),
+            For(SEGMENT, first, last, part, by, inclusive=scan.inward, condition=chain.is_ok),
         )
-        return Comment(f"across the segments, {'inward' if scan.inward else 'outward'}"), Block(
-            across
-        )
+        return Comment(kind), Block(across)
 
     def _carry(self, carry: Carry, k: str) -> Element:
         """Return element k of the carry of the current part."""
-        return Element(NUMBERS, f"{self._of_group(carry)} + {self.chain.lanes}*{k} + lane")
+        index = f"{self._of_group(carry)} + {self.chain.each(k)}"
+        return Element(NUMBERS, index if self.chain.states else f"{index} + {LANE}")
 
 
 _SCANNED: dict[str, Value] = {

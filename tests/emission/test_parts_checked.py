@@ -1,0 +1,185 @@
+"""Chains in parts, checked and of many states: what they refuse they say, and all else has the bits of what is evaluated."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.emission.backends import c99
+from symgen.ir.loops import LoopProgram, evaluate
+from symgen.machine import kernels
+from symgen.readback.required_checks import STATUSES
+from tests.pipeline.test_constraint_force_scan import levels as force_levels
+from tests.pipeline.test_planar_scan import levels
+from tests.pipeline.test_planar_segments import parted
+from tests.pipeline.test_riccati_segments import parted as riccati_parts
+from tests.segments import aimed
+from tests.shared.c_programs import DOUBLES
+
+FORMS = {
+    "fixman:segments": lambda: parted("masses", 16),
+    "fixman:parallel": lambda: levels("masses", 16),
+    "riccati:segments": lambda: riccati_parts(33, 8),
+    "constraint_force:parallel": lambda: force_levels("chain", 8),
+}
+"""Two groups of segments, segments of two lengths, and elements behind the end of a chain."""
+NEVER = 77.0
+"""What stands in results before a call."""
+STATES = 11
+"""A block of states and a part of one."""
+
+
+@cache
+def form_of(method: str) -> LoopProgram:
+    return FORMS[method]()
+
+
+def built(folder: Path, form: LoopProgram, trig: str, *flags: str) -> ctypes.CDLL:
+    """The functions of one state and of many."""
+    target = aimed(form, trig)
+    target = replace(target, text=replace(target.text, checked=True, batch=True))
+    folder.mkdir(exist_ok=True)
+    for name, text in c99.texts({form.function: form}, target).items():
+        (folder / name).write_text(text)
+    sources = sorted(map(str, folder.glob("*.c")))
+    words = ["gcc", "-std=c99", "-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic"]
+    words += ["-Werror", "-Darm_NO_CLONES", "-shared", "-fPIC", *flags, *sources]
+    library = folder / "functions.so"
+    subprocess.run([*words, "-o", library, "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def state_of(form: LoopProgram, seed: int = 5) -> dict[str, list[float]]:
+    pick = np.random.default_rng(seed)
+    return {port.name: [float(x) for x in pick.uniform(-1, 1, port.size)] for port in form.inputs}
+
+
+def one(
+    library: ctypes.CDLL, form: LoopProgram, state: dict[str, list[float]], less: int = 0
+) -> tuple[str, list[float]]:
+    """The status and the results of one state; the caller's array has `less` numbers too few."""
+    need, n = c99.work(form, True), len(form)
+    arguments = [(ctypes.c_double * n)(*state[port.name]) for port in form.inputs]
+    result, work = (ctypes.c_double * n)(*[NEVER] * n), (ctypes.c_double * (need - less))()
+    function = getattr(library, f"arm_{form.function}")
+    status = function(*arguments, result, work, need - less)
+    return STATUSES[status], list(result)
+
+
+def many(
+    library: ctypes.CDLL, form: LoopProgram, states: Sequence[dict[str, list[float]]], less: int = 0
+) -> tuple[int, list[str], np.ndarray[Any, Any]]:
+    """How many states are refused, their statuses, and their results; arguments stand element by element."""
+    count, n = len(states), len(form)
+    driver = c99.driver(form, replace(aimed(form, "libm")))
+    size = driver["needs"] - less
+    arrays = [
+        np.ascontiguousarray(np.array([state[port.name] for state in states]).T)
+        for port in form.inputs
+    ]
+    result, work = np.full((count, n), NEVER), np.zeros(size)
+    status = np.full(count, -1, dtype=np.intc)
+    words: list[Any] = [ctypes.c_ssize_t(count)]
+    for array, steps in [*((a, (1, count)) for a in arrays), (result, (n, 1))]:
+        words += [array.ctypes.data_as(ctypes.c_void_p), *map(ctypes.c_ssize_t, steps)]
+    words += [work.ctypes.data_as(ctypes.c_void_p), size, status.ctypes.data_as(ctypes.c_void_p)]
+    function = getattr(library, f"arm_{form.function}_strided")
+    function.restype = ctypes.c_ssize_t
+    return function(*words), [STATUSES[k] for k in status], result
+
+
+@pytest.mark.parametrize(
+    ("method", "trig"),
+    [
+        ("fixman:segments", "libm"),
+        ("fixman:segments", "inline"),
+        ("fixman:parallel", "inline"),
+        ("riccati:segments", "libm"),
+        ("constraint_force:parallel", "libm"),
+    ],
+)
+def test_each_state_has_a_status_and_the_bits_of_one_state(
+    tmp_path: Path, method: str, trig: str
+) -> None:
+    form = form_of(method)
+    library, name = built(tmp_path / "c", form, trig), form.outputs[0].name
+    states = [state_of(form, k) for k in range(STATES)]
+    if trig == "libm":
+        assert one(library, form, states[0]) == ("OK", evaluate(form, states[0], DOUBLES)[name])
+    last = form.inputs[-1].name
+    wrong = {2: ("NOT_FINITE", {"q": [*states[2]["q"][:-1], float("inf")]})}
+    wrong |= {5: ("NOT_FINITE", {last: [float("nan"), *states[5][last][1:]]})}
+    wrong |= {9: ("RESULT_NOT_FINITE", {last: [1.7e308 * (-1) ** k for k in range(len(form))]})}
+    if trig == "inline":
+        for at, link in ((3, 0), (10, len(form) - 1)):
+            q = [*states[at]["q"]]
+            q[link] = 1e6
+            wrong |= {at: ("OUT_OF_RANGE", {"q": q})}
+    for at, (_, spoilt) in wrong.items():
+        states[at] |= spoilt
+    refused, statuses, results = many(library, form, states)
+    assert refused == len(wrong)
+    for at, state in enumerate(states):
+        status, alone = one(library, form, state)
+        assert status == statuses[at] == wrong.get(at, ("OK",))[0]
+        assert list(results[at]) == alone
+        assert (status == "OK") == (NEVER not in alone)
+    assert one(library, form, states[0], 1) == ("NO_WORK", [NEVER] * len(form))
+    refused, statuses, results = many(library, form, states, 1)
+    assert (refused, set(statuses)) == (STATES, {"NO_WORK"})
+    assert (results == NEVER).all()
+
+
+@pytest.mark.parametrize("method", ["fixman:segments", "fixman:parallel"])
+def test_a_divisor_that_vanishes_in_a_part_is_refused(tmp_path: Path, method: str) -> None:
+    """Of links without mass: all, those from the middle of the chain on, or a few in the middle."""
+    form = form_of(method)
+    n = len(form)
+    for first, last in ((0, n + 1), (n // 2, n + 1), (n // 2 - 2, n // 2 + 3)):
+        rows = enumerate(form.constants)
+        constants = tuple(
+            tuple(Fraction(0) for _ in row) if first <= i < last else row for i, row in rows
+        )
+        light = replace(form, constants=constants)
+        library = built(tmp_path / f"{first}_{last}", light, "libm")
+        assert one(library, light, state_of(light)) == ("DIVISOR", [NEVER] * n)
+        refused, statuses, results = many(library, light, [state_of(light)] * 3)
+        assert (refused, set(statuses)) == (3, {"DIVISOR"})
+        assert (results == NEVER).all()
+
+
+def test_generate_gives_them_and_verify_judges_them(tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    asked = ["mass_matrix_solve=fixman:segments"]
+    symgen.generate("planar_point_mass:33", folder, asked, name="arm", checked=True, batch=True)
+    assert symgen.verify(folder, states=2).passed
+    words = ["gcc", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    words += ["-Darm_SELFTEST", "-Darm_NO_CLONES", *map(str, folder.glob("*.c"))]
+    subprocess.run([*words, "-o", tmp_path / "selftest", "-lm"], check=True)
+    done = subprocess.run([tmp_path / "selftest"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("1 passed, 0 failed\n")
+    text = folder / "arm_mass_matrix_solve_batch.c"
+    text.write_text(text.read_text().replace("arm_DIVISOR : status[lane]", "arm_DIVISOR : 0", 1))
+    assert [check.passed for check in symgen.verify(folder, states=2).of("blocks")] == [False]
+
+
+def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "FEW", 0)
+    asked = ["mass_matrix_solve=fixman:segments"]
+    solver = symgen.compile("planar_point_mass:33", asked, blocks="now")
+    pick = np.random.default_rng(1)
+    q, b = (pick.normal(size=(STATES, 33)) for _ in range(2))
+    alone = np.array([solver.mass_matrix_solve(*state) for state in zip(q, b, strict=True)])
+    np.testing.assert_array_equal(solver.mass_matrix_solve(q, b), alone)
+    across = solver.mass_matrix_solve(q.T.copy(), b.T.copy(), layout="soa")
+    np.testing.assert_array_equal(across.T, alone)
