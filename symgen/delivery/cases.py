@@ -91,7 +91,7 @@ def filled(
     }
     spelt |= {
         "works": any(programs[function].looped for function in judged if function in programs),
-        "all_alias": not any(map(printer().apart, programs.values())),
+        "all_alias": not any(map(printer().forbids_aliasing, programs.values())),
     }
     left = [function for function in programs if function not in judged]
     return spelt | {
@@ -182,7 +182,9 @@ def _test(
         "arguments": arguments,
         "results": results,
         "call": call.text(),
-        "shared": [] if printer().apart(program) else _calls_that_share(call, arguments, results),
+        "shared": []
+        if printer().forbids_aliasing(program)
+        else _calls_that_share(call, arguments, results),
         "refused": [
             {"argument": argument, "call": call.text(k)} for k, argument in enumerate(arguments)
         ]

@@ -284,7 +284,9 @@ def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
         ]
         if "wrench" in meanings
         else [],
-        "apart": [code(name) for name, form in programs.items() if printer().apart(form)],
+        "apart": [
+            code(name) for name, form in programs.items() if printer().forbids_aliasing(form)
+        ],
         "parted_links": [
             {"name": code(name), "count": form.at_once}
             for name, form in looped.items()

@@ -107,7 +107,7 @@ class Printer:
     driver: Callable[[Form, Target], dict[str, Any]]
     lanes: Callable[[str], int]
     work: Callable[..., int]
-    apart: Callable[[Form], bool]
+    forbids_aliasing: Callable[[Form], bool]
     unscheduled: Callable[[Form], bool]
     adjustable: Callable[[Sequence[Any], Mapping[str, Program], Target], dict[str, str]]
     assembling: Callable[[Mapping[str, Form], Target], dict[str, str]]

@@ -59,7 +59,7 @@ def _cited(headings: Iterable[str]) -> list[str]:
     return [
         *(f"{paper}: {title}" for paper, title in PAPERS.items() if paper in papers),
         *(
-            f"({letter}1) ...: symgen's own derivation, docs/mathematics.md, {section}"
+            f"({letter}1) ...: symgen's own derivation, docs/explanation/mathematics.md, {section}"
             for letter, section in OWN.items()
             if letter in letters
         ),

@@ -40,10 +40,10 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
     steps = facts["steps"]
     angle_count = angles(steps, lanes, form.real)
     arrays, names = _lanes.driver(form, parameters(form, target))
-    place = lanes * loop_work.work(form)
+    offset = lanes * loop_work.work(form)
     for array in arrays:
-        array["at"] = place
-        place += lanes * int(array["count"])
+        array["at"] = offset
+        offset += lanes * int(array["count"])
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return (
         loop_work.prototype(form, target)
@@ -78,11 +78,11 @@ def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
         "told": step_heads(loops),
         "arrays": tables,
         "block": block,
-        "local": _carried(loops),
+        "local": _local_numbers(loops),
     }
 
 
-def _carried(loops: LoopFunction) -> int:
+def _local_numbers(loops: LoopFunction) -> int:
     """Return the numbers of one state in local arrays: two halves of each carry, and the columns of a joint."""
     form = loops.form
     columns = [rows * kind.nv for _, rows in form.columns for kind in form.link_classes]

@@ -75,19 +75,20 @@ def levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, in
 
 
 class Places(NamedTuple):
-    """The first number of a scan's runs, of what is known, and of what pairs save, in a group; and that of the levels over the parts
-    in the caller's array.
+    """Offsets of a scan in a group: upsweep values, downsweep values and values saved by pairs; `over` is the offset of
+    the levels over the parts in the workspace.
     """
 
     runs: int
-    known: int
+    downsweeps: int
     saved: int
     over: int
 
 
 class ScanLayout:
-    """The caller's array: each group has the rows of its elements and its scans, with two runs a level; the levels over the parts
-    stand behind all groups. `group_size` is that of one lane of a group.
+    """Layout of the workspace: each group has the rows of its elements and its scans, with two upsweep values a level.
+
+    The levels over the parts come after all groups. `group_size` is the size of one lane of a group.
     """
 
     def __init__(self, form: LoopProgram) -> None:
@@ -98,9 +99,9 @@ class ScanLayout:
         self.group_size = form.longest_part * self.row_size
         firsts: list[tuple[int, int, int]] = []
         for tree in form.scans:
-            known = self.group_size + levels * tree.up_size
-            saved = known + levels * len(tree.initial)
-            firsts.append((self.group_size, known, saved))
+            downsweeps = self.group_size + levels * tree.up_size
+            saved = downsweeps + levels * len(tree.initial)
+            firsts.append((self.group_size, downsweeps, saved))
             self.group_size = saved + (form.longest_part - 1) * tree.saved_size
         self.size = form.part_count * self.group_size
         self.places: list[Places] = []

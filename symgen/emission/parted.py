@@ -58,11 +58,11 @@ def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
     functions = [*lowering.functions()]
     rows, width = form.part_count // chain.lanes * chain.rows, form.link_classes[0].width
     lanes = [] if states else [chain.lanes]
-    known: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
-    known |= {f"{chain.symbol}_table": (rows, width, *lanes)}
+    sizes_by_name: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
+    sizes_by_name |= {f"{chain.symbol}_table": (rows, width, *lanes)}
     called = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
-    known |= dict.fromkeys([*called, *definition.macros(target)], ())
-    return Lowered(chain, lowering.tables, check(functions, known))
+    sizes_by_name |= dict.fromkeys([*called, *definition.macros(target)], ())
+    return Lowered(chain, lowering.tables, check(functions, sizes_by_name))
 
 
 def source(form: LoopProgram, target: Target) -> str:
@@ -137,8 +137,8 @@ def _local_numbers(statements: Iterable[Statement]) -> int:
             case For(body=inner) | Block(body=inner):
                 count += _local_numbers(inner)
             case If(body=inner, otherwise=otherwise):
-                other = (otherwise,) if isinstance(otherwise, If) else otherwise
-                count += _local_numbers(inner) + _local_numbers(other)
+                otherwise_body = (otherwise,) if isinstance(otherwise, If) else otherwise
+                count += _local_numbers(inner) + _local_numbers(otherwise_body)
     return count
 
 

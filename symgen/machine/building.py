@@ -441,7 +441,7 @@ def _loop_fields(function: Mapping[str, Any], recursion: Form, target: Target) -
     for p in function["arguments"]:
         arguments.append(p | {"apart": f"{p['name']}_copy", "place": slots[-1]})
         slots.append(f"{p['name']}_copy + {p['size']}")
-    copied = arguments if printer().apart(recursion) else []
+    copied = arguments if printer().forbids_aliasing(recursion) else []
     return {
         "work": work,
         "own": own_name,

@@ -349,12 +349,12 @@ class GuardedStep:
         step = self.step.text.step
         calls = self.step(machine, arguments, node)
         if id(step) in self.owed:
-            place = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
+            checked_index = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
             lanes = self.comparisons.lanes
             has_states = len(lanes) > 1  # else the lanes of a call are parts of one state
             for k, call in enumerate(calls):
                 if call.known:  # an idle part takes a step that the form does not
-                    values = self.results_of(step, call, machine.terms)[place]
+                    values = self.results_of(step, call, machine.terms)[checked_index]
                     groups = of_a_call(values, self.owed[id(step)], machine.terms)
                     origin = None if has_states else (id(node), k)
                     lanes[k if has_states else 0].owe(call, origin, groups)

@@ -98,7 +98,7 @@ def definition(
 
 
 def parts(program: Form, target: Target) -> tuple[int, int]:
-    """Into how many parts a function is cut, and how many numbers they share on the stack; (0, 0) for one in a piece."""
+    """Return the number of parts of a function and the numbers that they share on the stack; (0, 0) if it is not partitioned."""
     part = _length(program)
     if part is None or isinstance(program, LoopProgram):
         return 0, 0
@@ -108,7 +108,7 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
 
 
 def _length(program: Form) -> int | None:
-    """Of a part, in statements; None for a function that is not cut."""
+    """Return the length of a part in statements; None if the function is not partitioned."""
     return (
         _parts.LINES
         if isinstance(program, Program) and len(program.rows) > _parts.LONGEST
@@ -117,7 +117,7 @@ def _length(program: Form) -> int | None:
 
 
 def is_cut(program: Form) -> bool:
-    """Whether the function for many states is cut into parts."""
+    """True if the function for many states is partitioned."""
     return isinstance(program, Program) and len(program.rows) > _parts.LONGEST_OF_MANY
 
 
@@ -126,33 +126,35 @@ def batches(
     target: Target,
     floors: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """The functions for many states, every file by name, headers first; `floors` as `source` has them, by function."""
+    """Return the files of the functions for many states by name, headers first; `floors` as in `source`, by function."""
     real = single_real(programs.values())
     functions = {
         function: _batch(program, target, (floors or {}).get(function, {}))
         for function, program in programs.items()
     }
     common = target.context | {"real": real, "lanes": lanes.lanes(real)}
-    found = {
+    files = {
         target.batch: render(
             NAME,
             "batch.h.j2",
             **common,
             functions=functions.values(),
-            bytes=max(one["stack"] for one in functions.values()),
-            needs=max(one["needs"] for one in functions.values()),
+            bytes=max(facts["stack"] for facts in functions.values()),
+            needs=max(facts["needs"] for facts in functions.values()),
         ),
         target.lanes: render(NAME, "lanes.h.j2", **common),
     }
-    for function, one in functions.items():
+    for function, facts in functions.items():
         layout = "looped_batch.c.j2" if programs[function].looped else "batch.c.j2"
-        found[target.batch_file(function)] = render(NAME, layout, **common, **one)
-    return found
+        files[target.batch_file(function)] = render(NAME, layout, **common, **facts)
+    return files
 
 
 def driver(program: Form, target: Target) -> dict[str, Any]:
-    """What a caller of a function for many states is told: `symbol`, `parameters` with the names of their steps, `driver`, and
-    in `needs` how many numbers its array for work has; 0 where there is none.
+    """Return the facts that a caller of a function for many states needs.
+
+    They are `symbol`, `parameters` with the names of their strides, `driver`, and `needs`, the numbers in the
+    workspace (0 without one).
     """
     names = parameters(program, target)
     arrays, driven = lanes.driver(program, names)
@@ -167,21 +169,21 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
 
 
 def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
-    """What the template says of one function for many states."""
+    """Return the template's facts about one function for many states."""
     if isinstance(program, LoopProgram):
         return looped_lanes.function(program, target)
     inline = target.text.trig == "inline"  # without a branch, in the loop over the states
     turn = _definition.turn_of(program, target) if inline else None
     part = _parts.LINES_OF_MANY if is_cut(program) else None
-    found = _definition.prototype(program, target)
-    found |= lanes.function(
+    facts = _definition.prototype(program, target)
+    facts |= lanes.function(
         PrintedFunction(program, target, floors, turn, part),
         [] if inline else _definition.early(program),
     )
     loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
-    found |= {
+    facts |= {
         "needs": 0,
-        "stack": found["bytes"],
+        "stack": facts["bytes"],
         "own_loop": loop,
         "own_sines": loop or turn is not None,
     }
@@ -189,11 +191,11 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
         program.real, lanes.lanes(program.real), target.name, calls(program.real, target)
     )
     symbol = target.symbol(program.function)
-    return found | {"block": lane_function.text(vectors.block(found, symbol))}
+    return facts | {"block": lane_function.text(vectors.block(facts, symbol))}
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
-    """The text of NAME.h, which declares every one of `programs`."""
+    """Return the text of NAME.h, which declares all `programs`."""
     real = single_real(programs.values())
     forms = programs.values()
     declarations = [
@@ -213,7 +215,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         sin=trig["sin"],
         cos=trig["cos"],
         functions=declarations,
-        apart=any(one["apart"] for one in declarations),
+        apart=any(declaration["apart"] for declaration in declarations),
         bodies=counts_bodies(programs.values()),
         counted=size_definitions(programs.values()),
         prepared=any(
@@ -227,30 +229,30 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 
 def work(form: Form, checked: bool = False) -> int:
-    """Numbers of the array that its caller provides, where it is `checked` or not; 0 for a function without one."""
+    """Return the numbers in the workspace of a function, `checked` or not; 0 without one."""
     return loop_work.work(form, checked) if isinstance(form, LoopProgram) else 0
 
 
 def unscheduled(form: Form) -> bool:
-    """Whether gcc's first scheduling makes it slower."""
+    """True if gcc's first scheduling makes the function slower."""
     return isinstance(form, LoopProgram) and bool(form.maps)
 
 
-def apart(form: Form) -> bool:
-    """Whether its results may not lie over its arguments."""
+def forbids_aliasing(form: Form) -> bool:
+    """True if results may not overlap arguments."""
     return isinstance(form, LoopProgram) and not loop_work.may_alias(form)
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
-    """Every file that the functions include, by name: NAME.h, and NAME_sincos.h where they bring their own sine."""
-    found = {target.header: header(programs, target)}
+    """Return the headers by name: NAME.h, and NAME_sincos.h if functions compute their own sines."""
+    files = {target.header: header(programs, target)}
     if any(turns(program, target) for program in programs.values()):
-        found[target.sincos] = sincos(single_real(programs.values()), target)
-    return found
+        files[target.sincos] = sincos(single_real(programs.values()), target)
+    return files
 
 
 def sincos(real: str, target: Target) -> str:
-    """The text of NAME_sincos.h."""
+    """Return the text of NAME_sincos.h."""
     return render(
         NAME,
         "sincos.h.j2",
@@ -277,7 +279,7 @@ BACKEND = Printer(
     driver=driver,
     lanes=lanes.lanes,
     work=work,
-    apart=apart,
+    forbids_aliasing=forbids_aliasing,
     unscheduled=unscheduled,
     adjustable=adjustable.files,
     assembling=assembling.files,

@@ -172,17 +172,19 @@ class Chain:
         """The target of steps, which check nothing themselves."""
         return replace(self.target, text=replace(self.target.text, checked=False))
 
-    def step_in_lanes(self, step: Program, name: str, kind: str, own: bool = True) -> Program:
+    def step_in_lanes(
+        self, step: Program, name: str, kind: str, has_own_sines: bool = True
+    ) -> Program:
         """Return a step as a function of the file that is taken by every lane; with sines of the text's `own` where it has some."""
         function = as_function(step, f"{self.loops.function}_{name}")
         alike = (CONSTANTS,) if self.states else ()
-        self.steps.append(lane_step(function, self._plain, kind, alike, own))
+        self.steps.append(lane_step(function, self._plain, kind, alike, has_own_sines))
         return function
 
     def step_alone(self, step: Program, name: str, kind: str) -> Program:
         """Return a step that one state takes once: a straight-line function, or one of the lanes of a block of states."""
         if self.states:
-            return self.step_in_lanes(step, name, kind, own=False)
+            return self.step_in_lanes(step, name, kind, has_own_sines=False)
         function = as_function(step, f"{self.loops.function}_{name}")
         facts = definition.function(definition.PrintedFunction(function, self._plain))
         text = straight_line.text(facts, self.target.name, C)

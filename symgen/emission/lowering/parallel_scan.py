@@ -165,7 +165,7 @@ class Lowering:
             step, copied = scan.up, ("both", "front")
             comment = "up: two in one of that level, in a group of segments; what has no fellow is handed on"
         else:
-            name, array, first, size = "lowered", "known", places.known, len(tree.initial)
+            name, array, first, size = "lowered", "known", places.downsweeps, len(tree.initial)
             step, copied = scan.down, ("front", "both")
             comment = "down: what is known of both becomes known of each"
         rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
@@ -247,15 +247,15 @@ class Lowering:
 
     def _roots(self, scan: _Scan, up: bool) -> For:
         """Return the loop that copies the run of each part to the levels over the parts, or what is known of it back."""
-        chain, run, known = self.chain, scan.tree.up_size, len(scan.tree.initial)
-        first, size = (scan.places.runs, run) if up else (scan.places.known, known)
+        chain, run, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
+        first, size = (scan.places.runs, run) if up else (scan.places.downsweeps, downsweep_size)
         top = first + 2 * self.top * size
         address = Address(NUMBERS, f"({chain.group_size}*segment) + {top}")
         if not chain.states:
             part = f"({chain.group_size}*(segment / {chain.lanes}))"
             top_of_part = f"({chain.each(str(top))}) + (segment % {chain.lanes})"
             address = Address(NUMBERS, f"{part} + {top_of_part}")
-        row = Element("tree", f"({run + known}*segment) + {'' if up else f'{run} + '}k")
+        row = Element("tree", f"({run + downsweep_size}*segment) + {'' if up else f'{run} + '}k")
         root = Element("root", chain.each("k"))
         kind = f"const {self.form.real}" if up and not chain.states else self.form.real
         statements = (
@@ -273,14 +273,14 @@ class Lowering:
         """Return the loop over levels over the parts, and over the pairs of a level."""
         pointer = self.chain.pointer
         go_on = self._go_on(scan)
-        (below, size_below), (own, pairs, size) = (
+        (below, size_below), (level_above, pairs, size) = (
             [Element(array, k) for k in columns]
             for array, columns in (("below", (0, 2)), ("own", (0, 1, 2)))
         )
         pair = (
             pointer("front", expression("tree + {} + ({}*2*pair)", below, size_below)),
             pointer("behind", expression("front + {}", size_below)),
-            pointer("both", expression("tree + {} + ({}*pair)", own, size)),
+            pointer("both", expression("tree + {} + ({}*pair)", level_above, size)),
             *call,
         )
         level = (
@@ -313,7 +313,7 @@ class Lowering:
         )
         statements = body(
             chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
-            chain.pointer("known", f"work + {before.places.known}") if before else None,
+            chain.pointer("known", f"work + {before.places.downsweeps}") if before else None,
             chain.pointer("runs", f"work + {behind.places.runs}") if behind else None,
             chain.first_row(step),
             chain.buffers(loads),

@@ -192,7 +192,7 @@ class Lowering:
         step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, another one")
         carried = size_of(scan.step.outputs, CARRY)
         gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None
-        taken, given = carries[scan.takes], gives
+        taken, written = carries[scan.takes], gives
         final = f"({chain.rows % 2 * taken.size} + k)"
         parts = self.form.part_count
         first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
@@ -209,8 +209,8 @@ class Lowering:
                 chain.call(step, _SCANNED, alone=True),
             ),
             copy("k", carried, "carried", "handed"),
-            For("k", 0, given.size, (Assign(self._carry(given, "k"), Element("start", "k")),))
-            if given
+            For("k", 0, written.size, (Assign(self._carry(written, "k"), Element("start", "k")),))
+            if written
             else None,
         )
         carry = Declare(real, "carried", size=(carried,))
@@ -221,7 +221,7 @@ class Lowering:
             Declare(real, "ended", size=(taken.size,)),
             carry,
             Declare(real, "handed", size=(carried,)),
-            Declare(real, "start", size=(given.size,)) if given else None,
+            Declare(real, "start", size=(written.size,)) if written else None,
             For(SEGMENT, first, last, part, by, inclusive=scan.inward, condition=chain.is_ok),
         )
         return Comment(kind), Block(across)
