@@ -328,7 +328,7 @@ def test_the_command_takes_any_positive_clock() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--target", "host"], "take cortex-m4f"),
+        (["--target", "host"], "use cortex-m4f"),
         (["--target", "cortex-m9"], "no target is named 'cortex-m9'"),
         (["--target", "cortex-m4f", "--clock", "fast"], "in Hz"),
         (["--target", "cortex-m4f", "--clock", "0"], "in Hz"),
