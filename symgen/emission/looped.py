@@ -19,7 +19,7 @@ from symgen.emission.language import Language
 from symgen.emission.loop_work import may_alias, prototype, work
 from symgen.emission.lowering import straight_line
 from symgen.emission.lowering.loop_checks import guarded
-from symgen.emission.lowering.loop_function import LoopFunction
+from symgen.emission.lowering.loop_function import BASE, LoopFunction
 from symgen.emission.lowering.loop_tables import Table
 from symgen.emission.lowering.sweep import lower
 from symgen.emission.print import write
@@ -84,7 +84,9 @@ def step_heads(loops: LoopFunction) -> list[str]:
     for (s, c), step in loops.steps.items():
         order = "inward" if form.sweeps[s].inward else "outward"
         kind = f", {C.comment(form.link_classes[c].name)}" if len(form.link_classes) > 1 else ""
-        operations = operations_text(form.sweeps[s].steps[c])
+        if c == BASE:
+            kind = ", first link"
+        operations = operations_text(loops.step_of(s, c))
         heads.append(f"{loops.symbol(step)}, {order}{kind}: {operations}")
     if loops.epilogue:
         heads.append(f"{loops.symbol(loops.epilogue)}, once: {operations_text(loops.epilogue)}")

@@ -265,6 +265,8 @@ class _LoopBlockRun:
                     raise ProgramError(
                         f"lane {lane}: {loops.result_difference(memory.name, k, cell)}"
                     )
+        for difference in loops.table_differences(self.machine, self.block.form):
+            raise ProgramError(difference)
 
 
 def _loop_comparisons(

@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from symgen.ir.loops import (
     ANGLE,
+    BASE_STEP,
     CHECKED,
     EPILOGUE,
     WORK,
@@ -441,6 +442,8 @@ def _numbered_steps(form: LoopProgram) -> Iterator[tuple[str, Program]]:
         elif isinstance(stage, Sweep):
             for c, step in enumerate(stage.steps, 1):
                 yield (f"{s}_{c}" if several else f"{s}"), step
+            if stage.base_step:
+                yield f"{s}_{BASE_STEP}", stage.base_step
     if form.epilogue:
         yield EPILOGUE, form.epilogue
     if form.epilogue_check:
@@ -698,7 +701,7 @@ class Run:
             for k, (cell, term) in enumerate(zip(memory.cells, wanted[port.name], strict=True)):
                 if cell is not term:
                     return [result_difference(memory.name, k, cell)]
-        return []
+        return table_differences(self.machine, self.reader.form)
 
 
 def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
@@ -711,6 +714,19 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
         if not table.memory.constant or len(unit.init.exprs) != kind.sizes[0]:
             raise machine.refuse(unit, f"{unit.name} is not constant, or has other rows")
         machine.tables[unit.name] = table
+
+
+def table_differences(machine: Machine, form: LoopProgram) -> list[str]:
+    """List the tables that hold a number of no link: the steps of the first link may leave constants of its row unread."""
+    if not any(sweep.base_step for sweep in form.sweeps):
+        return []
+    rows = (*form.constants, *(sweep.initial for sweep in form.sweeps))
+    numbers = {machine.terms.constant(number) for row in rows for number in row}
+    return [
+        f"{name} holds a number that is no constant of a link"
+        for name, table in machine.tables.items()
+        if not table.memory.integers and not numbers.issuperset(table.memory.cells)
+    ]
 
 
 def result_difference(name: str, k: int, cell: Term | None) -> str:

@@ -173,9 +173,10 @@ SLIPS = {
     "another constant": ("table[3]", "table[4]"),
     "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
     "another place": ("&work[17*i]", "&work[16*i]"),
-    "another start": ("before[2][lane] = 9.81", "before[2][lane] = -9.81"),
+    "another start": ("before[3][lane] = 0.0", "before[3][lane] = 1.0"),
+    "another joint of the first link": ("_2_base(&v[0]", "_2_base(&v[1]"),
     "a link less": ("i <= 5; ++i", "i <= 4; ++i"),
-    "the other way": ("i = 5; i >= 0; --i", "i = 0; i <= 5; ++i"),
+    "the other way": ("i = 5; i >= 1; --i", "i = 1; i <= 5; ++i"),
     "another half": ("behind = before;", "behind = own;"),
     "what was before": ("before = own;", "before = behind;"),
     "another step": ("&q[first*q_state]", "&q[first]"),
@@ -336,7 +337,7 @@ def test_each_step_is_read_back(robot: str) -> None:
 
 
 UNWRITTEN = {
-    "on the stack": ("_batch.c", "handed[6][lane] = seenB_31", "handed[7][lane] = seenB_31"),
+    "on the stack": ("_batch.c", "handed[9][lane] = seen_33", "handed[8][lane] = seen_33"),
     "in the array of many states": (
         "_batch.c",
         "keeps[0][lane] = 1.0;",
@@ -348,14 +349,13 @@ UNWRITTEN = {
         "if (table[0] > 1.0) { keeps[0] = 1.0; }",
     ),
 }
-"""File, sound text and error: what joint 1 multiplies by zero, the motion of the base, is read and was never stored."""
+"""File, sound text and error: a number that the step of another link or sweep reads was never stored."""
 
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_the_self_test_sees_a_number_that_is_read_and_was_never_stored(
     tmp_path: Path, checked: bool
 ) -> None:
-    """Any finite number that memory happens to hold there would give right results."""
     out = tmp_path / "arm"
     symgen.generate(
         "planar_arm", out, ["forward_dynamics"], batch=True, checked=checked, form="looped"
@@ -371,7 +371,7 @@ def test_the_self_test_sees_a_number_that_is_read_and_was_never_stored(
     for file, sound, error in UNWRITTEN.values():
         source = out / f"planar_arm_forward_dynamics{file}"
         text = source.read_text()
-        assert text.count(sound) == 1
-        source.write_text(text.replace(sound, error))
+        assert sound in text
+        source.write_text(text.replace(sound, error, 1))
         assert not passes()
         source.write_text(text)

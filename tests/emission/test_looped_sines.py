@@ -208,7 +208,7 @@ def test_any_other_digit_is_reported_or_changes_nothing(tmp_path: Path) -> None:
     """A block behind the last link has none."""
     recursion, files, pick = inverse("two blocks"), texts("two blocks"), random.Random(4)
     text, (state,) = files["function.c"], states(recursion, 1)
-    start, end = text.index("    for (block = 0"), text.index("carried_2[0] =")
+    start, end = text.index("    for (block = 0"), text.index("/* outward")
     digits = [
         start + found.start()
         for found in re.finditer(r"(?<=[\[ (])\d+(?=[\]; ,*)])", text[start:end])

@@ -18,6 +18,7 @@ from symgen.emission.lowering.loop_tables import LoopTables
 from symgen.emission.statements import LANE, Address, Call, Element, Row, Value, parts
 from symgen.ir.loops import (
     ANGLE,
+    BASE_STEP,
     CARRY,
     CHECKED,
     CONSTANTS,
@@ -42,6 +43,8 @@ THREADS = "threads"
 """The number of threads that run at once: the distance between the elements of a thread's workspace."""
 BLOCK, TURN = "block", "turn"
 """Locals for sines of many links at once: the first link, and the sines and cosines."""
+BASE = -1
+"""In place of a class: the first link of a chain, where it has a step of its own."""
 # A parameter with the name of a local is refused by `statements.check`.
 
 
@@ -88,20 +91,34 @@ class LoopFunction:
 
     @cached_property
     def steps(self) -> dict[tuple[int, int], Program]:
-        """The step of each sweep and class as a function; a step without results is left out."""
-        return {
+        """The step of each sweep and class, and of BASE, as a function; a step without results is left out."""
+        steps = {
             (s, c): self._step(s, c)
             for s, sweep in enumerate(self.form.sweeps)
             for c, step in enumerate(sweep.steps)
             if step.outputs and c in self.form.classes(sweep)
         }
+        based = [(s, BASE) for s, sweep in enumerate(self.form.sweeps) if sweep.base_step]
+        steps |= {key: self._step(*key) for key in based}
+        return dict(sorted(steps.items(), key=lambda item: item[0][0]))
+
+    def step_of(self, s: int, c: int) -> Program:
+        """Return the step of sweep `s` for links of class `c`, or for BASE."""
+        sweep = self.form.sweeps[s]
+        return sweep.base_step if c == BASE and sweep.base_step else sweep.steps[c]
 
     def _step(self, s: int, c: int) -> Program:
         """Return the function of a step; in a block of sines it gives the angle alone."""
         in_blocks = self.sine_blocks.get(s)
-        step = in_blocks.angles[c].program if in_blocks else self.form.sweeps[s].steps[c]
+        step = in_blocks.angles[c].program if in_blocks else self.step_of(s, c)
         number = f"{s + 1}" if len(self.form.link_classes) == 1 else f"{s + 1}_{c + 1}"
+        if c == BASE:
+            number = f"{s + 1}_{BASE_STEP}"
         return as_function(step, f"{self.function}_{number}")
+
+    def class_of(self, c: int) -> int:
+        """Return a class, for BASE that of the first link."""
+        return self.form.class_of[0] if c == BASE else c
 
     @cached_property
     def epilogue(self) -> Program | None:
@@ -193,6 +210,8 @@ def times(factor: int, index: Value) -> Value:
     """Return a factor times an index; a sum stands in parentheses."""
     if factor in (0, 1):
         return index if factor else "0"
+    if index == "0":
+        return index
     return f"{factor}*", *(("(", index, ")") if isinstance(index, tuple) else (index,))
 
 
@@ -212,11 +231,11 @@ def current_link(loops: LoopFunction, s: int) -> Value:
     return Element(loops.link_tables.integers("way", form.path_to(sweep.only_path_to)), LINK)
 
 
-def first_index(loops: LoopFunction, s: int, c: int, port: str) -> Value:
+def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
     """Return the index of a link's first element in a port with elements of joints or their columns."""
-    is_position, kinds, link = port in POSITIONS, loops.form.link_classes, current_link(loops, s)
+    is_position, kinds = port in POSITIONS, loops.form.link_classes
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
-        return times(kinds[c].nq if is_position else kinds[c].nv, link)
+        return times(kinds[0].nq if is_position else kinds[0].nv, link)
     firsts = [offset[0 if is_position else 1] for offset in loops.form.offsets]
     return Element(loops.link_tables.integers("q" if is_position else "v", firsts), link)
 
@@ -233,16 +252,22 @@ def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
     return BEFORE, OWN
 
 
-def step_call(loops: LoopFunction, s: int, c: int) -> Call:
-    """Return the call of the step of sweep `s` for links of class `c`."""
+def step_call(
+    loops: LoopFunction, s: int, c: int, link: Value, angle: str = f"{LINK} - {BLOCK}"
+) -> Call:
+    """Return the call of the step of sweep `s` for a link of class `c`, whose angle has number `angle` in a block."""
     step = loops.steps[s, c]
-    arguments = tuple(_argument(loops, s, c, p.name) for p in (*step.inputs, *step.outputs))
-    return Call(loops.symbol(step), arguments, True, 8 if s in loops.sine_blocks else 4)
+    arguments = tuple(
+        Address(ANGLE, angle) if port.name == ANGLE else _argument(loops, s, c, port.name, link)
+        for port in (*step.inputs, *step.outputs)
+    )
+    in_loop = s in loops.sine_blocks and angle == f"{LINK} - {BLOCK}"
+    return Call(loops.symbol(step), arguments, True, 8 if in_loop else 4)
 
 
-def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
+def _argument(loops: LoopFunction, s: int, c: int, port: str, link: Value) -> Value:
     """Return the array that a step gets for one of its ports."""
-    form, sweep, link = loops.form, loops.form.sweeps[s], current_link(loops, s)
+    form, sweep = loops.form, loops.form.sweeps[s]
     taken, written = step_carries(loops, s)
     per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)
     local = {CARRY: taken, RESULT_NAMES[CARRY]: written, CHECKED: CHECKED, **columns}
@@ -250,14 +275,12 @@ def _argument(loops: LoopFunction, s: int, c: int, port: str) -> Value:
         return local[port]
     if port == CONSTANTS:
         row = Element(loops.link_tables.rows(), link) if len(form.link_classes) > 1 else link
-        return Row(loops.link_tables.constants(c), row)
+        return Row(loops.link_tables.constants(loops.class_of(c)), row)
     if port in (SAVED, RESULT_NAMES[SAVED]):
-        first = 0 if port == SAVED else sweep.saved_at[c]
+        first = 0 if port == SAVED else sweep.saved_at[loops.class_of(c)]
         return Address(WORK, plus(times(form.work, link), first))
-    if port == ANGLE:
-        return Address(ANGLE, f"{LINK} - {BLOCK}")
     if per_link.get(port) == 0:
         return loops.array(port)
-    index = times(per_link[port], link) if port in per_link else first_index(loops, s, c, port)
+    index = times(per_link[port], link) if port in per_link else first_index(loops, port, link)
     element = loops.element(port, index)
     return Address(element.array, element.index)

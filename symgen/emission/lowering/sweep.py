@@ -22,6 +22,7 @@ from symgen.emission.lowering.loop_checks import (
     zeros,
 )
 from symgen.emission.lowering.loop_function import (
+    BASE,
     BEFORE,
     BEHIND,
     BLOCK,
@@ -67,7 +68,16 @@ from symgen.emission.statements import (
     in_lanes,
     with_strides,
 )
-from symgen.ir.loops import ANGLE, CHECKED, FINAL_CARRY, RESULT_NAMES, SAVED, WORK, FinalCarry
+from symgen.ir.loops import (
+    ANGLE,
+    CARRY,
+    CHECKED,
+    FINAL_CARRY,
+    RESULT_NAMES,
+    SAVED,
+    WORK,
+    FinalCarry,
+)
 
 Body = tuple[Statement, ...]
 
@@ -131,6 +141,7 @@ def _of_a_thread(loops: LoopFunction, body: Body) -> Function:
 def _declarations(loops: LoopFunction) -> list[Statement]:
     """Declare the locals that all stages share, and name the parameters that no statement reads."""
     in_tree, in_blocks = widest(loops.form) > 0, bool(loops.sine_blocks)
+    has_blocks = any(cut.links <= _last(loops, s) for s, cut in loops.sine_blocks.items())
     lanes, checked, real = loops.lanes, loops.target.checked, loops.form.real
     finite = "stays zero when all arguments are finite"
     has_lanes = lanes and (checked or any(sweep.initial for sweep in loops.form.sweeps))
@@ -139,7 +150,7 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
         (checked and lanes, Declare(real, zeros(loops), size=(lanes,), comment=finite)),
         (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
         (True, Declare("int", LINK)),
-        (in_blocks, Declare("int", BLOCK)),
+        (has_blocks, Declare("int", BLOCK)),
         (in_tree or loops.threads, Declare("int", ELEMENT)),
         (has_lanes, Declare("int", LANE)),
     ]
@@ -203,8 +214,7 @@ def _stage(loops: LoopFunction, s: int) -> Body:
 
 def _map(loops: LoopFunction, s: int) -> list[Statement]:
     """Return a sweep without a carry: each link by itself."""
-    steps = _steps(loops, s)
-    return [*_zero_columns(loops, s), _each_link(loops, s, steps)]
+    return [*_zero_columns(loops, s), *_each_link(loops, s, lambda steps: steps)]
 
 
 def _chain(loops: LoopFunction, s: int) -> list[Statement]:
@@ -215,7 +225,6 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     form, sweep, carry, real = loops.form, loops.form.sweeps[s], loops.carry(s), loops.form.real
     taken, _ = step_carries(loops, s)
     halves: Body = ()
-    body = _steps(loops, s)
     if loops.lanes:
         halves = (
             _array(loops, carry, 2, len(sweep.initial)),
@@ -223,21 +232,28 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
             Declare(real, BEHIND, Row(carry, 1), pointer=POINTER),
             Blank(),
         )
-        own_carry = Declare(real, OWN, BEHIND, pointer=FIXED)
-        body = (own_carry, *body, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN))
+    is_read = not sweep.base_step or any(port.name == CARRY for port in sweep.base_step.inputs)
     initial = [
         Assign(Element(taken, k), C.literal(number, loops.real))
-        for k, number in enumerate(sweep.initial)
+        for k, number in enumerate(sweep.initial if is_read else ())
     ]
     final: Body = ()
+    on_the_way: Body = ()
     for final_carry in _final_carries(loops, s):
         stores, link = _store_carry(loops, final_carry, taken, 0), max(final_carry.link, 0)
         if link == form.visited(sweep)[-1]:
             final += stores
         else:
-            body += (If(f"{LINK} == {link}", stores),)
+            on_the_way += (If(f"{LINK} == {link}", stores),)
+
+    def body(steps: Body) -> Body:
+        if not loops.lanes:
+            return (*steps, *on_the_way)
+        own_carry = Declare(real, OWN, BEHIND, pointer=FIXED)
+        return (own_carry, *steps, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN), *on_the_way)
+
     links = _each_link(loops, s, body)
-    return [*halves, *initial, *_zero_columns(loops, s), links, *_while_ok(loops, final)]
+    return [*halves, *initial, *_zero_columns(loops, s), *links, *_while_ok(loops, final)]
 
 
 def _tree(loops: LoopFunction, s: int) -> list[Statement]:
@@ -249,7 +265,6 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     form, sweep = loops.form, loops.form.sweeps[s]
     size, final_carries = len(sweep.initial), _final_carries(loops, s)
     _, written = step_carries(loops, s)
-    body = _steps(loops, s)
     parent = (Element(loops.link_tables.integers("parents", form.parents), LINK), " + 1")
     initial = loops.link_tables.initial_carry(s)
     own_row, row_before = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
@@ -258,23 +273,23 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
         Declare(form.real, OWN, own_row, pointer=FIXED),
         Declare(kind, BEFORE, row_before, pointer=FIXED),
     )
+    before: Body = ()
+    after: Body = ()
     opening: Body = (replace(copy(ELEMENT, size, CARRIES, initial), condition=loops.is_ok),)
     if sweep.inward:
         latest = loops.link_tables.latest_children()
         is_leaf = (Element(latest, (LINK, " + 1")), " < 0")
         is_first_child = (Element(latest, parent), f" == {LINK}")
-        body = (
-            If(is_leaf, (copy(ELEMENT, size, OWN, initial),)),
-            *body,
-            If(is_first_child, (copy(ELEMENT, size, BEFORE, written),), _joins(loops, s)),
-        )
+        before = (If(is_leaf, (copy(ELEMENT, size, OWN, initial),)),)
+        after = (If(is_first_child, (copy(ELEMENT, size, BEFORE, written),), _joins(loops, s)),)
         opening = (_array(loops, JOINED, size), Blank()) if loops.lanes else ()
         if loops.lanes and any(final_carry.link >= 0 for final_carry in final_carries):
-            body += (copy(ELEMENT, size, OWN, written),)
+            after += (copy(ELEMENT, size, OWN, written),)
     final: Body = ()
     for final_carry in final_carries:
         final += _store_carry(loops, final_carry, CARRIES, size * (final_carry.link + 1))
-    return [*opening, _each_link(loops, s, (*rows, *body)), *_while_ok(loops, final)]
+    links = _each_link(loops, s, lambda steps: (*rows, *before, *steps, *after))
+    return [*opening, *links, *_while_ok(loops, final)]
 
 
 def _joins(loops: LoopFunction, s: int) -> Body:
@@ -291,25 +306,44 @@ def _joins(loops: LoopFunction, s: int) -> Body:
 
 
 def _sines(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines in one call."""
+    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines in one call.
+
+    Where one block holds all links there is no loop over blocks, and the angles are stored one by one: a compiler then
+    makes vectors of them in registers.
+    """
     last, links, name = _last(loops, s), loops.sine_blocks[s].links, loops.target.name
-    in_block = f"{LINK} < ({BLOCK} + {links})"
-    angles = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
-    sines = replace(angles, body=_by_class(loops, s, lambda c: _store_sines(loops, s, c)))
-    turn = Declare(f"const {name}_turns", TURN, f"{name}_sincos({ANGLE})")
-    body = (angles, Block((turn, Blank(), sines)))
     zero = For(LINK, 0, loops.angle_count, (Assign(Element(ANGLE, LINK), loops.zero),))
+    turn = Declare(f"const {name}_turns", TURN, f"{name}_sincos({ANGLE})")
+    if links > last:
+        angles = _angles_of_all(loops, s)
+        stores = _by_class(loops, s, lambda c: _store_sines(loops, s, c, LINK))
+        sines = For(LINK, 0, last, stores, inclusive=True)
+        return [zero, *_while_ok(loops, (*angles, Block((turn, Blank(), sines))))]
+    in_block, angle = f"{LINK} < ({BLOCK} + {links})", f"{LINK} - {BLOCK}"
+    of_block = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
+    sines = replace(of_block, body=_by_class(loops, s, lambda c: _store_sines(loops, s, c, angle)))
+    body = (of_block, Block((turn, Blank(), sines)))
     return [zero, For(BLOCK, 0, last, body, links, inclusive=True, condition=loops.is_ok)]
 
 
-def _store_sines(loops: LoopFunction, s: int, c: int) -> Body:
-    """Store the sine and the cosine of a link of class `c` with its saved values."""
+def _angles_of_all(loops: LoopFunction, s: int) -> Body:
+    """Return the angle of each link that a sweep visits, one call a link."""
+    angles: Body = ()
+    for place, link in enumerate(loops.form.visited(loops.form.sweeps[s])):
+        c = loops.form.class_of[link]
+        if (s, c) in loops.steps:
+            angles += (step_call(loops, s, c, str(link), str(place)),)
+    return angles
+
+
+def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
+    """Store the sine and the cosine of a link of class `c`, those of number `angle`, with its saved values."""
     sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
         Assign(
             Element(WORK, plus(row, sweep.saved_at[c] + k)),
-            Element(sources[op], f"{LINK} - {BLOCK}"),
+            Element(sources[op], angle),
         )
         for k, op in enumerate(loops.sine_blocks[s].angles[c].kept)
     )
@@ -338,11 +372,22 @@ def _last(loops: LoopFunction, s: int) -> int:
     return len(loops.form.visited(loops.form.sweeps[s])) - 1
 
 
-def _each_link(loops: LoopFunction, s: int, body: Body) -> For:
-    """Return the loop over the links of a sweep."""
-    last, inward = _last(loops, s), loops.form.sweeps[s].inward
-    first, last, step = (last, 0, -1) if inward else (0, last, 1)
-    return For(LINK, first, last, body, step, inclusive=True, condition=loops.is_ok)
+def _each_link(loops: LoopFunction, s: int, around: Callable[[Body], Body]) -> Body:
+    """Return the loop over the links of a sweep, and the step of the first link where it has one of its own.
+
+    `around` adds to the statements of a step what each link does besides.
+    """
+    last, sweep = _last(loops, s), loops.form.sweeps[s]
+    nearest = 1 if sweep.base_step else 0
+    first, last, step = (last, nearest, -1) if sweep.inward else (nearest, last, 1)
+    links = For(
+        LINK, first, last, around(_steps(loops, s)), step, inclusive=True, condition=loops.is_ok
+    )
+    if not sweep.base_step:
+        return (links,)
+    base = around(_step(loops, s, BASE, "0"))
+    of_base = _while_ok(loops, base) if loops.is_ok or not loops.lanes else (Block(base),)
+    return (links, *of_base) if sweep.inward else (*of_base, links)
 
 
 def _while_ok(loops: LoopFunction, statements: Body) -> Body:
@@ -353,7 +398,7 @@ def _while_ok(loops: LoopFunction, statements: Body) -> Body:
 def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -> Body:
     """Choose by the class of the link; the last class needs no condition where every class has a step."""
     form = loops.form
-    classes = [c for sweep, c in loops.steps if sweep == s]
+    classes = [c for sweep, c in loops.steps if sweep == s and c != BASE]
     has_all = len(classes) == len(form.classes(form.sweeps[s]))
     branches: list[tuple[Value, Body]] = []
     for c in classes:
@@ -372,19 +417,20 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
 
 
 def _steps(loops: LoopFunction, s: int) -> Body:
-    """Call the step of the link's class, compare its divisors, and store the columns of a matrix that it gives."""
-
-    def step(c: int) -> Body:
-        call, program = step_call(loops, s, c), loops.form.sweeps[s].steps[c]
-        compared, compare = check_step(status_of(loops), program, program)
-        column, stores = _store_columns(loops, s, c)
-        calls = thread_call(loops, call, loops.steps[s, c])
-        return (*column, *compared, *calls, *compare, *stores)
-
-    return _by_class(loops, s, step)
+    """Return the step of the link's class."""
+    return _by_class(loops, s, lambda c: _step(loops, s, c, current_link(loops, s)))
 
 
-def _store_columns(loops: LoopFunction, s: int, c: int) -> tuple[Body, Body]:
+def _step(loops: LoopFunction, s: int, c: int, link: Value) -> Body:
+    """Call the step of a class, compare its divisors, and store the columns of a matrix that it gives."""
+    call, program = step_call(loops, s, c, link), loops.step_of(s, c)
+    compared, compare = check_step(status_of(loops), program, program)
+    column, stores = _store_columns(loops, s, c, link)
+    calls = thread_call(loops, call, loops.steps[s, c])
+    return (*column, *compared, *calls, *compare, *stores)
+
+
+def _store_columns(loops: LoopFunction, s: int, c: int, link: Value) -> tuple[Body, Body]:
     """Return the declaration of the columns that a step gives, and the stores to the matrix; both empty for other steps."""
     form, rows_of = loops.form, dict(loops.form.columns)
     columns = [port for port in loops.steps[s, c].outputs if port.name in rows_of]
@@ -393,7 +439,7 @@ def _store_columns(loops: LoopFunction, s: int, c: int) -> tuple[Body, Body]:
     name, size = columns[0].name, columns[0].size
     matrix = next(port for port in form.outputs if port.name == name)
     rows = rows_of[name]
-    width, across, first = size // rows, matrix.size // rows, first_index(loops, s, c, name)
+    width, across, first = size // rows, matrix.size // rows, first_index(loops, name, link)
     stores = [
         Assign(loops.element(name, plus(first, row * across + k)), Element(COLUMN, row * width + k))
         for row in range(rows)

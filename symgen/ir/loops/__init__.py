@@ -24,6 +24,7 @@ from symgen.ir.loops.stages import (
 )
 from symgen.ir.loops.steps import (
     ANGLE,
+    BASE_STEP,
     EPILOGUE,
     FRAMES,
     RESULT_NAMES,
@@ -40,6 +41,7 @@ from symgen.ir.loops.steps import (
 
 __all__ = [
     "ANGLE",
+    "BASE_STEP",
     "BEFORE",
     "CARRY",
     "CHECKED",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from symgen.ir.loops.form import LoopProgram
 from symgen.ir.loops.stages import (
     BEFORE,
     CARRY,
+    CHECKED,
     COMBINE,
     CONSTANTS,
     DOWNSWEEP,
@@ -119,6 +121,8 @@ class _Checker:
             form.link_classes, sweep.steps, sweep.saved_at, strict=True
         ):
             self._step(f"sweep {number} of {link_class.name}", sweep, link_class, step, saved_at)
+        if sweep.base_step:
+            self._base_step(number, sweep, sweep.base_step)
 
     def _step(
         self, where: str, sweep: Sweep, link_class: LinkClass, step: Program, saved_at: int
@@ -137,6 +141,25 @@ class _Checker:
         carried = [port.size for port in step.outputs if port.name == CARRY]
         if carried != [carries] * len(carried) or (carries and not carried):
             self.fail(f"{where} does not carry {carries} numbers")
+
+    def _base_step(self, number: int, sweep: Sweep, step: Program) -> None:
+        """Check the step of the first link of a chain."""
+        form, c = self.form, self.form.class_of[0]
+        where = f"sweep {number} of the first link"
+        if not form.serial or form.part_lengths:
+            self.fail(f"{where} has a step of its own, which only a chain in one piece has")
+        complete = [port for port in step.outputs if port.name == CARRY]
+        final_links = {final.link for final in form.final_carries if final.sweep == number}
+        if sweep.inward and not complete and not final_links & {-1, 0}:
+            carry = Port(CARRY, (len(sweep.initial),), (0,) * len(sweep.initial))
+            step = replace(step, outputs=(carry, *step.outputs))  # no link receives it
+        self._step(where, sweep, form.link_classes[c], step, sweep.saved_at[c])
+        ports, expected = (
+            {(port.name, port.size) for port in each.outputs if port.name != CHECKED}
+            for each in (step, sweep.steps[c])
+        )
+        if ports != expected:
+            self.fail(f"{where} does not give what the step of its class gives")
 
     # -- scans across the parts ------------------------------------------------------------------
 

@@ -138,6 +138,14 @@ class LoopProgram:
             epilogue_check=self.epilogue_check and change(self.epilogue_check),
         )
 
+    def without_base_steps(self) -> LoopProgram:
+        """Return the loop program whose first link has the steps of its class."""
+        stages = [
+            replace(stage, base_step=None) if isinstance(stage, Sweep) else stage
+            for stage in self.stages
+        ]
+        return replace(self, stages=tuple(stages))
+
     def in_real(self, real: str) -> LoopProgram:
         """Return the loop program in another real type."""
         return replace(self.by(lambda step: step.in_real(real)), real=real)
@@ -295,6 +303,9 @@ class LoopProgram:
         for stage in self.stages:
             if isinstance(stage, Sweep):
                 links = Counter(self.class_of[link] for link in self.visited(stage))
+                if stage.base_step:
+                    links[self.class_of[0]] -= 1
+                    yield 1, stage.base_step
                 yield from ((links[number], step) for number, step in enumerate(stage.steps))
             elif isinstance(stage, Map):
                 yield self.element_count, stage.steps[0]
@@ -470,7 +481,7 @@ class _Evaluation:
     def _visit(self, sweep: Sweep, link: int, carry: Values) -> Values:
         """Run the step of one link and return its carry; a step without one passes on what it received."""
         form, link_class = self.form, self.form.class_of[link]
-        step, saved_at = sweep.steps[link_class], sweep.saved_at[link_class]
+        step, saved_at = sweep.step_of(link, link_class), sweep.saved_at[link_class]
         arguments = {CONSTANTS: self.constants[link], SAVED: self.work[link], CARRY: carry}
         for port in step.inputs:
             if port.name not in arguments:

@@ -69,6 +69,9 @@ class Sweep:
     The first links receive `initial`. `combine` names for each element of the carry the operation of COMBINE for
     several children; it is empty where no link has several. A step writes SAVED from `saved_at` of its class on. A
     sweep with `only_path_to` visits the links between the base and that link alone.
+
+    Along a chain the first link may have a step of its own, `base_step`: outward it needs no CARRY, since the initial
+    carry is known, and inward it may leave CARRY out, since no link receives it.
     """
 
     inward: bool
@@ -77,15 +80,21 @@ class Sweep:
     combine: tuple[str, ...]
     saved_at: tuple[int, ...]
     only_path_to: int = -1
+    base_step: Program | None = None
 
     @property
     def programs(self) -> tuple[Program, ...]:
         """Steps of the stage."""
-        return self.steps
+        return (*self.steps, self.base_step) if self.base_step else self.steps
 
     def by(self, change: Change) -> Sweep:
         """Return the stage with every step changed."""
-        return replace(self, steps=tuple(map(change, self.steps)))
+        base_step = self.base_step and change(self.base_step)
+        return replace(self, steps=tuple(map(change, self.steps)), base_step=base_step)
+
+    def step_of(self, link: int, link_class: int) -> Program:
+        """Return the step of a link of that class."""
+        return self.base_step if self.base_step and not link else self.steps[link_class]
 
 
 @dataclass(frozen=True)

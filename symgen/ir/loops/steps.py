@@ -12,6 +12,8 @@ from symgen.ir.program import Port, Program
 
 WORK = "work"
 """Name of the workspace in C."""
+BASE_STEP = "base"
+"""Ending of the name in C of a step of the first link."""
 EPILOGUE = "last"
 """Name of the epilogue in C."""
 ANGLE = "angle"

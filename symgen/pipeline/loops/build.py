@@ -25,6 +25,7 @@ from symgen.ir.loops import (
 from symgen.ir.program import Port
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.pipeline.loops.base_steps import with_base_steps
 from symgen.pipeline.loops.classes import (
     VIRTUAL_BASE,
     Classes,
@@ -224,7 +225,7 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
     if classes.windows:
         groups = equal_classes(form)
         form = with_one_class_for(form, groups, [*map(classes.name, groups)])
-    return check(form)
+    return check(with_base_steps(form))
 
 
 def unlike_links(
