@@ -187,7 +187,11 @@ def cached_fraction(key: tuple[Any, ...], value: Constant) -> Fraction:
 
 def same_numbers(a: Constant, b: Constant) -> bool:
     """True if two constants have the same `identity_key`."""
-    return a is b or (type(a) is type(b) and identity_key(a) == identity_key(b))
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    return bool(a == b) if type(a) is fmpq else identity_key(a) == identity_key(b)
 
 
 def is_rational(value: Constant) -> bool:

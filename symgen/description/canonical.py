@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 
 from symgen.description.namesakes import KIND
@@ -20,6 +21,7 @@ from symgen.vocabulary.poses import ZERO3, Pose, Rotate, Shift, Turn, Vector3
 _BARE_DIGITS = 15
 
 
+@lru_cache(maxsize=1)
 def to_toml(mechanism: Mechanism) -> str:
     """Return `mechanism` in the format of `symgen.description.readers.toml`: decimals as declared,
     `p/q` if no decimal terminates.

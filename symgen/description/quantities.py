@@ -330,19 +330,19 @@ def angle_text(value: Angle) -> str:
 
 def fraction_text(value: Fraction) -> str:
     """Return `value` as the shortest exact decimal, or as `p/q` if no decimal terminates."""
-    remaining, twos, fives = value.denominator, 0, 0
-    while remaining % 2 == 0:
-        remaining, twos = remaining // 2, twos + 1
-    while remaining % 5 == 0:
-        remaining, fives = remaining // 5, fives + 1
-    if remaining != 1:
-        return f"{value.numerator}/{value.denominator}"
+    above, below = value.numerator, value.denominator
+    twos, fives = (below & -below).bit_length() - 1, 0
+    odd = below >> twos
+    while odd % 5 == 0:
+        odd, fives = odd // 5, fives + 1
+    if odd != 1:
+        return f"{above}/{below}"
     places = max(twos, fives)
-    figures = str(abs(value.numerator) * 10**places // value.denominator)
-    sign = "-" if value < 0 else ""
+    figures = str(abs(above) * 10**places // below)
+    sign = "-" if above < 0 else ""
     if places == 0:
         zeros = len(figures) - len(figures.rstrip("0"))
-        return sign + (figures if zeros < 16 or value == 0 else f"{figures[:-zeros]}e{zeros}")
+        return sign + (figures if zeros < 16 or above == 0 else f"{figures[:-zeros]}e{zeros}")
     first = len(figures) - places - 1  # the decimal exponent of the leading figure
     if first < -5:
         return f"{sign}{figures[0]}{'.' + figures[1:] if len(figures) > 1 else ''}e{first}"

@@ -76,7 +76,9 @@ class Drive:
 
     def numbers(self, kind: str) -> tuple[Fraction, ...]:
         """Return the value of one kind, or a value for every velocity if these differ."""
-        values = tuple(getattr(drive, kind) for drive in self.each or (self,))
+        if not self.each:
+            return (getattr(self, kind),)
+        values = tuple(getattr(drive, kind) for drive in self.each)
         return values if len(set(values)) > 1 else values[:1]
 
     def __bool__(self) -> bool:

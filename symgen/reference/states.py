@@ -44,11 +44,12 @@ def draw_states(
     payload: str | None = None,
     wrench: str | Sequence[str] | None = None,
     derivative_shapes: Mapping[str, tuple[int, ...]] | None = None,
+    inertial: bool = True,
 ) -> dict[str, Array]:
     """Return `count` seeded states by argument name.
 
     Shapes: q and q_next (count, NQ); v, a, tau and b (count, NV); dt and instant (count,); pi
-    (count, 10·NB). With `payload`, payload (count, 10); with `wrench`, wrench (count, 6), or
+    (count, 10·NB), if `inertial`. With `payload`, payload (count, 10); with `wrench`, wrench (count, 6), or
     (count, NW, 6) for several links. Entries are Fractions. `derivative_shapes` names the changes
     and weights of derivatives and gives their shapes.
 
@@ -76,8 +77,9 @@ def draw_states(
     states = {name: _fraction_array(values) for name, values in rows.items()} | {
         "dt": np.array(times, dtype=object),
         "instant": _time_steps(count, seed) * INSTANT,
-        "pi": _inertial_parameters(mechanism, count, seed),
     }
+    if inertial:
+        states["pi"] = _inertial_parameters(mechanism, count, seed)
     if links > 1:
         states["wrench"] = states["wrench"].reshape(count, links, 6)
     missing_shapes = {

@@ -67,7 +67,7 @@ class LongTruth:
     ) -> None:
         self.mechanism, self.count = mechanism, min(count, STATES)
         self.scalars = points(DIGITS)
-        drawn = draw_states(mechanism, self.count, seed)
+        drawn = draw_states(mechanism, self.count, seed, inertial=False)
         self.floats = {
             name: drawn[name].astype(float) for name in ("q", "v", "a", "tau", "b", "q_next", "dt")
         }

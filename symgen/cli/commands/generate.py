@@ -24,6 +24,7 @@ from symgen.cli.commands._sharing import (
     say_notes,
 )
 from symgen.machine import targets
+from symgen.support.collector import collector_at_rest
 from symgen.support.errors import RequestError
 from symgen.vocabulary.options import FolderChoices, FolderRequest
 
@@ -67,6 +68,7 @@ def arguments(parser: Parser) -> None:
     parser.set_defaults(trig=None)
 
 
+@collector_at_rest()
 def run(options: Namespace) -> int:
     """Write the folder, then print the table of costs and what to do next.
 

@@ -43,7 +43,7 @@ class Inertia:
     def in_outer_frame(self, rotation: Mat3, shift: Vec3) -> Inertia:
         """Return the inertia in an outer frame, x_outer = rotation x + shift."""
         if rotation is k.IDENTITY:
-            h, S = _normalized(self.h), _normalized(self.S)
+            h, S = self.h, self.S
         else:
             h, S = k.apply(rotation, self.h), rotated(rotation, self.S)
         if shift is not k.ORIGIN:
@@ -53,10 +53,6 @@ class Inertia:
 
 
 NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
-
-
-def _normalized(values: Sequence[Constant]) -> tuple[Constant, ...]:
-    return tuple(k.normalize(x) for x in values)
 
 
 def _plus(a: Sym3, b: Sym3) -> Sym3:
@@ -225,10 +221,10 @@ def _part_inertia(part: Part) -> Inertia:
 
 
 def body_inertia(body: Body) -> Inertia:
-    total = NOTHING
-    for part in body.parts:
-        total = total + _part_inertia(part)
-    return total
+    if not body.parts:
+        return NOTHING
+    first, *others = map(_part_inertia, body.parts)
+    return sum(others, first)
 
 
 def compensated_body(body: Body) -> Body:
@@ -275,18 +271,22 @@ def aligned(axis: Vec3) -> Mat3:
 
 
 def build_model(
-    mechanism: Mechanism, placements: list[tuple[Mat3, Vec3]], bases: list[tuple[Mat3, Vec3] | None]
+    mechanism: Mechanism,
+    placements: list[tuple[Mat3, Vec3]],
+    bases: list[tuple[Mat3, Vec3] | None],
+    poses: Sequence[tuple[Mat3, Vec3]] = (),
 ) -> Model:
     """Return the model whose link frames have these `placements` in the declared body frames.
 
     `bases[i]` of a root link is the pose of its base frame in the declared base; None means the
-    declared base itself.
+    declared base itself. `poses` are the displacements of the joints, if the caller has them.
     """
+    poses = poses or [k.displacement(joint.pose) for joint in mechanism.joints]
     gravity = k.vector(mechanism.gravity)
     links: list[Link] = []
     for i, body in enumerate(mechanism.bodies):
         with k.locating_errors(f"link '{body.name}'"):
-            links.append(_build_link(mechanism, i, placements, bases[i], gravity))
+            links.append(_build_link(mechanism, i, placements, bases[i], poses[i], gravity))
     return Model(mechanism.name, tuple(links), gravity, friction_speed=mechanism.friction_speed)
 
 
@@ -295,11 +295,11 @@ def _build_link(
     i: int,
     placements: list[tuple[Mat3, Vec3]],
     base: tuple[Mat3, Vec3] | None,
+    pose: tuple[Mat3, Vec3],
     gravity: Vec3,
 ) -> Link:
     joint, body = mechanism.joints[i], mechanism.bodies[i]
-    rotation, shift = k.displacement(joint.pose)
-    axes, origin = placements[i]
+    (rotation, shift), (axes, origin) = pose, placements[i]
     parent_frame = placements[joint.parent] if joint.parent >= 0 else base or (k.IDENTITY, k.ORIGIN)
     inverse = k.transpose(parent_frame[0])
     offset = k.sub(k.add(k.apply(rotation, origin), shift), parent_frame[1])

@@ -141,7 +141,7 @@ def _reframed(mechanism: Mechanism, digits: int) -> Model:
                 frame = _frame(axes[i], normals[i])
         placements.append((frame, origins[i]))
         bases.append(base)
-    model = build_model(mechanism, placements, bases)
+    model = build_model(mechanism, placements, bases, poses)
     return model.with_links(list(model.links), "reframe")
 
 

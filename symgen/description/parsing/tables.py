@@ -275,7 +275,7 @@ class Table:
         """
         if self._text and '"""' not in self._text and "'''" not in self._text:
             for number, line in enumerate(self._text.splitlines(), start=1):
-                if re.match(rf"\s*\[\[\s*{key}\s*\]\]", line):
+                if "[[" in line and re.match(rf"\s*\[\[\s*{key}\s*\]\]", line):
                     yield number
 
     def _required(self, key: str) -> Any:

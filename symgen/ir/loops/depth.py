@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from symgen.ir.program import Numbers, Port, Program, Row
+from symgen.ir.loops.stages import GIVEN_BY_STEPS
+from symgen.ir.program import Numbers, Port, Program
 
 
 def deepest(inputs: Sequence[Port], evaluate: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
@@ -48,31 +49,54 @@ _DEPTHS = Numbers(lambda _: _OF_CONSTANTS, *[_no_function] * 5)
 
 
 class _DepthOfSteps:
-    """Runs steps over depths. The rows of each step are translated once: to an input, or to operands and their cost."""
+    """Runs steps over depths; each step is translated once."""
 
     def __init__(self) -> None:
-        self.translated: dict[int, tuple[Program, list[tuple[str, int, int, int]]]] = {}
+        self.translated: dict[int, tuple[Program, _DepthOfStep]] = {}
 
     def __call__(
         self, step: Program, arguments: Mapping[str, Sequence[_Depth]], _: Numbers
     ) -> dict[str, list[_Depth]]:
         if id(step) not in self.translated:
-            names = [port.name for port in step.inputs]
-            self.translated[id(step)] = (step, [_translated(row, names) for row in step.rows])
-        depths: list[int] = []
-        for name, first, second, cost in self.translated[id(step)][1]:
-            if name:
-                depths.append(arguments[name][first].operations)
-            elif first < 0:
-                depths.append(0)
-            else:
-                a, b = depths[first], depths[second]
-                depths.append(cost + (a if a > b else b))
-        return {port.name: [_Depth(depths[r]) for r in port.rows] for port in step.outputs}
+            self.translated[id(step)] = step, _DepthOfStep(step)
+        return self.translated[id(step)][1](arguments)
 
 
-def _translated(row: Row, names: Sequence[str]) -> tuple[str, int, int, int]:
-    """Return the port and element that a row reads, or its operands and the operations that it adds."""
-    if row.op == "input":
-        return names[row.value[0]], row.value[1], 0, 0
-    return ("", row.args[0], row.args[-1], int(row.op != "neg")) if row.args else ("", -1, -1, 0)
+class _DepthOfStep:
+    """The depths of the rows of one step, those that are the same at every link computed once."""
+
+    def __init__(self, step: Program) -> None:
+        self.outputs = step.outputs
+        self.depths: list[int] = []
+        """Depth of each row; 0 for a row of `inputs` or `rows`."""
+        self.inputs: dict[str, list[tuple[int, int]]] = {}
+        """Rows that read what another step gives, and the elements, by port."""
+        self.rows: list[tuple[int, int, int, int]] = []
+        """Rows that depend on `inputs`: row, operands, and the operations that the row adds."""
+        varying: set[int] = set()
+        for r, row in enumerate(step.rows):
+            depth = 0
+            if row.op == "input":
+                name, element = step.inputs[row.value[0]].name, row.value[1]
+                if name in GIVEN_BY_STEPS:
+                    self.inputs.setdefault(name, []).append((r, element))
+                    varying.add(r)
+            elif row.args:
+                first, second, cost = row.args[0], row.args[-1], int(row.op != "neg")
+                if varying.isdisjoint(row.args):
+                    depth = cost + max(self.depths[first], self.depths[second])
+                else:
+                    self.rows.append((r, first, second, cost))
+                    varying.add(r)
+            self.depths.append(depth)
+
+    def __call__(self, arguments: Mapping[str, Sequence[_Depth]]) -> dict[str, list[_Depth]]:
+        depths = self.depths.copy()
+        for name, reads in self.inputs.items():
+            values = arguments[name]
+            for r, element in reads:
+                depths[r] = values[element].operations
+        for r, first, second, cost in self.rows:
+            a, b = depths[first], depths[second]
+            depths[r] = cost + (a if a > b else b)
+        return {port.name: [_Depth(depths[r]) for r in port.rows] for port in self.outputs}

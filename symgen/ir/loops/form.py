@@ -147,7 +147,9 @@ class LoopProgram:
         return replace(self, stages=tuple(stages))
 
     def in_real(self, real: str) -> LoopProgram:
-        """Return the loop program in another real type."""
+        """Return the loop program in another real type, itself in its own."""
+        if real == self.real:
+            return self
         return replace(self.by(lambda step: step.in_real(real)), real=real)
 
     def run(self, arguments: Mapping[str, Sequence[Any]], numbers: Numbers) -> dict[str, list[Any]]:

@@ -28,6 +28,8 @@ from symgen.ir.program import Port, Program
 CONSTANTS, SAVED, CARRY, FINAL_CARRY = "table", "kept", "carried", "ended"
 INITIAL, CHECKED = "start", "guard"
 UPSWEEP, DOWNSWEEP, LEFT, RIGHT = "run", "known", "front", "behind"
+GIVEN_BY_STEPS = frozenset((SAVED, CARRY, FINAL_CARRY, INITIAL, UPSWEEP, DOWNSWEEP, LEFT, RIGHT))
+"""Ports of arguments that other steps give; all other arguments are constants, or arguments of the function."""
 BEFORE = "_before"
 """Suffix of a port of a map: the element of the joint before."""
 COMBINE = ("add", "mul")

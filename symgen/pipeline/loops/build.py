@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
@@ -87,6 +89,14 @@ def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> 
     raise refused
 
 
+class LinkConstants(NamedTuple):
+    """The constants of each link by name, and what has been computed of them."""
+
+    by_link: Sequence[Mapping[str, k.Constant]]
+    fractions: dict[int, tuple[k.Constant, Fraction]]
+    """Constants and their fractions, by identity."""
+
+
 @dataclass(frozen=True)
 class _Request:
     """A function of a robot by a method, with the links of the robot and their constants."""
@@ -97,8 +107,15 @@ class _Request:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     model: Model
-    constants: Sequence[Mapping[str, k.Constant]]
+    constants: LinkConstants
     frame: Frame | None
+
+    def fraction(self, constant: k.Constant) -> Fraction:
+        """Return the fraction of a constant of a link."""
+        known = self.constants.fractions.get(id(constant))
+        if known is None:
+            known = self.constants.fractions[id(constant)] = constant, k.to_fraction(constant)
+        return known[1]
 
     def refused(self, why: str) -> OutOfReach:
         """Return the refusal of a looped form."""
@@ -125,7 +142,12 @@ def _classes_of_chains(request: _Request) -> Classes:
 def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) -> LoopProgram:
     """Build the function with these classes of links, and the links of `trunk` as its base."""
     why = ""
+    tried: list[list[Mapping[str, int]]] = []
     for columns in _columns(request, classes):
+        places = [of_class.column for of_class in columns]
+        if places in tried:
+            continue
+        tried.append(places)
         try:
             folded = _fold(request, classes, columns, trunk)
             form = _loop_program(request, classes, folded)
@@ -145,7 +167,7 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
     """
     kinds = [*dict.fromkeys(classes.kinds)]
     kind_of_link = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
-    rows = [*zip(kind_of_link, request.constants, strict=True)]
+    rows = [*zip(kind_of_link, request.constants.by_link, strict=True)]
     rows_of = {kind: [row for kind_of_row, row in rows if kind_of_row == kind] for kind in kinds}
     nonzero = {
         kind: [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)]
@@ -208,8 +230,8 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
         tuple(link.parent for link in request.model.links),
         tuple(class_of),
         tuple(
-            tuple(k.to_fraction(x) for x in columns[number].row(row))
-            for row, number in zip(request.constants, class_of, strict=True)
+            tuple(map(request.fraction, columns[number].row(row)))
+            for row, number in zip(request.constants.by_link, class_of, strict=True)
         ),
         folded.sweeps,
         folded.work,
@@ -242,19 +264,20 @@ def unlike_links(
 @lru_cache(maxsize=4)
 def _placed_links(
     mechanism: Mechanism, regrouped: bool, placed: bool, digits: int
-) -> tuple[Model, list[dict[str, k.Constant]]]:
+) -> tuple[Model, LinkConstants]:
     """Return the links and their constants, of their declared frames too if `placed`.
 
     `digits` is the working precision.
     """
     model = placed_links(mechanism, regrouped)
     if not regrouped:
-        return model, [constants_of(link, placed) for link in model.links]
+        return model, LinkConstants([constants_of(link, placed) for link in model.links], {})
     _, ungrouped = _placed_links(mechanism, False, placed, digits)
-    return model, [
-        numbers | inertia_numbers(link)
-        for numbers, link in zip(ungrouped, model.links, strict=True)
+    by_link = [
+        dict(numbers) | inertia_numbers(link)
+        for numbers, link in zip(ungrouped.by_link, model.links, strict=True)
     ]
+    return model, LinkConstants(by_link, ungrouped.fractions)
 
 
 def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
