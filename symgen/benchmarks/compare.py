@@ -455,9 +455,7 @@ def _distinct(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, 
             (
                 earlier
                 for earlier, form in distinct.items()
-                if isinstance(form, Program)
-                and isinstance(program, Program)
-                and form.rows == program.rows
+                if not form.looped and not program.looped and form.rows == program.rows
             ),
             None,
         )
@@ -470,11 +468,7 @@ def _distinct(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, 
 
 def _length(form: Form) -> int:
     """Return the number of rows that a C compiler reads."""
-    return (
-        len(form.rows)
-        if isinstance(form, Program)
-        else sum(len(step.rows) for step in form.programs)
-    )
+    return len(form.rows) if not form.looped else sum(len(step.rows) for step in form.programs)
 
 
 def _weigh(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
@@ -482,7 +476,7 @@ def _weigh(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
     ops = program.operations
     figures: dict[str, float] = {key: ops[key] for key in ("mul", "add", "div")}
     figures |= {"depth": program.depth} | (
-        {"temporaries": program.temporaries} if isinstance(program, Program) else {}
+        {"temporaries": program.temporaries} if not program.looped else {}
     )
     if _length(program) > COMPILED_ROWS:
         why = (
@@ -498,7 +492,7 @@ def _weigh(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
     }
     missing |= (
         {}
-        if isinstance(program, Program)
+        if not program.looped
         else {"temporaries": "what loops keep is in an array of the caller's"}
     )
     return Row(name, figures, missing)
@@ -519,7 +513,7 @@ def _judge(
 
 def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
     """Return the form in a real type, or None: a vector has other lanes there, and a chain may be too short for them."""
-    if isinstance(form, Program):
+    if not form.looped:
         return replace(form, real=real)
     return _looped(mechanism, form.function, form.method, replace(options, real=real))[0]
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from symgen.certificate.at_run_time import run_time_floors
 from symgen.certificate.divisors import divisor_floors
 from symgen.ir.loops import Form
-from symgen.ir.program import Bound, Program
+from symgen.ir.program import Bound
 from symgen.mechanism.mechanism import Mechanism
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 
@@ -29,7 +29,7 @@ def checked_floors(
 
     The bounds are empty without `checked`, and for functions in looped form, which have none.
     """
-    programs = {function: form for function, form in forms.items() if isinstance(form, Program)}
+    programs = {function: form for function, form in forms.items() if not form.looped}
     if not text.checked or len(programs) < len(forms):
         return {function: {} for function in forms}
     if options.parameters:

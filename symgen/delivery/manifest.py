@@ -10,7 +10,7 @@ from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.omissions import missing_words
 from symgen.emission import printer
-from symgen.ir.loops import Form, LoopProgram
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Port
 from symgen.mechanism.mechanism import BASE, Mechanism, first_and_count
@@ -96,7 +96,7 @@ def _port_facts(ports: Sequence[Port]) -> list[dict[str, Any]]:
 
 def _looped_facts(form: Form, checked: bool) -> dict[str, Any]:
     """Further keys of a function with loops over links: links, bytes of tables, numbers of the workspace."""
-    if not isinstance(form, LoopProgram):
+    if not form.looped:
         return {}
     return {
         "form": LOOPED,

@@ -28,7 +28,7 @@ from symgen.delivery.writing import left_out
 from symgen.description.arguments import validated_with
 from symgen.description.folders import folder_to_judge
 from symgen.description.namesakes import namesake
-from symgen.ir.loops import BASE_STEP, Form, LoopProgram
+from symgen.ir.loops import BASE_STEP, Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.pipeline.build import Progress
@@ -205,7 +205,7 @@ def check_printed(
 def as_written(form: Form, folder: Folder) -> Form:
     """Return a form; loops whose text has no step of the first link alone, as earlier versions wrote it, without such steps."""
     text = folder.sources.get(form.function, "")
-    if isinstance(form, LoopProgram) and f"_{BASE_STEP}(" not in text:
+    if form.looped and f"_{BASE_STEP}(" not in text:
         return form.without_base_steps()
     return form
 

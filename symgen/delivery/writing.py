@@ -17,7 +17,7 @@ from symgen.description.loading import load
 from symgen.description.quantities import quote
 from symgen.description.tip import tip
 from symgen.ir.loops import Form
-from symgen.ir.program import Bound, Program
+from symgen.ir.program import Bound
 from symgen.machine import targets
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import noticing
@@ -197,7 +197,7 @@ def _evidence(
     if sheets["cost"].get("refused"):
         warn(sheets["cost"]["missing"], REFUSED)
     tell("proving", 1, 2)
-    rows = {function: form for function, form in made.items() if isinstance(form, Program)}
+    rows = {function: form for function, form in made.items() if not form.looped}
     if rows:  # nothing is proved of loops
         sheets["proof"] = proof_sheet(mechanism, rows, options, text, name)
     return sheets

@@ -17,9 +17,7 @@ from symgen.vocabulary.target import Target
 
 def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     """Return the functions for a text that holds the rows of all links; RequestError for a loop over links."""
-    straight_lines = {
-        function: form for function, form in programs.items() if isinstance(form, Program)
-    }
+    straight_lines = {function: form for function, form in programs.items() if not form.looped}
     if others := sorted(programs.keys() - straight_lines.keys()):
         raise RequestError(
             f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 and cuda alone; leave out other "

@@ -15,7 +15,7 @@ from symgen.emission import sincos
 from symgen.emission.c_text import C
 from symgen.emission.ports import struct_of, with_forces
 from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
-from symgen.ir.loops import WORK, Form, LoopProgram
+from symgen.ir.loops import WORK, Form
 from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic_shape
 from symgen.ir.program import Bound, Outline, Port, Program
 from symgen.support.errors import RequestError
@@ -48,11 +48,10 @@ def turns(program: Form, target: Target) -> bool:
     """True if a function includes NAME_sincos.h."""
     if program.part_count:  # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
-    if isinstance(program, LoopProgram):
+    if program.looped:
         return any(turns(step, target) for step in program.programs) or any(
             _blocks.blocks(program, s, target) for s in range(len(program.sweeps))
         )
-    assert isinstance(program, Program)
     if target.text.trig == "auto":
         return bool(angles_together(program))
     return target.text.trig == "inline" and any(

@@ -26,7 +26,7 @@ from symgen.inspection.request import (
     refuse_several,
 )
 from symgen.inspection.sweeps import Loops, loops
-from symgen.ir.loops import FRAMES, LoopProgram
+from symgen.ir.loops import FRAMES
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_form
 from symgen.support.errors import MechanismError, RequestError
@@ -173,7 +173,7 @@ def _looped(
     form = build_form(
         mechanism, result.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
     )
-    if not isinstance(form, LoopProgram) or form.part_count:
+    if not form.looped or form.part_count:
         raise RequestError(
             f"{form.method} has no step per link that could be shown; use --method {form.method.split(':')[0]}"
         )

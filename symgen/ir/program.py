@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from symgen.support.errors import ProgramError
 from symgen.support.tables import html_table
@@ -122,7 +122,7 @@ Bound = Fraction | Element
 class Program:
     """A function of one robot as rows; see the module docstring. `check` states the rules."""
 
-    looped: ClassVar[bool] = False
+    looped: ClassVar[Literal[False]] = False
     """True for a `symgen.ir.loops.LoopProgram`, whose text has loops over links."""
     constant_count: ClassVar[int] = 0
     """How many numbers the tables of link constants contain."""

@@ -550,7 +550,7 @@ def programs(
     return {
         name: form_of_function
         for name, form_of_function in forms.items()
-        if isinstance(form_of_function, Program)
+        if not form_of_function.looped
     }
 
 
@@ -637,7 +637,7 @@ def with_parameters(
     unrolled = {
         name: form_of_function
         for name, form_of_function in built.items()
-        if isinstance(form_of_function, Program)
+        if not form_of_function.looped
     }  # the looped form has no parameters
     all_programs = adjusting.share_parameters({**unrolled, **preparing}, floor_elements)
     if not all_programs[REGROUP].outputs[0].size:

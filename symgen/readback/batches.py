@@ -78,7 +78,7 @@ class _Reader:
         self.lines = lines
         together = preprocessor.angles_at_once(text.source, name)
         self.sines = f'#include "{name}_sincos.h"' in text.source and not together
-        if checked and isinstance(form, LoopProgram):
+        if checked and form.looped:
             form = with_checked_rows(form, lambda step: compared(step, self.sines))
         self.form = form
         units = [
@@ -100,7 +100,7 @@ class _Reader:
         self.reading = loops.Reading(name, self.symbol, functions, together, integers)
         self.header = text.header
         self.stack, work = headers.read_batch(text.header, name)
-        self.work = work if isinstance(form, LoopProgram) else 0
+        self.work = work if form.looped else 0
 
     def differences(self) -> list[str]:
         """List the differences of the text."""
@@ -117,7 +117,7 @@ class _Reader:
 
     def _block(self) -> Block:
         """Return the block, which does in each lane what the form does."""
-        if isinstance(self.form, LoopProgram):
+        if self.form.looped:
             return _read_loops(self, self.form)
         return _read_rows(self, self.form)
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.ir.loops import Form, LoopProgram
-from symgen.ir.program import Bound, Port, Program
+from symgen.ir.loops import Form
+from symgen.ir.program import Bound, Port
 from symgen.readback import headers, loops, rows, threads
 from symgen.readback.batches import RESULT_LAYOUTS, Case, StatesCall
 from symgen.readback.c_machine import (
@@ -88,12 +88,11 @@ def compare(form: Form, text: CudaText, names: Names, options: Options) -> list[
 def _device_differences(form: Form, text: CudaText, names: Names, options: Options) -> list[str]:
     """List the differences between the function of one state and the form."""
     code = plain_device(text.device, names, options.checked)
-    if isinstance(form, LoopProgram):
+    if form.looped:
         work = stated_work(text.robot, names.robot)
         if not work:
             return [f"{names.robot}.h does not state how many numbers a workspace has"]
         return threads.compare(form, code, names, options.checked, options.bounded, work)
-    assert isinstance(form, Program)
     c = as_rows(code, names, options.bounded, options.checked)
     return rows.compare(form, c, checked=options.floors if options.checked else None)
 
@@ -238,7 +237,7 @@ class _Reader:
     def __init__(self, form: Form, text: CudaText, names: Names, checked: bool) -> None:
         self.name, self.symbol, self.checked = names.robot, names.symbol, checked
         self.form = form
-        self.looped = isinstance(form, LoopProgram)
+        self.looped = form.looped
         self.tables: list[Any] = []
         if sentences := disguises(text.kernel):
             raise ProgramError(f"{self.symbol}_cuda.cu: {sentences[0]}")

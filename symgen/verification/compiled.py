@@ -16,7 +16,7 @@ import numpy as np
 
 from symgen.emission import printer
 from symgen.ir.loops import Form
-from symgen.ir.program import Bound, Program
+from symgen.ir.program import Bound
 from symgen.machine.compilers import find_compiler
 from symgen.reference.precision import Array
 from symgen.support.errors import BuildError
@@ -134,7 +134,7 @@ def preprocess(
 
 
 def _optimization_level(program: Form) -> str:
-    return "-O0" if isinstance(program, Program) and len(program.rows) > LONG else "-O1"
+    return "-O0" if not program.looped and len(program.rows) > LONG else "-O1"
 
 
 def run_compiler(folder: Path, arguments: Sequence[str]) -> str:

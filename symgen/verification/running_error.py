@@ -18,7 +18,7 @@ import numpy as np
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import Arithmetic, propagate
 from symgen.emission import printer
-from symgen.ir.loops import Form, LoopProgram
+from symgen.ir.loops import Form
 from symgen.ir.program import Program
 from symgen.reference.precision import Array
 from symgen.verification.magnitude import LEAST, largest
@@ -44,7 +44,7 @@ def running_error_bounds(
     derivatives, for functions of run-time parameters, and for functions of closed loops, whose
     closed states no real type represents exactly.
     """
-    if isinstance(program, LoopProgram) or not _needs_row_bounds(program, truth):
+    if program.looped or not _needs_row_bounds(program, truth):
         return {}
     key = (program.function, program.method, program.real, text.trig)
     if key not in truth.bounds or truth.bounds[key][0] is not program:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from symgen.ir.loops import Form, LoopProgram
-from symgen.ir.program import Bound, Program
+from symgen.ir.loops import Form
+from symgen.ir.program import Bound
 from symgen.verification.report import Check
 from symgen.vocabulary.target import Target
 
@@ -44,14 +44,13 @@ def check_text(
     from symgen.readback import loops, sines
     from symgen.readback.rows import compare
 
-    if isinstance(program, LoopProgram):
+    if program.looped:
         # Attributes of functions over lanes are not C99, and the reader parses C99 only.
         preprocessed = "" if program.part_count else source.preprocessed
         differences = loops.compare(
             program, source.text, source.header, preprocessed, target.checked
         )
     else:
-        assert isinstance(program, Program)
         differences = compare(program, source.text, source.header, checked, source.preprocessed)
     if source.sincos:
         several = target.text.trig == "auto"

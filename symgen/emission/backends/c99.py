@@ -35,7 +35,7 @@ from symgen.emission.legend import legend
 from symgen.emission.lowering import lane_function, straight_line
 from symgen.emission.lowering.lane_function import Vectors
 from symgen.emission.writer import Turn
-from symgen.ir.loops import Form, LoopProgram
+from symgen.ir.loops import Form
 from symgen.ir.ports import counts_bodies, frame_and_wrench_counts, single_real, size_definitions
 from symgen.ir.program import Bound, Program
 from symgen.vocabulary.functions import PREPARED
@@ -71,7 +71,7 @@ def source(
     `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
-    if isinstance(program, LoopProgram):
+    if program.looped:
         if program.part_count:
             return parted.source(program, target)
         return looped.source(program, target)
@@ -100,7 +100,7 @@ def definition(
 def parts(program: Form, target: Target) -> tuple[int, int]:
     """Return the number of parts of a function and the numbers that they share on the stack; (0, 0) if it is not partitioned."""
     part = _length(program)
-    if part is None or isinstance(program, LoopProgram):
+    if part is None or program.looped:
         return 0, 0
     turn = _definition.turn_of(program, target)
     function = _definition.function(PrintedFunction(program, target, turn=turn, part=part))
@@ -109,16 +109,12 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
 
 def _length(program: Form) -> int | None:
     """Return the length of a part in statements; None if the function is not partitioned."""
-    return (
-        _parts.LINES
-        if isinstance(program, Program) and len(program.rows) > _parts.LONGEST
-        else None
-    )
+    return _parts.LINES if not program.looped and len(program.rows) > _parts.LONGEST else None
 
 
 def is_cut(program: Form) -> bool:
     """True if the function for many states is partitioned."""
-    return isinstance(program, Program) and len(program.rows) > _parts.LONGEST_OF_MANY
+    return not program.looped and len(program.rows) > _parts.LONGEST_OF_MANY
 
 
 def batches(
@@ -164,13 +160,13 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
         "parameters": arrays,
         "driver": driven,
         "checked": target.checked,
-        "needs": looped_lanes.work(program) if isinstance(program, LoopProgram) else 0,
+        "needs": looped_lanes.work(program) if program.looped else 0,
     }
 
 
 def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """Return the template's facts about one function for many states."""
-    if isinstance(program, LoopProgram):
+    if program.looped:
         return looped_lanes.function(program, target)
     inline = target.text.trig == "inline"  # without a branch, in the loop over the states
     turn = _definition.turn_of(program, target) if inline else None
@@ -199,9 +195,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
     real = single_real(programs.values())
     forms = programs.values()
     declarations = [
-        loop_work.prototype(form, target)
-        if isinstance(form, LoopProgram)
-        else _definition.prototype(form, target)
+        loop_work.prototype(form, target) if form.looped else _definition.prototype(form, target)
         for form in forms
     ]
     trig = calls(real, Target(target.name, target.sizes))
@@ -230,17 +224,17 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 def work(form: Form, checked: bool = False) -> int:
     """Return the numbers in the workspace of a function, `checked` or not; 0 without one."""
-    return loop_work.work(form, checked) if isinstance(form, LoopProgram) else 0
+    return loop_work.work(form, checked) if form.looped else 0
 
 
 def unscheduled(form: Form) -> bool:
     """True if gcc's first scheduling makes the function slower."""
-    return isinstance(form, LoopProgram) and bool(form.maps)
+    return form.looped and bool(form.maps)
 
 
 def forbids_aliasing(form: Form) -> bool:
     """True if results may not overlap arguments."""
-    return isinstance(form, LoopProgram) and not loop_work.may_alias(form)
+    return form.looped and not loop_work.may_alias(form)
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:

@@ -22,7 +22,7 @@ from symgen.emission import looped_threads, printer, render, sincos
 from symgen.emission.backend import Wrapper
 from symgen.emission.c_text import C
 from symgen.emission.lowering import straight_line
-from symgen.ir.loops import Form, LoopProgram
+from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Program
 from symgen.support.errors import RequestError
@@ -129,10 +129,10 @@ def _sines(real: str, target: Target) -> dict[str, Any]:
 
 def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """Return the facts of one function that the templates print."""
-    looped = isinstance(program, LoopProgram)
+    looped = program.looped
     facts = (
         looped_threads.function(program, target, LANGUAGE)
-        if isinstance(program, LoopProgram)
+        if program.looped
         else _straight_line(program, target, floors)
     )
     arrays = printer().driver(program, target)["parameters"]
@@ -152,9 +152,8 @@ def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dic
     }
 
 
-def _straight_line(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+def _straight_line(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
     """Return the facts of a function that is a straight line, with its text."""
-    assert isinstance(program, Program)
     facts = printer().definition(program, target, floors)
     symbol = {"symbol": f"{target.symbol(program.function)}_device"}
     return facts | {"definition": straight_line.text(facts | symbol, target.name, LANGUAGE)}

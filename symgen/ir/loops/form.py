@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import accumulate, pairwise, repeat
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from symgen.ir.loops.depth import deepest
 from symgen.ir.loops.stages import (
@@ -50,7 +50,7 @@ class LoopProgram:
     length, where the last element is repeated behind the end.
     """
 
-    looped: ClassVar[bool] = True
+    looped: ClassVar[Literal[True]] = True
     """True: the text has loops over links."""
 
     function: str

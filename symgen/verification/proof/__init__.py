@@ -130,7 +130,7 @@ def _prove_folder(
         name: build.build_form(folder.mechanism, name, method, folder.options)
         for name, method in folder.methods.items()
     }
-    programs = {name: form for name, form in forms.items() if isinstance(form, Program)}
+    programs = {name: form for name, form in forms.items() if not form.looped}
     looped = [name for name in forms if name not in programs]
     if looped and (functions is not None or not programs):
         raise ArgumentError(
