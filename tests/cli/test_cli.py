@@ -498,7 +498,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["generate", "planar_arm", "--wrench", "lnk2"], "did you mean"),
         (["generate", "planar_arm", "-o", ""], "--output is empty"),
         (["verify", "planar_arm", "--states", "few"], "--states"),
-        (["verify", "planar_arm", "--states", "0"], "ask for one or more"),
+        (["verify", "planar_arm", "--states", "0"], "use one or more"),
         (["verify", "planar_arm", "-f", "mass_matirx"], "did you mean 'mass_matrix'?"),
         (["verify", "."], "."),
         (["inspect", "planar_arm", "--where"], "--where needs a quantity"),

@@ -84,7 +84,7 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
         robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0
     ]
     assert order == (
-        told.removeprefix("the order of joints is ").partition(" there")[0].split(", ")
+        told.removeprefix("the order of joints is ").partition(" in MuJoCo")[0].split(", ")
         if told
         else [joint.name for joint in robot.joints]
     )

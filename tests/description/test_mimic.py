@@ -139,7 +139,7 @@ def test_a_mechanism_made_by_hand_is_judged_too(gripper: Mechanism) -> None:
 
     for mimic, sentence in (
         (None, "no joint mimics another"),
-        (Mimic("thumb", Fraction(1), Fraction(0)), "no moving joint"),
+        (Mimic("thumb", Fraction(1), Fraction(0)), "not a moving joint"),
         (Mimic("left_tip", Fraction(1), Fraction(0)), "in a circle"),
         (Mimic("roll", Fraction(0), Fraction(0)), "multiplier of zero"),
         (Mimic("roll", Fraction(10**40), Fraction(0)), "look for a misplaced exponent or unit"),

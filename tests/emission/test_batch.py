@@ -602,7 +602,7 @@ def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.Mon
         ({"threads": 0}, "threads is 0; it must be the number of parallel threads, 1 or more"),
         ({"threads": 1.5}, "threads is 1.5"),
         ({"layout": "aso"}, "did you mean 'soa'|'aos'"),
-        ({"layout": "soa"}, r"q has shape \(5, 4\); \(4, \.\.\.\) is wanted of layout 'soa'"),
+        ({"layout": "soa"}, r"q has shape \(5, 4\); layout 'soa' needs \(4, \.\.\.\)"),
     ],
 )
 def test_what_cannot_be_is_said(solver: Solver, options: dict[str, Any], said: str) -> None:

@@ -338,7 +338,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "shape": (
         lambda: ours().mass_matrix(np.zeros(3)),
         ArgumentError,
-        r"q has shape \(3,\); \(\.\.\., 2\) is wanted",
+        r"q has shape \(3,\); it must have \(\.\.\., 2\)",
     ),
     "shapes": (
         lambda: ours().step(*drawn((3,), (4,), ()), 0.1),

@@ -54,7 +54,8 @@ def test_a_function_says_which_argument_is_of_the_wrong_size(box: Solver, functi
         ):  # as long as neither q nor v, so that there is nothing to mistake it for
             for wrong in (Q, np.ones((3, 5))):
                 with pytest.raises(
-                    ArgumentError, match=rf"^{function}: pi has shape .*; \(\.\.\., 10\) is wanted$"
+                    ArgumentError,
+                    match=rf"^{function}: pi has shape .*; it must have \(\.\.\., 10\)$",
                 ):
                     ask(*given(function, pi=wrong))
             continue
@@ -80,7 +81,7 @@ def test_a_function_refuses_four_zeros_for_a_quaternion(box: Solver, function: s
     for q, where in ((zeros, ""), (np.stack([Q, zeros]), " at state 1")):
         with pytest.raises(
             StateError,
-            match=f"^{function} refuses its arguments{where}: a quaternion is not of length 1",
+            match=f"^{function} refuses its arguments{where}: a quaternion does not have length 1",
         ):
             ask(*given(function, q=q))
 

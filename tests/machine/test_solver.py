@@ -225,9 +225,9 @@ X = np.zeros(2)
 WRONG: dict[str, tuple[Any, str]] = {
     "length": (
         lambda s: s.forward_dynamics(X, np.zeros(3), X),
-        r"v has shape \(3,\); \(\.\.\., 2\) is wanted",
+        r"v has shape \(3,\); it must have \(\.\.\., 2\)",
     ),
-    "scalar": (lambda s: s.mass_matrix(1.0), r"q has shape \(\); \(\.\.\., 2\) is wanted"),
+    "scalar": (lambda s: s.mass_matrix(1.0), r"q has shape \(\); it must have \(\.\.\., 2\)"),
     "complex": (
         lambda s: s.mass_matrix(X + 1j),
         r"q has dtype complex128; real numbers \(float64\)|q has dtype complex128",
@@ -304,7 +304,7 @@ def test_lengths_of_q_and_of_v_that_are_mixed_up_are_told_apart(own_cache: Path)
         ),
         (
             lambda: ball.inverse_dynamics(q, v, np.zeros(5)),
-            r"a has shape \(5,\); \(\.\.\., 3\) is wanted",
+            r"a has shape \(5,\); it must have \(\.\.\., 3\)",
         ),
     ):
         with pytest.raises(ArgumentError, match=sentence):

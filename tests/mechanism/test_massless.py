@@ -46,7 +46,7 @@ def test_what_is_about_the_mass_centre_is_refused_by_name(function: str) -> None
         symgen.program(bare(), function)
     said = str(refused.value)
     assert said.startswith(f"{function} of 'bare' needs the mass centre")
-    assert re.search(r"; give a link one\b", said)
+    assert re.search(r"; give a moving link a mass\b", said)
     assert "\n" not in said
 
 

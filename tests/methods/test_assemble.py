@@ -131,7 +131,7 @@ def test_python_closes_to_all_places() -> None:
             C = closing.residual(exact, None, exact.scalars.array(flat))
             assert all(abs(x) < exact.scalars.constant(Fraction(1, 10**115)) for x in C)
         assert q is None or max(abs(float(x) - y) for x, y in zip(flat, q, strict=True)) < 0.3
-    with pytest.raises(OutOfReach, match="'scara' has none; declare joints that close some"):
+    with pytest.raises(OutOfReach, match="'scara' has none; declare loop closures"):
         symgen.assemble("scara")
     with pytest.raises(ArgumentError, match="q has 2 numbers, and 'four_bar' has 3 coordinates"):
         symgen.assemble("four_bar", [1, 2])

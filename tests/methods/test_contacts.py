@@ -133,7 +133,7 @@ def test_the_equation_is_shorter_than_the_rows_and_nobody_asks_for_it() -> None:
     )
     assert by_equation.cost < 0.8 * symgen.derivative(rows, "q,v,tau").cost
     assert [port.name for port in by_equation.inputs] == ["q", "v", "tau", "active"]
-    with pytest.raises(RequestError, match="what derivatives are made of"):
+    with pytest.raises(RequestError, match="is an internal equation of derivatives"):
         symgen.program("ur5", "contact_equation", contact="wrist_3_link")
     with pytest.raises(
         UnknownName, match="no argument of contact_forward_dynamics is named 'active'"
@@ -316,7 +316,7 @@ def test_points_are_named_with_exact_decimals() -> None:
 
 
 def test_a_request_that_cannot_be_carried_out_is_one_sentence() -> None:
-    with pytest.raises(RequestError, match=r"none is named; name each with --contact LINK"):
+    with pytest.raises(RequestError, match=r"needs contact points; name each with --contact LINK"):
         symgen.program("quadruped", DYNAMICS)
     with pytest.raises(UnknownName, match="no link is named 'FOOT'"):
         symgen.program("quadruped", DYNAMICS, contact="FOOT")

@@ -385,7 +385,7 @@ def test_a_folder_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["prove", str(out), "--states", "2"]) == 0
     said = capsys.readouterr().out
     assert "(damped row 4 of A M^-1 A^T)" in said
-    assert "is about closed positions" in said
+    assert "depends on closed positions" in said
 
 
 def test_a_proof_over_ranges_has_floors_of_their_forces() -> None:

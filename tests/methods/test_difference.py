@@ -409,7 +409,7 @@ def test_nothing_told_of_quaternions_is_taken_for_one() -> None:
     q = np.array([0, 0, 0, 0, 0, 0, 1.0])
     solver.difference(q, q)
     for pair in ((q, 0 * q), (0 * q, q), (q, 2 * q)):
-        with pytest.raises(symgen.SymgenError, match="quaternion is not of length 1"):
+        with pytest.raises(symgen.SymgenError, match="quaternion does not have length 1"):
             solver.difference(*pair)
 
 

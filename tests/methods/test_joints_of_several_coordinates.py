@@ -299,7 +299,7 @@ def test_a_checked_function_refuses_a_quaternion_of_another_length(real: str) ->
             1 + off * slack
         )  # the square is off by twice as much
         if refused:
-            with pytest.raises(StateError, match="a quaternion is not of length 1"):
+            with pytest.raises(StateError, match="a quaternion does not have length 1"):
                 solver.gravity_force(q.astype(solver.gravity_force(np.eye(7)[6]).dtype))
         else:
             assert math.isfinite(

@@ -514,7 +514,9 @@ def test_a_solver_takes_an_array_of_them() -> None:
     )
     wrench[:, 1] = np.nan
     assert (solver.bias_force(q, v, wrench) == found).all()
-    with pytest.raises(RequestError, match=r"wrench has shape \(6,\); \(\.\.\., 3, 6\) is wanted"):
+    with pytest.raises(
+        RequestError, match=r"wrench has shape \(6,\); it must have \(\.\.\., 3, 6\)"
+    ):
         solver.bias_force(q, v, np.zeros(6))
 
 

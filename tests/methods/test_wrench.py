@@ -407,7 +407,7 @@ def test_a_solver_takes_a_wrench() -> None:
     exact = Reference(robot("scara"), wrench="link4").inverse_dynamics(q, v, a, wrench=wrench)
     np.testing.assert_allclose(tau, exact, rtol=1e-9, atol=1e-12)
     assert np.abs(tau - plain.inverse_dynamics(q, v, a)).max() > 1e-2
-    with pytest.raises(RequestError, match=r"wrench has shape \(10,\); \(\.\.\., 6\) is wanted"):
+    with pytest.raises(RequestError, match=r"wrench has shape \(10,\); it must have \(\.\.\., 6\)"):
         solver.inverse_dynamics(q, v, a, np.zeros(10))
     assert [port.name for port in solver.programs["gravity_force"].inputs] == ["q"]
     assert "moment (3, N·m), then force (3, N)" in solver.inverse_dynamics.__doc__

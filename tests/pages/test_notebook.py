@@ -129,5 +129,5 @@ def test_the_notebook_runs_and_shows_what_it_promises(
     assert found["inertia"].count(r"\cos") == 3
     assert float(found["solver"].partition("(")[2].rstrip(")") or found["solver"]) < 1e-9
     assert "planar_arm: verified" in found["verify"]
-    assert "tau has shape (1000, 1); (..., 2) is wanted" in capsys.readouterr().out
+    assert "tau has shape (1000, 1); it must have (..., 2)" in capsys.readouterr().out
     assert (tmp_path / "planar_arm" / "planar_arm_inverse_dynamics.c").is_file()

@@ -438,7 +438,8 @@ def test_a_program_is_differentiated_by_what_is_named() -> None:
     with pytest.raises(ArgumentError, match="no argument of inverse_dynamics is named 'tau'"):
         symgen.derivative(base, "tau")
     with pytest.raises(
-        ArgumentError, match="is a derivative already; differentiate inverse_dynamics, of which hvp"
+        ArgumentError,
+        match="is a derivative already; differentiate inverse_dynamics, whose mode hvp",
     ):
         symgen.derivative(made)
     own = replace(base, function="mine")

@@ -180,7 +180,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             "mass_matrix_solve",
             {"form": "unrolled"},
             OutOfReach,
-            "rows are asked for; take fixman, or leave out",
+            "exists only in looped form; use --method fixman, or leave out --form unrolled",
         ),
     ):
         with pytest.raises(error, match=said):

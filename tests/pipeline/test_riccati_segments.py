@@ -166,7 +166,7 @@ def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
         random_mechanism(40, 1, joints=("revolute", "prismatic")),
         random_mechanism(20, 1),
     ):
-        with pytest.raises(OutOfReach, match="cannot be cut into 8 segments"):
+        with pytest.raises(OutOfReach, match="(is not|cannot be) cut into 8 segments"):
             segmented(mechanism, 8)
 
 
@@ -290,7 +290,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(
         OutOfReach,
-        match="without what is behind link 'link7', or near it, a joint moves nothing that is heavy",
+        match="without the links behind 'link7', or near it, a joint moves no inertia",
     ):
         symgen.generate(made, tmp_path / "out", ["forward_dynamics=riccati:segments"])
     assert symgen.verify(made, ["forward_dynamics=riccati"], form="looped", states=1).passed

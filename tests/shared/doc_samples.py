@@ -140,14 +140,14 @@ def typed(text: str) -> Iterator[tuple[str, str]]:
 
 
 def simulated(page: str) -> dict[str, Any]:
-    """The names of a chapter's text after its Python samples, which run in a folder of their own."""
+    """Return the names of a chapter after its Python samples, which run in a new folder with its files."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
             reader = Reader(Path(folder))
             for sample in samples(page):
-                if sample.language == "python":
+                if sample.language == "python" or sample.file is not None:
                     reader.does(sample)
         finally:
             os.chdir(before)

@@ -143,7 +143,7 @@ def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
         ),
         (
             lambda arm: symgen.dask.map(arm.forward_dynamics, Q, chunked(V)[:, :1], TAU),
-            r"v has shape \(40, 1\); \(\.\.\., 2\)",
+            r"v has shape \(40, 1\); it must have \(\.\.\., 2\)",
         ),
         (
             lambda arm: symgen.dask.map(arm.forward_dynamics, chunked(Q), V[:7], TAU),

@@ -329,10 +329,10 @@ def _sines(loops: LoopFunction, s: int) -> list[Statement]:
 def _angles_of_all(loops: LoopFunction, s: int) -> Body:
     """Return the angle of each link that a sweep visits, one call a link."""
     angles: Body = ()
-    for place, link in enumerate(loops.form.visited(loops.form.sweeps[s])):
+    for angle_number, link in enumerate(loops.form.visited(loops.form.sweeps[s])):
         c = loops.form.class_of[link]
         if (s, c) in loops.steps:
-            angles += (step_call(loops, s, c, str(link), str(place)),)
+            angles += (step_call(loops, s, c, str(link), str(angle_number)),)
     return angles
 
 

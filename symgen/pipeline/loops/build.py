@@ -112,10 +112,10 @@ class _Request:
 
     def fraction(self, constant: k.Constant) -> Fraction:
         """Return the fraction of a constant of a link."""
-        known = self.constants.fractions.get(id(constant))
-        if known is None:
-            known = self.constants.fractions[id(constant)] = constant, k.to_fraction(constant)
-        return known[1]
+        cached = self.constants.fractions.get(id(constant))
+        if cached is None:
+            cached = self.constants.fractions[id(constant)] = constant, k.to_fraction(constant)
+        return cached[1]
 
     def refused(self, why: str) -> OutOfReach:
         """Return the refusal of a looped form."""
