@@ -189,7 +189,7 @@ def test_a_refusal_is_one_sentence_that_names_the_method_the_robot_and_a_way_out
             assert why.startswith(method.partition(":")[0])
             assert f"'{robot(name).name}'" in why
             assert why.count(";") == 1
-            assert why.partition(";")[2].startswith(" use ")
+            assert "use " in why.partition(";")[2]
             assert "\n" not in why
             assert not why.endswith(".")
 

@@ -166,7 +166,7 @@ def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
         random_mechanism(40, 1, joints=("revolute", "prismatic")),
         random_mechanism(20, 1),
     ):
-        with pytest.raises(OutOfReach, match="(is not|cannot be) cut into 8 segments"):
+        with pytest.raises(OutOfReach, match=r"(is not|cannot be) cut into 8 segments"):
             segmented(mechanism, 8)
 
 
