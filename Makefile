@@ -17,7 +17,7 @@ help:
 	@echo "Use and develop"
 	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
 	@echo "  make test      run the tests, without those of 'make firmware' (twelve minutes on two cores)"
-	@echo "  make check     ruff (lint and format), and mypy --strict on symgen/ and on a user's program"
+	@echo "  make check     ruff, mypy --strict on symgen/ and on a user's program, and the lint of docstrings and names"
 	@echo "  make docs      build the book in docs/ as HTML into build/docs"
 	@echo "  make tables    rewrite the tables of the book that symgen's declarations fill"
 	@echo "  make package   build the wheel and the source distribution into dist/, and check them with twine"
@@ -62,10 +62,13 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/test.stamp
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --maxprocesses 2 --dist worksteal -m "not firmware" $(TESTS)
 
+# Folders whose docstrings and names the lint of language holds; the other tests follow.
+PLAIN := symgen $(addprefix tests/,benchmarks fuzz golden judges metamorphic peers proofs readback reference shared vocabulary)
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy
+	@$(BIN)/python -m tests.language $(PLAIN)
 	@mkdir -p build/user && cp tests/typed_user.py build/user/
 	@cd build/user && ../../$(BIN)/mypy --config-file= --strict --python-version 3.11 typed_user.py
 

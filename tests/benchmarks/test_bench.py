@@ -42,7 +42,7 @@ def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -
 
 
 def test_the_c_of_casadi_answers_on_bound_buffers() -> None:
-    """What the peer builds on, without Pinocchio: few builds of it can write CasADi's expressions."""
+    """CasADi's part of the peer runs without Pinocchio: few builds of Pinocchio can write CasADi's expressions."""
     ca = pytest.importorskip("casadi")
     q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     values = [np.array([1.0, 2.0]), np.array([3.0, 5.0])]
@@ -74,8 +74,8 @@ def test_a_function_that_a_robot_cannot_have_is_left_out_with_the_reason(
         (*loaded.bodies, Body("nothing")),
         (*loaded.frames, Frame("nothing", 2)),
     )
-    found = bench(massless)
-    assert "idle" in found.refused["forward_dynamics"]
-    measured = found.facts()["functions"]["inverse_dynamics"]["nanoseconds"]
+    comparison = bench(massless)
+    assert "idle" in comparison.refused["forward_dynamics"]
+    measured = comparison.facts()["functions"]["inverse_dynamics"]["nanoseconds"]
     assert all(round(time, 1) == time for time in measured.values())
-    assert "idle" in str(found)
+    assert "idle" in str(comparison)

@@ -39,8 +39,11 @@ def test_the_page_has_a_column_for_each_derivative_that_was_timed(
 ) -> None:
     """As soon as there are figures of them, which some peers have not."""
     robots = {
-        name: {**found, **{f: found[f.removesuffix("_derivatives")] for f in DERIVATIVES}}
-        for name, found in figures["robots"].items()
+        name: {
+            **robot_figures,
+            **{f: robot_figures[f.removesuffix("_derivatives")] for f in DERIVATIVES},
+        }
+        for name, robot_figures in figures["robots"].items()
     }
     text = page.text({**figures, "robots": robots}, ROUNDS, STATES)
     heads = [
@@ -60,7 +63,10 @@ def test_the_page_has_a_table_of_crowds_that_were_timed(figures: dict[str, Any])
     slow = {"forward_dynamics": 1e6, "mass_matrix": 2e6}
     crowds = {function: {"MuJoCo, one thread": time} for function, time in slow.items()}
     crowds["forward_dynamics"] = {"symgen, solver, two threads": 25.4} | crowds["forward_dynamics"]
-    robots = {name: {**found, "crowds": crowds} for name, found in figures["robots"].items()}
+    robots = {
+        name: {**robot_figures, "crowds": crowds}
+        for name, robot_figures in figures["robots"].items()
+    }
     lines = page.text({**figures, "robots": robots}, ROUNDS, STATES).splitlines()
     for row in (
         "|  | forward dynamics | mass matrix |",

@@ -1,4 +1,4 @@
-"""What was read, written in every format and read back: the same masses on as many coordinates, or a sentence."""
+"""Conversion of a readable input to every format and back: equal masses and coordinates, or one sentence."""
 
 from __future__ import annotations
 

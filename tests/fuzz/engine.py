@@ -36,7 +36,7 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of one input. `failure`: what went wrong, and where; empty where symgen's word held."""
+    """Result of one input. `failure` says what went wrong, and where; it is empty if symgen kept its promise."""
 
     data: bytes
     verdict: str

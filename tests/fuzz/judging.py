@@ -1,4 +1,4 @@
-"""What symgen says of one input, judged: it is read, and then written, read back and shown; or refused in one sentence."""
+"""Verdict on one input: symgen reads, writes, reads back and shows it, or refuses it in one sentence."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _check_written_toml(mechanism: Mechanism, folder: Path, shown: bool) -> None
 
 
 def _locked(mechanism: Mechanism, path: Path, dice: int) -> None:
-    """The same file with a joint locked, and read strictly."""
+    """Read the file with a joint locked, and strictly."""
     joint = mechanism.joints[dice // 3 % len(mechanism.joints)].name
     try:
         with within(READING):
@@ -114,7 +114,7 @@ def _locked(mechanism: Mechanism, path: Path, dice: int) -> None:
 
 
 def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
-    """The same as a text instead of a file, where it can be one."""
+    """Read the input as text instead of a file, if it is text."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -136,7 +136,7 @@ def _as_text(mechanism: Mechanism, data: bytes, suffix: str) -> None:
 
 
 def quantity(data: bytes, folder: Path, suffix: str) -> str:
-    """The same of one number or angle."""
+    """Judge the reading of one number or angle."""
     text = data.decode("utf-8", "surrogateescape")
     verdicts = []
     with within(READING):

@@ -1,4 +1,4 @@
-"""What every sentence of symgen's is held to."""
+"""Requirements on every sentence that symgen prints."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The golden table: what symgen writes and says for some 550 requests, as two hashes a row.
+"""Golden table: the texts that symgen writes for some 600 requests, as two hashes a row.
 
-python -m tests.golden.table                     makes every row anew and names those that differ from hashes.csv
-python -m tests.golden.table --rows 'scara*'     those whose names match
-python -m tests.golden.table --row NAME          that one
-python -m tests.golden.table --keep DIR          leaves each row's files in DIR/NUMBER, for a diff
-python -m tests.golden.table --write             rewrites hashes.csv (with --rows those lines of it)
+    python -m tests.golden.table                     makes every row and names those that differ from hashes.csv
+    python -m tests.golden.table --rows 'scara*'     those whose names match
+    python -m tests.golden.table --row NAME          that one
+    python -m tests.golden.table --keep DIR          leaves each row's files in DIR/NUMBER, for a diff
+    python -m tests.golden.table --write             rewrites hashes.csv (with --rows those lines of it)
 
 The first hash is over every file of a row, name and bytes. The second is over the tokens of what is no prose (`tokens`): it
 stays where a comment, a message or README.md is worded anew, and changes with a number, a name or an operation.

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the hash seed: the committed C, and the rows of the golden table."""
+"""Equal input gives equal bytes for any hash seed: the committed C, and rows of the golden table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _run(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[
 
 
 def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path) -> None:
-    """What is committed was made with whatever seed Python drew. The Programs are derived here, and left for other tests."""
+    """The committed C was made with another hash seed. Other tests reuse the Programs derived here."""
     out, cache = tmp_path / "out", tmp_path / "cache"
     done = _run("tests.golden", str(out), cache=cache)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What WC differentiate on SO(3) and SE(3): body Jacobians and differential operators, derived by SymPy.
+"""WC's body Jacobians and differential operators on SO(3) and SE(3), derived by SymPy.
 
 symgen needs no coordinates of a free body: it works with twists (`methods/fixman/spatial.py`). This is WC's own
 route to it, with ZXZ Euler angles (α, β, γ) and Cartesian places, singular where sin β = 0. Rotations stand first in

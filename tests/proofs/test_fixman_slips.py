@@ -106,7 +106,7 @@ def points() -> list[dict[Any, Any]]:
 
 
 def vanish(*expressions: Any, at: dict[Any, Any]) -> bool:
-    """Whether expressions in sines and cosines are zero, exactly, whatever the slopes are that stand in them."""
+    """True if expressions in sines and cosines are exactly zero for all values of the slopes in them."""
     return all(sp.expand(expression.xreplace(at)) == 0 for expression in expressions)
 
 

@@ -24,7 +24,7 @@ EVERY = pytest.mark.parametrize("made", [pytest.param(c, id=str(c)) for c in CHA
 
 
 def inverse(m: Array) -> Array:
-    """Of a small positive definite matrix, by Gauss and Jordan."""
+    """Invert a small positive definite matrix by Gauss-Jordan elimination."""
     n = len(m)
     rows = np.concatenate([m, np.array(np.eye(n, dtype=int), dtype=object)], axis=1)
     for k in range(n):

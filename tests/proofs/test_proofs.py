@@ -1,8 +1,9 @@
 """RK's facts, theorem and identities proved: symbolically for N = 2 and 3, by exact rationals on random chains up to N = 8.
 
-In the plane every number is a symbol. In space every joint coordinate and mass is (of two links every number but the axes
-between them), on chains of joints that turn and slide, in the axes of the links; no angle stands still.
-Where the printed text slips, the printed form must miss (by more than 1e-3) and the corrected one must hold exactly.
+In the plane every number is a symbol. In space every joint coordinate and mass is a symbol; for two
+links every number except the axes between them. The chains have revolute and prismatic joints.
+If the printed text has an error, the printed form must fail by more than 1e-3 and the corrected form must
+hold exactly.
 """
 
 from __future__ import annotations

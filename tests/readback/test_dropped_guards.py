@@ -67,8 +67,8 @@ def three_kinds(real: str = "double") -> Checked:
 # The printer drops one
 
 
-def fewer(found: list[Any]) -> Iterator[list[Any]]:
-    yield from (found[:k] + found[k + 1 :] for k in range(len(found)))
+def fewer(guards: list[Any]) -> Iterator[list[Any]]:
+    yield from (guards[:k] + guards[k + 1 :] for k in range(len(guards)))
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -135,7 +135,7 @@ def test_statuses_that_change_places_are_missed(monkeypatch: pytest.MonkeyPatch)
 
 def test_verify_misses_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     guards = checks.guards
-    monkeypatch.setattr(checks, "guards", lambda *given: guards(*given)[1:])
+    monkeypatch.setattr(checks, "guards", lambda *arguments: guards(*arguments)[1:])
     report = verify("planar_arm", ["forward_dynamics"], 1, checked=True, compiled=False)
     assert [check.kind for check in report.checks if not check.passed and not check.unjudged] == [
         "text"
@@ -174,16 +174,18 @@ def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) 
         "divisor": checks.guards(program, live, floors),
     }
     for kind, pattern in CONDITIONS.items():
-        found = [*re.finditer(pattern, text)]
-        assert len(found) == len(asked[kind]), kind
-        assert compare(program, without(text, pick.choice(found)), checked=floors) != [], kind
+        matches = [*re.finditer(pattern, text)]
+        assert len(matches) == len(asked[kind]), kind
+        assert compare(program, without(text, pick.choice(matches)), checked=floors) != [], kind
 
 
 def test_every_guard_of_an_arm_that_a_text_lacks_is_missed() -> None:
     program, target, floors = checked("planar_arm")
     text = c99.source(program, target, floors)
     dropped = [
-        without(text, one) for pattern in CONDITIONS.values() for one in re.finditer(pattern, text)
+        without(text, match)
+        for pattern in CONDITIONS.values()
+        for match in re.finditer(pattern, text)
     ]
     assert len(dropped) >= 8
     assert all(compare(program, broken, checked=floors) != [] for broken in dropped)

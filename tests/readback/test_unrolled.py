@@ -268,8 +268,8 @@ def test_a_program_of_a_thousand_rows_takes_less_than_a_second() -> None:
     assert time.process_time() - start < 1.0
 
 
-def shown(held: parsing.Units) -> tuple[object, ...]:
-    """What is read of a file, as text that can be compared."""
+def comparable_text(held: parsing.Units) -> tuple[object, ...]:
+    """Return the parsed units of a file as text that can be compared."""
     trees = io.StringIO()
     for unit in held.held:
         unit.show(buf=trees, attrnames=True, nodenames=True, showcoord=True)
@@ -296,10 +296,12 @@ def test_a_header_is_parsed_once_for_all_files_and_each_is_read_as_if_whole(
 
     monkeypatch.setattr(parsing.c_parser, "CParser", Counted)
     parsing._of_header.cache_clear()
-    split = {name: shown(parsing.units(texts[name], seen[name])) for name in programs}
+    split = {name: comparable_text(parsing.units(texts[name], seen[name])) for name in programs}
     assert sum(lengths) == 2 * len(programs)  # each prototype once, each function once
     monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
-    assert split == {name: shown(parsing.units(texts[name], seen[name])) for name in programs}
+    assert split == {
+        name: comparable_text(parsing.units(texts[name], seen[name])) for name in programs
+    }
 
 
 @pytest.mark.parametrize(

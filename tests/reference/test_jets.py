@@ -44,9 +44,9 @@ def reference() -> Reference:
 
 
 def quotients(function: str, arguments: dict[str, Array], name: str) -> dict[str, Array]:
-    """What `derivatives` gives of one argument, by central differences along q ⊕ h δ."""
+    """Return the results of `derivatives` by one argument, by central differences along q ⊕ h δ."""
     exact, n = reference(), robot().nv if name in POSITIONS else arguments[name].shape[-1]
-    found: dict[str, list[Array]] = {}
+    slopes: dict[str, list[Array]] = {}
     with BALLS.working():
         for k in range(n):
             way = BALLS.array(np.eye(n)[k]) * STEP
@@ -63,10 +63,10 @@ def quotients(function: str, arguments: dict[str, Array], name: str) -> dict[str
                 for sign in (1, -1)
             ]
             for result in ends[0]:
-                found.setdefault(result, []).append(
+                slopes.setdefault(result, []).append(
                     (ends[0][result] - ends[1][result]) / (2 * STEP)
                 )
-    return {result: np.stack(columns, axis=-1) for result, columns in found.items()}
+    return {result: np.stack(columns, axis=-1) for result, columns in slopes.items()}
 
 
 def off(a: Array, b: Array) -> float:
@@ -89,8 +89,8 @@ def off(a: Array, b: Array) -> float:
 )
 def test_slopes_are_those_of_differences(function: str) -> None:
     arguments = {a.name: states()[a.name] for a in FUNCTIONS[function].arguments}
-    found = derivatives(reference(), function, arguments, list(arguments))
-    for name, slope in found.items():
+    exact_slopes = derivatives(reference(), function, arguments, list(arguments))
+    for name, slope in exact_slopes.items():
         for result, expected in quotients(function, arguments, name).items():
             assert off(slope[result], expected) < NEAR, (name, result)
 
@@ -131,7 +131,7 @@ def test_second_derivatives_by_jets_over_jets() -> None:
     below = lifted(exact)
     bent = displaced_argument(below, "q", arguments["q"], np.broadcast_to(way, (1, 2, n)))
     inner = derivatives(below, "inverse_dynamics", {**arguments, "q": bent}, ["q"])["q"]["tau"]
-    found = slopes(inner, 1, below.scalars)[0]
+    second_derivatives = slopes(inner, 1, below.scalars)[0]
     with BALLS.working():
         ends = [
             derivatives(
@@ -143,7 +143,7 @@ def test_second_derivatives_by_jets_over_jets() -> None:
             for sign in (1, -1)
         ]
         expected = (ends[0] - ends[1]) / (2 * STEP)
-    assert off(found, expected) < NEAR
+    assert off(second_derivatives, expected) < NEAR
 
 
 def test_what_is_not_there_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Whether M is regular, told from what each joint feels of its own link: as the pivots of the whole say, for any number."""
+"""Regularity of M from each joint's own link inertia, compared with the pivots of M, for any number of links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
         with reference.scalars.working():
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
             bounds = singularity.diagonal_upper_bounds(mechanism, None)
-            own = [
+            lower_bounds = [
                 list(reversed(singularity.pivot_lower_bounds(*both)))
                 for both in zip(mechanism.joints, mechanism.bodies, strict=True)
             ]
@@ -48,14 +48,17 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
                 joint, of = mechanism.dofs[felt.dof]
                 if not felt.articulated[0] > 1e-30:
                     break  # beyond a pivot that vanishes the rest means nothing
-                assert felt.articulated[0] >= own[joint][of] or felt.articulated[0].overlaps(
-                    bounds[joint] * 0 + own[joint][of]
-                )
+                assert felt.articulated[0] >= lower_bounds[joint][of] or felt.articulated[
+                    0
+                ].overlaps(bounds[joint] * 0 + lower_bounds[joint][of])
                 assert felt.composite[0] <= bounds[joint]
 
 
 def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> None:
-    for mechanism in [*map(robot, ROBOTS), *(one for seed in range(6) for one in varied(seed))]:
+    for mechanism in [
+        *map(robot, ROBOTS),
+        *(mechanism_of_seed for seed in range(6) for mechanism_of_seed in varied(seed)),
+    ]:
         if not mechanism.coupled and singularity._bounds_prove_regular(mechanism, None):
             assert singularity._rank_loss_from_pivots(mechanism, None) is None
 
@@ -90,5 +93,7 @@ def test_a_joint_that_moves_a_link_without_mass_feels_its_child(
 
 
 def test_calls_grow_as_the_links() -> None:
-    _, one, two = (calls(lambda n=n: find_rank_loss(random_mechanism(n, 1))) for n in (4, 50, 200))
-    assert two <= 4.4 * one
+    _, short, two = (
+        calls(lambda n=n: find_rank_loss(random_mechanism(n, 1))) for n in (4, 50, 200)
+    )
+    assert two <= 4.4 * short

@@ -161,10 +161,13 @@ def test_link_accelerations_are_those_of_every_frames_jacobian(tree: Mechanism) 
             scalars.constant(Fraction(1, 10**50)),
             Reference(tree, scalars).forward_dynamics(q, v, tau),
         )
-        for frame, found in (*((f"link{i}", links[i]) for i in range(tree.nv)), ("tool", tip)):
+        for frame, acceleration in (
+            *((f"link{i}", links[i]) for i in range(tree.nv)),
+            ("tool", tip),
+        ):
             reference = Reference(tree, scalars, frame=frame)
             rate = (reference.jacobian(q + v * h) - reference.jacobian(q - v * h)) / (2 * h)
-            assert largest(reference.jacobian(q) @ a + rate @ v - found) < 1e-60
+            assert largest(reference.jacobian(q) @ a + rate @ v - acceleration) < 1e-60
 
 
 def test_a_payload_is_one_more_part() -> None:

@@ -1,4 +1,4 @@
-"""What is known of a mass matrix' inverse: chains of any length are decided, and too few digits are never called singular."""
+"""Regularity of mass matrices: chains of any length are decided, and too few digits are never called singular."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from tests.shared.robots_for_tests import ONE_DEGREE, random_mechanism, robot, s
 @pytest.mark.parametrize("name", ["panda", "scara", "chain9", "tree5", "prismatic_revolute"])
 def test_the_recursion_gives_the_pivots_of_the_elimination_and_the_diagonal(name: str) -> None:
     reference, q = Reference(robot(name), FLOAT), states(name, 3)["q"]
-    found = list(pivots(reference, q))
-    assert [felt.dof for felt in found] == list(reversed(range(robot(name).nv)))
+    recursion_pivots = list(pivots(reference, q))
+    assert [felt.dof for felt in recursion_pivots] == list(reversed(range(robot(name).nv)))
     for state, matrix in enumerate(reference.mass_matrix(q)):
         free, held, spread = (
-            np.array([felt[i][state] for felt in reversed(found)]) for i in (1, 2, 3)
+            np.array([felt[i][state] for felt in reversed(recursion_pivots)]) for i in (1, 2, 3)
         )
         # two orders of summation of the same terms in doubles
         assert np.allclose(free, elimination.pivots(matrix), rtol=1e-10)
@@ -90,19 +90,19 @@ def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
 
 
 def test_a_joint_that_another_one_undoes_is_named_in_the_middle_of_a_long_chain() -> None:
-    found = find_rank_loss(coaxial(long_chain(), 60, Fraction(0)))
-    assert found is not None
-    assert (found.joint, found.pivot_ratio) == ("joint60", 0)
-    assert "which is singular: joint 'joint60' moves no inertia" in found.sentence
+    loss = find_rank_loss(coaxial(long_chain(), 60, Fraction(0)))
+    assert loss is not None
+    assert (loss.joint, loss.pivot_ratio) == ("joint60", 0)
+    assert "which is singular: joint 'joint60' moves no inertia" in loss.sentence
 
 
 def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
-    found = find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**30)))
-    assert found is not None
-    assert found.joint == "joint1"
-    assert found.pivot_ratio is not None
-    assert 0 < found.pivot_ratio < 1e-20
-    assert "singular to every real type" in found.sentence
+    loss = find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**30)))
+    assert loss is not None
+    assert loss.joint == "joint1"
+    assert loss.pivot_ratio is not None
+    assert 0 < loss.pivot_ratio < 1e-20
+    assert "singular to every real type" in loss.sentence
     assert find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**6))) is None
 
 
@@ -113,11 +113,11 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(singularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
     assert find_rank_loss(long_chain()) is None  # doubled until they are enough
     monkeypatch.setattr(singularity, "DOUBLINGS", 0)
-    found = find_rank_loss(long_chain())
-    assert found is not None
-    assert found.pivot_ratio is None
-    assert "20 digits do not decide" in found.sentence
-    assert "singular" not in found.sentence
+    loss = find_rank_loss(long_chain())
+    assert loss is not None
+    assert loss.pivot_ratio is None
+    assert "20 digits do not decide" in loss.sentence
+    assert "singular" not in loss.sentence
 
 
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,9 +184,9 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
     ):
         symgen.program(chain, "mass_matrix_solve", "udut")
     monkeypatch.setattr(choose, "methods_for", lambda mechanism, function: ("udut",))
-    other = replace(chain, name="other")
+    renamed = replace(chain, name="other")
     with pytest.raises(OutOfReach, match=r"link 2 \(link1\)"):
-        symgen.program(other, "mass_matrix_solve")
+        symgen.program(renamed, "mass_matrix_solve")
     monkeypatch.setattr(
         choose,
         "methods_for",
@@ -195,7 +195,7 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
         ),
     )
     made, refused = build.programs_and_refusals(
-        Request(other)
+        Request(renamed)
     )  # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
     assert "mass_matrix" in made
@@ -225,7 +225,9 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     manifest = symgen.generate(chain, folder)
     assert set(manifest["functions"]) == set(made)
     (entry,) = (
-        one for one in manifest["not_modelled"] if "forward_dynamics" in one.get("functions", ())
+        entry
+        for entry in manifest["not_modelled"]
+        if "forward_dynamics" in entry.get("functions", ())
     )
     assert "needs more than 600 rows" in entry["text"]
     assert "needs more than 600 rows" in (folder / "README.md").read_text(encoding="utf-8")

@@ -119,7 +119,7 @@ def test_the_composite_bodies_give_the_elements_of_the_gim(made: Any) -> None:
 def test_the_reverse_elimination_leaves_a_lower_triangle(made: Any) -> None:
     """(17)-(19), (30): E I = L_2, each E_k clears column k and (31) says what is left."""
     it, _ = chain(made)
-    one, total, left = identity(it.n), identity(it.n), it.gim
+    lower, total, left = identity(it.n), identity(it.n), it.gim
     for k in reversed(range(1, it.n)):
         E = it.E(k)
         left, total = times(E, left), times(E, total)  # (30)
@@ -134,13 +134,13 @@ def test_the_reverse_elimination_leaves_a_lower_triangle(made: Any) -> None:
                 E,
                 [
                     [2 * a - b for a, b in zip(r, s, strict=True)]
-                    for r, s in zip(one, E, strict=True)
+                    for r, s in zip(lower, E, strict=True)
                 ],
             ),
-            one,
+            lower,
         )
     assert same(made, times(total, it.gim), left)  # (17)
-    assert same(made, times(total, it.U), one)  # (19)
+    assert same(made, times(total, it.U), lower)  # (19)
 
 
 @EVERY

@@ -47,7 +47,7 @@ def tool(name: str) -> str:
 
 
 def built(done: subprocess.CompletedProcess[str]) -> None:
-    """That a compiler built what it was given; where clang's run-time library is missing the test is skipped, as in `tool`."""
+    """Assert that a compiler succeeded; skip the test if clang's run-time library is missing, as in `tool`."""
     if done.returncode and "libclang_rt" in done.stderr and not REQUIRED:
         pytest.skip("clang has no run-time library: make firmware-tools")
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from symgen.ir.program import Program
 
 
 def bent(made: Program, row: int) -> Program:
-    """The same with a sum for a difference, or the other way round."""
+    """Return a Program with a sum for a difference in one row, or a difference for a sum."""
     rows = list(made.rows)
     rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
     return replace(made, rows=tuple(rows))

@@ -1,4 +1,4 @@
-"""What builds and calls the kernels of a folder: a C++ compiler, for which `tests/cuda_on_cpu` stands in for CUDA, or nvcc."""
+"""Builds and calls of the kernels of a folder, by nvcc or by a C++ compiler with `cuda_on_cpu` in place of CUDA."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def samples(chapter: str) -> list[Sample]:
 
 
 def fits(expected: str, seen: str) -> bool:
-    """Whether an answer is the expected one, `…` standing for anything."""
+    """True if an answer is the expected one; `…` matches anything."""
     pattern = ""
     for line in expected.rstrip("\n").split("\n"):
         if line.strip() == "…":
@@ -107,7 +107,7 @@ class Reader:
             )
 
     def types(self, words: str) -> str:
-        """What a terminal shows: symgen's answer in this process, anything else by the shell."""
+        """Return the output of a command: symgen's in this process, others by the shell."""
         first = shlex.split(words)[0]
         if first == "symgen":
             screen = io.StringIO()

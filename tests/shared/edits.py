@@ -77,7 +77,7 @@ def _is_several(node: ast.AST) -> bool:
 
 
 def _other(value: object) -> object | None:
-    """What a constant becomes."""
+    """Return the constant that replaces another, or None."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What the letters of the papers stand for, from the reference's poses alone: dense matrices, block by block, over balls.
+"""Expected values of the papers' letters from the reference's poses alone: dense matrices, block by block, over balls.
 
 Everything is in the declared link frames; `Seen` is one robot in one state. `EXPECTED` says of every letter of every method
 what its blocks must be; nothing of the derivation is used.
@@ -60,7 +60,7 @@ class Seen:
         self.parent = [joint.parent for joint in mechanism.joints]
 
     def carries(self, i: int, j: int) -> bool:
-        """Whether link i carries link j, or is it."""
+        """True if link i carries link j or is link j."""
         while j > i:
             j = self.parent[j]
         return i == j

@@ -71,8 +71,9 @@ def _body(name: str, parent: str, joint: str, axis: str, xyz: str, rpy: str) -> 
 
 
 def doubled(robot: Mechanism, turned: bool = False) -> Mechanism:
-    """The same with its first loop closed twice, so that each of its rows is said again; if `turned` in the axes of the other
-    end, so that they say the same by twos.
+    """Return a robot whose first loop is closed twice, so that its rows are redundant.
+
+    If `turned`, the second closure is in the axes of the other end: its rows are combinations of the first ones.
     """
     (first, *others) = robot.loops
     ends = {"first": first.second, "second": first.first} if turned else {}

@@ -34,5 +34,5 @@ def ops(derived: Program) -> list[str]:
 
 
 def value_before(meaning: dict[str, Fraction], name: str) -> Fraction:
-    """What a name said before: of `neg_x`, where there was no such name, the opposite of x."""
+    """Return the former value of a name; for a new name `neg_x`, the negative of x."""
     return meaning[name] if name in meaning else -meaning[name.removeprefix("neg_")]

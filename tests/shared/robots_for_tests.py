@@ -257,7 +257,7 @@ TRIED = ("planar_arm", "scara", "chain3", "tree3", "tree5", "one", *MOVING[:1])
 
 
 def tried(name: str, function: str) -> bool:
-    """Whether a relation about all functions is to have this one on this robot; see LONG."""
+    """True if a relation over all functions runs this function on this robot; see LONG."""
     return function not in LONG or name in TRIED
 
 

@@ -1,4 +1,4 @@
-"""What `methods/test_saha_counts` derives: DH chains as general as Saha's, by several methods, each once a test run."""
+"""Programs of `methods/test_saha_counts.py`: DH chains as general as Saha's by several methods, derived once a test run."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ BUILDS = {"symgen/pipeline/loops/constraint_force_scan.py"}
 
 def constants_of(tree: ast.Module) -> dict[str, str]:
     """Names of a module that stand for one string, as in FORWARD = "forward_dynamics"."""
-    found: dict[str, str] = {}
+    values_by_name: dict[str, str] = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign):
             continue
@@ -30,8 +30,8 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
             )
             for name, value in zip(names, values, strict=False):
                 if isinstance(name, ast.Name) and isinstance(value, ast.Constant):
-                    found[name.id] = str(value.value)
-    return found
+                    values_by_name[name.id] = str(value.value)
+    return values_by_name
 
 
 def functions_in(node: ast.expr, constants: dict[str, str]) -> list[str]:
@@ -81,8 +81,8 @@ def classifications(text: str) -> list[str]:
     """Lists of at least two names of functions that a file keeps: line and names."""
     tree = ast.parse(text)
     constants = constants_of(tree)
-    found = ((node.lineno, functions_in(node, constants)) for node in literals(tree))
-    return [f"{line}: {', '.join(names)}" for line, names in found if len(names) > 1]
+    names_by_line = ((node.lineno, functions_in(node, constants)) for node in literals(tree))
+    return [f"{line}: {', '.join(names)}" for line, names in names_by_line if len(names) > 1]
 
 
 def test_no_room_keeps_a_list_of_functions() -> None:

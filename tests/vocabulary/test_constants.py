@@ -48,17 +48,17 @@ def test_a_ball_that_lost_its_digits_before_its_sign_was_known_raises(value: int
 def test_square_roots_of_squares_of_rationals_are_exact() -> None:
     with k.precision():
         for root in (Fraction(0), Fraction(1), Fraction(3, 7), Fraction(10**30 + 1, 3**40)):
-            found = k.square_root(k.rational(root * root))
-            assert isinstance(found, fmpq)
-            assert k.to_fraction(found) == root
+            exact_root = k.square_root(k.rational(root * root))
+            assert isinstance(exact_root, fmpq)
+            assert k.to_fraction(exact_root) == root
         for value in (
             Fraction(2),
             Fraction(4, 3),
             Fraction(3, 4),
         ):  # a square above or below the line is not enough
-            found = k.square_root(k.rational(value))
-            assert isinstance(found, arb)
-            assert (found * found).overlaps(arb(k.rational(value)))
+            exact_root = k.square_root(k.rational(value))
+            assert isinstance(exact_root, arb)
+            assert (exact_root * exact_root).overlaps(arb(k.rational(value)))
 
 
 def test_a_root_of_a_square_of_an_irrational_is_the_irrational() -> None:
@@ -188,11 +188,11 @@ def test_a_displacement_is_the_product_of_its_steps(name: str) -> None:
     with k.precision():
         rotation, shift = k.displacement(POSES[name])  # type: ignore[arg-type]
         expected = pose_matrix(POSES[name])  # type: ignore[arg-type]
-        found = np.eye(4)
-        found[:3, :3] = [[k.as_float(x) for x in row] for row in rotation]
-        found[:3, 3] = [k.as_float(x) for x in shift]
+        matrix = np.eye(4)
+        matrix[:3, :3] = [[k.as_float(x) for x in row] for row in rotation]
+        matrix[:3, 3] = [k.as_float(x) for x in shift]
         assert (
-            np.abs(found - expected).max() < 1e-14
+            np.abs(matrix - expected).max() < 1e-14
         )  # a dozen roundings of numbers below 10 in the floats
         assert k.product(rotation, k.transpose(rotation)) == k.IDENTITY
 
