@@ -19,7 +19,7 @@ def add_free_root_joint(tree: Tree, root: str, order: Sequence[Connection]) -> T
     """Return `tree` with its `root` link on a free joint from a new link `world`.
 
     `order` has the joints, parents first. Raises DescriptionError if the root is named world, or
-    floats already.
+    has a free joint already.
     """
     _refuse_free_joint(root, order)
     if root == WORLD:

@@ -11,7 +11,8 @@ same word, the one behind the most joints is chosen. The two jaws of a gripper a
 exists to name a point. Among several, the last declared is chosen. Sensors and parts of a gripper
 come last.
 
-Links that a mimic joint moves, and the base, are never chosen. Among equal links (two arms, four
+Links that only a mimic joint moves, and links of the base, are chosen only if no other link moves.
+Among equal links (two arms, four
 legs), the first declared is chosen.
 """
 
@@ -187,8 +188,10 @@ def _before_fingers(
     height: list[int],
     branches: Counter[int],
 ) -> int | None:
-    """Return the body nearest to the base, on the path to `leaf`, whose branches are two or more
-    fingers; None without fingers.
+    """Return the hand on the path from the base to `leaf`: the first body with two or more short
+    branches (fingers); None without fingers.
+
+    A short branch has at most as many joints as the arm that carries it.
     """
     hand, body = None, leaf
     while body != BASE and height[body] <= LONGEST_FINGER:  # heights grow on the way to the base

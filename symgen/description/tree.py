@@ -94,7 +94,7 @@ class Connection:
     location: Location = NOWHERE
     parameters: tuple[tuple[str, Fraction], ...] = ()
     unsure: str = ""
-    """Why `mimic` differs from the declaration: a number of it that cannot be read."""
+    """Why `mimic` only approximates the declared relation; empty if it is exact."""
     drive: Drive = NO_DRIVE
     """The declared drive. The assembly decides which parts of it are applied."""
     read_from: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -151,9 +151,7 @@ class Tree:
     notes: tuple[Note, ...] = ()
     location: Location = NOWHERE
     read_before: bool = False
-    """True if `notes` are those of an earlier reading of the description from which this one was
-    written.
-    """
+    """True if `notes` were copied from the file that this description was converted from."""
     mimic: str | None = None
     """Declared treatment of mimic joints, if any."""
     drives_apply: bool = True

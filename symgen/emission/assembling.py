@@ -1,7 +1,7 @@
-"""NAME_assemble.h and NAME_assemble.c: positions at which loops are closed, by steps of NAME_assembly_step and NAME_integrate.
+"""NAME_assemble.h and NAME_assemble.c: closed positions by damped Gauss-Newton steps on the loop closure error C.
 
-It is the one text of a folder that goes round: it takes at most TURNS steps. What a step is stands in a function of the
-folder like any other.
+This is the only generated function that iterates, at most TURNS times. Two other functions of the folder,
+NAME_assembly_step and NAME_integrate, compute each step.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ TURNS = 100
 LONGEST = Fraction(1, 2)
 """rad and m that one step may move a joint by."""
 DAMPED = Fraction(1, 1000)
-"""The damping while C is longer than 1, of which it is that times the square of C's length otherwise."""
+"""Factor of the damping, DAMPED · min(1, |C|²)."""
 GAIN = Fraction(1, 4)
-"""Of the square of C's length, what a step must leave less of to be followed by another once the loops are closed."""
+"""Once the loops are closed, another step follows only if the last one reduced |C|² below GAIN times its former value."""
 TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
-"""m and rad, ten thousand round-offs of 1 m and some hundred: C's length where the loops count as closed."""
+"""Largest |C| (m, rad) of closed loops, by real type: about 10⁴ round-offs of 1 m in double, a few hundred in float."""
 FLOOR = 64
-"""Round-offs that the damping never falls below, so that redundant rows divide by no nothing."""
+"""Least damping in units of round-off, so that redundant rows cause no division by zero."""
 STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
-"""What NAME_assemble returns besides what checked functions do, whose numbers are between them."""
+"""Status codes of NAME_assemble itself; the codes between them are those of checked functions."""
 _WHAT = {
     "ASSEMBLED": "the loops are closed at q_out",
     "NOT_CLOSED": "the steps did not close them; start nearer to a closed position",

@@ -1,7 +1,8 @@
 """Results as loops over links: the sweeps of a `LoopProgram` as named equations of one link, for
 reading.
 
-Saved values and carries, which the C addresses by index, get names here. `F_p` is the parent's F,
+A carry is a value passed from a link to the next one in a sweep. Carries, and values saved for a later
+sweep, have only an index in the C; here they get names. `F_p` is the parent's F,
 `F_c` the sum of the children's. The names are those of one link in the C; positions in a block
 count from 1.
 """
@@ -38,7 +39,7 @@ class Step(NamedTuple):
 class Way(NamedTuple):
     """One sweep.
 
-    `handed`: names of the carries; `start`: their initial values; `joins`: how the carries of
+    `carry_names`: names of the carries; `start`: their initial values; `joins`: how the carries of
     several children are combined in an inward sweep. `tip`: the link at which a sweep along one
     path starts or ends; -1 if the sweep visits all links.
     """

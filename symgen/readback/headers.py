@@ -1,4 +1,4 @@
-"""NAME_batch.h and NAME_cuda.h: what they declare is what the functions of their texts are, and they hold nothing else."""
+"""Check that NAME_batch.h and NAME_cuda.h declare exactly the functions that the sources define, and contain nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symgen.support.errors import ProgramError
 THREADS = 128
 """Threads of a block on a GPU, unless the compiler is told otherwise."""
 STREAM = "struct CUstream_st *"
-"""The type of a stream of a GPU, as a header without CUDA's own writes it."""
+"""C type of a CUDA stream in a header that does not include CUDA's headers."""
 _BATCH = r"""#ifndef NAME_BATCH_H
 #define NAME_BATCH_H
 #include <stddef\.h>
@@ -51,7 +51,10 @@ struct CUstream_st;
 
 
 def read_batch(header: str, name: str) -> tuple[int, int]:
-    """Return the bytes of stack and the numbers of work that NAME_batch.h states; ProgramError where it is another header."""
+    """Return the stack in bytes and the workspace in numbers that NAME_batch.h states.
+
+    Raises ProgramError if the header does not match the template.
+    """
     groups = _groups(_BATCH, header, name, f"{name}_batch.h")
     return int(groups["stack"]), int(groups["work"] or 0)
 

@@ -1,7 +1,7 @@
 """Cancellation in methods whose reference points are the declared mass centres of the links.
 
-Such a method shifts the inertia that a link carries to the link's mass centre and back. The shift
-terms exceed their sum if the link is light, its centre far from its joint axis, and the carried
+Such a method moves the reference point of a carried inertia to the link's mass centre and back. The
+shift terms exceed their sum if the link is light, its centre far from its joint axis, and the carried
 masses heavy and near the axis.
 """
 
@@ -22,11 +22,11 @@ STATES = 4
 
 @lru_cache(maxsize=64)
 def leverage(mechanism: Mechanism, payload: str | None = None) -> float:
-    """Return the largest shift term in units of the round-off of M, over joints and a few seeded
-    states; at least 1.
+    """Return the amplification of round-off: inertia about mass centres over inertia about joint
+    origins, the largest ratio over joints and a few seeded states; at least 1.
 
-    Both levers of a part are the longest on the path to it. The result has two digits, as that of
-    `free_bodies.freedom`.
+    Each lever of a part, about the joint origin and about the mass centre, is the longest one on the way
+    from the part to the joint. The result has two digits, as that of `free_bodies.freedom`.
     """
     with np.errstate(all="ignore"):  # an overflow counts as infinite leverage
         return _leverage(mechanism, payload)

@@ -77,7 +77,7 @@ def at_precision(
 def cached_result(
     method: Callable[Concatenate[_Motion, _P], Array],
 ) -> Callable[Concatenate[_Motion, _P], Array]:
-    """Decorator: cache a method's last result at exact states. Floats are fast and are not cached.
+    """Decorator: cache a method's last result over balls, for equal arguments. Floats are not cached.
 
     Most functions need M, and over balls M takes the longest.
     """
@@ -154,7 +154,7 @@ class Motion:
         self.convention = attachments.get("convention", USUAL)
         self.task_rows = attachments.get("task_rows", ALL_ROWS)
         self.described = mechanism
-        """Mechanism whose numbers determine the number of damped solves, if `mechanism` has other numbers at run time."""
+        """The mechanism as described. It determines the number of damped solves; `mechanism` may have other run-time numbers."""
         self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames = [mechanism.frame(name) for name in _names(attachments.get("frame"))]
         self.wrenches = [mechanism.frame(name) for name in _names(attachments.get("wrench"))]
@@ -174,7 +174,7 @@ class Motion:
                 for part in body.parts
             ]
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
-        """Per body, for each degree of freedom of its joint: (entry of v, rate of the degree of freedom for a unit of it)."""
+        """Per body, for each degree of freedom of its joint: (k, rate per unit of v[k]); a mimic joint has its leader's k."""
 
     def of_each_frame(self) -> list[Self]:
         """Return one copy of the motion for each frame, with that frame only."""
@@ -320,8 +320,8 @@ class Motion:
     ) -> list[Placement]:
         """Return the pose of every body's frame in the base.
 
-        With q alone each series has one term; with v and a it is the power series along q + v t + a
-        t²/2.
+        With q alone each series has one term. With v and a it is the power series along q + v t + a t²/2,
+        up to t².
         """
         identity_rotation, zero = identity(self.scalars), self.scalars.array([0, 0, 0])
         order = 1 if v is None else 3

@@ -1,8 +1,8 @@
 """Scalar types of the reference: float64 over stacks of states, and balls of any precision.
 
 A declaration is exact (`Fraction`, `Angle`) and is converted into a scalar type once. Over
-`arb(digits)` the entries of a NumPy object array are `flint.arb` balls: a midpoint and a radius
-that encloses the exact value, so each result has an error bound. python-flint keeps its working
+`arb(digits)` the entries of a NumPy object array are `flint.arb` balls: intervals given by midpoint
+and radius that contain the exact value, so each result has an error bound. python-flint keeps its working
 precision in a global context, which `Scalars.working` opens.
 """
 
@@ -31,7 +31,7 @@ class TooFewDigits(RequestError):
 
 
 class Entered:
-    """Base of numbers that are built from other scalars and enter an array of scalars unchanged."""
+    """Base class of composite number types, such as jets: `Scalars.array` stores them without conversion."""
 
     __slots__ = ()
 

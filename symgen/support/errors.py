@@ -93,8 +93,8 @@ class UnknownName(ArgumentError, LookupError):
 class OutOfReach(RequestError):
     """No method can generate a function for this robot.
 
-    Each method needs more rows than a C compiler accepts, or loses the digits of its constants. If
-    no function was named, this one is left out.
+    Each method needs more rows (operations) than a C compiler accepts, or loses the digits of its
+    constants. If the user named no function, the others are generated without this one.
     """
 
 
@@ -111,8 +111,8 @@ class MethodRefusal(RequestError):
 
 
 class StateError(SymgenError, ValueError):
-    """A checked function refused a state. The text names the function, the state and the reason.
-    The results are unchanged.
+    """A function that checks its inputs at run time refused a state. The text names the function, the
+    state and the reason. The results are unchanged.
     """
 
 

@@ -4,13 +4,13 @@ bodies with joints and masses, default classes and included files.
 The reader follows MuJoCo 4. The root is the fixed link `world`. A body without joints is fixed to
 its parent; a body with several joints has massless links between them, in the order of the file. A
 free joint leads from the world's origin, so that its coordinates are MuJoCo's. Elements that move
-no body (contacts, sensors, cameras) are ignored. So are actuators, except for the hinges and slides
-that they drive in a robot with loops.
+no body (contacts, sensors, cameras) are ignored, and so are actuators. In a robot with loops, the hinges
+and slides that actuators drive are recorded as actuated.
 
 `equality` couples joints and closes loops. A follower obeys y − y₀ = a₀ + a₁ (x − x₀), if the
 polynomial has no higher terms. `connect` joins two points, `weld` two frames. MuJoCo enforces them
-softly. If the file does not give the second point or frame, it is the one at qpos0: there every
-body has its declared pose, so that the displacement is an exact product of steps of the file.
+softly. If the file does not give the second point or frame, it is computed at qpos0. There every body
+has its declared pose, so the displacement is an exact product of declared poses.
 Equalities of tendons are noted and not applied.
 
 Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.

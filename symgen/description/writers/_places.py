@@ -2,8 +2,8 @@
 else balls of 500 digits.
 
 A quaternion w, x, y, z may have any length, so that a quarter turn about an axis is 1, 1, 0, 0 and
-stays exact. The digits suffice for sums of numbers of any size in a description, with more than a
-hundred to spare.
+stays exact. 500 digits hold the sum of the largest and the smallest number that a description
+may have, and more than a hundred digits remain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from symgen.vocabulary.poses import (
 
 WORKING_DIGITS = 500
 _LONGEST_RATIONAL = 4000
-"""Bits from which a rational number is replaced by a ball."""
+"""Longest denominator of a rational number in bits; a number with a longer one becomes a ball."""
 _AS_PRINTED = Fraction(1, 10**50)
 """Bound of the error of an angle that is printed with 60 digits (rad)."""
 _MOST_TURNED = 100
@@ -254,8 +254,8 @@ def _length(axis: Vector3) -> Constant:
 
 
 def _short(value: Constant) -> Constant:
-    """Return the number; zero for a ball that contains zero, since the precision resolves all
-    numbers of a description.
+    """Return a ball for a rational number with a long denominator, and zero for a ball that contains
+    zero, since the precision resolves all numbers of a description.
     """
     if isinstance(value, fmpq):
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value

@@ -1,14 +1,14 @@
 """Unit quaternions x y z w: rotation matrix, composition with a rotation in the body's axes, and
 the inverse map.
 
-The matrix of a unit quaternion takes the twelve products of `products` and twelve sums. It is a
+The matrix of a unit quaternion takes three doublings and nine products (`products`), and twelve sums. It is a
 rotation only if the quaternion has length 1. Pinocchio and Eigen use the same order of the four
 numbers.
 
 Exponential map. A rotation by φ = w dt is the quaternion (sin r φ/|φ|, cos r) with r = |φ|/2
 (Murray, Li & Sastry 1994, §2.2.2). To avoid branches and a division by zero, r is computed as the
-root of (|φ|² + 2⁻¹⁵⁰)/4. The root is taken of 2⁶⁰ times |φ|² + 2⁻¹⁵⁰, which is far from the
-smallest number of a float as well: the root is 2⁻⁴⁵ or more. This changes cos r by less than 2⁻¹⁵².
+root of (|φ|² + 2⁻¹⁵⁰)/4. The code takes the root of 2⁶⁰ (|φ|² + 2⁻¹⁵⁰), which is
+2⁻⁴⁵ or more, so that it does not underflow in float either. This changes cos r by less than 2⁻¹⁵².
 It changes sin r/r and (1 − sin φ/φ)/φ² by less: their derivatives with respect to |φ|² are within
 1/24 and 1/120, that of cos r within 1/8. The unit round-off of a double is 2⁻⁵³.
 
@@ -61,8 +61,8 @@ def rotation() -> Any:
 
 
 def compose_small_turn(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """Return q ∘ (δ/2, 1): q after the rotation δ (rad) to the first order, whose length is not
-    exactly 1.
+    """Return q ∘ (δ/2, 1): q composed with the rotation δ (rad) to the first order. The length of the
+    result is not exactly 1.
     """
     x, y, z, w = q
     a, b, c = (d / 2 for d in step)

@@ -24,13 +24,13 @@ requires the wrench γ_j. It is carried inward by B_kiᵀ of SA (4), and C_kj = 
     moment  s × w + h̃ × (ω × u) + E w,    s = Σ̃ ω,                                                                     (C4)
     force   ω × (w × h̃ + m̃ u) + w × d,                                                                                 (C5)
 
-since r × (ω × (w × r)) = −(r·ω) (w × r). Conversely, the field of i meets the rate of a field of an ancestor j. With the
+since r × (ω × (w × r)) = −(r·ω) (w × r). The entry C_ij of an ancestor j combines the field of i with the rate of the field of j. With the
 momentum (n, f) = M̃_i p_i, carried inward as for M, and a couple κ_i that is only rotated,
 
     κ_i = v × f + Σ̃ (ω × w) + Eᵀ w + (ω × h̃ + d) × u,                                                                  (C6)
     C_ij = n·(ω_j × w_j) + f·(ω_j × u_j + v_j × w_j) + κ_i·w_j.                                                         (C7)
 
-Only differences of the v enter, so v of a root is set to zero.
+Only differences of the links' linear velocities enter, so that of a root is set to zero.
 """
 
 from __future__ import annotations

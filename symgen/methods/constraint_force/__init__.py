@@ -1,5 +1,8 @@
 """Constraint-force algorithm: the Schur complement of Fijany & Featherstone, interbody forces first, then accelerations.
 
+Notation: 𝓜 is the block-diagonal matrix of link inertias, and φ shifts wrenches along the tree. W_a and W are the free and the
+constrained directions of a joint, 𝓦_a and 𝓦 those of all joints. LC is Lee & Chirikjian 2005.
+
 Cut every joint, so that each link responds to wrenches on its own. With 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, the wrenches F across the
 joints cause the accelerations across the joints, 𝓐 F = H q̈ + η, where η are the accelerations due to velocities and gravity.
 The wrench of a joint is F_i = W_a τ_i + W f_i. The constrained directions W have zero acceleration, which determines f, and f determines q̈:
@@ -14,9 +17,10 @@ depth is O(log N).
 
 A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free joint has no W: M⁻¹ of free bodies is H_aa.
 
-The rotor of a drive, of armature A, exerts the force x = −A q̈ along its degree of freedom. That is one more constraint force, along a
-compliant instead of a rigid direction. The column of W_a then appears among those of W too, and 0 = x/A + q̈ adds 1/A to
-H_bb there. By Woodbury's formula (12) becomes (M + A)⁻¹, and det (M + A) = A det 𝓜 det H_bb.
+The rotor of a drive, of armature a, exerts the force x = −a q̈ along its degree of freedom. That is one more constraint force, along a
+compliant instead of a rigid direction. The column of W_a then appears among those of W too, and 0 = x/a + q̈ adds 1/a to
+H_bb there. With A the diagonal matrix of armatures, (12) becomes (M + A)⁻¹ by Woodbury's formula, and
+det (M + A) = det 𝓜 · det H_bb · Π a over the joints that have one.
 """
 
 from __future__ import annotations
@@ -48,10 +52,10 @@ def refusal(mechanism: Mechanism) -> str | None:
 
 
 def cancels(mechanism: Mechanism) -> bool:
-    """Return True: H_aa and the constraint term nearly cancel for a light link.
+    """Return True for every robot.
 
-    For a free body no constraint term exists. The products of its inverse inertia cancel if it
-    rotates easily or if its mass centre is far away.
+    For a light link H_aa and the constraint term nearly cancel. A free body has no constraint term, but
+    the products of its inverse inertia cancel if it rotates easily or if its mass centre is far away.
     """
     return True
 

@@ -1,4 +1,7 @@
-"""Tree of a robot as lines of text beside a drawn gutter, one body a line. Nothing is cut, however wide the tree or long a name."""
+"""Layout of a robot's tree: one line of text a body, with connecting lines at its left.
+
+Wide trees and long names are not truncated.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ ROW, STEP, DOT, TEXT = 26, 20, 4, 12
 
 @dataclass(frozen=True)
 class Row:
-    """One body: its dot in the gutter (`x`, `y`), the start of its text, and the text."""
+    """One body: its dot (`x`, `y`), the x coordinate `text` of its words, and the words `name` and `joint`."""
 
     x: float
     y: float

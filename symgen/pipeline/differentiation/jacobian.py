@@ -1,4 +1,4 @@
-"""Jacobian by as many sweeps as it has columns or rows, whichever are fewer.
+"""Jacobian by one forward sweep a column (`by_columns`) or one reverse sweep a row (`by_rows`); the caller chooses.
 
 Structural zeros are known in advance: such an entry has no row and no operations.
 """
@@ -21,8 +21,8 @@ argument's change.
 
 
 def by_columns(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """Return dy_dx of every result y and each of the arguments `by`, column by column; before any
-    pass.
+    """Return dy_dx of every result y and each of the arguments `by`, column by column, before any
+    optimisation pass.
     """
     draft = Draft(program)
     draft.tape.comment("change: ", program.steps)
@@ -39,7 +39,7 @@ def by_columns(program: Program, by: Sequence[str], function: str = "") -> Progr
 
 
 def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """Return dy_dx of every result y and each of the arguments `by`, row by row; before any pass."""
+    """Return dy_dx of every result y and each of the arguments `by`, row by row, before any optimisation pass."""
     draft = Draft(program)
     draft.tape.comment("weight: ", program.steps)
     wanted = [draft.argument_index(name) for name in by]
@@ -73,7 +73,7 @@ def steps(draft: Draft, by: Sequence[str]) -> Iterator[tuple[str, int, Numbers]]
 
 
 def unit(size: int, k: int, unit_row: int) -> list[Number]:
-    """Return a vector with `unit_row` at index k and structural zeros elsewhere."""
+    """Return a unit vector: `unit_row`, the row of the constant 1, at index k, and structural zeros (None) elsewhere."""
     return [unit_row if i == k else None for i in range(size)]
 
 

@@ -2,8 +2,8 @@
 the kinetic energy.
 
 If the contacts constrain more directions than the robot has degrees of freedom, the points cannot
-always stand still. The identities that state it are then not checked. For robots with closed loops,
-they are checked at rest, where all points can stand still.
+always rest. Identities that require resting points are then skipped. With closed loops these
+identities are checked at v = 0, where all points rest.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _energy_is_lost(f: Functions) -> Distance:
 
 
 def _open(truth: Truth) -> bool:
-    """True if the states are open positions."""
+    """True if the drawn positions do not close the loops."""
     return truth.baumgarte
 
 
@@ -132,7 +132,7 @@ def _open_and_redundant(truth: Truth) -> bool:
 
 
 def _rates(f: Functions) -> Array:
-    """Return v at closed states; zero if forces are redundant."""
+    """Return the drawn v at closed states, or zeros if the constraint forces are redundant."""
     f.truth.draw(DYNAMICS)
     v = f.drawn_argument(DYNAMICS, "v")
     return 0 * v if _redundant(f.truth) else v
