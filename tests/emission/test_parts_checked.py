@@ -19,15 +19,15 @@ from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram, evaluate
 from symgen.machine import kernels
 from symgen.readback.required_checks import STATUSES
-from tests.pipeline.test_constraint_force_scan import levels as force_levels
-from tests.pipeline.test_planar_scan import levels
-from tests.pipeline.test_planar_segments import parted
-from tests.pipeline.test_riccati_segments import parted as riccati_parts
 from tests.segments import aimed
 from tests.shared.c_programs import DOUBLES
+from tests.shared.constraint_force_scan import levels as force_levels
+from tests.shared.planar_scan import levels
+from tests.shared.planar_segments import chain_in_parts
+from tests.shared.riccati_segments import chain_in_parts as riccati_parts
 
 FORMS = {
-    "fixman:segments": lambda: parted("masses", 16),
+    "fixman:segments": lambda: chain_in_parts("masses", 16),
     "fixman:parallel": lambda: levels("masses", 16),
     "riccati:segments": lambda: riccati_parts(33, 8),
     "constraint_force:parallel": lambda: force_levels("chain", 8),

@@ -19,7 +19,6 @@ from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram, check, evaluate
 from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Program
-from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import form
 from symgen.pipeline.loops import recursion
@@ -27,39 +26,11 @@ from symgen.pipeline.loops.chains import in_turn
 from symgen.pipeline.loops.constraint_force_scan import build_scan as levelled
 from symgen.readback import loops
 from symgen.support.errors import OutOfReach, ProgramError, RequestError
-from tests.pipeline.test_loops import NUMBERS
 from tests.segments import aimed, built, call, state_of, written
 from tests.shared.c_programs import DOUBLES
-from tests.shared.robots_for_tests import flat_chain, random_mechanism
-
-
-def driven(mechanism: Mechanism) -> Mechanism:
-    """With friction, springs and a rotor in every joint."""
-    drives = [
-        Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3)))
-        for i in range(len(mechanism.joints))
-    ]
-    joints = [
-        replace(joint, drive=drive) for joint, drive in zip(mechanism.joints, drives, strict=True)
-    ]
-    return replace(mechanism, joints=tuple(joints))
-
-
-ROBOTS = {
-    "chain": random_mechanism(17, 1),
-    "flat": flat_chain(33),
-    "rotors": driven(random_mechanism(12, 2)),
-    "slides": random_mechanism(9, 1, joints=("prismatic",)),
-    "square": random_mechanism(21, 3, general=False),
-    "one": random_mechanism(1, 1),
-    "two": random_mechanism(2, 1),
-    "long": random_mechanism(100, 1),
-}
-
-
-@cache
-def levels(name: str, segments: int) -> LoopProgram:
-    return levelled(ROBOTS[name], segments)
+from tests.shared.constraint_force_scan import ROBOTS, driven, levels
+from tests.shared.looped_robots import NUMBERS
+from tests.shared.robots_for_tests import random_mechanism
 
 
 @cache

@@ -45,8 +45,8 @@ from symgen.verification.subject import Subject
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import AUTO, LOOPED, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
-from tests.pipeline.test_loops import robot as linked
 from tests.shared.folders import selftest
+from tests.shared.looped_robots import robot as linked
 from tests.shared.robots_for_tests import ROBOTS, point_mass_arm, random_mechanism, robot
 
 TEXT = TextOptions("libm")

@@ -24,7 +24,6 @@ from symgen.ir import passes
 from symgen.ir.loops import LoopProgram, check
 from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Numbers, evaluate
-from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import ROW_BUDGET, derive
 from symgen.pipeline.loops import build, recursion
@@ -35,24 +34,13 @@ from symgen.support.errors import OutOfReach, ProgramError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.c_programs import DOUBLES
+from tests.shared.looped_robots import NUMBERS, chains, robot
 from tests.shared.recursions import sums
 from tests.shared.robots_for_tests import (
-    flat_chain,
-    of_kind,
-    planar_rods,
-    point_mass_arm,
     random_mechanism,
 )
 
 DIGITS = 80
-NUMBERS = Numbers(
-    lambda x: arb(x.numerator) / x.denominator,
-    arb.sin,
-    arb.cos,
-    arb.sqrt,
-    arb.log,
-    lambda y, x: arb.atan2(y, x),
-)
 POINTS = Numbers(
     lambda x: Point(arb(flint.fmpq(x.numerator, x.denominator))),
     Point.sin,
@@ -152,99 +140,6 @@ OTHERS += [
 ]
 """Chains of several kinds of joint by methods that couple the joints of neighbours."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
-
-
-@cache
-def robot(name: str) -> Mechanism:
-    if name == "chain":
-        return random_mechanism(6, 1)
-    if name == "tree":
-        return random_mechanism(9, 3, "tree")
-    if name == "mixed":
-        return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
-    if name == "sorts":
-        return chains(("revolute", -1), ("spherical", 0), ("prismatic", 1), ("spherical", 2))
-    if name == "roots":  # of which two move freely
-        return chains(
-            ("free", -1), ("revolute", 0), ("free", -1), ("revolute", 2), ("prismatic", -1)
-        )
-    if name == "chains":  # of which one moves freely
-        return chains(("prismatic", -1), ("revolute", 0), ("free", -1), ("revolute", 2))
-    if name == "planes":
-        return random_mechanism(5, 3, joints=("planar", "revolute"))
-    if name == "screws":  # all of one pitch; what slides comes first
-        made = random_mechanism(5, 3, joints=("prismatic", "helical"))
-        return replace(
-            made,
-            joints=tuple(
-                replace(
-                    joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters)
-                )
-                for joint in made.joints
-            ),
-        )
-    if name == "threads":  # each of a pitch of its own
-        made = random_mechanism(5, 3, joints=("helical",))
-        return replace(
-            made,
-            joints=tuple(
-                replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
-                for i, joint in enumerate(made.joints)
-            ),
-        )
-    if name == "flat":
-        return flat_chain(6)
-    if name == "rods":
-        return planar_rods(7)
-    if name == "points":
-        return point_mass_arm(*(Fraction(random, 10) for random in (7, 12, 3, 25, 9, 11)))
-    if name == "turned":  # each axis against the one before
-        made = robot("points")
-        return replace(
-            made,
-            joints=tuple(
-                replace(joint, axis=(0, 0, Fraction((-1) ** i)))
-                for i, joint in enumerate(made.joints)
-            ),
-        )
-    if name == "driven":
-        made, random = random_mechanism(5, 4), Random(5)
-        return replace(
-            made,
-            joints=tuple(
-                replace(
-                    joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4)))
-                )
-                for joint in made.joints
-            ),
-        )
-    if name in ("beside", "balls"):
-        kinds = (
-            {"ball": "free", "second": "free"}
-            if name == "balls"
-            else {"ball": "free", "first": "revolute"}
-        )
-        bodies = [
-            f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
-            f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
-            f"xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == 'revolute')} }}\n"
-            for n, (body, kind) in enumerate(kinds.items(), 1)
-        ]
-        return symgen.load(f'name = "{name}"\n' + "".join(bodies))
-    return symgen.load(name)
-
-
-def chains(*links: tuple[str, int]) -> Mechanism:
-    """Links by the kind of their joint and by their parent."""
-    made = random_mechanism(len(links), 5)
-    joints = (
-        replace(of_kind(joint, kind), parent=parent)
-        for joint, (kind, parent) in zip(made.joints, links, strict=True)
-    )
-    return replace(made, name="chains", joints=tuple(joints))
-
-
-AXIS = ", axis = [0, 0, 1]"
 
 
 def drawn(one: LoopProgram, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,18 +21,14 @@ from symgen.pipeline.loops.chains import in_turn
 from symgen.pipeline.loops.planar_scan import build_scan as levelled
 from symgen.readback import loops
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
-from tests.pipeline.test_loops import NUMBERS
-from tests.pipeline.test_planar_segments import exactly, in_two_groups, robot, state_of, wanted
 from tests.segments import built, call, written
 from tests.shared.c_programs import DOUBLES
+from tests.shared.looped_robots import NUMBERS
+from tests.shared.planar_scan import levels
+from tests.shared.planar_segments import exact_solution, exactly, in_two_groups, robot, state_of
 from tests.shared.robots_for_tests import planar_rods, point_mass_arm, random_mechanism
 
 METHOD = "fixman:parallel"
-
-
-@cache
-def levels(name: str, segments: int) -> LoopProgram:
-    return levelled(robot(name), segments)
 
 
 def off(one: LoopProgram, name: str) -> float:
@@ -41,7 +37,7 @@ def off(one: LoopProgram, name: str) -> float:
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
         return max(
             float((abs(x - y) / (1 + abs(y))).upper())
-            for x, y in zip(found, wanted(name), strict=True)
+            for x, y in zip(found, exact_solution(name), strict=True)
         )
 
 
@@ -84,7 +80,7 @@ def test_depth_grows_by_a_step_a_doubling() -> None:
 @pytest.mark.parametrize("name", ["equal", "bent"])
 def test_digits_are_not_lost(name: str) -> None:
     exact, serial = (
-        [float(x) for x in wanted(name)],
+        [float(x) for x in exact_solution(name)],
         recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
     )
     state = state_of(len(exact))

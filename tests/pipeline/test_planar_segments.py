@@ -4,90 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from random import Random
 
 import flint
-import numpy as np
 import pytest
-from flint import arb
 
 import symgen
-from symgen import cli
 from symgen.ir.loops import LoopProgram, SequentialScan, Sweep, evaluate
 from symgen.ir.loops import evaluate as run
-from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.planar_segments import build_parts as segmented
 from symgen.readback import loops
-from symgen.reference import planar_chain
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
-from tests.pipeline.test_loops import NUMBERS
 from tests.segments import aimed, built, call, written
 from tests.shared.c_programs import DOUBLES
-from tests.shared.folders import selftest
-from tests.shared.robots_for_tests import planar_rods, point_mass_arm, pose, random_mechanism
+from tests.shared.looped_robots import NUMBERS
+from tests.shared.planar_segments import (
+    ROBOTS,
+    chain_in_parts,
+    exact_solution,
+    exactly,
+    in_two_groups,
+    robot,
+    state_of,
+)
+from tests.shared.robots_for_tests import planar_rods, point_mass_arm, random_mechanism
 
 METHOD = "fixman:segments"
-
-
-def bent(n: int) -> Mechanism:
-    """Masses and links that all differ, the ends of links anywhere in the plane."""
-    random, base = Random(n), point_mass_arm(*[1] * n)
-    ends = [
-        pose((Fraction(random.randint(-9, 9), 10), Fraction(random.randint(1, 9), 8), Fraction(0)))
-        for _ in range(n)
-    ]
-    bodies = tuple(
-        replace(
-            body, parts=(replace(body.parts[0], pose=end, mass=Fraction(random.randint(1, 40), 9)),)
-        )
-        for body, end in zip(base.bodies, ends, strict=True)
-    )
-    joints = (
-        base.joints[0],
-        *(replace(joint, pose=end) for joint, end in zip(base.joints[1:], ends, strict=False)),
-    )
-    return replace(base, name="bent", joints=joints, bodies=bodies)
-
-
-ROBOTS = {
-    "equal": lambda: point_mass_arm(*[2] * 35),
-    "masses": lambda: point_mass_arm(*[1 + i % 5 for i in range(64)]),
-    "bent": lambda: bent(100),
-}
-
-
-@cache
-def robot(name: str) -> Mechanism:
-    return ROBOTS[name]()
-
-
-@cache
-def parted(name: str, segments: int) -> LoopProgram:
-    return segmented(robot(name), segments)
-
-
-@cache
-def state_of(n: int) -> dict[str, list[float]]:
-    pick = Random(n)
-    return {name: [pick.uniform(-2, 2) for _ in range(n)] for name in ("q", "b")}
-
-
-@cache
-def wanted(name: str) -> list[arb]:
-    with flint.ctx.workdps(200):
-        return run(
-            recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
-            exactly(len(robot(name).joints)),
-            NUMBERS,
-        )["x"]
-
-
-def exactly(n: int) -> dict[str, list[arb]]:
-    return {name: [arb(x) for x in values] for name, values in state_of(n).items()}
 
 
 def off(one: LoopProgram, name: str) -> float:
@@ -96,7 +39,7 @@ def off(one: LoopProgram, name: str) -> float:
         found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
         return max(
             float((abs(x - y) / (1 + abs(y))).upper())
-            for x, y in zip(found, wanted(name), strict=True)
+            for x, y in zip(found, exact_solution(name), strict=True)
         )
 
 
@@ -105,14 +48,14 @@ def off(one: LoopProgram, name: str) -> float:
     [("equal", 1), ("equal", 2), ("equal", 8), ("masses", 8), ("bent", 7), ("bent", 24)],
 )
 def test_segments_are_the_serial_sweeps(name: str, segments: int) -> None:
-    assert off(parted(name, segments), name) < 1e-50
+    assert off(chain_in_parts(name, segments), name) < 1e-50
 
 
 def test_it_takes_little_more_than_the_serial_sweeps() -> None:
     """Operations of a link, which take 31 in those, and numbers that it keeps."""
     assert [
         (form.link_cost, form.work, form.link_classes[0].width)
-        for form in (parted(name, 8) for name in ROBOTS)
+        for form in (chain_in_parts(name, 8) for name in ROBOTS)
     ] == [(44, 11, 1), (44, 11, 2), (52, 14, 5)]
 
 
@@ -120,13 +63,16 @@ def test_it_takes_little_more_than_the_serial_sweeps() -> None:
 def test_digits_are_not_lost(name: str) -> None:
     """At most four times the error of the serial sweeps, or 1e-14."""
     exact, serial = (
-        [float(x) for x in wanted(name)],
+        [float(x) for x in exact_solution(name)],
         recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
     )
     state = state_of(len(exact))
     errors = [
         max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
-        for found in (evaluate(parted(name, 8), state, DOUBLES), run(serial, state, DOUBLES))
+        for found in (
+            evaluate(chain_in_parts(name, 8), state, DOUBLES),
+            run(serial, state, DOUBLES),
+        )
     ]
     assert errors[0] <= max(4 * errors[1], 1e-14)
 
@@ -142,7 +88,7 @@ def _slipped(step: symgen.ir.program.Program) -> symgen.ir.program.Program:
 
 def test_a_slip_is_seen() -> None:
     """In every step along the links and across the segments that multiplies, in the table, and in what a sweep is given."""
-    one, slips = parted("bent", 7), 0
+    one, slips = chain_in_parts("bent", 7), 0
     for s, stage in enumerate(one.stages):
         changed = (
             [replace(stage, steps=(_slipped(stage.steps[0]),))]
@@ -198,7 +144,7 @@ def test_a_slip_is_seen() -> None:
 )
 def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: str) -> None:
     """With <math.h> bit for bit, in turn and at the same time; with sines of its own within their error. It is read back."""
-    one, state = parted(name, segments), state_of(len(robot(name).joints))
+    one, state = chain_in_parts(name, segments), state_of(len(robot(name).joints))
     found = evaluate(one, state, DOUBLES)["x"]
     file = written(tmp_path, one, trig)
     first = call(built(file, "-O1", "-Darm_NO_CLONES", function=one.function), one, state)
@@ -215,24 +161,6 @@ def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: 
     assert loops.compare(one, text) == []
     adding = [step for step in one.programs if _slipped(step) != step]
     assert len(loops.compare(one.by(_slipped), text)) >= len({*adding}) >= 5
-
-
-def in_two_groups(folder: Path, method: str) -> None:
-    """What generate and the solver give of a chain of 64 in two groups, as longer ones have them; x is that of continuants."""
-    n = 64
-    manifest = symgen.generate(
-        f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={method}"], name="chain"
-    )
-    assert manifest["functions"]["mass_matrix_solve"]["method"] == method
-    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
-    assert selftest(folder).stdout.endswith("1 passed, 0 failed\n")
-    assert cli.main(["verify", str(folder), "--states", "1"]) == 0
-    q, b = (np.array(state_of(n)[name]) for name in ("q", "b"))
-    x = symgen.compile(f"planar_point_mass:{n}", [f"mass_matrix_solve={method}"]).mass_matrix_solve(
-        q, b
-    )
-    exact = planar_chain.solution(q, b)
-    assert max(abs(x - exact)) <= 1e-14 * max(abs(exact))
 
 
 def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,4 +204,6 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="exists only in looped form"):
         symgen.program(point_mass_arm(*[1] * 40), "mass_matrix_solve", METHOD)
     with pytest.raises(RequestError, match="take a multiple of 8"):
-        symgen.emission.backends.c99.source(parted("bent", 7), aimed(parted("bent", 7), "libm"))
+        symgen.emission.backends.c99.source(
+            chain_in_parts("bent", 7), aimed(chain_in_parts("bent", 7), "libm")
+        )

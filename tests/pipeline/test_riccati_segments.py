@@ -31,24 +31,17 @@ from symgen.readback import loops
 from symgen.reference.mechanics import Reference
 from symgen.reference.truncated_pivots import STATES, Tails
 from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
-from tests.pipeline.test_loops import NUMBERS
 from tests.segments import aimed, built, call, state_of, written
 from tests.shared.c_programs import DOUBLES
 from tests.shared.folders import cmake
-from tests.shared.robots_for_tests import flat_chain, random_mechanism
-
-ROBOTS = {n: random_mechanism(n, 1) for n in (17, 64, 100)} | {33: flat_chain(33)}
-"""The last one is planar: what a wrench moves is singular there."""
+from tests.shared.looped_robots import NUMBERS
+from tests.shared.riccati_segments import ROBOTS, chain_in_parts
+from tests.shared.robots_for_tests import random_mechanism
 
 
 @cache
 def serial(n: int) -> LoopProgram:
     return recursion(ROBOTS[n], "forward_dynamics", "riccati")
-
-
-@cache
-def parted(n: int, segments: int) -> LoopProgram:
-    return segmented(ROBOTS[n], segments)
 
 
 @cache
@@ -73,7 +66,7 @@ def off(one: LoopProgram) -> float:
 
 @pytest.mark.parametrize(("n", "segments"), [(17, 2), (17, 4), (33, 4), (64, 8), (100, 8)])
 def test_segments_are_the_serial_sweeps(n: int, segments: int) -> None:
-    assert off(parted(n, segments)) < 1e-50
+    assert off(chain_in_parts(n, segments)) < 1e-50
 
 
 @pytest.mark.usefixtures("polished_here")
@@ -88,7 +81,7 @@ def test_steps_do_not_know_how_many_segments_there_are() -> None:
 @pytest.mark.parametrize("n", [17, 64, 100])
 def test_digits_are_not_lost(n: int) -> None:
     """At most four times the error of the serial sweeps: of a hundred links it is 1.7e-15, where theirs is 1.9e-15."""
-    one = parted(n, 4 if n < 32 else 8)
+    one = chain_in_parts(n, 4 if n < 32 else 8)
     exact = [float(x) for x in wanted(n)]
 
     def error(found: list[float]) -> float:
@@ -101,7 +94,7 @@ def test_digits_are_not_lost(n: int) -> None:
 
 @pytest.mark.parametrize("what", ["table", "start", "opening", "way", "step"])
 def test_a_slip_is_seen(what: str) -> None:
-    one = parted(17, 4)
+    one = chain_in_parts(17, 4)
     stages = list(one.stages)
     if what == "table":
         row = one.constants[9]
@@ -142,7 +135,7 @@ def _slipped(step: Program) -> Program:
 
 
 def test_what_breaks_a_rule_is_refused() -> None:
-    one = parted(17, 4)
+    one = chain_in_parts(17, 4)
     sweep, way = one.stages[0], one.stages[1]
     assert isinstance(sweep, Sweep)
     assert isinstance(way, SequentialScan)
@@ -175,7 +168,7 @@ def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(
     tmp_path: Path, n: int, segments: int
 ) -> None:
     """Of 100 links the first 4 segments have one more than the others."""
-    one = parted(n, segments)
+    one = chain_in_parts(n, segments)
     found = evaluate(one, state_of(n), DOUBLES)["a"]
     file = written(tmp_path, one, "libm")
     for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
@@ -184,7 +177,9 @@ def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(
 
 def test_segments_may_differ_in_length(tmp_path: Path) -> None:
     """The same numbers, whatever the lengths are; and in C, where rows of some segments are idle."""
-    one = replace(parted(64, 16), part_lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2))
+    one = replace(
+        chain_in_parts(64, 16), part_lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2)
+    )
     assert off(check(one)) < 1e-50
     found = evaluate(one, state_of(64), DOUBLES)["a"]
     file = written(tmp_path, one, "libm")
@@ -343,7 +338,7 @@ SLIPS = {
 
 def test_the_text_is_read_back() -> None:
     """Steps as rows, all else by interpretation."""
-    one = parted(100, 8)
+    one = chain_in_parts(100, 8)
     for trig in ("libm", "auto", "inline"):
         text = printed(one, trig)
         assert loops.compare(one, text) == []
@@ -354,7 +349,7 @@ def test_the_text_is_read_back() -> None:
 
 
 def test_a_slip_in_the_header_is_seen() -> None:
-    one = parted(100, 8)
+    one = chain_in_parts(100, 8)
     text, header = (
         printed(one, "libm"),
         c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"],
@@ -374,7 +369,7 @@ def test_a_slip_in_the_header_is_seen() -> None:
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_in_the_text_is_seen(slip: str) -> None:
-    one, (old, new) = parted(100, 8), SLIPS[slip]
+    one, (old, new) = chain_in_parts(100, 8), SLIPS[slip]
     text = printed(one, "libm")
     assert old in text
     assert loops.compare(one, text.replace(old, new, 1))
@@ -450,7 +445,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
 )
 def test_c_is_what_is_evaluated(tmp_path: Path, n: int, trig: str) -> None:
     """With <math.h> bit for bit, whether a compiler takes lanes together or not; with sines of its own within their error."""
-    one = parted(n, 8)
+    one = chain_in_parts(n, 8)
     found = evaluate(one, state_of(n), DOUBLES)["a"]
     file = written(tmp_path, one, trig)
     first = call(built(file, "-O1", "-Darm_NO_CLONES"), one, state_of(n))
@@ -463,4 +458,4 @@ def test_c_is_what_is_evaluated(tmp_path: Path, n: int, trig: str) -> None:
 
 def test_another_number_of_lanes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="take a multiple of 8"):
-        written(tmp_path, parted(17, 4))
+        written(tmp_path, chain_in_parts(17, 4))

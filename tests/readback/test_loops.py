@@ -15,13 +15,15 @@ from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Bound, Program
 from symgen.pipeline import build
 from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.planar_scan import build_scan as levelled
+from symgen.pipeline.loops.planar_segments import build_parts as segmented
 from symgen.readback import batches, loops
 from symgen.readback.batches import BatchText
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
-from tests.pipeline.test_planar_scan import levelled, levels
-from tests.pipeline.test_planar_segments import parted, segmented
 from tests.segments import aimed
+from tests.shared.planar_scan import levels
+from tests.shared.planar_segments import chain_in_parts
 
 SEGMENTS = {
     "an index off by one": ("q[places[lane] + row]", "q[places[lane] + row - 1]"),
@@ -126,7 +128,7 @@ def classes() -> tuple[LoopProgram, str]:
 
 @cache
 def segments() -> tuple[LoopProgram, str]:
-    form = parted("masses", 16)
+    form = chain_in_parts("masses", 16)
     return form, c99.source(form, aimed(form, "libm"))
 
 
