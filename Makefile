@@ -94,7 +94,7 @@ bench: $(VENV)/peers.stamp
 	@echo "docs/reference/benchmarks.md is rewritten; 'git diff --stat docs' shows what changed"
 
 cuda: $(VENV)/cuda.stamp
-	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/emission/test_cuda.py
+	@SYMGEN_CUDA=1 $(BIN)/python -m pytest -q tests/emission/test_cuda.py tests/emission/test_cuda_of_loops.py
 	@$(BIN)/python -m tests.cuda_sheet
 	@echo "docs/how-to/cuda.md is rewritten; 'git diff --stat docs' shows what changed"
 	@$(BIN)/python -m tests.cuda_states || [ $$? = 2 ]

@@ -2,7 +2,8 @@
 
 It reports, in Python files,
 
-- docstrings that begin with a word of `OPENINGS` instead of a verb or a noun;
+- docstrings that begin with a word of `OPENINGS` instead of a verb or a noun, those under a
+  constant or a field as well;
 - sentences of a docstring with more than `LONGEST` words;
 - variables and arguments with a name of `VAGUE_VARIABLES`, which do not say what they hold;
 - functions whose whole name is a word of `VAGUE_FUNCTIONS`.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import re
 import sys
 from collections import Counter
@@ -55,19 +57,28 @@ def sentences(docstring: str) -> Iterator[str]:
         paragraph = []
 
 
-def docstring_findings(path: Path, node: ast.AST) -> Iterator[Finding]:
-    """Report a docstring's opening word and its long sentences."""
+def docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and text of a node's docstring and of docstrings under its constants and fields."""
     if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
         return
-    docstring = ast.get_docstring(node)
-    if docstring is None:
-        return
-    line = node.body[0].lineno
-    if OPENINGS.match(docstring):
-        yield Finding(path, line, "opening", docstring.split("\n")[0][:80])
-    for sentence in sentences(docstring):
-        if len(sentence.split()) > LONGEST:
-            yield Finding(path, line, "long", f"{len(sentence.split())} words: {sentence[:80]}")
+    for k, statement in enumerate(node.body):
+        if (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, str)
+            and (k == 0 or isinstance(node.body[k - 1], (ast.Assign, ast.AnnAssign)))
+        ):
+            yield statement.lineno, inspect.cleandoc(statement.value.value)
+
+
+def docstring_findings(path: Path, node: ast.AST) -> Iterator[Finding]:
+    """Report the opening words and the long sentences of docstrings."""
+    for line, docstring in docstrings(node):
+        if OPENINGS.match(docstring):
+            yield Finding(path, line, "opening", docstring.split("\n")[0][:80])
+        for sentence in sentences(docstring):
+            if len(sentence.split()) > LONGEST:
+                yield Finding(path, line, "long", f"{len(sentence.split())} words: {sentence[:80]}")
 
 
 def name_findings(path: Path, tree: ast.Module) -> Iterator[Finding]:

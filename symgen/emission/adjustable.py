@@ -27,7 +27,7 @@ STATUSES = {
     "NOTHING_MOVES": "a joint would carry nothing",
     "REFUSED": "a number that is computed from the parameters is not finite, or a divisor is too small",
 }
-"""What NAME_set_parameters returns, from 0 on: NAME_PARAMETERS_OK …"""
+"""Status codes of NAME_set_parameters, from 0 on: NAME_PARAMETERS_OK …"""
 
 
 class Parameter(NamedTuple):

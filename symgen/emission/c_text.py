@@ -88,7 +88,7 @@ _SIGNS = {
     "ð": "d",
     "Ð": "D",
 }
-"""What Unicode does not take apart by itself."""
+"""Replacements of characters that Unicode does not decompose."""
 _ABOVE = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
 _DOTS = {"\u0307": "dot", "\u0308": "ddot"}
 """Time derivatives, on a letter that has no such form of its own."""

@@ -86,12 +86,12 @@ def in_words(convention: Convention) -> str:
 
 
 PINOCCHIO = {"aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
-"""What Pinocchio calls these frames of a Jacobian; there the linear part is always first."""
+"""Pinocchio's names of these frames of a Jacobian; its linear part is always first."""
 
 
 SIX = frozenset(
     ("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot")
 )
-"""What is a twist, a wrench or made of them; a vector of a robot with six joints is none."""
+"""Arrays that are twists, wrenches or made of them; a joint vector of six joints is not."""
 CENTROIDAL = frozenset(("h", "A_G", "hdot"))
-"""What of it is about the mass centre of the whole, not about the origin of a frame."""
+"""Arrays of these that are about the robot's mass centre, not about the origin of a frame."""

@@ -21,8 +21,10 @@ LONGEST = 5000
 LINES = 500
 """Statements of a part, about."""
 LONGEST_OF_MANY, LINES_OF_MANY = 3000, 60
-"""The same of a function whose body stands in loops over lanes: a compiler's time grows faster with the length of a loop, and a
-vector is kept in the work array as quickly as in a spilled register.
+"""Limits of a function whose body is in loops over lanes.
+
+A compiler's time grows faster with the length of a loop, and a vector is stored in the work array as
+quickly as in a spilled register.
 """
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _NEAR = 8

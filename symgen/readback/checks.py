@@ -23,7 +23,7 @@ from symgen.readback.required_checks import (
 from symgen.vocabulary.reals import REALS
 
 Condition = tuple[bool, int, Number | Element]
-"""Of a magnitude?, the number of the expression's structure, the bound."""
+"""A comparison: (with a magnitude, number of the expression's structure, bound)."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ Condition = tuple[str, Term, Term]
 
 
 Origin = tuple[int, int] | None
-"""Of a form in parts the call of a step, and its lane."""
+"""The call of a step and its lane, for a form in parts; else None."""
 
 
 class Group(NamedTuple):

@@ -24,7 +24,7 @@ _QUALIFIERS = (
     (r"static __device__ inline void (SYMBOL_\w+\()", r"static void \1"),
     (r"static __(?:constant|device)__ (const (?:double|float|short|int) SYMBOL_)", r"static \1"),
 )
-"""What stands at the begin of a line, and the same in C."""
+"""Beginnings of lines in CUDA, and their replacements in C."""
 
 
 class Names(NamedTuple):

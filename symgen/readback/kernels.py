@@ -47,7 +47,7 @@ WORKSPACE = 2
 LARGEST = 2**31 - 1
 """INT_MAX, and the largest number of blocks."""
 QUEUED = 77
-"""What a launch returns in the runs: any number."""
+"""Return value of a launch in the interpreted runs; any number serves."""
 _INVALID = 1
 """cudaErrorInvalidValue."""
 _TYPES = ("cudaStream_t", "cudaLaunchConfig_t")

@@ -53,9 +53,9 @@ class Text(NamedTuple):
     parameters: tuple[Parameter, ...]
     statements: tuple[Statement, ...]
     checks: Checks | None = None
-    """Of a function that returns a status."""
+    """Checks of a function that returns a status; else None."""
     declared: tuple[Prototype, ...] | None = None
-    """What its header declares, where the text is what a preprocessor made of it."""
+    """Declarations of the function's header, if the text is preprocessed; else None."""
     work: Statement | None = None
     """The array that the parts share."""
 

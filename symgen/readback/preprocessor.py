@@ -27,7 +27,7 @@ _FINITE = """\
 #endif
 """
 _COUNTED = r"#define NAME_ANGLES ([1-9]\d*)"
-"""Of the loop in NAME_sincos.h over all angles of a call: how many they are."""
+"""Definition of the number of angles of a call, for the loop in NAME_sincos.h."""
 _EXPORTS = """
 #ifndef NAME_API
 #if defined(NAME_SHARED) && defined(_WIN32) && defined(NAME_EXPORTS)
@@ -43,7 +43,10 @@ _EXPORTS = """
 """
 """Directives of every header that decide what a shared library exports."""
 _REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
-"""What stands in every function's text, of a checked one the longer: nothing but these lines between their #ifndef and #endif."""
+"""Lines that every function's text contains, in the longer form if it is checked.
+
+Nothing else may stand between their #ifndef and #endif.
+"""
 
 CLONES = 'target_clones("avx512f", "avx2", "default")'
 """The one place with quotation marks, once in a text of steps over lanes."""

@@ -24,7 +24,7 @@ STATUSES = (
     "NO_WORK",
     "RESULT_NOT_FINITE",
 )
-"""What a checked function returns, from 0 on, behind NAME_."""
+"""Status codes of a checked function, from 0 on, without the prefix NAME_."""
 FARTHEST = Fraction(2**15)
 """The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
 

@@ -87,7 +87,7 @@ class _Scope:
     """The declarations of the function, or of the part of it that is read."""
 
     parameters: frozenset[str] | None = None
-    """Those of a part; None in the function itself."""
+    """Parameters of a part; None for the function itself."""
     values: dict[str, int] = field(default_factory=dict)
     turns: dict[str, list[int | None]] = field(default_factory=dict)
     angles: dict[str, list[int | None]] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Matcher:
         self.size = text.work.element if text.work is not None else 0
         self.work: dict[int, int] = {}
         self.before: list[dict[int, int]] = []
-        """What stood in the work array before each statement of the function, and after the last."""
+        """Rows in the work array before each statement of the function, and after the last."""
 
     def differences(self) -> list[str]:
         expected = 0

@@ -34,7 +34,7 @@ FORMS = {
 }
 """Two groups of segments, segments of two lengths, and elements behind the end of a chain."""
 NEVER = 77.0
-"""What stands in results before a call."""
+"""Value of the results before a call."""
 STATES = 11
 """A block of states and a part of one."""
 
@@ -142,7 +142,7 @@ def test_each_state_has_a_status_and_the_bits_of_one_state(
 
 @pytest.mark.parametrize("method", ["fixman:segments", "fixman:parallel"])
 def test_a_divisor_that_vanishes_in_a_part_is_refused(tmp_path: Path, method: str) -> None:
-    """Of links without mass: all, those from the middle of the chain on, or a few in the middle."""
+    """Links without mass are all, those from the middle of the chain on, or a few in the middle."""
     form = form_of(method)
     n = len(form)
     for first, last in ((0, n + 1), (n // 2, n + 1), (n // 2 - 2, n // 2 + 3)):

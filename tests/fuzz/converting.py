@@ -13,7 +13,7 @@ from symgen.support.errors import SymgenError
 from tests.fuzz.words import LONGEST_SENTENCE, Broken, refused
 
 NEAR = Fraction(1, 10**50)
-"""Of numbers that are written with 60 digits."""
+"""Tolerance of numbers that are written with 60 digits."""
 SUFFIXES = {"toml": ".toml", "urdf": ".urdf", "mjcf": ".xml"}
 _TOLD = re.compile(r"read the file with --([a-z-]+) (\S+)$")
 

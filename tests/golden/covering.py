@@ -12,7 +12,7 @@ from itertools import combinations
 Choice = dict[str, str]
 """A value by the name of its factor; factors that are missing are not chosen yet."""
 Legal = Callable[[Choice], bool]
-"""Whether a choice, some of whose factors may be missing, breaks no rule."""
+"""A predicate: True if a choice, some of whose factors may be missing, breaks no rule."""
 Pair = tuple[tuple[str, str], tuple[str, str]]
 
 

@@ -69,7 +69,7 @@ ROBOTS = {
     "four_bar": _robot("four_bar", "coupler rocker", "wz", "loops"),
     "bennett": _robot("bennett", "link2 link3", "wx,wy,wz", "loops"),
 }
-"""Those that meet every option."""
+"""Robots that meet every option."""
 READ = {
     "lever_borne": _robot("lever.xml", "a c", "wy,x", "loops"),
     "tree_locked": _robot(
@@ -82,7 +82,7 @@ READ = {
     ),
     "ball_undriven": _robot("ball.xml", "upper lower", "wx,wy,wz", drives="off"),
 }
-"""The same files read otherwise, for what a user gets."""
+"""Files with other options of reading, for the output of commands."""
 CLOSURES = (
     "revolute",
     "prismatic",
@@ -96,7 +96,7 @@ CLOSURES = (
 )
 """Joints that close loops; each holds the brick of `held.toml`."""
 _MORE = {"distance": 'distance"\ndistance = "0.1'}
-"""What a joint that closes a loop says besides its type."""
+"""Attributes of a loop closure besides its type."""
 BUNDLES = {
     "forces": "inverse_dynamics bias_force gravity_force",
     "forward": "forward_dynamics mass_matrix_solve",
@@ -142,7 +142,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "only": ("-", "functions_only"),
     "name": ("-", "arm1"),
 }
-"""What is chosen, and the values of each; "-" is what symgen does unless told."""
+"""Factors of a choice and their values; "-" is the default."""
 OF_LOOPS = ("motion_of_loops", "closing_of_loops")
 WITHOUT_GRAVITY = ("momentum", "determinant", "task", "kinematics", "closing_of_loops")
 """Bundles none of whose functions feels gravity; the last two feel no inertia either."""
@@ -314,7 +314,7 @@ METHODS_OF_LOOPS = {
     "udut": "constrained_forward_dynamics constraint_impulse",
     "udut:links": "constrained_forward_dynamics constraint_impulse",
 }
-"""Likewise of robots with loops."""
+"""Requests of robots with closed loops."""
 CHAIN = _robot("chain.toml", "link3 link34", "wx,wy,wz,x,y,z")
 MASSES = _robot("planar_point_mass:40", "link3 link40", "wz,x,y")
 PAIR = _robot("pair.toml", "rail drone", "wx,wy,wz,x,y,z")
@@ -329,10 +329,10 @@ TEXTS: dict[str, dict[str, Any]] = {
     "cuda": {"wrap": ["cuda"]},
     "cuda checked": {"wrap": ["cuda"], "checked": True, "real": "float"},
 }
-"""What changes the text of loops."""
+"""Options that change the text of loops."""
 STATUS = tuple(text for text in TEXTS if text != "checked batch")
 PARTS = ("", "checked", "checked batch", "cpp17", "m7")
-"""Those of chains in one piece and of chains in parts, which may be too short for as many parts as a vector of floats has lanes."""
+"""Options of chains in parts, which may have fewer parts than a vector of floats has lanes."""
 LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
     "masses40": (
         MASSES,

@@ -177,7 +177,7 @@ class Verdict:
     reason: str = ""
     """Why the file, or a function of it, is not to be judged."""
     failed: list[str] = field(default_factory=list)
-    """What ought to have been judged and could not be."""
+    """Functions that should have been judged and failed."""
     seconds: float = 0.0
 
     @property

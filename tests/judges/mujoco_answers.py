@@ -28,7 +28,7 @@ OTHERS = (
     "integrate",
     "difference",
 )
-"""What it does not say, or says of something else: its steps move a free body's place straight on, in the axes of the base."""
+"""Functions that MuJoCo lacks or defines differently: its steps move a free body along the axes of the base."""
 JUDGED = tuple(name for name in ERRORS if name not in OTHERS)
 
 

@@ -27,7 +27,7 @@ from tests.shared.descriptions import public_urdf
 TABLE = Path(__file__).with_name("mujoco_pairs.md")
 ROBOSUITE = "robosuite/models/assets"
 BOUND = 1e-5
-"""Of what is left when the masses are the same: turns are printed with six digits in some files."""
+"""Bound of the difference with equal masses: some files print rotations with six digits."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Pair:
     urdf: str
     lock: tuple[str, ...] = ()
     alike: bool = True
-    """Whether the joints stand at the same places in both."""
+    """True if the joints are placed alike in both files."""
 
 
 PAIRS = (

@@ -24,7 +24,7 @@ from symgen.reference.precision import Array
 from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part
 
 DRIVES = ("armature", "damping", "stiffness", "gravcomp")
-"""What both have: MuJoCo's friction sticks."""
+"""Drives that both engines have; MuJoCo's friction sticks."""
 JUDGED = (
     "inverse_dynamics",
     "mass_matrix",

@@ -30,7 +30,7 @@ BY = {
     "regressor": ("newton_euler", Layout(declared=True)),
 }
 THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
-"""Of our ten parameters, where they stand among Pinocchio's, whose moments are xx xy yy xz yz zz."""
+"""Index of each of symgen's ten parameters among Pinocchio's, whose moments are xx xy yy xz yz zz."""
 
 
 def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:

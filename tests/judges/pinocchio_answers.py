@@ -24,7 +24,7 @@ from symgen.reference.precision import Array
 
 Results = Mapping[str, Array]
 NO_WEIGHT = 1e-10
-"""Of the weight at 1 m: rotors about vertical axes feel no gravity, and both sides round that zero."""
+"""Least gravity torque, as a fraction of the weight at 1 m: gravity causes none about vertical axes, and both sides round that zero."""
 
 
 class Model:
@@ -49,7 +49,7 @@ class Model:
 
 
 ROOT = "root_joint"
-"""What Pinocchio calls the joint that it puts between the world and a description's root."""
+"""Pinocchio's name of the joint between the world and a description's root."""
 
 
 def read(text: str, mechanism: Mechanism, frame: str) -> Model:

@@ -26,7 +26,7 @@ from tests.shared.robots_for_tests import run
 
 BOUND = 1e-9
 SOFT_BOUND = 1e-4
-"""Of what is extrapolated from two impedances; MuJoCo's own softness at its stiffest leaves 2e-3 of two Pandas and a bar."""
+"""Bound of the extrapolation from two impedances; MuJoCo's stiffest setting leaves 2e-3 for two Pandas and a bar."""
 POINTS = {
     "revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)),
     "spherical": ((0.0, 0.0, 0.0),),

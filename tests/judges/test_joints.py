@@ -54,13 +54,13 @@ DERIVED = [
     tree("spherical", "planar", "revolute"),
     tree("planar", "spherical", "spherical", square=True),
 ]
-"""Those whose Programs are judged as well."""
+"""Trees whose Programs are judged as well."""
 HELD = [
     tree
     for tree in TREES
     if all(len(joint.motions) == len({step.of for step in joint.motions}) for joint in tree.joints)
 ]
-"""What MuJoCo has: it knows no screw."""
+"""Trees that MuJoCo supports; it has no screw joint."""
 
 
 def silent(what: str) -> None:
@@ -89,7 +89,7 @@ def _mujoco_model(mechanism: Mechanism) -> mujoco_answers.Model:
 
 Judge = Callable[[Mechanism, dict[str, Array]], pinocchio_answers.Word]
 FULL = {by_pinocchio: tuple(pinocchio_answers.ERRORS), by_mujoco: mujoco_answers.JUDGED}
-"""What each of them answers."""
+"""Functions that each judge answers."""
 
 
 def errors(

@@ -71,15 +71,20 @@ TOLERANCE = Fraction(1, 10**40)
 """Share of an entry, or of NOTHING of the largest one where the entry is smaller than that."""
 NOTHING = Fraction(1, 10**15)
 LEAST = Fraction(1, 10**45)
-"""What is left of terms that cancel: constants have 64 digits, and a central difference misses by 10^-50 of what bends."""
+"""Allowed remainder of terms that cancel.
+
+Constants have 64 digits, and a central difference has a relative error of 10^-50.
+"""
 SLOPES = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
     "coriolis_matrix",
     "mass_matrix_coriolis_and_bias",
 )
-"""What the reference makes of derivatives, so that it has no second ones of them. Nor is anything asked of the slopes of base
-parameters, which each description chooses for itself."""
+"""Functions that the reference computes from derivatives, so that it has no second derivatives of them.
+
+Derivatives of base parameters are left out as well: each description chooses its own.
+"""
 DIGITS = 80
 DOUBLINGS = 4
 

@@ -24,7 +24,7 @@ from tests.metamorphic._tangents import Tangents
 States = Mapping[str, Array]
 """Arguments by name, one state each: q (1, NQ), v (1, NV) …"""
 Pairs = Mapping[str, tuple[Array, Array]]
-"""Of each result: what it has to be by the relation, and what it is. What is not comparable is left out."""
+"""For each comparable result, its value by the relation and its computed value."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ class Case(Protocol):
     mechanism: Mechanism
     links: Links
     before: tuple[Mechanism, Links] | None
-    """What it is compared with, where that is not the setting's own problem."""
+    """Problem to compare with, if it is not the setting's own."""
     amiss: str
-    """What is wrong with the other problem as it was read, '' where nothing is."""
+    """Error in reading the second problem, '' if there is none."""
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs: ...
 
@@ -168,7 +168,7 @@ class Change:
     arguments: Callable[[States, Scalars], States]
     results: Callable[[Results, States, Scalars], Results]
     comparable: Callable[[str, Array], Array] = lambda _, values: values
-    """What of a result, by its name, is compared."""
+    """Part of a result, by its name, that is compared."""
     before: tuple[Mechanism, Links] | None = None
     amiss: str = ""
 

@@ -329,7 +329,7 @@ DIFFERENTIATED = {
     "inverse_dynamics_derivatives": ("inverse_dynamics", "dtau_dq", "dtau_dv"),
     "forward_dynamics_derivatives": ("forward_dynamics", "da_dq", "da_dv"),
 }
-"""What each is the derivatives of, and those by q and by v."""
+"""Function that each differentiates, and its derivatives by q and by v."""
 
 
 def slopes_followed(setting: Setting) -> Case:

@@ -100,9 +100,9 @@ OF_ALL_JOINTS = (
     "base_regressor",
     "base_parameters",
 )
-"""What follows from the mass matrix of all joints, or from all their motions, and not from one in which a joint stands still."""
+"""Functions that depend on all joints, so that those of the robot with a locked joint differ."""
 OF_ALL_MASS = tuple(name for name, function in FUNCTIONS.items() if function.keeps_mass)
-"""What is of all that moves: a link that is locked to the base counts no more."""
+"""Functions of all moving links: a link that is locked to the base no longer counts."""
 
 
 def locked(setting: Setting) -> Case | None:

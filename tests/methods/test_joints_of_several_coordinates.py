@@ -90,7 +90,7 @@ def truth(of: tuple[str, ...]) -> Truth:
 
 @pytest.mark.parametrize("method", ALONG)
 def test_every_method_that_takes_them_is_the_reference(method: str) -> None:
-    """What is printed of such Programs, and its round-off, tests/verification/test_random_robots.py verifies."""
+    """Compare every method with the reference; tests/verification/test_random_robots.py verifies the text and its round-off."""
     for of in ROBOTS:
         for function in (
             name
@@ -164,7 +164,7 @@ def test_a_free_body_obeys_euler() -> None:
 
 
 def light(made: Mechanism) -> Mechanism:
-    """The same with links of some billionths of a kilogram."""
+    """Return the mechanism with links of some billionths of a kilogram."""
     return replace(
         made,
         bodies=tuple(
@@ -210,7 +210,7 @@ def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> No
 
 
 def heavy(made: Mechanism) -> Mechanism:
-    """The same with links of some hundred thousand tons."""
+    """Return the mechanism with links of some hundred thousand tons."""
     return replace(
         made,
         bodies=tuple(

@@ -39,7 +39,7 @@ DERIVATIVES = {
 }
 """Three matrices each, in one call: by q, by v, and M or its inverse."""
 FUNCTIONS = {**PLAIN, **DERIVATIVES}
-"""What is timed, with its arguments. Its order is that of FUNCTION in `mujoco.c` and in Pinocchio's two programs."""
+"""Timed functions with their arguments, in the order of FUNCTION in `mujoco.c` and in Pinocchio's two programs."""
 NATIVE = ("-march=native",)
 COUNTED = ("-march=x86-64-v3",)
 """In place of NATIVE where instructions are counted: valgrind knows no wider ones."""
@@ -51,7 +51,7 @@ WAYS = {
     "-O3 native": ("-O3", *NATIVE),
     "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize"),
 }
-"""What the generators' C is compiled by, always contracted: each is judged by its quickest."""
+"""Compilers and flags of the generators' C, all with contraction; the fastest result of each counts."""
 LOOPS = HERE / "loops.h"
 SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{HERE}")
 

@@ -69,7 +69,7 @@ IDEAS = {
         passes, "PIPELINE", tuple(p for p in passes.PIPELINE if p is not merge_equal)
     ),
 }
-"""What is left out to see what it saves."""
+"""Optimisations that are left out to see what they save."""
 
 
 def _general(mechanism: Mechanism) -> tuple[layout.Layout, ...]:

@@ -24,7 +24,7 @@ GROWING = (2, 4, 8, 16, 32)
 GROWTH_ROUNDS = 15
 GAINING = ("panda", "ur5", "puma560", "quadruped")
 FROM_FILES = ("solo12.urdf", "talos_reduced.urdf")
-"""Of example-robot-data, on a fixed base."""
+"""Files of example-robot-data, on a fixed base."""
 GAINED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 ONE_WAY = {"-O3 native": ("-O3", "-march=native")}
 

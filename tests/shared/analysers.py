@@ -22,7 +22,7 @@ UNWANTED = {
     "declaration-after-statement": "C99 declares where a value is first known; the note is meant for C89",
     "unsafe-buffer-usage": "asks for C++ containers in place of every array that is a parameter",
 }
-"""What is taken out of clang's -Weverything, and why."""
+"""Warnings of clang's -Weverything that are off, with the reasons."""
 
 ADDRESSES = (
     "-fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow",

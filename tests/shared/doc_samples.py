@@ -25,7 +25,7 @@ from symgen import cli
 
 RUN = ("python", "console", "toml", "c", "cmake", "xml")
 TYPED = ("cc", "cmake", "ctest", "ls", "head", "grep", "cat", "sed", "nm", "python")
-"""What a console sample may call besides symgen and programs that the chapter has built (./…)."""
+"""Programs that a console sample may call besides symgen and programs that the chapter builds (./…)."""
 
 _FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 _NAME = re.compile(r"(?:#|/\*|//|<!--)\s*([\w./-]+\.\w+)\s*(?:\*/|-->)?")

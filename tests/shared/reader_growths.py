@@ -13,7 +13,7 @@ BODY = (
     'name = "r"\n[[body]]\nname = "b"\nparent = "base"\nmass = 1\n'
     'joint = { name = "j", type = "revolute", axis = [0, 0, 1] }\n'
 )
-"""Of TOML: one body, whose table is open at the end."""
+"""TOML of one body, whose table is open at the end."""
 LOOP = (
     '[[loop]]\ntype = "weld"\nfirst = { link = "b" }\nsecond = { link = "base", xyz = [1, 0, 0] }\n'
 )
@@ -236,7 +236,7 @@ TOML: dict[str, Callable[[int], str]] = {
     "carriage returns": lambda n: BODY + "\r\n" * n,
 }
 ROD = '<joint/><geom type="capsule" size="0.05" fromto="0 0 0 0.1 0.2 0.3"/>'
-"""Of MJCF: what makes a body that moves and weighs something."""
+"""MJCF elements of a body that moves and has mass."""
 
 
 def worldbody(bodies: str, before: str = "", after: str = "") -> str:

@@ -22,7 +22,7 @@ from symgen.vocabulary.arrays import Sizes
 from tests.shared.c_programs import Builder
 
 KINDS = (LinkClass("turning", 1, 1, 3), LinkClass("sliding", 1, 1, 2), LinkClass("pair", 2, 1, 1))
-"""Of the last one positions are more than velocities."""
+"""Link classes; the last one has more coordinates than velocities."""
 WORK = 4
 BRANCHED = (-1, 0, 0, 1, 1, 2, -1, 6, 6, 6)
 

@@ -184,9 +184,9 @@ OPEN = tuple(name for name in builtin_robots() if not symgen.load(name).loops)
 BUILT_IN = tuple(
     name for name in OPEN if all(joint.type.nv == 1 for joint in symgen.load(name).joints)
 )
-"""Those with joints of one degree, which every method may take: arms on a base that stands."""
+"""Robots with joints of one degree of freedom on a fixed base, which every method may take."""
 MOVING = tuple(name for name in OPEN if name not in BUILT_IN)
-"""Those with a joint of several degrees."""
+"""Robots with a joint of several degrees of freedom."""
 _MADE: dict[str, dict[str, Any]] = {
     "one": {"n": 1},
     **{f"chain{n}": {"n": n, "joints": ONE_DEGREE} for n in (3, 5, 9)},
@@ -226,8 +226,11 @@ TELLING = (
     "tree5",
     "square_tree6",
 )
-"""One of each sort: in a plane, of points, with a slide, six joints with zeros, the largest that is built in, axes anyhow with
-every joint type of one degree, branches with axes anyhow, and branches at right angles from two roots."""
+"""One robot of each sort.
+
+They are planar, of point masses, with a slide, with many zeros, and the largest built-in one. Random ones
+have every joint type of one degree, branches with random axes, and branches at right angles.
+"""
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
 """Every way to move behind every way to move; a type that moves as another does is in the chains."""

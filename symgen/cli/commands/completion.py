@@ -47,6 +47,7 @@ def whole_parser() -> Parser:
         command.arguments(of_command)
         add_verbosity(of_command)
         for action in of_command._actions:
+            # argparse's actions declare no `complete`; shtab reads it.
             metavar = action.metavar if isinstance(action.metavar, str) else ""
             if metavar.startswith("FUNCTION"):
                 action.choices = tuple(FUNCTIONS)

@@ -57,7 +57,7 @@ LOCALS = (
 )
 """Names of the locals and further parameters of kernels and of what launches them."""
 THREADS = 128
-"""Of a block, unless told: so few may have all 255 registers each that there are."""
+"""Default threads a block: with so few, each thread may use all 255 registers."""
 TAKEN = frozenset(
     {
         "builtin_types",

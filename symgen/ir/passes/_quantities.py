@@ -28,7 +28,7 @@ class Quantities:
         self.sign: list[int] = []
         self.constants: dict[int, Fraction] = {}
         self.repeated = False
-        """Whether a value is computed twice, or a row uses the result of a negation."""
+        """True if a value is computed twice, or if a row uses the result of a negation."""
         self._alike: dict[int, list[int]] = {}
         """Rows of each quantity that several rows compute, its first row first."""
         self._opposites: list[int] = []

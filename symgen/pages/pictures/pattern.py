@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from symgen.inspection.pattern import Groups, Pattern
 
 LIGHT, DARK = (0.84, 0.90, 0.95), (0.03, 0.19, 0.38)
-"""Of the least and the largest magnitude."""
+"""Colours of the least and of the largest magnitude."""
 LINE, INK, DOT = "#c9ced4", "#333333", "#e08214"
 DECADES = 8
 """Magnitudes that far below the largest one are all drawn alike."""

@@ -20,7 +20,10 @@ from symgen.reference.states import draw_states
 
 STATES = 4
 NEGLIGIBLE = 1e-9
-"""Of the largest entry in the same row and column: far above round-off, far below what a robot of any use has."""
+"""Fraction of the largest entry in the same row and column, below which an entry counts as zero.
+
+It is far above round-off and far below the entries of practical robots.
+"""
 LARGEST, SMALLEST_SIDE = 252, 1
 """Pixels of a picture, and of an entry."""
 

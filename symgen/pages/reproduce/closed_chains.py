@@ -25,7 +25,7 @@ from symgen.support.version import __version__
 Array = np.ndarray[Any, np.dtype[Any]]
 TITLE = "Closed chains that swing for a second"
 STEPS = 400
-"""Of the second; the second run has twice as many."""
+"""Steps a second of the first run; the second run takes twice as many."""
 FIRST, LAST = "#1f5a94", "#c8641e"
 
 
@@ -35,7 +35,7 @@ class Act:
 
     said: str
     across: tuple[tuple[float, float, float], tuple[float, float, float]]
-    """What is drawn to the right and upwards."""
+    """Directions that are drawn to the right and upwards."""
     rates: Mapping[str, Sequence[float]]
     held: tuple[str, ...] = ()
     shown: int = 9
