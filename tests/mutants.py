@@ -95,7 +95,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/derivation/test_closed_forms.py",
     ),
     "description": (
-        "tests/description/test_quantities.py -k 'not no_text'",
+        "tests/description/test_quantities.py -k 'not any_text'",
         "tests/description/test_toml.py tests/description/test_urdf.py tests/mechanism/test_default_frame.py",
         "tests/description/test_bad_input.py tests/mechanism/test_lumping.py",
         "tests/delivery/test_dropped_in.py -k no_file",

@@ -1,4 +1,4 @@
-"""Malformed descriptions: each is refused in one sentence that names the file, the place and what to do."""
+"""Malformed descriptions: each is refused in one sentence with file, line and remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mass(value: str) -> str:
     return link("b", INERTIAL.replace('value="1"', f'value="{value}"'))
 
 
-def turned(rpy: str) -> str:
+def joint_turned_by(rpy: str) -> str:
     return joint("j", "a", "b", inside=f'<origin rpy="{rpy}"/>')
 
 
@@ -37,7 +37,7 @@ BOMB = (
 )
 OUTSIDE = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"><link name="&x;"/></robot>'
 
-# name of the case -> (text of the URDF, what the sentence must say)
+# name of the case -> (text of the URDF, part of the expected message)
 URDF: dict[str, tuple[str, str]] = {
     "truncated": (robot(A, B, J)[:-30], "r.urdf:4: not well-formed XML"),
     "only a header": ('<?xml version="1.0"?>', "not well-formed XML"),
@@ -125,13 +125,13 @@ URDF: dict[str, tuple[str, str]] = {
     "many digits": (robot(A, mass("9" * 100), J), "has more than 60 digits; write fewer digits"),
     "code": (robot(A, mass("__import__('os').system('touch was-here')"), J), "is not a number"),
     "code in an angle": (
-        robot(A, B, turned("exec(1) 0 0")),
+        robot(A, B, joint_turned_by("exec(1) 0 0")),
         "r.urdf:4: joint 'j': origin rpy: 'exec(1)' is not a number",
     ),
-    "an expression": (robot(A, B, turned("pi/2 0 0")), "'pi/2' is not a number"),
-    "two numbers": (robot(A, B, turned("0 0")), "rpy has 2 numbers ('0 0'); write three"),
+    "an expression": (robot(A, B, joint_turned_by("pi/2 0 0")), "'pi/2' is not a number"),
+    "two numbers": (robot(A, B, joint_turned_by("0 0")), "rpy has 2 numbers ('0 0'); write three"),
     "commas": (
-        robot(A, B, turned("0,0,0")),
+        robot(A, B, joint_turned_by("0,0,0")),
         "rpy '0,0,0' has commas; write three numbers separated by spaces",
     ),
     "zero axis": (
@@ -238,7 +238,7 @@ URDF: dict[str, tuple[str, str]] = {
 }
 
 STRICT: dict[str, tuple[str, str]] = {
-    "degrees for radians": (robot(A, B, turned("90 0 180")), "radians, not degrees"),
+    "degrees for radians": (robot(A, B, joint_turned_by("90 0 180")), "radians, not degrees"),
     "impossible inertia": (
         robot(A, link("b", INERTIAL.replace('izz="1"', 'izz="3"')), J),
         "break the triangle inequality",
@@ -383,22 +383,24 @@ TOML: dict[str, tuple[str, str]] = {
 }
 
 
-def refused(path: Path, says: str, **options: Any) -> str:
+def refused(path: Path, message: str, **options: Any) -> str:
     with pytest.raises(SymgenError) as caught:
         load(path, **options)
     sentence = str(caught.value)
-    assert says in sentence, sentence
+    assert message in sentence, sentence
     assert "\n" not in sentence
     assert len(sentence) < 500 + len(str(path))
     return sentence
 
 
 @pytest.mark.parametrize("case", URDF)
-def test_malformed_urdf(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malformed_urdf_is_refused_in_one_sentence(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         macros, "available", lambda: False
-    )  # with the extra, macros are expanded: description/test_xacro.py
+    )  # test_xacro.py tests the expansion of macros, which needs the extra symgen[xacro]
     path = tmp_path / "r.urdf"
     path.write_text(URDF[case][0], encoding="utf-8")
     assert str(path) in refused(path, URDF[case][1])
@@ -406,7 +408,7 @@ def test_malformed_urdf(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("case", STRICT)
-def test_doubtful_urdf_under_strict(case: str, tmp_path: Path) -> None:
+def test_doubtful_urdf_is_a_warning_and_refused_under_strict(case: str, tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(STRICT[case][0], encoding="utf-8")
     assert any(STRICT[case][1] in note.text for note in load(path).notes if note.kind == "warning")
@@ -414,7 +416,7 @@ def test_doubtful_urdf_under_strict(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", TOML)
-def test_malformed_toml(case: str, tmp_path: Path) -> None:
+def test_malformed_toml_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text(TOML[case][0], encoding="utf-8")
     sentence = refused(path, TOML[case][1])
@@ -423,7 +425,9 @@ def test_malformed_toml(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".urdf", ".toml"])
 @pytest.mark.parametrize("kind", ["letters", "bytes", "zeros", "brackets"])
-def test_ten_megabytes_of_junk(suffix: str, kind: str, tmp_path: Path) -> None:
+def test_ten_megabytes_of_junk_are_refused_within_ten_seconds(
+    suffix: str, kind: str, tmp_path: Path
+) -> None:
     dice = random.Random(1)
     junk = {
         "letters": b"lorem ipsum <dolor> = " * 500_000,
@@ -441,11 +445,13 @@ def test_ten_megabytes_of_junk(suffix: str, kind: str, tmp_path: Path) -> None:
 def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large.urdf"
     with path.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)  # sparse: takes no room
+        file.truncate(LARGEST_FILE + 1)  # a sparse file, which needs no disk space
     refused(path, "the file is larger than 50 MB")
 
 
-def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_without_a_readable_description_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused(
         tmp_path,
         "this is a directory without a manifest.json; give a description file, or a folder that",
@@ -505,7 +511,9 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("[" * 10**5, "not one that symgen wrote"),
     ],
 )
-def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
+def test_a_manifest_that_symgen_did_not_write_is_refused(
+    manifest: str, says: str, tmp_path: Path
+) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
     refused(tmp_path, says)
 
@@ -532,7 +540,7 @@ def test_bad_manifests(manifest: str, says: str, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_names_that_are_none(name: str, says: str) -> None:
+def test_an_unknown_robot_name_is_refused_with_known_names(name: str, says: str) -> None:
     with pytest.raises(SymgenError) as caught:
         load(name)
     assert says in str(caught.value)
@@ -565,17 +573,17 @@ def test_a_description_nearby_is_suggested(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("before", ["", "\n  ", "\ufeff", "\ufeff\n"], ids=repr)
 def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> None:
-    """As a file of the same text, whatever stands before the first sign; and as TOML."""
+    """Compare with a file of the same text, for several prefixes; TOML text is read as well."""
     text = '<?xml version="1.0" encoding="utf-8"?>\n' + robot(A, B, J)
     (tmp_path / "arm.urdf").write_text(text, encoding="utf-8")
-    whole, given = load(tmp_path / "arm.urdf"), load(before + text)
-    assert (given.name, given.joints, given.bodies, given.frames) == (
-        whole.name,
-        whole.joints,
-        whole.bodies,
-        whole.frames,
+    from_file, from_text = load(tmp_path / "arm.urdf"), load(before + text)
+    assert (from_text.name, from_text.joints, from_text.bodies, from_text.frames) == (
+        from_file.name,
+        from_file.joints,
+        from_file.bodies,
+        from_file.frames,
     )
-    assert given.source == ""
+    assert from_text.source == ""
     builtin = (
         Path(symgen.__file__).parent / "description" / "robots" / "planar_arm.toml"
     ).read_text(encoding="utf-8")
@@ -598,7 +606,7 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_the_path(
+def test_a_faulty_text_is_refused_with_its_line_and_a_lost_path_with_its_name(
     text: str, says: str
 ) -> None:
     with pytest.raises(SymgenError) as caught:
@@ -612,8 +620,7 @@ def test_a_text_that_is_wrong_is_one_sentence_about_the_text_and_a_path_about_th
     "option", ["form", "trig", "real", "frame", "payload", "wrench", "jacobian_order"]
 )
 @pytest.mark.parametrize("value", [3, [3]])
-def test_what_is_no_name_is_one_sentence(option: str, value: Any, tmp_path: Path) -> None:
-    """Of Python, which takes anything for an argument."""
+def test_an_option_that_is_not_a_string_is_refused(option: str, value: Any, tmp_path: Path) -> None:
     with pytest.raises(SymgenError, match=r"not a string|a string, not"):
         symgen.generate("scara", tmp_path / "out", ["gravity_force"], **{option: value})
     assert not (tmp_path / "out").exists()

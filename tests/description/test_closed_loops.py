@@ -1,4 +1,4 @@
-"""Loops as descriptions declare them: read whole, written back whole, refused in a sentence."""
+"""Closed loops of descriptions: read and written back without loss, refused in one sentence."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ FORK = (
 LOOP = '[[loop]]\ntype = "revolute"\nfirst = { link = "tip", xyz = [0.5, 0, 0], rpy = ["pi/2", 0, 0] }\nsecond = { link = "c" }\n'
 
 
-def test_ends_stand_on_the_bodies_that_carry_their_links() -> None:
-    """The tip is welded to b, so that the end is on b, behind the joint that welds it."""
+def test_an_end_on_a_welded_link_belongs_to_the_body_that_carries_it() -> None:
+    """The tip is welded to b: the end belongs to body b, and its pose includes the weld."""
     m = symgen.load(FORK + LOOP)
     turned = Turn(X_AXIS, Angle(pi=F(1, 2)))
     assert m.loops == (
@@ -88,7 +88,7 @@ def test_an_end_on_a_row_counts_from_the_frame_at_its_end() -> None:
 
 @pytest.mark.parametrize("kind", closures())
 def test_every_type_is_written_back_without_loss(kind: str) -> None:
-    numbers = "".join(f'{one.name} = "1/3"\n' for one in closure(kind).parameters)
+    numbers = "".join(f'{parameter.name} = "1/3"\n' for parameter in closure(kind).parameters)
     m = symgen.load(
         'start = { b_joint = "pi/3", a_joint = [0.1] }\n'
         + FORK
@@ -98,12 +98,14 @@ def test_every_type_is_written_back_without_loss(kind: str) -> None:
     again = symgen.load(to_toml(m))
     assert (again, again.source_sha256) == (m, m.source_sha256)
     assert to_toml(again) == to_toml(m)
-    assert m.loops[0].parameters == tuple((one.name, F(1, 3)) for one in closure(kind).parameters)
-    assert [name for name, _ in m.start] == ["a_joint", "b_joint"]  # as the joints stand
+    assert m.loops[0].parameters == tuple(
+        (parameter.name, F(1, 3)) for parameter in closure(kind).parameters
+    )
+    assert [name for name, _ in m.start] == ["a_joint", "b_joint"]  # in the order of the joints
     assert abs(float(m.start_position[1]) - 1.0471975511965976) < 1e-15
 
 
-def test_what_has_no_loops_is_called_what_it_was() -> None:
+def test_mechanisms_without_loops_keep_their_hash() -> None:
     plain = symgen.load(FORK)
     assert plain.content != symgen.load(FORK + LOOP).content
     assert "loop" not in to_toml(plain)
@@ -114,14 +116,14 @@ def notes(m: Mechanism) -> list[str]:
     return [note.text for note in m.notes if note.kind == "warning"]
 
 
-def test_a_loop_between_links_that_are_locked_to_each_other_is_left_out_aloud() -> None:
+def test_a_loop_between_links_locked_to_each_other_is_left_out_with_a_warning() -> None:
     m = symgen.load("start = { c_joint = 1 }\n" + FORK + LOOP, lock=["a_joint", "b_joint"])
-    assert m.loops  # the other end still moves
-    gone = symgen.load(
+    assert m.loops  # the second end, on c, still moves
+    locked = symgen.load(
         "start = { b_joint = 1 }\n" + FORK + LOOP.replace('"c"', '"a"'), lock=["b_joint"]
     )
-    assert (gone.loops, gone.start) == ((), ())
-    assert notes(gone) == [
+    assert (locked.loops, locked.start) == ((), ())
+    assert notes(locked) == [
         "loop loop1 constrains nothing and is left out: no joint moves its frame on a against its frame on "
         "tip, and they are apart by 1.3 rad or parts of the robot's size"
     ]
@@ -166,7 +168,7 @@ def test_a_loop_between_links_that_are_locked_to_each_other_is_left_out_aloud() 
         ("[[loop]]\n", "start = 1\n[[loop]]\n", "the key 'start' is not known here"),
     ],
 )
-def test_what_makes_no_loop_is_refused(old: str, new: str, says: str) -> None:
+def test_a_faulty_loop_is_refused(old: str, new: str, says: str) -> None:
     assert old in LOOP
     refused(FORK + LOOP.replace(old, new), says)
 
@@ -184,7 +186,7 @@ def test_what_makes_no_loop_is_refused(old: str, new: str, says: str) -> None:
         ("1", "'1' is not a table"),
     ],
 )
-def test_what_is_no_start_is_refused(start: str, says: str) -> None:
+def test_a_faulty_start_is_refused(start: str, says: str) -> None:
     refused(f"start = {start}\n{FORK}{LOOP}", says)
     refused(
         f"start = {{ a_joint = 1 }}\n{FORK}",
@@ -199,7 +201,9 @@ def test_two_loops_of_one_name_are_refused() -> None:
     )
 
 
-def test_there_is_a_most_of_loops_and_of_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_of_loops_and_of_their_steps_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(tree, "MOST_LINKS", 6)
         refused(
@@ -232,10 +236,10 @@ SDF_KINDS = {
 
 
 def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
-    """Two links on a base, a third on the first of them, and the joint `l` from the second to the third."""
+    """Return an SDF with links b and c on base a, link d on b, and joint `l` from c to d."""
     links = [
-        sdf.link(name, f"<pose>{place}</pose>")
-        for name, place in (
+        sdf.link(name, f"<pose>{pose}</pose>")
+        for name, pose in (
             ("a", "0 0 0 0 0 0"),
             ("b", "1 0 0 0.1 0.2 0.3"),
             ("c", "0 1 0 0.3 0 0.1"),
@@ -254,19 +258,19 @@ def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
 def ends(
     m: Mechanism, k: int = 0, q: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(R, p) in the base of both ends of a loop, with all coordinates at zero unless they are given."""
-    found = []
+    """Return (R, p) of both ends of loop `k` in the base, by default at zero coordinates."""
+    poses = []
     for end in (m.loops[k].first, m.loops[k].second):
         framed = replace(m, frames=(*m.frames, Frame("end of a loop", end.body, end.pose)))
         R, p = Reference(framed, frame="end of a loop").forward_kinematics(
             np.zeros(m.nq) if q is None else q
         )
-        found.append((np.array(R, dtype=float), np.array(p, dtype=float)))
-    return found
+        poses.append((np.array(R, dtype=float), np.array(p, dtype=float)))
+    return poses
 
 
 @pytest.mark.parametrize("kind", SDF_KINDS)
-def test_a_second_parent_of_an_sdf_link_closes_a_loop_where_it_is_drawn(kind: str) -> None:
+def test_a_second_parent_of_an_sdf_link_closes_a_loop_at_the_pose_of_its_joint(kind: str) -> None:
     ours, inside = SDF_KINDS[kind]
     m = symgen.load(closed_sdf(kind, inside))
     assert [joint.name for joint in m.joints] == ["i", "j", "k"]
@@ -288,7 +292,7 @@ def test_a_second_parent_of_an_sdf_link_closes_a_loop_where_it_is_drawn(kind: st
     assert symgen.load(to_toml(m)).loops == m.loops
 
 
-def test_the_joint_that_stands_later_is_cut() -> None:
+def test_the_joint_declared_later_closes_the_loop() -> None:
     m = symgen.load(closed_sdf("fixed", "", last=False))
     assert (
         [loop.name for loop in m.loops],
@@ -296,23 +300,23 @@ def test_the_joint_that_stands_later_is_cut() -> None:
     ) == (["k"], [1])
 
 
-def test_what_a_cut_joint_of_an_sdf_declares_is_told_lost() -> None:
-    def said(kind: str, inside: str, *more: str) -> list[str]:
+def test_a_note_says_what_an_sdf_joint_loses_by_closing_a_loop() -> None:
+    def notes_on_loops(kind: str, inside: str, *more: str) -> list[str]:
         return [
             text
             for text in notes(symgen.load(closed_sdf(kind, inside, *more), mimic="couple"))
             if "loop" in text
         ]
 
-    assert said("revolute", X_Y) == [
+    assert notes_on_loops("revolute", X_Y) == [
         "joint l closes a loop and has no coordinate, since joint k already moves link d; left out: damping, limits"
     ]
     mimic = '<axis><xyz>0 0 1</xyz><mimic joint="{}"><multiplier>2</multiplier></mimic></axis>'
-    assert said("revolute", mimic.format("i")) == [
+    assert notes_on_loops("revolute", mimic.format("i")) == [
         "the coupling of joint l to joint i is left out: joint l closes a loop"
     ]
-    led = sdf.link("e"), sdf.joint("m", "d", "e", mimic.format("l"))
-    assert said("revolute", "", *led) == [
+    follower = sdf.link("e"), sdf.joint("m", "d", "e", mimic.format("l"))
+    assert notes_on_loops("revolute", "", *follower) == [
         "the coupling of joint m to joint l is left out: joint l closes a loop"
     ]
 
@@ -330,16 +334,16 @@ def test_a_loop_of_an_sdf_may_be_closed_by_the_world() -> None:
     assert all(np.abs(ends(m, k)[0][1] - ends(m, k)[1][1]).max() < 1e-15 for k in range(2))
 
 
-# -- declared in Python, shown, converted ------------------------------------------------------------------------------------
+# -- loops declared in Python, shown and converted ------------------------------------------------------------------------------------
 
 
 def scissors() -> symgen.Robot:
-    one = symgen.Robot("scissors").body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=1)
-    both = one.body("b", parent="base", type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=1)
-    return both.frame("eye", "b", xyz=(0, 1, 0))
+    arm = symgen.Robot("scissors").body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=1)
+    arms = arm.body("b", parent="base", type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=1)
+    return arms.frame("eye", "b", xyz=(0, 1, 0))
 
 
-def test_a_loop_declared_in_python_is_that_of_toml() -> None:
+def test_a_loop_declared_in_python_equals_the_loop_declared_in_toml() -> None:
     text = symgen.load(
         'name = "scissors"\nstart = { a_joint = "pi/3" }\n'
         + body("a", "base").replace(", xyz = [1, 0, 0]", "")
@@ -389,13 +393,13 @@ def test_a_loop_declared_in_python_is_that_of_toml() -> None:
         ),
     ],
 )
-def test_a_fault_is_said_by_the_call_that_makes_it(loop: dict[str, Any], says: str) -> None:
+def test_the_call_with_a_faulty_loop_raises(loop: dict[str, Any], says: str) -> None:
     with pytest.raises(SymgenError) as error:
         scissors().loop("x", **loop)
     assert says in str(error.value)
 
 
-def test_a_start_that_is_none_changes_nothing() -> None:
+def test_a_refused_start_leaves_the_robot_unchanged() -> None:
     robot = scissors().loop("w", "weld", first="a", second="eye").start(a_joint=1)
     with pytest.raises(SymgenError, match="start: a_joint: 'x' is not an angle"):
         robot.start(a_joint="x")
@@ -440,7 +444,7 @@ def test_loops_are_shown() -> None:
     )
 
 
-def test_the_manifest_has_loops_where_there_are_some(tmp_path: Path) -> None:
+def test_the_manifest_lists_the_loops_of_a_closed_chain_only(tmp_path: Path) -> None:
     for name, m in (("closed", closed()), ("open", scissors().build())):
         symgen.generate(m, tmp_path / name, ["gravity_force"])
         manifest = json.loads((tmp_path / name / "manifest.json").read_text())
@@ -448,30 +452,32 @@ def test_the_manifest_has_loops_where_there_are_some(tmp_path: Path) -> None:
         assert symgen.load(tmp_path / name).content == m.content
 
 
-def test_a_converted_robot_keeps_the_loops_that_its_format_has(tmp_path: Path) -> None:
+def test_a_converted_robot_keeps_the_loops_that_its_format_can_represent(tmp_path: Path) -> None:
     m = closed()
     assert symgen.convert(m, tmp_path / "r.toml") == ()
     assert symgen.load(tmp_path / "r.toml").content == m.content
     assert "loops are left out, which URDF cannot represent: rod, pin, w" in symgen.convert(
         m, tmp_path / "r.urdf"
     )
-    said = symgen.convert(m, tmp_path / "r.xml")
-    assert said[-2:] == (
+    left_out = symgen.convert(m, tmp_path / "r.xml")
+    assert left_out[-2:] == (
         "loops are left out, since MuJoCo can only connect points and weld bodies: rod",
         "loops that MuJoCo's solver enforces softly: pin, w",
     )
-    back = symgen.load(tmp_path / "r.xml")
-    assert (back.start, [(loop.name, loop.kind) for loop in back.loops]) == (
+    read_back = symgen.load(tmp_path / "r.xml")
+    assert (read_back.start, [(loop.name, loop.kind) for loop in read_back.loops]) == (
         m.start,
         [("pin", "point"), ("w", "weld")],
     )
-    assert [frame.name for frame in back.frames if "pin" in frame.name] == []  # sites, no bodies
+    assert [
+        frame.name for frame in read_back.frames if "pin" in frame.name
+    ] == []  # MJCF has sites here, not bodies
     for k in range(2):
-        for (R, p), (S, r) in zip(ends(m, k + 1), ends(back, k), strict=True):
+        for (R, p), (S, r) in zip(ends(m, k + 1), ends(read_back, k), strict=True):
             assert max(np.abs(R - S).max(), np.abs(p - r).max()) < 1e-15
 
 
-def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
+def test_changed_parameters_coupling_or_base_keep_the_loops() -> None:
     m = closed()
     assert adjust_mechanism(m, {"a.mass": [F(7)]}).loops == m.loops
     free = symgen.load(to_toml(m), base="free")
@@ -479,7 +485,7 @@ def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
         (1, 2),
         (1, 0),
         (1, 2),
-    ]  # the base floats as body 0
+    ]  # the free base is body 0
     assert free.start == m.start
     follow = to_toml(m).replace(
         'name = "b_joint"', 'name = "b_joint"\nmimic = { joint = "a_joint" }'
@@ -494,24 +500,28 @@ def test_adjusted_uncoupled_and_freed_mechanisms_keep_their_loops() -> None:
 CLOSED = tuple(name for name in builtin_robots() if name not in OPEN)
 
 
-def off(m: Mechanism, k: int) -> float:
-    """How far a loop is from closed where closing starts: the largest of its rows that speak of positions (m, 1)."""
+def closure_error(m: Mechanism, k: int) -> float:
+    """Return the largest closure residual (m or 1) of loop `k` at the start position."""
     q = np.array([float(x) for x in m.start_position])
     (R, p), (S, r) = ends(m, k, q)
-    way, turn = R.T @ (r - p), R.T @ S
-    of: dict[type, Callable[[Any], float]] = {
-        Along: lambda row: way[row.axis],
+    shift, turn = R.T @ (r - p), R.T @ S
+    residual: dict[type, Callable[[Any], float]] = {
+        Along: lambda row: shift[row.axis],
         Across: lambda row: turn[row.first, row.second],
         Unspun: lambda row: 0.0,
-        Apart: lambda row: (way @ way - float(dict(m.loops[k].parameters)["distance"]) ** 2) / 2,
+        Apart: lambda row: (
+            (shift @ shift - float(dict(m.loops[k].parameters)["distance"]) ** 2) / 2
+        ),
     }
-    return max(abs(of[type(row)](row)) for row in m.loops[k].type.rows)
+    return max(abs(residual[type(row)](row)) for row in m.loops[k].type.rows)
 
 
 @pytest.mark.parametrize("name", CLOSED)
-def test_every_built_in_closed_chain_nearly_closes_where_it_starts(name: str) -> None:
+def test_every_built_in_closed_chain_nearly_closes_at_its_start_position(name: str) -> None:
     m = symgen.load(name)
-    assert max(off(m, k) for k in range(len(m.loops))) < (1e-15 if name == "bennett" else 1e-4)
+    assert max(closure_error(m, k) for k in range(len(m.loops))) < (
+        1e-15 if name == "bennett" else 1e-4
+    )
     for joint, values in m.start:
         limits = m.joints[m.joint_index(joint)].limits
         assert (
@@ -521,12 +531,12 @@ def test_every_built_in_closed_chain_nearly_closes_where_it_starts(name: str) ->
     assert (again, again.notes) == (m, m.notes)
 
 
-def test_the_built_in_closed_chains_are_these() -> None:
-    found = {
+def test_the_built_in_closed_chains_have_these_velocities_and_loops() -> None:
+    chains = {
         name: (symgen.load(name).nv, [loop.kind for loop in symgen.load(name).loops])
         for name in CLOSED
     }
-    assert found == {
+    assert chains == {
         "bennett": (3, ["revolute"]),
         "four_bar": (3, ["revolute"]),
         "slider_crank": (3, ["revolute"]),
@@ -535,19 +545,23 @@ def test_the_built_in_closed_chains_are_these() -> None:
     }
 
 
-def test_bennett_moves_since_its_links_are_in_proportion() -> None:
-    """tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2) / sin((β − α)/2), and opposite angles are alike but for their signs."""
+def test_the_bennett_linkage_stays_closed_along_its_motion() -> None:
+    """tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2) / sin((β − α)/2); opposite angles differ in sign."""
     m = symgen.load("bennett")
     for angle in (0.3, 1.1, 2.5):
-        other = 2 * math.atan(math.sin(math.pi / 3) / math.sin(math.pi / 6) / math.tan(angle / 2))
+        opposite = 2 * math.atan(
+            math.sin(math.pi / 3) / math.sin(math.pi / 6) / math.tan(angle / 2)
+        )
         moved = replace(
             m,
             start=tuple(
-                (f"joint{k}", (F(x),)) for k, x in enumerate((angle, other, -angle), start=1)
+                (f"joint{k}", (F(x),)) for k, x in enumerate((angle, opposite, -angle), start=1)
             ),
         )
-        assert off(moved, 0) < 1e-15
+        assert closure_error(moved, 0) < 1e-15
         assert (
-            off(replace(moved, start=(*moved.start[:2], ("joint3", (F(-angle) + F(1, 100),)))), 0)
+            closure_error(
+                replace(moved, start=(*moved.start[:2], ("joint3", (F(-angle) + F(1, 100),)))), 0
+            )
             > 1e-3
         )

@@ -25,15 +25,15 @@ from tests.shared.robots_to_convert import (
 )
 from tests.shared.same_robot import SAME, differ, load_with_remedies, remedies
 
-OF_SEVERAL = ("several", "tree0", "tree1", "tree2")
-"""Robots with a joint that MJCF has several for, of other velocities."""
+SPLIT_IN_MJCF = ("several", "tree0", "tree1", "tree2")
+"""Robots with a joint that MJCF represents by several joints, which have other velocities."""
 
 
-# -- there and back -------------------------------------------------------------------------------------------------------
+# -- written and read back -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sayable("toml"))
-def test_the_toml_says_all(name: str) -> None:
+def test_toml_written_and_read_back_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "toml")
     back = symgen.load(text.text)
     assert back.content == robot.content or differ(robot, back) <= SAME
@@ -42,35 +42,35 @@ def test_the_toml_says_all(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sayable("urdf"))
-def test_the_urdf_is_the_same_robot(name: str) -> None:
+def test_urdf_written_and_read_back_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "urdf")
     back = load_with_remedies(text.text, text.left_out)
-    held = tuple(
+    joints = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
     bare = replace(
-        robot.without_gravity_compensation, joints=held
-    )  # springs and gravcomp are left out, and the sentences say so
+        robot.without_gravity_compensation, joints=joints
+    )  # URDF has neither springs nor gravity compensation; text.left_out says so
     assert differ(bare, back) <= SAME
-    assert any(one.startswith("the gravcomp of ") for one in text.left_out) == bool(
+    assert any(sentence.startswith("the gravcomp of ") for sentence in text.left_out) == bool(
         robot.compensated_parts
     )
     assert back.name == robot.name
-    assert {part.link for one in robot.bodies for part in one.parts} <= {
-        part.link for one in back.bodies for part in one.parts
+    assert {part.link for body in robot.bodies for part in body.parts} <= {
+        part.link for body in back.bodies for part in body.parts
     }
-    plain = [one for one in robot.joints if one.type.nq == 1]
-    assert [one.limits for one in plain] == [
-        back.joints[back.joint_index(one.name)].limits for one in plain
+    single = [joint for joint in robot.joints if joint.type.nq == 1]
+    assert [joint.limits for joint in single] == [
+        back.joints[back.joint_index(joint.name)].limits for joint in single
     ]
-    assert [one.mimic for one in plain] == [
-        back.joints[back.joint_index(one.name)].mimic for one in plain
+    assert [joint.mimic for joint in single] == [
+        back.joints[back.joint_index(joint.name)].mimic for joint in single
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in OF_SEVERAL])
-def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
-    """But for joints that stand there as several, whose velocities are others; MuJoCo judges these."""
+@pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in SPLIT_IN_MJCF])
+def test_mjcf_written_and_read_back_is_the_same_robot(name: str, tmp_path: Path) -> None:
+    """Skip joints that MJCF splits: their velocities differ, and test_convert_judged.py tests them."""
     robot, text = written(name, "mjcf")
     (tmp_path / "robot.xml").write_text(text.text)
     back = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))
@@ -79,7 +79,7 @@ def test_the_mjcf_is_the_same_robot(name: str, tmp_path: Path) -> None:
     assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
 
 
-def test_what_was_read_and_not_applied_stands_there_again() -> None:
+def test_urdf_keeps_the_declarations_that_symgen_does_not_apply() -> None:
     robot, text = written("panda", "urdf")
     spare = [joint.unapplied for joint in robot.joints]
     assert all(spare)
@@ -87,7 +87,7 @@ def test_what_was_read_and_not_applied_stands_there_again() -> None:
 
 
 @pytest.mark.parametrize("name", ["panda", "quaternions", "parts", "steep"])
-def test_a_second_time_nothing_changes(name: str) -> None:
+def test_the_second_conversion_writes_the_same_text(name: str) -> None:
     for format_ in ("toml", "urdf"):
         first = written(name, format_)[1]
         again = writers()[format_].write(load_with_remedies(first.text, first.left_out))
@@ -112,24 +112,24 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_an_error_in_the_file_is_seen(what: str) -> None:
+def test_a_planted_error_in_the_urdf_makes_the_robots_differ(what: str) -> None:
     name, old, new = PLANTED[what]
     robot, text = written(name, "urdf")
     assert old in text.text
     back = load_with_remedies(text.text.replace(old, new, 1), text.left_out)
-    held = tuple(
+    joints = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
-    assert differ(replace(robot, joints=held), back) > SAME
+    assert differ(replace(robot, joints=joints), back) > SAME
 
 
-# -- what is not said -----------------------------------------------------------------------------------------------------
+# -- what a format cannot represent -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("format_", "name"), [(format_, name) for format_, names in REFUSED.items() for name in names]
 )
-def test_a_joint_without_a_word_is_named(format_: str, name: str) -> None:
+def test_a_joint_type_that_the_format_lacks_is_refused_by_name(format_: str, name: str) -> None:
     with pytest.raises(
         RequestError,
         match=rf"joint '\w+' is (spherical|helical), which {format_.upper()} cannot represent; ",
@@ -203,13 +203,13 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize(("name", "format_"), SENTENCES)
-def test_what_a_format_cannot_say_is_said(name: str, format_: str) -> None:
+def test_notes_list_what_a_format_cannot_represent(name: str, format_: str) -> None:
     robot, text = written(name, format_)
     assert list(text.left_out) == SENTENCES[name, format_], robot
 
 
-def test_almost_a_right_angle_is_not_made_one() -> None:
-    """Read as the sentence says, it is the robot; without, it is snapped."""
+def test_an_angle_near_a_right_angle_is_written_without_snapping() -> None:
+    """Read with the options that the note names, the robot is equal; without them it is snapped."""
     near = symgen.load(
         HEAD + body("a", "base", f'{HINGE}, rpy = ["1.570796326", 0, 0]'), snap="off"
     )
@@ -222,13 +222,13 @@ def test_almost_a_right_angle_is_not_made_one() -> None:
     assert differ(near, load_with_remedies(text.text, text.left_out)) <= SAME
     assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
     assert not any(
-        "right angle" in one
+        "right angle" in sentence
         for name in ("right_angles", "steep")
-        for one in written(name, "urdf")[1].left_out
+        for sentence in written(name, "urdf")[1].left_out
     )
 
 
-def test_new_names_are_free_and_short_enough_to_be_read() -> None:
+def test_new_names_are_unused_and_short_enough_to_be_read() -> None:
     long = "l" * 200
     robot = symgen.load(
         HEAD
@@ -247,7 +247,7 @@ def test_new_names_are_free_and_short_enough_to_be_read() -> None:
     assert 'name="b_angle_2"' in text.text
 
 
-def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
+def test_an_angle_with_more_digits_than_are_written_is_kept_modulo_a_turn() -> None:
     wound = symgen.load(
         HEAD
         + body("a", "base", f'{HINGE}, rpy = ["{"9" * 70}", 7, "1e15"]')
@@ -257,7 +257,7 @@ def test_an_angle_of_more_digits_than_are_written_turns_as_far() -> None:
     assert differ(wound, load_with_remedies(text.text, text.left_out)) <= SAME
 
 
-def test_what_is_too_small_to_be_read_is_nothing() -> None:
+def test_numbers_too_small_to_be_read_are_written_as_zero() -> None:
     small = symgen.load(
         HEAD
         + body(
@@ -271,7 +271,7 @@ def test_what_is_too_small_to_be_read_is_nothing() -> None:
     assert symgen.load(writers()["urdf"].write(small).text).nv == 1
 
 
-def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:
+def test_urdf_writes_a_missing_limit_as_the_largest_number() -> None:
     slide = symgen.load(HEAD + body("a", "base", SLIDE))
     text = writers()["urdf"].write(slide).text
     assert '<limit lower="-1e308" upper="1e308" effort="1e308" velocity="1e308"/>' in text
@@ -279,8 +279,8 @@ def test_urdf_says_no_limit_by_one_that_nothing_reaches() -> None:
 
 
 @pytest.mark.parametrize("format_", ["urdf", "mjcf"])
-def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> None:
-    """Rounded to 60 digits it is a whole number of more."""
+def test_a_number_with_more_digits_than_are_written_is_read_back(format_: str) -> None:
+    """Rounded to 60 digits, the mass is an integer with more than 60 digits."""
     mass = f"1570796326794896619231321691639751442098584699687552910487530{'12' * 30}"
     robot = symgen.load(
         HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]')
@@ -289,7 +289,7 @@ def test_a_number_with_zeros_behind_its_digits_is_read_back(format_: str) -> Non
     assert abs(back.mass / robot.mass - 1) < 1e-50
 
 
-def test_a_joint_that_mimics_one_that_is_not_there_is_said_in_mjcf() -> None:
+def test_mjcf_leaves_out_a_coupling_to_a_missing_joint_and_says_so() -> None:
     robot = symgen.load(HEAD + body("a", "base", f'{HINGE}, mimic = {{ joint = "lost" }}'))
     text = writers()["mjcf"].write(robot)
     assert "the coupling of a_joint to a missing joint is left out" in text.left_out

@@ -1,4 +1,4 @@
-"""`symgen convert`: the file, whole or not at all, and one sentence where it cannot be."""
+"""`symgen convert`: the whole file is written, or nothing is written and one sentence says why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from symgen.support.errors import RequestError
 from tests.shared.robots_to_convert import RANDOM
 
 
-def test_the_command_writes_what_the_call_does(
+def test_the_command_and_the_function_write_the_same_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [tmp_path / name for name in ("a.urdf", "b.urdf")]
@@ -35,7 +35,7 @@ def test_the_command_writes_what_the_call_does(
     assert (symgen.load(tmp_path / "c.toml").nv, capsys.readouterr().out) == (3, "")
 
 
-def test_an_earlier_conversion_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+def test_only_an_earlier_conversion_is_replaced(tmp_path: Path) -> None:
     for suffix in (".toml", ".urdf", ".xml", ".mjcf"):
         out = tmp_path / f"out{suffix}"
         symgen.convert("scara", out)
@@ -62,7 +62,7 @@ def test_an_earlier_conversion_is_replaced_and_nothing_else(tmp_path: Path) -> N
         (["o.xml", "--to", "urdf", "--lock", "nothing"], "no joint is named 'nothing'"),
     ],
 )
-def test_a_refusal_is_one_sentence(
+def test_a_refusal_is_one_sentence_and_changes_no_file(
     words: list[str],
     why: str,
     tmp_path: Path,
@@ -81,7 +81,7 @@ def test_a_refusal_is_one_sentence(
     assert {path.name: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_name_that_xml_does_not_hold_is_refused() -> None:
+def test_a_name_that_xml_cannot_represent_is_refused() -> None:
     robot = RANDOM["chain0"]
     for name, why in (
         ("a\x01", "characters that XML cannot represent"),
@@ -93,13 +93,13 @@ def test_a_name_that_xml_does_not_hold_is_refused() -> None:
             )
 
 
-def test_a_comment_never_ends_early() -> None:
+def test_a_source_name_with_hyphens_stays_inside_its_comment() -> None:
     for source in ("a--b", "--", "-->", "x-", "a --gravity"):
         text = writers()["urdf"].write(replace(RANDOM["chain0"], source=source)).text
         assert symgen.load(text).name == "random_chain_4"
 
 
-def test_a_row_too_deep_for_readers_of_xml_is_refused() -> None:
+def test_a_chain_too_deep_for_xml_readers_is_refused_in_mjcf_only() -> None:
     with pytest.raises(RequestError, match="bodies would be nested more than 240 deep"):
         writers()["mjcf"].write(symgen.load("planar_point_mass:240"))
     assert symgen.load(writers()["urdf"].write(symgen.load("planar_point_mass:300")).text).nv == 300

@@ -1,4 +1,4 @@
-"""What `convert` writes, read by the engines it is for: Pinocchio the URDF, MuJoCo the MJCF."""
+"""Files that `convert` writes, read by other engines: URDF by Pinocchio, MJCF by MuJoCo."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from symgen.reference.states import draw_states
 from tests.shared.robots_to_convert import sayable, written
 
 NEAR = 1e-11
-"""Relative to the largest entry, of what is computed in double."""
+"""Largest error of results in double precision, relative to the largest entry."""
 
 
-def near(found: Any, wanted: Any) -> bool:
-    return bool(np.abs(np.asarray(found) - wanted).max() <= NEAR * max(1.0, np.abs(wanted).max()))
+def near(computed: Any, expected: Any) -> bool:
+    return bool(
+        np.abs(np.asarray(computed) - expected).max() <= NEAR * max(1.0, np.abs(expected).max())
+    )
 
 
 @pytest.mark.parametrize("name", sayable("urdf"))
 def test_pinocchio_reads_the_urdf_as_the_same_robot(name: str) -> None:
-    """Its own reader, to which gravity is told. What symgen reads from it is the robot, as stands above."""
+    """Pinocchio's reader gets gravity separately; test_convert.py tests symgen's own reading."""
     pin: Any = pytest.importorskip("pinocchio")
     robot, text = written(name, "urdf")
     back = symgen.load(text.text, gravity=robot.gravity)
@@ -50,15 +52,15 @@ def test_pinocchio_reads_the_urdf_as_the_same_robot(name: str) -> None:
     assert near(tau, reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]))
     pin.framesForwardKinematics(model, data, state["q"])
     for frame in robot.frames:
-        at = data.oMf[model.getFrameId(frame.name, pin.FrameType.BODY)]
-        turn, place = Reference(back, frame=frame.name).forward_kinematics(drawn["q"])
-        assert near(at.rotation, turn)
-        assert near(at.translation, place)
+        frame_pose = data.oMf[model.getFrameId(frame.name, pin.FrameType.BODY)]
+        rotation, position = Reference(back, frame=frame.name).forward_kinematics(drawn["q"])
+        assert near(frame_pose.rotation, rotation)
+        assert near(frame_pose.translation, position)
 
 
 @pytest.mark.parametrize("name", sayable("mjcf"))
 def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
-    """Without its constraints. What it does not compile is said to be such."""
+    """Compare without constraints. If MuJoCo refuses the model, a note of `convert` must say so."""
     mj: Any = pytest.importorskip("mujoco")
     robot, text = written(name, "mjcf")
     if any("MuJoCo does not compile this" in sentence for sentence in text.left_out):
@@ -68,24 +70,26 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     model = mj.MjModel.from_xml_string(text.text)
     robot = frictionless(robot.uncoupled)
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
-    places, data = _in_mujoco(robot, model), mj.MjData(model)
+    places, data = mujoco_places(robot, model), mj.MjData(model)
     drawn = {
         key: x.astype(float)[0]
         for key, x in draw_states(robot, 1).items()
         if key in ("q", "v", "a")
     }
     if "acts along fixed axes in MuJoCo" in "\n".join(text.left_out):
-        drawn["v"] *= 0  # then it is felt alike
+        drawn["v"] *= 0  # at rest, MuJoCo and symgen agree on such a joint
     state, reference = places.state(drawn), Reference(robot)
-    (told,) = [
+    (sentence_on_order,) = [
         sentence for sentence in text.left_out if sentence.startswith("the order of joints is ")
     ] or [""]
     order = [
         robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0
     ]
     assert order == (
-        told.removeprefix("the order of joints is ").partition(" in MuJoCo")[0].split(", ")
-        if told
+        sentence_on_order.removeprefix("the order of joints is ")
+        .partition(" in MuJoCo")[0]
+        .split(", ")
+        if sentence_on_order
         else [joint.name for joint in robot.joints]
     )
     data.qpos, data.qvel, data.qacc = state["q"], state["v"], state["a"]
@@ -93,55 +97,55 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     M = np.zeros((model.nv, model.nv))
     mj.mj_fullM(model, M, data.qM) if " M: " in str(mj.mj_fullM.__doc__) else mj.mj_fullM(
         model, data, M
-    )  # up to 3.x
+    )  # versions before 3.x have another signature
     assert near(places.ours("mass_matrix", drawn, M), reference.mass_matrix(drawn["q"]))
     assert near(
         places.ours("inverse_dynamics", drawn, data.qfrc_inverse),
         reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]),
     )
-    for one in (one for one in robot.joints if one.type.nq == 1):
-        given, ends = model.joint(one.name), (one.limits.lower, one.limits.upper)
-        assert not given.limited[0] or [float(end) for end in ends] == list(given.range)
-        assert bool(given.limited[0]) == (one.type.limited and None not in ends)
-        force = float(one.limits.effort or 0)
-        assert list(model.jnt_actfrcrange[given.id]) == [-force, force]
-    follows = [one.mimic for one in robot.joints if one.mimic is not None]
+    for joint in (joint for joint in robot.joints if joint.type.nq == 1):
+        compiled, ends = model.joint(joint.name), (joint.limits.lower, joint.limits.upper)
+        assert not compiled.limited[0] or [float(end) for end in ends] == list(compiled.range)
+        assert bool(compiled.limited[0]) == (joint.type.limited and None not in ends)
+        force = float(joint.limits.effort or 0)
+        assert list(model.jnt_actfrcrange[compiled.id]) == [-force, force]
+    follows = [joint.mimic for joint in robot.joints if joint.mimic is not None]
     assert [list(row[:3]) for row in model.eq_data] == [
-        [float(one.offset), float(one.multiplier), 0] for one in follows
+        [float(joint.offset), float(joint.multiplier), 0] for joint in follows
     ]
-    assert [model.joint(i).name for i in model.eq_obj2id] == [one.joint for one in follows]
+    assert [model.joint(i).name for i in model.eq_obj2id] == [joint.joint for joint in follows]
     named = {model.body(i).name for i in range(model.nbody)}
     (lost,) = re.findall(r"without a mass, (.*) is not a body", "\n".join(text.left_out)) or [""]
     assert named >= {frame.name for frame in robot.frames} - {*lost.split(", ")}
     for frame in (frame for frame in robot.frames if frame.name in named):
-        turn, place = Reference(robot, frame=frame.name).forward_kinematics(drawn["q"])
-        at = data.body(frame.name)
-        assert near(at.xmat.reshape(3, 3), turn)
-        assert near(at.xpos, place)
+        rotation, position = Reference(robot, frame=frame.name).forward_kinematics(drawn["q"])
+        body = data.body(frame.name)
+        assert near(body.xmat.reshape(3, 3), rotation)
+        assert near(body.xpos, position)
 
 
 def frictionless(robot: Mechanism) -> Mechanism:
-    """MuJoCo's friction is another one."""
+    """Remove friction, which MuJoCo models as a constraint."""
     return replace(
         robot,
         joints=tuple(
-            replace(one, drive=one.drive.only(("armature", "damping", "stiffness")))
-            for one in robot.joints
+            replace(joint, drive=joint.drive.only(("armature", "damping", "stiffness")))
+            for joint in robot.joints
         ),
     )
 
 
-def _in_mujoco(robot: Mechanism, model: Any) -> MujocoPlaces:
+def mujoco_places(robot: Mechanism, model: Any) -> MujocoPlaces:
     names = {model.joint(i).name for i in range(model.njnt)}
     first = [
-        one.name if one.name in names else f"{one.name}_{one.type.positions[0].name}"
-        for one in robot.joints
+        joint.name if joint.name in names else f"{joint.name}_{joint.type.positions[0].name}"
+        for joint in robot.joints
     ]
     joints = [model.joint(name) for name in first]
     return MujocoPlaces(
         robot,
         model.nq,
         [int(joint.qposadr[0]) for joint in joints],
-        [one.type.nq for one in robot.joints],
+        [joint.type.nq for joint in robot.joints],
         [int(joints[i].dofadr[0]) + k for i, k in robot.dofs],
     )

@@ -1,4 +1,4 @@
-"""A CSV of rows or bodies is the robot that TOML declares in the same words, and every fault names line and column."""
+"""CSV of rows or bodies: the same robot as in TOML; every fault names its line and column."""
 
 from __future__ import annotations
 
@@ -86,29 +86,37 @@ def load(tmp_path: Path, text: str | bytes, **options: Any) -> symgen.Mechanism:
     return symgen.load(path, **options)
 
 
-def words(text: str) -> str:
+def plain_names(text: str) -> str:
     return text.replace("MDH", "mdh").replace(",one,1/2,", ",joint1,1/2,")
 
 
 @pytest.mark.parametrize(
-    ("text", "toml"), [(words(ROWS), ROWS_TOML), (BODIES, BODIES_TOML)], ids=["rows", "bodies"]
+    ("text", "toml"),
+    [(plain_names(ROWS), ROWS_TOML), (BODIES, BODIES_TOML)],
+    ids=["rows", "bodies"],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_csv_and_toml_declare_the_same(text: str, toml: str, end: str, tmp_path: Path) -> None:
-    read = load(tmp_path, "\ufeff" + text.replace("\n", end))
+def test_csv_and_toml_declare_the_same_robot(
+    text: str, toml: str, end: str, tmp_path: Path
+) -> None:
+    from_csv = load(tmp_path, "\ufeff" + text.replace("\n", end))
     (tmp_path / "r.toml").write_text(toml)
-    assert read.content == symgen.load(tmp_path / "r.toml").content
+    assert from_csv.content == symgen.load(tmp_path / "r.toml").content
     noticed = [
         note.text.rpartition("]: ")[2].rpartition("': ")[2]
         for note in symgen.load(tmp_path / "r.toml").notes
     ]
-    assert [note.text.rpartition("]: ")[2].rpartition("': ")[2] for note in read.notes] == noticed
+    assert [
+        note.text.rpartition("]: ")[2].rpartition("': ")[2] for note in from_csv.notes
+    ] == noticed
 
 
-def test_columns_may_stand_in_any_order_and_rows_be_repeated(tmp_path: Path) -> None:
-    one = load(tmp_path, "# convention: dh\nd,mass,alpha,a,repeat,name\n0.1,1,pi/2,0.5,3,rod\n")
+def test_columns_may_have_any_order_and_rows_may_be_repeated(tmp_path: Path) -> None:
+    repeated = load(
+        tmp_path, "# convention: dh\nd,mass,alpha,a,repeat,name\n0.1,1,pi/2,0.5,3,rod\n"
+    )
     assert (
-        one.content
+        repeated.content
         == load(
             tmp_path,
             "# convention: dh\nname,a,alpha,d,mass\n"
@@ -209,7 +217,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_faults(case: str, tmp_path: Path) -> None:
+def test_a_fault_is_refused_with_line_and_column(case: str, tmp_path: Path) -> None:
     text, says = FAULTS[case]
     with pytest.raises(DescriptionError) as caught:
         load(tmp_path, text)

@@ -1,4 +1,4 @@
-"""Real URDFs, damaged at random: reading either gives a mechanism or one sentence, never another exception."""
+"""Real URDFs with random damage: each is read or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = {
     if (path := public_urdf(name)) is not None
 }
 EXAMPLES = 60
-"""`make fuzz` and the adversary go on."""
+"""Number of damaged files; `make fuzz` and tests/adversary try more."""
 
 _VALUES = re.compile(r'="([^"]*)"')
 _NUMBERS = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:[eE][-+]?\d+)?(?![\w.])")
@@ -94,8 +94,8 @@ change = st.one_of(
 
 
 def damaged(text: str, changes: list[tuple[str, int, str]]) -> str:
-    """`text` after every (kind, place, payload) of `changes`; a place counts modulo what there is to hit."""
-    for kind, place, payload in changes:
+    """Apply every (kind, position, payload) of `changes`; positions wrap round at the last match."""
+    for kind, position, payload in changes:
         pattern = {
             "number": _NUMBERS,
             "value": _VALUES,
@@ -106,19 +106,19 @@ def damaged(text: str, changes: list[tuple[str, int, str]]) -> str:
             "block-twice": _BLOCKS,
         }.get(kind)
         if pattern is None:
-            at = place % (len(text) + 1)
+            at = position % (len(text) + 1)
             text = text[:at] + ("" if kind == "cut" else payload + text[at:])
             continue
         spans = [match.span(1 if pattern is _VALUES else 0) for match in pattern.finditer(text)]
         if not spans:
             continue
-        start, end = spans[place % len(spans)]
-        other = text[slice(*spans[(place // len(spans) + 7 * place) % len(spans)])]
+        start, end = spans[position % len(spans)]
+        another_value = text[slice(*spans[(position // len(spans) + 7 * position) % len(spans)])]
         twice = 2 * text[start:end]
         new = {
             "number": payload,
             "value": payload,
-            "copy-value": other,
+            "copy-value": another_value,
             "leaf-out": "",
             "block-out": "",
         }.get(kind, twice)
@@ -131,14 +131,14 @@ def test_damaged_descriptions_are_read_or_refused(tmp_path: Path) -> None:
     tally = {"read": 0, "refused": 0}
     path, again = tmp_path / "r.urdf", tmp_path / "r.toml"
 
-    # Kept from earlier runs, or thought of as likely to break something:
+    # Cases that failed in earlier runs, or that seem likely to fail:
     @example("double_pendulum.urdf", [("value", 3, "9" * 5000)])
     @example("double_pendulum.urdf", [("number", 5, "1e300"), ("number", 9, "5e-324")])
     @example("bolt.urdf", [("number", 6129, "5.828006676677186e+84")])
     @example("panda.urdf", [("number", 288007, "1e300"), ("number", 1, "0")])
     @example(
         "double_pendulum.urdf",
-        [("number", place, "6.452934911310197e-181") for place in (15724, 322330, 317)],
+        [("number", position, "6.452934911310197e-181") for position in (15724, 322330, 317)],
     )
     @example("ur5_robot.urdf", [("insert", 0, "\ufeff")])
     @example("ur5_robot.urdf", [("insert", 0, "\x00")])
@@ -161,7 +161,7 @@ def test_damaged_descriptions_are_read_or_refused(tmp_path: Path) -> None:
             assert len(sentence) < 1000
             return
         tally["read"] += 1
-        if tally["read"] % 4 == 0:  # what is read can also be written, read back and shown
+        if tally["read"] % 4 == 0:  # every fourth mechanism is also written, read back and shown
             again.write_text(to_toml(mechanism), encoding="utf-8")
             assert replace(load(again), source_sha256=mechanism.source_sha256) == mechanism
             assert max(len(line) for line in show(mechanism).splitlines()) <= 100

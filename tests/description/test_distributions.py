@@ -1,4 +1,4 @@
-"""Robots of installed packages: a name to a file on this machine, and sentences where there is none."""
+"""Robots of installed Python packages: lookup of files by name, and messages for unknown names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous"><parent lin
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package of pip's with three robots, two of one name."""
+    """Make an installed Python package with three robots, two of which have the same name."""
     names = (
         "arms/left/arm.urdf",
         "arms/right/arm.urdf",
@@ -29,15 +29,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for mass, name in enumerate(names, start=1):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(ROBOT.format(mass=mass))
-    own = tmp_path / "some_arms-1.0.dist-info"
-    own.mkdir()
-    (own / "METADATA").write_text("Metadata-Version: 2.1\nName: some-arms\nVersion: 1.0\n")
-    (own / "RECORD").write_text("".join(f"{name},,\n" for name in names))
+    metadata = tmp_path / "some_arms-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: some-arms\nVersion: 1.0\n")
+    (metadata / "RECORD").write_text("".join(f"{name},,\n" for name in names))
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
 
-def test_a_name_is_a_file_of_the_package() -> None:
+def test_a_robot_name_selects_a_file_of_the_package() -> None:
     robot = symgen.load("ur5_robot", distribution=FIELD)
     assert robot.source == "ur5_robot.urdf"
     assert len(robot.joints) == 6
@@ -46,7 +46,7 @@ def test_a_name_is_a_file_of_the_package() -> None:
     )
 
 
-def test_folders_tell_files_of_one_name_apart(package: Path) -> None:
+def test_folder_names_distinguish_files_of_the_same_name(package: Path) -> None:
     assert [
         float(symgen.load(f"{side}/arm", distribution="some-arms").mass)
         for side in ("left", "right")
@@ -89,7 +89,7 @@ def test_folders_tell_files_of_one_name_apart(package: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("package")
-def test_what_is_not_there_is_one_sentence(
+def test_an_unknown_package_or_robot_is_refused_in_one_sentence(
     name: str, distribution: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ArgumentError if "no robot files" in sentence else UnknownName) as raised:
@@ -99,6 +99,6 @@ def test_what_is_not_there_is_one_sentence(
     assert capsys.readouterr().err == f"symgen: {sentence}\n"
 
 
-def test_a_text_is_in_no_package() -> None:
+def test_a_description_text_with_a_package_is_refused() -> None:
     with pytest.raises(ArgumentError, match="not a description; leave distribution out"):
         symgen.load(ROBOT.format(mass=1), distribution=FIELD)

@@ -1,4 +1,4 @@
-"""What is made of a compiled MuJoCo model says what MuJoCo says of it, to the last digits of a double."""
+"""`from_mujoco`: mechanism and MuJoCo model agree to the last digits of a double."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def small(options: str = "", first: str = "", second: str = "", more: str = "") 
 
 
 def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
-    """Largest relative errors at two states: of tau, M, the acceleration (backward), and of body and site frames."""
+    """Return the largest relative errors of tau, M, a (backward) and frames at two states."""
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
         mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     )
     reference, places = Reference(mechanism), peer.places(mechanism, model)
-    states, found = (
+    states, largest = (
         draw_states(mechanism, 2, seed=3),
         dict.fromkeys(("tau", "M", "a", "frames"), 0.0),
     )
     for k in range(2):
         state = {name: states[name][k].astype(float) for name in ("q", "v", "a", "tau")}
-        given, data = places.state(state), mujoco.MjData(model)
-        data.qpos, data.qvel, data.qacc = given["q"], given["v"], given["a"]
+        in_mujoco, data = places.state(state), mujoco.MjData(model)
+        data.qpos, data.qvel, data.qacc = in_mujoco["q"], in_mujoco["v"], in_mujoco["a"]
         mujoco.mj_inverse(model, data)
         q, v, a = state["q"], state["v"], state["a"]
         pairs = {
@@ -67,7 +67,7 @@ def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
         pairs["M"] = places.ours("mass_matrix", state, M), reference.mass_matrix(q)
-        data.qfrc_applied = given["tau"]
+        data.qfrc_applied = in_mujoco["tau"]
         mujoco.mj_forward(model, data)
         a = places.ours("forward_dynamics", state, data.qacc.copy())
         pairs["a"] = state["tau"], reference.inverse_dynamics(q, v, a)
@@ -77,39 +77,44 @@ def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
                 if name != "a"
                 else np.abs(pairs["M"][0]).sum(axis=1).max() * np.abs(a).max()
             )
-            found[name] = max(found[name], float(np.abs(theirs - ours.astype(float)).max() / size))
-        found["frames"] = max(
-            found["frames"],
-            *(_apart(model, data, mechanism, frame.name, q) for frame in mechanism.frames),
+            largest[name] = max(
+                largest[name], float(np.abs(theirs - ours.astype(float)).max() / size)
+            )
+        largest["frames"] = max(
+            largest["frames"],
+            *(frame_error(model, data, mechanism, frame.name, q) for frame in mechanism.frames),
         )
-    return found
+    return largest
 
 
-def _apart(model: Any, data: Any, mechanism: Mechanism, frame: str, q: Any) -> float:
-    for of, kind in (("", mujoco.mjtObj.mjOBJ_BODY), ("site_", mujoco.mjtObj.mjOBJ_SITE)):
+def frame_error(model: Any, data: Any, mechanism: Mechanism, frame: str, q: Any) -> float:
+    for prefix, kind in (("", mujoco.mjtObj.mjOBJ_BODY), ("site_", mujoco.mjtObj.mjOBJ_SITE)):
         number = mujoco.mj_name2id(model, kind, frame)
         if number >= 0:
             R, p = Reference(mechanism, frame=frame).forward_kinematics(q)
-            turn, place = (
-                getattr(data, f"{of}xmat")[number].reshape(3, 3),
-                getattr(data, f"{of}xpos")[number],
+            rotation, position = (
+                getattr(data, f"{prefix}xmat")[number].reshape(3, 3),
+                getattr(data, f"{prefix}xpos")[number],
             )
             return float(
-                max(np.abs(R.astype(float) - turn).max(), np.abs(p.astype(float) - place).max())
+                max(
+                    np.abs(R.astype(float) - rotation).max(),
+                    np.abs(p.astype(float) - position).max(),
+                )
             )
     return 0.0
 
 
-def told(mechanism: Mechanism) -> list[str]:
+def warnings(mechanism: Mechanism) -> list[str]:
     return [note.text for note in mechanism.notes if note.kind == "warning"]
 
 
-def test_joints_of_every_type_with_their_places_and_references() -> None:
+def test_joints_of_every_type_move_as_in_mujoco() -> None:
     model = mujoco.MjModel.from_xml_string(ODD.format(more=""))
-    made = symgen.from_mujoco(model)
-    found = errors(model, made)
-    assert max(found.values()) < BOUND, found
-    assert [joint.name for joint in made.joints] == [
+    mechanism = symgen.from_mujoco(model)
+    largest = errors(model, mechanism)
+    assert max(largest.values()) < BOUND, largest
+    assert [joint.name for joint in mechanism.joints] == [
         "root",
         "h1",
         "s1",
@@ -119,9 +124,9 @@ def test_joints_of_every_type_with_their_places_and_references() -> None:
         "h3",
         "h4",
     ]
-    assert {"afloat", "arm", "welded", "tip", "world"} <= {frame.name for frame in made.frames}
-    assert symgen.load(to_toml(made)).content == made.content
-    (joint,) = [joint for joint in made.joints if joint.name == "h1"]
+    assert {"afloat", "arm", "welded", "tip", "world"} <= {frame.name for frame in mechanism.frames}
+    assert symgen.load(to_toml(mechanism)).content == mechanism.content
+    (joint,) = [joint for joint in mechanism.joints if joint.name == "h1"]
     assert {name: float(value) for name, value in joint.drive.declared} == {
         "armature": 0.1,
         "damping": 0.4,
@@ -133,22 +138,22 @@ def test_joints_of_every_type_with_their_places_and_references() -> None:
 
 def test_a_mesh_has_the_inertia_that_mujoco_computed() -> None:
     model = mujoco.MjModel.from_xml_string(MESH)
-    found = errors(model, symgen.from_mujoco(model))
-    assert max(found.values()) < BOUND, found
+    largest = errors(model, symgen.from_mujoco(model))
+    assert max(largest.values()) < BOUND, largest
 
 
 @pytest.mark.parametrize("gear", ["0.1 2 0 0 0", "0 -0.5 0 0 0"])
 def test_an_equality_of_joints_is_a_coupling(gear: str) -> None:
-    """MuJoCo's own residual is zero where our coupling holds."""
+    """MuJoCo's residual of the equality is zero at positions that satisfy the coupling."""
     model = small(
         "<compiler angle='radian'/>",
         "ref='0.25'",
         "ref='0.5'",
         f"<equality><joint joint1='k' joint2='j' polycoef='{gear}'/></equality>",
     )
-    made = symgen.from_mujoco(model, mimic="couple")
-    assert (made.nq, made.coupled) == (1, True)
-    follows = made.follows[1]
+    mechanism = symgen.from_mujoco(model, mimic="couple")
+    assert (mechanism.nq, mechanism.coupled) == (1, True)
+    follows = mechanism.follows[1]
     assert follows is not None
     data = mujoco.MjData(model)
     data.qpos = [0.7, float(follows.multiplier) * 0.7 + float(follows.offset)]
@@ -181,26 +186,26 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_what_is_left_out_is_said(case: str) -> None:
+def test_a_warning_names_what_is_left_out(case: str) -> None:
     options, first, more, says = LEFT_OUT[case]
     model = mujoco.MjModel.from_xml_string(SMALL.format(options, first, "", more))
-    assert any(says in text for text in told(symgen.from_mujoco(model))), told(
+    assert any(says in text for text in warnings(symgen.from_mujoco(model))), warnings(
         symgen.from_mujoco(model)
     )
-    assert not told(symgen.from_mujoco(small()))
+    assert not warnings(symgen.from_mujoco(small()))
 
 
-def test_names_that_are_not_there_are_made() -> None:
+def test_unnamed_bodies_and_joints_get_names() -> None:
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><joint/><geom size='1'/><body><geom size='1'/></body></body>"
         "</worldbody></mujoco>"
     )
-    made = symgen.from_mujoco(model)
-    assert [joint.name for joint in made.joints] == ["joint0"]
-    assert [frame.name for frame in made.frames] == ["world", "body1", "body2"]
+    mechanism = symgen.from_mujoco(model)
+    assert [joint.name for joint in mechanism.joints] == ["joint0"]
+    assert [frame.name for frame in mechanism.frames] == ["world", "body1", "body2"]
 
 
-def test_numbers_that_differ_among_the_velocities_of_a_ball_stay_apart() -> None:
+def test_a_ball_joint_keeps_different_damping_for_each_velocity() -> None:
     model = small("", "type='ball'")
     model.dof_damping[:3], model.dof_armature[:3] = (1, 3, 2), (4, 4, 4)
     joint = next(joint for joint in symgen.from_mujoco(model).joints if joint.name == "j")
@@ -208,7 +213,7 @@ def test_numbers_that_differ_among_the_velocities_of_a_ball_stay_apart() -> None
     assert joint.drive.numbers("armature") == (4,)
 
 
-def test_faults() -> None:
+def test_faulty_models_are_refused() -> None:
     with pytest.raises(
         ArgumentError, match="str has no attribute 'body_parentid' of a MuJoCo model; give a mujoco"
     ):
@@ -230,7 +235,7 @@ def test_faults() -> None:
     ("switch", "kind"),
     [("damper", "damping"), ("spring", "stiffness"), ("frictionloss", "friction")],
 )
-def test_what_the_options_disable_is_off(switch: str, kind: str) -> None:
+def test_forces_that_options_disable_are_left_out(switch: str, kind: str) -> None:
     text = """<mujoco><option><flag {}/></option><worldbody><body><joint damping="1" stiffness="2" frictionloss="3" armature="4"/>
         <geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>"""
     on, off = (

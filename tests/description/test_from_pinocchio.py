@@ -1,4 +1,4 @@
-"""What is made of a Pinocchio model says what Pinocchio says of it, to the last digits of a double."""
+"""`from_pinocchio`: mechanism and Pinocchio model agree to the last digits of a double."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOUND = 1e-12
 FILES = [
     path for path in judges.files() if path.stat().st_size < 20_000 and path.name != "ur3.urdf"
 ]
-"""Small ones. Pinocchio does not read that of a UR3."""
+"""Small URDF files, without the UR3, which Pinocchio cannot read."""
 SLANTED = np.array([0.6, 0.0, 0.8])
 MIMIC = """<robot name="m"><link name="a"/>{links}
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>
@@ -42,46 +42,50 @@ MIMIC = """<robot name="m"><link name="a"/>{links}
 )
 
 
-def position(mechanism: Mechanism, q: Array) -> Array:
-    """Pinocchio's q of ours: an angle that may go round stands there as its cosine and sine."""
-    found: list[float] = []
-    for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True):
-        values = list(q[own])
+def pinocchio_position(mechanism: Mechanism, q: Array) -> Array:
+    """Convert q to Pinocchio's: an unlimited angle becomes its cosine and sine."""
+    entries: list[float] = []
+    for joint, indices in zip(mechanism.joints, mechanism.q_slices, strict=True):
+        values = list(q[indices])
         if joint.motions == (Placing(0, 2), Turning(2)) or joint.kind == "continuous":
             values[-1:] = [np.cos(values[-1]), np.sin(values[-1])]
-        found += values
-    return np.array(found)
+        entries += values
+    return np.array(entries)
 
 
-def state(mechanism: Mechanism) -> tuple[Array, Array, Array]:
-    """Some q, v and a of ours."""
+def random_state(mechanism: Mechanism) -> tuple[Array, Array, Array]:
+    """Return random q, v and a in symgen's coordinates."""
     drawn = draw_states(mechanism, 1, seed=3)
     q, v, a = (drawn[name][0].astype(float) for name in ("q", "v", "a"))
     return q, v, a
 
 
 def errors(model: Any, mechanism: Mechanism, frames: slice = slice(None)) -> dict[str, float]:
-    """Largest relative errors at one state: of tau, of M, and in m and as entries of R of the frames."""
-    q, v, a = state(mechanism)
-    theirs, data, reference = position(mechanism, q), model.createData(), Reference(mechanism)
+    """Return the largest errors at one state: tau and M relative, frames in m and entries of R."""
+    q, v, a = random_state(mechanism)
+    theirs, data, reference = (
+        pinocchio_position(mechanism, q),
+        model.createData(),
+        Reference(mechanism),
+    )
     assert len(theirs) == model.nq
     assert mechanism.nv == model.nv
     tau, upper = pin.rnea(model, data, theirs, v, a), np.triu(pin.crba(model, data, theirs))
     M, worst = upper + np.triu(upper, 1).T, 0.0
     pin.framesForwardKinematics(model, data, theirs)
     for frame in mechanism.frames[frames]:
-        numbers = [
+        indices = [
             model.getFrameId(frame.name, kind)
             for kind in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)
         ]
-        number = min(numbers)  # of what is not there, the number of frames
-        if number < model.nframes:
+        index = min(indices)  # getFrameId returns nframes if there is no such frame
+        if index < model.nframes:
             R, p = Reference(mechanism, frame=frame.name).forward_kinematics(q)
-            placed = data.oMf[number]
+            pose = data.oMf[index]
             worst = max(
                 worst,
-                np.abs(R.astype(float) - placed.rotation).max(),
-                np.abs(p.astype(float) - placed.translation).max(),
+                np.abs(R.astype(float) - pose.rotation).max(),
+                np.abs(p.astype(float) - pose.translation).max(),
             )
     return {
         "tau": float(
@@ -94,10 +98,10 @@ def errors(model: Any, mechanism: Mechanism, frames: slice = slice(None)) -> dic
 
 
 def composite() -> Any:
-    made = pin.JointModelComposite(pin.JointModelRX())
-    made.addJoint(pin.JointModelSpherical(), pin.SE3.Random())
-    made.addJoint(pin.JointModelPY(), pin.SE3.Random())
-    return made
+    joint = pin.JointModelComposite(pin.JointModelRX())
+    joint.addJoint(pin.JointModelSpherical(), pin.SE3.Random())
+    joint.addJoint(pin.JointModelPY(), pin.SE3.Random())
+    return joint
 
 
 def every_type() -> Any:
@@ -123,51 +127,54 @@ def every_type() -> Any:
     for index, kind in enumerate(kinds):
         number = model.addJoint(parent, kind, pin.SE3.Random(), f"j{index}")
         model.appendBodyToJoint(number, pin.Inertia.Random(), pin.SE3.Random())
-        for name, of in ((f"b{index}", pin.FrameType.BODY), (f"o{index}", pin.FrameType.OP_FRAME)):
-            model.addFrame(pin.Frame(name, number, 0, pin.SE3.Random(), of))
+        for name, frame_type in (
+            (f"b{index}", pin.FrameType.BODY),
+            (f"o{index}", pin.FrameType.OP_FRAME),
+        ):
+            model.addFrame(pin.Frame(name, number, 0, pin.SE3.Random(), frame_type))
         model.armature[model.joints[number].idx_v :][: model.joints[number].nv] = index / 8
         parent = number if index % 3 else parent
     model.gravity.linear = np.array([0.1, 0.2, -9.0])
     return model
 
 
-def test_joints_of_every_type() -> None:
+def test_joints_of_every_type_move_as_in_pinocchio() -> None:
     model = every_type()
-    made = symgen.from_pinocchio(model)
-    found = errors(model, made)
-    assert max(found.values()) < BOUND, found
-    assert symgen.load(to_toml(made)).content == made.content
+    mechanism = symgen.from_pinocchio(model)
+    largest = errors(model, mechanism)
+    assert max(largest.values()) < BOUND, largest
+    assert symgen.load(to_toml(mechanism)).content == mechanism.content
 
 
 @pytest.mark.parametrize("path", FILES, ids=judges.short)
 @pytest.mark.parametrize("afloat", [False, True])
-def test_small_robots_of_example_robot_data(path: Path, afloat: bool) -> None:
+def test_small_robots_of_example_robot_data_move_as_in_pinocchio(path: Path, afloat: bool) -> None:
     model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if afloat else []))
     if not model.nv:
         with pytest.raises(DescriptionError, match="no joint moves"):
             symgen.from_pinocchio(model)
         return
-    made = symgen.from_pinocchio(model, snap="off")
-    found = errors(model, made, slice(0, 5))
-    assert max(found.values()) < BOUND, found
-    assert [joint.name for joint in made.joints] == list(model.names)[1:]
+    mechanism = symgen.from_pinocchio(model, snap="off")
+    largest = errors(model, mechanism, slice(0, 5))
+    assert max(largest.values()) < BOUND, largest
+    assert [joint.name for joint in mechanism.joints] == list(model.names)[1:]
 
 
-def test_a_joint_that_mimics_follows() -> None:
+def test_a_mimic_joint_is_coupled_as_in_pinocchio() -> None:
     model = pin.buildModelFromXML(MIMIC, mimic=True)
-    made = symgen.from_pinocchio(model)
-    assert (made.nq, made.coupled) == (1, True)
-    q, v, a = state(made)
+    mechanism = symgen.from_pinocchio(model)
+    assert (mechanism.nq, mechanism.coupled) == (1, True)
+    q, v, a = random_state(mechanism)
     tau = pin.rnea(model, model.createData(), q, v, a)
-    ours = Reference(made).inverse_dynamics(q, v, a).astype(float)
+    ours = Reference(mechanism).inverse_dynamics(q, v, a).astype(float)
     assert np.allclose(tau, ours, rtol=BOUND, atol=0)
 
 
-def test_what_a_model_declares_besides() -> None:
+def test_limits_and_drives_of_a_model_are_kept() -> None:
     model = pin.buildModelFromXML(MIMIC)
     model.armature[0], model.rotorInertia[1] = 0.5, 0.25
-    made = symgen.from_pinocchio(model)
-    first, second = made.joints
+    mechanism = symgen.from_pinocchio(model)
+    first, second = mechanism.joints
     assert (first.limits.lower, first.limits.upper, first.limits.velocity, first.limits.effort) == (
         -1,
         2,
@@ -181,19 +188,19 @@ def test_what_a_model_declares_besides() -> None:
     assert dict(driven.declared) == {"armature": 0.5, "damping": 3, "friction": 4}
 
 
-def test_quaternions_of_matrices_lose_no_digits_at_any_turn() -> None:
+def test_quaternions_of_matrices_lose_no_digits_at_any_rotation() -> None:
     for w, x, y, z in [
         *np.eye(4),
         *np.random.default_rng(2).normal(size=(200, 4)),
         (1e-9, 1, 0, 0),
         (0, 1, 1e-12, 1),
     ]:
-        given = np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])
-        found = np.array(quaternion_of_matrix(pin.Quaternion(*given).toRotationMatrix()))
-        assert min(np.abs(found - given).max(), np.abs(found + given).max()) < 4e-16
+        quaternion = np.array([w, x, y, z]) / np.linalg.norm([w, x, y, z])
+        computed = np.array(quaternion_of_matrix(pin.Quaternion(*quaternion).toRotationMatrix()))
+        assert min(np.abs(computed - quaternion).max(), np.abs(computed + quaternion).max()) < 4e-16
 
 
-def test_faults() -> None:
+def test_faulty_models_are_refused() -> None:
     with pytest.raises(
         ArgumentError, match="str has no attribute 'joints' of a Pinocchio model; give a pinocchio"
     ):
@@ -213,7 +220,7 @@ def test_faults() -> None:
 
 
 def several_with_drives() -> pin.Model:
-    """A ball, a planar joint and a hinge in a row, with another armature, damping and friction at every velocity."""
+    """Make a chain in which each velocity has its own armature, damping and friction."""
     model, parent, draw = pin.Model(), 0, np.random.default_rng(5)
     for name, joint in (
         ("ball", pin.JointModelSpherical()),
@@ -242,7 +249,7 @@ def test_a_model_without_a_name_is_called_robot_and_a_note_says_so() -> None:
 
 
 def test_armature_that_differs_within_a_joint_is_on_the_diagonal_of_the_mass_matrix() -> None:
-    """Against Pinocchio; damping and friction that differ as well are not applied there, and hinder nothing."""
+    """Compare with Pinocchio. Damping and friction, which differ too, are not applied."""
     model = several_with_drives()
     robot = symgen.from_pinocchio(model)
     again = symgen.load(to_toml(robot))
@@ -254,7 +261,7 @@ def test_armature_that_differs_within_a_joint_is_on_the_diagonal_of_the_mass_mat
     reference = Reference(robot, FLOAT)
     mass, tau = reference.mass_matrix(q), reference.inverse_dynamics(q, v, a)
     for k in range(3):
-        theirs = position(robot, q[k])
+        theirs = pinocchio_position(robot, q[k])
         upper = np.triu(pin.crba(model, data, theirs))
         np.testing.assert_allclose(mass[k], upper + np.triu(upper, 1).T, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(
@@ -263,12 +270,12 @@ def test_armature_that_differs_within_a_joint_is_on_the_diagonal_of_the_mass_mat
 
 
 @pytest.mark.parametrize("method", ["riccati", "udut", "constraint_force", "composite_body"])
-def test_every_method_takes_another_armature_at_every_velocity(method: str) -> None:
+def test_every_method_supports_a_different_armature_at_each_velocity(method: str) -> None:
     robot = symgen.from_pinocchio(several_with_drives())
     assert symgen.verify(robot, [f"forward_dynamics={method}"], 2, compiled=False).passed
 
 
-def test_damping_and_friction_that_differ_within_a_joint_are_felt_at_each_velocity() -> None:
+def test_damping_and_friction_that_differ_within_a_joint_apply_to_each_velocity() -> None:
     robot = symgen.from_pinocchio(several_with_drives(), drives="on")
     report = symgen.verify(
         robot,

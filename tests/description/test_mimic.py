@@ -1,4 +1,4 @@
-"""Joints that follow others, as they are read, written and shown, and what is refused in one sentence."""
+"""Mimic joints: reading, writing, showing, and refusals in one sentence."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ def gripper() -> Mechanism:
     return symgen.load(GRIPPER)
 
 
-def test_rows_of_followers_compose(gripper: Mechanism) -> None:
-    assert [one and (one.leader, one.multiplier, one.offset) for one in gripper.follows] == [
+def test_a_follower_of_a_follower_follows_the_first_leader(gripper: Mechanism) -> None:
+    assert [
+        follower and (follower.leader, follower.multiplier, follower.offset)
+        for follower in gripper.follows
+    ] == [
         None,
         None,
         (1, -1, 0),
@@ -47,7 +50,7 @@ def test_rows_of_followers_compose(gripper: Mechanism) -> None:
     assert 0 <= min(drawn) < max(drawn) <= Fraction(3, 5)
 
 
-def test_a_coupled_description_reads_as_it_was_written(gripper: Mechanism) -> None:
+def test_a_coupled_description_is_read_back_unchanged(gripper: Mechanism) -> None:
     again = symgen.load(to_toml(gripper))
     assert again.content == gripper.content
     assert again.notes == gripper.notes
@@ -59,17 +62,17 @@ def test_a_coupled_description_reads_as_it_was_written(gripper: Mechanism) -> No
     ("lock", "joints"),
     [({"knuckle": "0.4"}, {"roll"}), ({"other_knuckle": "0.1"}, {"roll", "knuckle", "left_tip"})],
 )
-def test_what_follows_a_locked_joint_is_locked(
+def test_followers_of_a_locked_joint_are_locked(
     gripper: Mechanism, lock: dict[str, str], joints: set[str]
 ) -> None:
-    """At its own value: the poses are those of the coupled robot there."""
+    """The follower is locked at its own value: poses equal those of the coupled robot there."""
     locked = symgen.load(GRIPPER, lock=lock)
     assert {joint.name for joint in locked.joints} == joints
     if "knuckle" in lock:
-        at = {"whole": (gripper, [0.3, 0.4]), "locked": (locked, [0.3])}
+        cases = {"whole": (gripper, [0.3, 0.4]), "locked": (locked, [0.3])}
         ends = {
             key: Reference(robot, frame="rack").forward_kinematics(np.array(q))[1]
-            for key, (robot, q) in at.items()
+            for key, (robot, q) in cases.items()
         }
         assert np.allclose(ends["whole"], ends["locked"], atol=1e-15)
         assert "joint slide locked at 0.033 m" in " ".join(note.text for note in locked.notes)
@@ -89,12 +92,12 @@ MIMIC = 'mimic = { joint = "knuckle", multiplier = -1 }'
         ('mimic = { joint = "slide" }\nmimicry = 1', "mimicry"),
     ],
 )
-def test_what_cannot_follow_is_refused(written: str, sentence: str) -> None:
+def test_a_faulty_mimic_is_refused(written: str, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
         symgen.load(GRIPPER.replace(MIMIC, written))
 
 
-def test_joints_of_several_degrees_neither_lead_nor_follow() -> None:
+def test_a_leader_with_several_degrees_of_freedom_is_refused() -> None:
     led = (
         GRIPPER.replace('name = "roll", type = "revolute"', 'name = "roll", type = "cylindrical"')
         .replace(", limits = { lower = -2, upper = 2 }", "")
@@ -105,7 +108,7 @@ def test_joints_of_several_degrees_neither_lead_nor_follow() -> None:
     assert symgen.load(led, mimic="independent").nv == 6
 
 
-def test_a_factor_of_zero_locks_at_the_offset() -> None:
+def test_a_multiplier_of_zero_locks_the_joint_at_the_offset() -> None:
     still = symgen.load(
         GRIPPER.replace(MIMIC, 'mimic = { joint = "knuckle", multiplier = 0, offset = 0.3 }')
     )
@@ -113,7 +116,7 @@ def test_a_factor_of_zero_locks_at_the_offset() -> None:
     assert still.nv == 2
 
 
-def test_a_factor_that_cannot_be_read_is_not_taken_for_one() -> None:
+def test_an_unreadable_multiplier_is_refused_when_joints_are_coupled() -> None:
     text = (
         '<robot name="r"><link name="a"/>'
         + "".join(
@@ -130,10 +133,11 @@ def test_a_factor_that_cannot_be_read_is_not_taken_for_one() -> None:
         symgen.load(text, mimic="couple")
 
 
-def test_a_mechanism_made_by_hand_is_judged_too(gripper: Mechanism) -> None:
+def test_a_faulty_mimic_in_a_mechanism_made_in_python_is_refused(gripper: Mechanism) -> None:
     def mimicking(mimic: Mimic | None) -> Mechanism:
         joints = [
-            replace(one, mimic=mimic if one.name == "left_tip" else None) for one in gripper.joints
+            replace(joint, mimic=mimic if joint.name == "left_tip" else None)
+            for joint in gripper.joints
         ]
         return replace(gripper, joints=tuple(joints))
 
@@ -148,17 +152,17 @@ def test_a_mechanism_made_by_hand_is_judged_too(gripper: Mechanism) -> None:
             mimicking(mimic)
 
 
-def test_other_words_are_refused() -> None:
+def test_unknown_mimic_options_and_refused_mimics_raise() -> None:
     with pytest.raises(ArgumentError, match="give 'independent', 'couple' or 'refuse'"):
         symgen.load(GRIPPER, mimic="coupled")
     with pytest.raises(DescriptionError, match="and mimic joints are refused"):
         symgen.load(GRIPPER, mimic="refuse")
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------------
+# -- messages and generated text ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_says_who_follows(gripper: Mechanism, tmp_path: Path) -> None:
+def test_a_generated_folder_names_leaders_and_followers(gripper: Mechanism, tmp_path: Path) -> None:
     symgen.generate(gripper, tmp_path / "gripper", ["mass_matrix"])
     manifest = json.loads((tmp_path / "gripper/manifest.json").read_text())
     assert (manifest["nq"], manifest["nv"]) == (2, 2)
@@ -169,7 +173,7 @@ def test_the_folder_says_who_follows(gripper: Mechanism, tmp_path: Path) -> None
     }
     assert manifest["joints"][-1]["q"] == [2, 0]
     assert "mimic" not in manifest["joints"][1]
-    assert not [one for one in manifest["not_modelled"] if one["kind"] == "mimic"]
+    assert not [entry for entry in manifest["not_modelled"] if entry["kind"] == "mimic"]
     assert (
         " *   joint 4, prismatic: none: 0.075*q[1] + 0.003 (m)\n"
         in (tmp_path / "gripper/gripper.h").read_text()
@@ -178,7 +182,7 @@ def test_the_folder_says_who_follows(gripper: Mechanism, tmp_path: Path) -> None
     assert symgen.verify(tmp_path / "gripper", states=2).passed
 
 
-def test_entries_are_counted_by_those_that_lead(gripper: Mechanism) -> None:
+def test_entries_count_leaders_only(gripper: Mechanism) -> None:
     assert parse_velocity(gripper, "knuckle") == 1
     with pytest.raises(
         ArgumentError,

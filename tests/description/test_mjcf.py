@@ -1,4 +1,4 @@
-"""MJCF as MuJoCo compiles it: one small model for each thing that the format can say, and MuJoCo's word on each."""
+"""MJCF: one small model for each feature of the format, compared with MuJoCo's own reading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.shared.mjcf_texts import FULL, HINGE, HINGES, MASS, ROD, arm, compile
 BOUND = 1e-11
 STATES = 2
 BY_REFERENCE = [name for name in mujoco_words.JUDGED if name != "forward_dynamics"]
-"""The reference solves nothing; what M and the bias force are decides that."""
+"""Functions to compare: the reference solves no system, so forward dynamics is omitted."""
 WEIGHTLESS = '<geom size="0.1" pos="0.3 0 0" mass="0"/><geom size="0.1" pos="0 0.4 0" mass="0"/>'
 SHAPES = "".join(
     [
@@ -225,26 +225,26 @@ MODELS = {
 }
 
 
-def judged(source: str | Path, mechanism: Mechanism | None = None) -> float:
-    """The largest error of symgen's reading beside MuJoCo's, over all that both say."""
+def error_against_mujoco(source: str | Path, mechanism: Mechanism | None = None) -> float:
+    """Return the largest difference between MuJoCo and symgen's reading, over `BY_REFERENCE`."""
     pytest.importorskip("mujoco")
     mechanism = mujoco_words.loaded(source) if mechanism is None else mechanism
-    of = mujoco_words.Model(mujoco_words.compiled(source), mechanism)
+    model = mujoco_words.Model(mujoco_words.compiled(source), mechanism)
     states = {
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=3).items()
     }
     reference, worst = Reference(mechanism), 0.0
     for name in BY_REFERENCE:
-        found = reference.evaluate(
+        computed = reference.evaluate(
             name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments}
         )
         for k in range(STATES):
-            word = mujoco_words.FileWord(of, {key: values[k] for key, values in states.items()})
+            word = mujoco_words.FileWord(model, {key: values[k] for key, values in states.items()})
             worst = max(
                 worst,
                 mujoco_words.error(
-                    name, {key: np.asarray(v[k], float) for key, v in found.items()}, word
+                    name, {key: np.asarray(v[k], float) for key, v in computed.items()}, word
                 ),
             )
     return worst
@@ -252,30 +252,30 @@ def judged(source: str | Path, mechanism: Mechanism | None = None) -> float:
 
 @pytest.mark.filterwarnings("ignore:compiler attribute 'settotalmass'")
 @pytest.mark.parametrize("name", MODELS)
-def test_mujoco_reads_the_same_robot(name: str) -> None:
-    assert judged(MODELS[name]) < BOUND
+def test_symgen_and_mujoco_read_the_same_robot(name: str) -> None:
+    assert error_against_mujoco(MODELS[name]) < BOUND
 
 
-def test_the_programs_are_of_the_robot_that_was_read() -> None:
+def test_compiled_functions_of_a_read_model_agree_with_mujoco() -> None:
     solver = symgen.compile(
         mujoco_words.loaded(MODELS["several joints"]), ["forward_dynamics", "mass_matrix"]
     )
     mechanism = solver.mechanism
-    of = mujoco_words.Model(mujoco_words.compiled(MODELS["several joints"]), mechanism)
+    model = mujoco_words.Model(mujoco_words.compiled(MODELS["several joints"]), mechanism)
     states = {
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=3).items()
     }
     for k in range(STATES):
-        word = mujoco_words.FileWord(of, {key: values[k] for key, values in states.items()})
+        word = mujoco_words.FileWord(model, {key: values[k] for key, values in states.items()})
         a = solver.forward_dynamics(*(states[name][k] for name in ("q", "v", "tau")))
         assert mujoco_words.error("forward_dynamics", {"a": a}, word) < BOUND
 
 
-# -- what is exact ---------------------------------------------------------------------------------------------------------
+# -- exact numbers ---------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_keep_their_decimals() -> None:
+def test_masses_and_moments_are_exact_fractions() -> None:
     (part,) = (
         load(mjcf(f'<body>{HINGE}<geom type="box" size="0.1 0.2 0.3"/></body>')).bodies[0].parts
     )
@@ -297,16 +297,18 @@ def test_numbers_keep_their_decimals() -> None:
     assert rod.moments[1] == (along - across) * 2 / 9
 
 
-def test_moments_that_no_body_has_stay_where_no_balance_is_asked_for() -> None:
-    found = load(MODELS["moments in balance"].replace("balanceinertia", "savecompiled"))
-    assert found.bodies[-1].parts[0].moments[5] == Fraction("0.5")
+def test_impossible_moments_are_kept_unless_the_file_balances_them() -> None:
+    mechanism = load(MODELS["moments in balance"].replace("balanceinertia", "savecompiled"))
+    assert mechanism.bodies[-1].parts[0].moments[5] == Fraction("0.5")
     assert (
-        sum("triangle inequality" in note.text for note in found.notes if note.kind == "warning")
+        sum(
+            "triangle inequality" in note.text for note in mechanism.notes if note.kind == "warning"
+        )
         == 2
     )
 
 
-def test_degrees_are_parts_of_pi() -> None:
+def test_angles_in_degrees_are_exact_multiples_of_pi() -> None:
     joint = load(mjcf(f'<body euler="90 0 0"><joint ref="30" range="-90 90"/>{ROD}</body>')).joints[
         0
     ]
@@ -320,7 +322,7 @@ def test_degrees_are_parts_of_pi() -> None:
     ) < Fraction(1, 10**50)
 
 
-def test_right_turns_are_meant_as_such_and_said() -> None:
+def test_a_quaternion_near_a_quarter_turn_is_snapped_with_a_note() -> None:
     text = mjcf(f'<body name="a" quat="0.7071068 0.7071067 0 0">{HINGE}{ROD}</body>')
     snaps = [note.text for note in load(text).notes if note.kind == "snap"]
     assert len(snaps) == 1
@@ -333,15 +335,15 @@ def test_right_turns_are_meant_as_such_and_said() -> None:
 # -- names, coordinates, drives ----------------------------------------------------------------------------------------------
 
 
-def test_what_has_no_name_is_called_by_its_number() -> None:
-    found = load(MODELS["no names"])
-    assert [joint.name for joint in found.joints] == [
+def test_unnamed_bodies_and_joints_are_named_by_number() -> None:
+    mechanism = load(MODELS["no names"])
+    assert [joint.name for joint in mechanism.joints] == [
         "body1_joint_1",
         "body1_joint_2",
         "body3_joint",
     ]
-    assert [body.name for body in found.bodies] == ["body1_1", "body1", "body3"]
-    assert found.base == "world"
+    assert [body.name for body in mechanism.bodies] == ["body1_1", "body1", "body3"]
+    assert mechanism.base == "world"
     taken = mjcf(
         f'<body>{HINGE}{ROD}<body name="body1"><joint name="body1__joint"/>{ROD}</body></body>'
     )
@@ -350,15 +352,16 @@ def test_what_has_no_name_is_called_by_its_number() -> None:
     assert (slashes.joints[0].name, slashes.bodies[0].name) == ("x/y z", "robot0:a/b")
 
 
-def test_a_free_joint_counts_from_the_origin_of_the_world() -> None:
+def test_the_origin_of_a_free_joint_is_the_world() -> None:
     assert load(MODELS["a free joint"]).joints[0].pose == ()
     assert [joint.kind for joint in load(MODELS["a free joint"]).joints] == ["free", "continuous"]
 
 
-def test_ranges_and_what_bounds_them() -> None:
-    def kinds(said: str, before: str = "") -> list[str]:
+def test_a_joint_is_limited_if_range_and_limited_say_so() -> None:
+    def kinds(attributes: str, before: str = "") -> list[str]:
         return [
-            joint.kind for joint in load(mjcf(f"<body><joint {said}/>{ROD}</body>", before)).joints
+            joint.kind
+            for joint in load(mjcf(f"<body><joint {attributes}/>{ROD}</body>", before)).joints
         ]
 
     assert (
@@ -378,49 +381,49 @@ def test_ranges_and_what_bounds_them() -> None:
     assert (push.lower, push.upper, push.effort) == (-1, 2, 5)
 
 
-def test_drives_are_meant() -> None:
+def test_drives_of_a_model_are_read_unless_switched_off() -> None:
     text = mjcf(f'<body><joint frictionloss="0.4" damping="1"/>{ROD}</body>')
     assert load(text).joints[0].drive.declared == (("damping", 1), ("friction", Fraction("0.4")))
     assert not load(text, drives="off").joints[0].drive
 
 
-def test_arrays_keep_the_rest_of_what_their_class_says() -> None:
-    """Stiffness and damping of a joint, as MuJoCo compiles them; what is of higher order is told whoever gave it."""
+def test_an_array_attribute_overrides_only_the_entries_that_it_gives() -> None:
+    """Compare stiffness and damping with MuJoCo; a note names terms of higher order from any class."""
     mujoco = pytest.importorskip("mujoco")
     classes = (
         '<default><joint stiffness="2 0.4" damping="1 0.3 0.2"/><default class="x"><joint stiffness="3" damping="0.5"/>'
         "</default></default>"
     )
-    for said in (
+    for attributes in (
         "",
         'stiffness="1" damping="0.7"',
         'stiffness="1 0 0" damping="0.5 0"',
         'class="x"',
         'class="x" stiffness="4"',
     ):
-        text = mjcf(f'<body><joint axis="0 1 0" {said}/>{ROD}</body>', classes)
+        text = mjcf(f'<body><joint axis="0 1 0" {attributes}/>{ROD}</body>', classes)
         model, read = mujoco.MjModel.from_xml_string(text), load(text)
         drive = read.joints[0].drive
         assert (float(drive.stiffness), float(drive.damping)) == (
             model.jnt_stiffness[0],
             model.dof_damping[0],
         )
-        told = {
+        noted = {
             name: any(f"its {name} has terms of higher order" in note.text for note in read.notes)
             for name in ("stiffness", "damping")
         }
-        assert told == {
+        assert noted == {
             "stiffness": bool(model.jnt_stiffnesspoly.any()),
             "damping": bool(model.dof_dampingpoly.any()),
         }
 
 
-def test_springs_that_hang_on_inertia_are_those_that_mujoco_finds() -> None:
-    """By M as the model stands declared, whatever is locked."""
+def test_springdamper_gives_the_springs_that_mujoco_computes() -> None:
+    """`springdamper` uses M of the whole model, whichever joints are locked."""
     mujoco = pytest.importorskip("mujoco")
-    model, found = mujoco.MjModel.from_xml_string(mjcf(SPRUNG)), load(mjcf(SPRUNG))
+    model, mechanism = mujoco.MjModel.from_xml_string(mjcf(SPRUNG)), load(mjcf(SPRUNG))
     checked = 0
-    for i, joint in enumerate(found.joints):
+    for i, joint in enumerate(mechanism.joints):
         damping, stiffness = model.dof_damping[model.jnt_dofadr[i]], model.jnt_stiffness[i]
         assert abs(float(joint.drive.damping) - damping) <= 1e-12 * damping
         if joint.type.nq == 1:
@@ -434,13 +437,13 @@ def test_springs_that_hang_on_inertia_are_those_that_mujoco_finds() -> None:
     assert (
         sum(
             "springdamper and the inertia" in note.text
-            for note in found.notes
+            for note in mechanism.notes
             if note.kind == "info"
         )
         == 6
     )
-    held = load(mjcf(SPRUNG), lock={found.joints[3].name: None})
-    assert held.joints[0].drive == found.joints[0].drive
+    held = load(mjcf(SPRUNG), lock={mechanism.joints[3].name: None})
+    assert held.joints[0].drive == mechanism.joints[0].drive
 
 
 COUPLED = mjcf(
@@ -450,11 +453,11 @@ COUPLED = mjcf(
 )
 
 
-def test_a_joint_follows_another_as_its_equality_says() -> None:
+def test_a_joint_equality_is_a_coupling() -> None:
     assert load(COUPLED).nv == 2
-    found = load(COUPLED, mimic="couple")
-    assert found.nv == 1
-    mimic = found.joints[1].mimic
+    coupled = load(COUPLED, mimic="couple")
+    assert coupled.nv == 1
+    mimic = coupled.joints[1].mimic
     assert mimic is not None
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(COUPLED)
@@ -462,10 +465,15 @@ def test_a_joint_follows_another_as_its_equality_says() -> None:
     data.qpos = [0.8, float(mimic.multiplier) * 0.8 + float(mimic.offset)]
     mujoco.mj_forward(model, data)
     assert abs(data.efc_pos[0]) < 1e-15
-    for given in ("", "0.3", "0.3 2", "0.3 0"):  # MuJoCo's a₁ is 1 where it is not given
+    for coefficients_text in (
+        "",
+        "0.3",
+        "0.3 2",
+        "0.3 0",
+    ):  # the default of MuJoCo's coefficient a₁ is 1
         text = (
-            COUPLED.replace("0.1 2 0 0 0", given)
-            if given
+            COUPLED.replace("0.1 2 0 0 0", coefficients_text)
+            if coefficients_text
             else COUPLED.replace("polycoef='0.1 2 0 0 0'", "")
         )
         mimic, coefficients = (
@@ -482,7 +490,7 @@ def test_a_joint_follows_another_as_its_equality_says() -> None:
 # -- included files -----------------------------------------------------------------------------------------------------------
 
 
-def test_included_files_stand_where_they_are_named(tmp_path: Path) -> None:
+def test_an_included_file_is_inserted_at_its_include(tmp_path: Path) -> None:
     main, part = tmp_path / "main.xml", tmp_path / "parts" / "body.xml"
     part.parent.mkdir()
     part.write_text(
@@ -490,7 +498,7 @@ def test_included_files_stand_where_they_are_named(tmp_path: Path) -> None:
     )
     (tmp_path / "mass.xml").write_text(f"<any>{ROD}</any>")
     main.write_text(mjcf(f'<body name="a">{HINGE}{ROD}<include file="parts/body.xml"/></body>'))
-    assert judged(main) < BOUND
+    assert error_against_mujoco(main) < BOUND
     first = load(main).source_sha256
     assert len(first) == 64
     (tmp_path / "mass.xml").write_text(f"<any>{ROD}{ROD}</any>")
@@ -511,7 +519,7 @@ def test_included_files_stand_where_they_are_named(tmp_path: Path) -> None:
 def test_a_nested_include_is_found_where_mujoco_finds_it(
     tmp_path: Path, files: tuple[str, ...]
 ) -> None:
-    """Beside the main file, then beside the including one."""
+    """MuJoCo searches the folder of the main file, then the folder of the including file."""
     mujoco = pytest.importorskip("mujoco")
     (tmp_path / "sub/c").mkdir(parents=True)
     (tmp_path / "main.xml").write_text(
@@ -572,14 +580,14 @@ def test_an_include_that_cannot_be_read_is_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_a_text_has_no_folder() -> None:
+def test_a_text_with_an_include_is_refused() -> None:
     with pytest.raises(
         SymgenError, match=r"<text>:4: include 'x.xml': a description given as text has no folder"
     ):
         load(mjcf('<include file="x.xml"/>'))
 
 
-def test_the_judge_of_files_allows_what_tokens_were_turned_by(tmp_path: Path) -> None:
+def test_the_judge_of_files_allows_the_error_that_snapping_causes(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     path = tmp_path / "r.xml"
     path.write_text(mjcf(arm(ROD).replace("1 2 3 4", "0.7071 0.7071068 0 0")))

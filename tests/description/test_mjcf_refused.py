@@ -1,4 +1,4 @@
-"""What of an MJCF is refused, what is said and left out, and what is passed over."""
+"""MJCF elements that are refused, left out with a warning, or ignored."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_understood_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+def test_faulty_or_unsupported_mjcf_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     text, sentence = REFUSED[name]
     path = tmp_path / "r.xml"
     path.write_text(text)
@@ -280,35 +280,37 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_pulls_and_is_not_modelled_is_said_once(name: str) -> None:
+def test_one_warning_names_each_force_that_is_not_modelled(name: str) -> None:
     text, sentence = SAID[name]
-    found = warnings(text)
-    assert len(found) == 1
-    assert sentence in found[0]
+    messages = warnings(text)
+    assert len(messages) == 1
+    assert sentence in messages[0]
 
 
 def schema(printed: str) -> Iterator[tuple[str, str, list[str]]]:
-    """For each element in MuJoCo's printed schema: its parent, its name, and its attributes."""
-    around: list[str] = []
+    """Yield parent, name and attributes of each element in MuJoCo's printed schema."""
+    ancestors: list[str] = []
     rows: list[tuple[str, str, list[str]]] = []
     for line in printed.splitlines():
         head = re.match(r"( *)([(]?[a-z0-9]+[)]?[a-z]*) [(].[)]", line)
         if head is not None:
-            around[len(head[1]) // 3 :] = [head[2].replace("(world)", "")]
-            rows.append((around[-2] if len(around) > 1 else "", around[-1], []))
+            ancestors[len(head[1]) // 3 :] = [head[2].replace("(world)", "")]
+            rows.append((ancestors[-2] if len(ancestors) > 1 else "", ancestors[-1], []))
         rows[-1][2].extend(line[head.end() if head else 0 :].split())
     yield from rows
 
 
-def test_every_name_of_mujoco_is_known() -> None:
-    """In the sections that describe bodies."""
+def test_the_reader_knows_every_name_of_the_schema_of_mujoco() -> None:
+    """Check the sections of the schema that describe bodies."""
     mujoco = pytest.importorskip("mujoco")
     seen = set()
     for parent, name, attributes in schema(mujoco.mj_printSchema(False, False)):
         key = f"{parent} {name}" if f"{parent} {name}" in KINDS else name
         if key in KINDS and parent in ("", "mujoco", *KINDS):
             seen.add(key)
-            assert not [one for one in attributes if one not in KINDS[key].attributes], key
+            assert not [
+                attribute for attribute in attributes if attribute not in KINDS[key].attributes
+            ], key
         assert (
             parent not in KINDS
             or name in KINDS[parent].children
@@ -317,7 +319,7 @@ def test_every_name_of_mujoco_is_known() -> None:
     assert set(KINDS) - seen == {"worldbody", "frame"}
 
 
-def test_what_moves_no_body_is_passed_over() -> None:
+def test_elements_without_effect_on_motion_are_ignored_silently() -> None:
     old = '<option collision="all"><flag passive="enable"/></option>'
     text = rod(
         '<joint name="j"/>',
@@ -330,35 +332,39 @@ def test_what_moves_no_body_is_passed_over() -> None:
     assert not [note for note in load(text).notes if "is called m_robot in C" not in note.text]
 
 
-def test_what_stands_still_weighs_nothing_where_its_mass_cannot_be_read() -> None:
+def test_an_unreadable_mass_of_a_fixed_body_is_left_out() -> None:
     still = mjcf(
         f'<body name="s"><geom type="mesh" mesh="x"/></body><body name="t"><geom size="0.1" mass="2"/></body>{arm(ROD)}'
     )
-    found = load(still)
-    assert [part.mass for part in found.base_parts] == [2]
-    with pytest.raises(SymgenError, match="those of a mesh"):  # a total is that of all
+    mechanism = load(still)
+    assert [part.mass for part in mechanism.base_parts] == [2]
+    with pytest.raises(
+        SymgenError, match="those of a mesh"
+    ):  # settotalmass needs the mass of every body
         load(still.replace('<mujoco model="m">', "<mujoco>" + compiler(settotalmass="3")))
 
 
-def test_a_spring_that_hangs_on_no_inertia_is_left_out() -> None:
+def test_a_springdamper_without_inertia_is_left_out_with_a_warning() -> None:
     light = f'<body name="a"><joint name="j" springdamper="1 1"/></body><body name="b">{HINGE}{ROD}</body>'
     long = f'<body name="c">{ROD}' + '<joint springdamper="1 1"/>' * 97 + "</body>"
     for text in (light, long):
-        found = load(mjcf(text))
-        assert not any(joint.drive for joint in found.joints)
+        mechanism = load(mjcf(text))
+        assert not any(joint.drive for joint in mechanism.joints)
         assert any(
             "its springdamper is left out, since M is singular in the declared pose, or too large"
-            in one
-            for one in warnings(mjcf(text))
+            in warning
+            for warning in warnings(mjcf(text))
         )
 
 
-def test_a_scene_of_many_bodies_says_little() -> None:
+def test_a_warning_about_many_bodies_lists_only_the_first() -> None:
     many = mjcf(
         "".join(
             f'<body name="n{i}" gravcomp="1" pos="{i} 0 0">{HINGE}{ROD}</body>' for i in range(60)
         )
     )
     assert warnings(many) == []
-    (found,) = [note.text for note in load(many, drives="off").notes if note.kind == "warning"]
-    assert found.endswith("n10, n11 and 48 more is not applied: these links have their full weight")
+    (warning,) = [note.text for note in load(many, drives="off").notes if note.kind == "warning"]
+    assert warning.endswith(
+        "n10, n11 and 48 more is not applied: these links have their full weight"
+    )

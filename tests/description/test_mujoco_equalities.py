@@ -1,4 +1,4 @@
-"""Loops that MuJoCo's equalities close, from a file and from a model: MuJoCo's own residual is that of our frames."""
+"""Loops closed by MuJoCo equalities: the residual of symgen's frames equals MuJoCo's residual."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def model_of(xml: str) -> Any:
 
 
 def in_order(model: Any, qpos: Any) -> np.ndarray:
-    """MuJoCo's coordinates in ours: a quaternion's w stands last."""
+    """Convert MuJoCo's coordinates to symgen's, in which the w of a quaternion is last."""
     q = np.array(qpos)
     for joint in range(model.njnt):
         at = model.jnt_qposadr[joint] + (3 if model.jnt_type[joint] == 0 else 0)
@@ -62,14 +62,16 @@ def in_order(model: Any, qpos: Any) -> np.ndarray:
     return q
 
 
-def apart(made: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
-    """The way between the origins in the base (3,), and of a weld what MuJoCo makes of the turn, up to a factor (3,)."""
+def residual(mechanism: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
+    """Return the offset of the origins (3,) and, for a weld, MuJoCo's rotation error up to a factor (3,)."""
 
-    def at(end: End) -> Any:
-        framed = replace(made, frames=(*made.frames, Frame("end of a loop", end.body, end.pose)))
+    def end_pose(end: End) -> Any:
+        framed = replace(
+            mechanism, frames=(*mechanism.frames, Frame("end of a loop", end.body, end.pose))
+        )
         return Reference(framed, frame="end of a loop").forward_kinematics(q)
 
-    (R, p), (S, r) = at(loop.first), at(loop.second)
+    (R, p), (S, r) = end_pose(loop.first), end_pose(loop.second)
     between = np.array(S.T @ R, dtype=float)
     turn = between - between.T
     return np.array(
@@ -79,25 +81,25 @@ def apart(made: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("case", EQUALITIES)
-def test_the_ends_are_where_mujoco_has_them(case: str) -> None:
+def test_the_ends_of_a_loop_have_the_residual_of_mujoco(case: str) -> None:
     xml = text(EQUALITIES[case])
     model = model_of(xml)
     data = mujoco.MjData(model)
     data.qpos = model.qpos0 + np.random.default_rng(1).normal(size=model.nq) / 4
     mujoco.mj_normalizeQuat(model, data.qpos)
     mujoco.mj_forward(model, data)
-    for made in (symgen.load(xml), symgen.from_mujoco(model)):
-        assert to_toml(symgen.load(to_toml(made))) == to_toml(made)
-        wanted = list(data.efc_pos[: data.ne])
-        for loop in made.loops:
-            found = apart(made, loop, in_order(model, data.qpos))
-            theirs = np.array([wanted.pop(0) for _ in found])
-            assert np.abs(found[:3] - theirs[:3]).max() < BOUND
+    for mechanism in (symgen.load(xml), symgen.from_mujoco(model)):
+        assert to_toml(symgen.load(to_toml(mechanism))) == to_toml(mechanism)
+        expected = list(data.efc_pos[: data.ne])
+        for loop in mechanism.loops:
+            residuals = residual(mechanism, loop, in_order(model, data.qpos))
+            theirs = np.array([expected.pop(0) for _ in residuals])
+            assert np.abs(residuals[:3] - theirs[:3]).max() < BOUND
             if loop.kind == "weld":
-                assert np.abs(np.cross(found[3:], theirs[3:])).max() < BOUND
-                assert found[3:] @ theirs[3:] > 0
-        assert not wanted
-        assert len({loop.name for loop in made.loops}) == len(made.loops)
+                assert np.abs(np.cross(residuals[3:], theirs[3:])).max() < BOUND
+                assert residuals[3:] @ theirs[3:] > 0
+        assert not expected
+        assert len({loop.name for loop in mechanism.loops}) == len(mechanism.loops)
 
 
 @pytest.mark.parametrize(
@@ -108,41 +110,43 @@ def test_the_ends_are_where_mujoco_has_them(case: str) -> None:
         if "site" not in name and "said" not in name and name != "several"
     ],
 )
-def test_closing_starts_at_qpos0_which_is_closed(case: str) -> None:
-    """Of the file exactly, up to the sixty digits of a free joint's quaternion; of the model up to its doubles."""
+def test_the_start_position_is_qpos0_and_closes_the_loop(case: str) -> None:
+    """Closing is exact for a file (60 digits of a quaternion), to double precision for a model."""
     xml = text(EQUALITIES[case])
-    for made in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
-        q = np.array([float(x) for x in made.start_position])
+    for mechanism in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
+        q = np.array([float(x) for x in mechanism.start_position])
         assert np.abs(in_order(model_of(xml), model_of(xml).qpos0)[:3] - q[:3]).max() < BOUND
         q[6:10] /= np.linalg.norm(q[6:10])
-        assert np.abs(apart(made, made.loops[0], q)).max() < BOUND
+        assert np.abs(residual(mechanism, mechanism.loops[0], q)).max() < BOUND
 
 
-def test_closing_starts_at_home_where_there_is_one() -> None:
+def test_the_start_position_is_the_keyframe_home_if_there_is_one() -> None:
     keys = '<key name="away" qpos="9 9 9 9 9 9 1 0 0 0 1 0 0 0"/><key name="home" qpos="1 2 3 4 5 6 .5 .5 -.5 .5 0 1 0 0"/>'
     xml = text('<weld body1="b"/>', f"<keyframe>{keys}</keyframe>")
     model = model_of(xml)
-    for made in (symgen.load(xml), symgen.from_mujoco(model)):
-        assert [float(x) for x in made.start_position] == list(in_order(model, model.key_qpos[1]))
+    for mechanism in (symgen.load(xml), symgen.from_mujoco(model)):
+        assert [float(x) for x in mechanism.start_position] == list(
+            in_order(model, model.key_qpos[1])
+        )
 
 
 @pytest.mark.parametrize(
     "off",
     ['<weld body1="b" active="false"/>', '<weld body1="b" class="off"/>', '<weld body1="b"/>'],
 )
-def test_what_is_not_active_is_left_out_and_said(off: str) -> None:
+def test_an_inactive_equality_is_left_out_with_a_note(off: str) -> None:
     more = '<default><default class="off"><equality active="false"/></default></default>'
     xml = text(
         off,
         more
         + ('<option><flag equality="disable"/></option>' if off == '<weld body1="b"/>' else ""),
     )
-    for made in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
-        assert (made.loops, made.start) == ((), ())
-        assert [note.text for note in made.notes if "inactive loops" in note.text]
+    for mechanism in (symgen.load(xml), symgen.from_mujoco(model_of(xml))):
+        assert (mechanism.loops, mechanism.start) == ((), ())
+        assert [note.text for note in mechanism.notes if "inactive loops" in note.text]
 
 
-def test_that_mujoco_is_soft_is_said() -> None:
+def test_a_note_says_that_mujoco_enforces_loops_softly() -> None:
     assert "MuJoCo holds the loops of its equalities softly; here they are rigid" in [
         note.text for note in symgen.load(text('<weld body1="b"/>')).notes if note.kind == "info"
     ]
@@ -186,7 +190,7 @@ def test_that_mujoco_is_soft_is_said() -> None:
         ("<weld/>", "its body1 '' is not a body of the model"),
     ],
 )
-def test_what_closes_nothing_is_refused(equality: str, says: str) -> None:
+def test_a_faulty_equality_is_refused(equality: str, says: str) -> None:
     with pytest.raises(SymgenError) as error:
         symgen.load(text("\n" + equality))
     assert says in str(error.value), str(error.value)

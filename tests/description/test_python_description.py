@@ -1,4 +1,4 @@
-"""A robot declared in Python is the one that TOML declares in the same words, and every fault is said where it is made."""
+"""Robots declared in Python: equal to the same declaration in TOML; the faulty call raises."""
 
 from __future__ import annotations
 
@@ -149,18 +149,18 @@ def rows() -> symgen.Robot:
 
 
 def unsourced(mechanism: Mechanism) -> str:
-    """All that is declared, and what was noticed, without the hash and the lines of what it was read from."""
-    kept = [
+    """Return the TOML of a mechanism with its notes, but without source hash and line numbers."""
+    lines = [
         re.sub(r"line \d+, ", "", line)
         for line in to_toml(mechanism).splitlines()
         if "sha256" not in line
     ]
-    return "\n".join(kept)
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(("made", "text"), [(arm, TOML), (rows, ROWS)])
 @pytest.mark.parametrize("options", [{}, {"base": "free", "snap": "off", "drives": "off"}])
-def test_python_and_toml_declare_the_same(
+def test_python_and_toml_declare_the_same_robot(
     made: Callable[[], symgen.Robot], text: str, options: dict[str, Any]
 ) -> None:
     built = made().build(**options)
@@ -169,7 +169,7 @@ def test_python_and_toml_declare_the_same(
     assert unsourced(symgen.load(made(), **options)) == unsourced(built)
 
 
-def test_a_float_is_the_decimal_that_it_is_printed_by() -> None:
+def test_a_float_is_read_as_its_shortest_decimal() -> None:
     made = (
         symgen.Robot("r")
         .body("b", parent="base", type="free", mass=0.1, inertia=(1 / 3, 0, 0, 1e-5, 0, 1))
@@ -183,81 +183,87 @@ def test_a_float_is_the_decimal_that_it_is_printed_by() -> None:
     )
 
 
-def test_the_hash_tells_what_was_declared() -> None:
+def test_the_source_hash_depends_on_the_declaration_only() -> None:
     assert arm().build().source_sha256 == arm().build().source_sha256
     assert arm().build().source_sha256 != arm().frame("other", "ball").build().source_sha256
 
 
-def test_what_is_read_again_is_the_same() -> None:
+def test_a_robot_declared_in_python_is_read_back_from_toml() -> None:
     built = arm().build()
     assert symgen.load(to_toml(built)).content == built.content
 
 
-def test_it_can_be_compiled() -> None:
+def test_a_robot_declared_in_python_can_be_compiled() -> None:
     solver = symgen.compile(rows().build(), ["mass_matrix"])
     assert solver.mass_matrix(np.zeros(3)).shape == (3, 3)
 
 
-def one(**told: Any) -> symgen.Robot:
+def robot_with(**changes: Any) -> symgen.Robot:
     return symgen.Robot("r").body(
-        "b", **{"parent": "base", "type": "revolute", "axis": (0, 0, 1), **told}
+        "b", **{"parent": "base", "type": "revolute", "axis": (0, 0, 1), **changes}
     )
 
 
 FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "no axis": (
-        lambda: one(axis=None),
+        lambda: robot_with(axis=None),
         "robot 'r': body 'b': joint: the key 'axis' is missing; add axis = …",
     ),
     "axis of zero": (
-        lambda: one(axis=(0, 0, 0)),
+        lambda: robot_with(axis=(0, 0, 0)),
         "robot 'r': body 'b': joint.axis: the axis is zero; give a nonzero axis",
     ),
     "two numbers": (
-        lambda: one(xyz=(1, 2)),
+        lambda: robot_with(xyz=(1, 2)),
         "body 'b': joint.xyz: '[1, 2]' is not an array of 3 numbers",
     ),
     "no number": (
-        lambda: one(mass="heavy"),
+        lambda: robot_with(mass="heavy"),
         "body 'b': mass: 'heavy' is not a number; write a plain decimal",
     ),
-    "no finite number": (lambda: one(mass=float("nan")), "body 'b': mass: 'nan' is not a number"),
-    "a number that is none": (lambda: one(mass=True), "body 'b': mass: 'True' is not a number"),
-    "no angle": (lambda: one(rpy=("x", 0, 0)), "body 'b': joint.rpy: 'x' is not an angle"),
+    "no finite number": (
+        lambda: robot_with(mass=float("nan")),
+        "body 'b': mass: 'nan' is not a number",
+    ),
+    "a number that is none": (
+        lambda: robot_with(mass=True),
+        "body 'b': mass: 'True' is not a number",
+    ),
+    "no angle": (lambda: robot_with(rpy=("x", 0, 0)), "body 'b': joint.rpy: 'x' is not an angle"),
     "two poses": (
-        lambda: one(rpy=(0, 0, 0), quaternion=(1, 0, 0, 0)),
+        lambda: robot_with(rpy=(0, 0, 0), quaternion=(1, 0, 0, 0)),
         "'b': rpy and quaternion both give its pose; keep one",
     ),
     "a shift and steps": (
-        lambda: one(xyz=(0, 0, 0), steps=[]),
+        lambda: robot_with(xyz=(0, 0, 0), steps=[]),
         "'b': xyz and steps both give its pose",
     ),
-    "no turn": (lambda: one(quaternion=(0, 0, 0, 0)), "the quaternion is zero"),
+    "no turn": (lambda: robot_with(quaternion=(0, 0, 0, 0)), "the quaternion is zero"),
     "a word that is none": (
-        lambda: one(armatur=1),
+        lambda: robot_with(armatur=1),
         "the key 'armatur' is not known here; did you mean 'armature'?",
     ),
     "five limits": (
-        lambda: one(limits=(1, 2, 3, 4, 5)),
+        lambda: robot_with(limits=(1, 2, 3, 4, 5)),
         "has 5 entries; give lower, upper, velocity, effort",
     ),
     "a matrix that is not symmetric": (
-        lambda: one(mass=1, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]),
+        lambda: robot_with(mass=1, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]),
         "is not symmetric",
     ),
     "no parent": (
-        lambda: one(parent="c").build(),
+        lambda: robot_with(parent="c").build(),
         "robot 'r': body 'b': joint: its parent link 'c' is not declared",
     ),
-    "no such type": (lambda: one(type="hinge").build(), "its type 'hinge' is not supported"),
-    "a negative mass": (lambda: one(mass=-1).build(), "has the negative mass -1 kg"),
+    "no such type": (lambda: robot_with(type="hinge").build(), "its type 'hinge' is not supported"),
+    "a negative mass": (lambda: robot_with(mass=-1).build(), "has the negative mass -1 kg"),
     "nothing": (lambda: symgen.Robot("r").build(), "robot 'r': no joint moves"),
     "a frame on nothing": (
-        lambda: one(mass=1).frame("f", "c").build(),
+        lambda: robot_with(mass=1).frame("f", "c").build(),
         "robot 'r': frame 'f': its body 'c' is not declared",
     ),
     "rows and bodies": (
-        lambda: one(mass=1).rows("dh", [{}]),
+        lambda: robot_with(mass=1).rows("dh", [{}]),
         "a description has either [[body]] or [[row]], not both",
     ),
     "a wrong convention": (
@@ -277,14 +283,14 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
         "is not a valid name",
     ),
     "a model": (
-        lambda: symgen.load(one(mass=1), model="x"),
+        lambda: symgen.load(robot_with(mass=1), model="x"),
         "--model has no meaning for a file such as 'robot 'r''",
     ),
 }
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_faults(case: str) -> None:
+def test_a_faulty_declaration_is_refused_in_one_sentence(case: str) -> None:
     work, says = FAULTS[case]
     with pytest.raises(SymgenError) as caught:
         work()

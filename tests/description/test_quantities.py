@@ -70,7 +70,7 @@ def test_decimals_keep_their_value(text: str, value: Fraction | int) -> None:
         "1;2",
     ],
 )
-def test_what_is_no_decimal_is_refused(text: str) -> None:
+def test_text_that_is_not_a_decimal_is_refused(text: str) -> None:
     with pytest.raises(DescriptionError) as error:
         number(text)
     assert "\n" not in str(error.value)
@@ -95,7 +95,7 @@ def test_what_is_no_decimal_is_refused(text: str) -> None:
         ("π/2", "0", "1/2"),
     ],
 )
-def test_angles(text: str, radians: str, pi: str) -> None:
+def test_an_angle_is_radians_plus_a_multiple_of_pi(text: str, radians: str, pi: str) -> None:
     assert angle(text) == Angle(Fraction(radians), Fraction(pi))
 
 
@@ -124,7 +124,7 @@ def test_angles(text: str, radians: str, pi: str) -> None:
         "exec",
     ],
 )
-def test_what_is_no_angle_is_refused(text: str) -> None:
+def test_text_that_is_not_an_angle_is_refused(text: str) -> None:
     with pytest.raises(DescriptionError):
         angle(text)
 
@@ -161,7 +161,7 @@ def test_an_angle_survives_its_text(billionths: int, pi: Fraction) -> None:
         ("5.77686e-66", 0),
     ],
 )
-def test_right_angles_snap(token: str, turns: int) -> None:
+def test_decimals_near_a_right_angle_snap(token: str, turns: int) -> None:
     assert snap_token(token) == Angle(pi=Fraction(turns, 2))
 
 
@@ -186,13 +186,13 @@ def test_right_angles_snap(token: str, turns: int) -> None:
         "1e9",
     ],
 )
-def test_other_angles_stay(token: str) -> None:
+def test_other_decimals_do_not_snap(token: str) -> None:
     assert snap_token(token) is None
 
 
 @given(st.integers(-8, 8).filter(bool), st.integers(4, 30))
 def test_every_printed_right_angle_snaps(turns: int, decimals: int) -> None:
-    """Rounded or truncated to four decimals or more, kπ/2 is recognised; two units off not."""
+    """kπ/2, rounded or truncated to at least four decimals, snaps; two units off, it does not."""
     scaled = abs(turns) * HALF_PI * 10**decimals
     cut, rounded = int(scaled), round(scaled)
     for meant in {cut, rounded}:
@@ -208,7 +208,7 @@ def test_every_printed_right_angle_snaps(turns: int, decimals: int) -> None:
         )
 
 
-def test_the_snap_option() -> None:
+def test_the_snap_option_is_off_or_a_tolerance() -> None:
     assert snap_tolerance(None) == Fraction(1, 10**8)
     assert snap_tolerance("off") is None
     assert snap_tolerance("1e-6") == snap_tolerance(1e-6) == Fraction(1, 10**6)
@@ -216,13 +216,13 @@ def test_the_snap_option() -> None:
     assert snap_token("0.0000005", Fraction(1, 10**6)) == Angle()
     assert snap_token("1.5708", Fraction(0)) == Angle(
         pi=Fraction(1, 2)
-    )  # a tolerance leaves the rule of digits on
+    )  # with a tolerance, right angles are still recognised by their digits
     for wrong in ("on", "-1", "nan", "1", 2):
         with pytest.raises(RequestError):
             snap_tolerance(wrong)
 
 
-def test_every_snap_is_remembered() -> None:
+def test_every_snap_is_recorded() -> None:
     snapper = Snapper()
     for token in ("1.5708", "0", "1.57", "-1e-12"):
         snapper.angle(token, Location("f", 3, "joint 'a'"))
@@ -231,7 +231,7 @@ def test_every_snap_is_remembered() -> None:
 
 
 @given(st.text(max_size=30))
-def test_no_text_is_more_than_an_error(text: str) -> None:
+def test_any_text_is_read_or_refused_in_one_sentence(text: str) -> None:
     for read in (number, rational, angle):
         try:
             read(text)

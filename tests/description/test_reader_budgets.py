@@ -1,4 +1,4 @@
-"""Budgets of the readers: what is done grows as the file does, and each limit says its number."""
+"""Budgets of the readers: work is linear in the file size, and every limit is stated in its error."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.shared.descriptions import joint, link, robot
 from tests.shared.reader_growths import BODY, GROWTHS, chain
 
 MEGABYTES = 700
-"""Address space of a child that reads what once took gigabytes."""
+"""Address space (MB) of the child process that reads files which once took gigabytes."""
 
 
 def reading(form: str, data: bytes) -> Callable[[], object]:
@@ -56,11 +56,11 @@ def reading(form: str, data: bytes) -> Callable[[], object]:
 @pytest.mark.parametrize(
     ("form", "growth"), [(form, growth) for form in GROWTHS for growth in GROWTHS[form]]
 )
-def test_calls_grow_as_the_file(form: str, growth: str) -> None:
-    """A straight line through three sizes. One call for each pair of elements bends it by 2n², which is 128 here."""
+def test_calls_are_linear_in_the_file_size(form: str, growth: str) -> None:
+    """Calls at sizes 8, 16, 24 lie on a line; one call per pair of elements would add 2·8² = 128."""
     write = GROWTHS[form][growth]
-    _, one, two, three = (calls(reading(form, write(n).encode())) for n in (24, 8, 16, 24))
-    assert three - two <= max(two - one, 0) + 20 + three // 500, (one, two, three)
+    _, small, medium, large = (calls(reading(form, write(n).encode())) for n in (24, 8, 16, 24))
+    assert large - medium <= max(medium - small, 0) + 20 + large // 500, (small, medium, large)
 
 
 class Counted(str):
@@ -72,16 +72,16 @@ class Counted(str):
         Counted.looked += 1
         return str.__hash__(self)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, value: object) -> bool:
         Counted.looked += 1
-        return str.__eq__(self, other)
+        return str.__eq__(self, value)
 
 
 def lookups(n: int, star: bool) -> int:
-    """What `assemble` looks up among `n` links, be it inside a set or a list."""
+    """Count the name comparisons and hashes of `assemble` for `n` links."""
     names = [Counted(f"l{i}") for i in range(n)]
     links = tuple(Link(name, (Inertial(Fraction(1), (Fraction(1),) * 6, ()),)) for name in names)
-    above = [names[0 if star else i] for i in range(n - 1)]
+    parents = [names[0 if star else i] for i in range(n - 1)]
     joints = tuple(
         Connection(
             Counted(f"j{i}"),
@@ -91,7 +91,7 @@ def lookups(n: int, star: bool) -> int:
             mimic=Mimic(Counted("j0"), *PAIR),
             unapplied=(("damping", Fraction(1)),),
         )
-        for i, (parent, child) in enumerate(zip(above, names[1:], strict=True))
+        for i, (parent, child) in enumerate(zip(parents, names[1:], strict=True))
     )
     Counted.looked = 0
     assemble(Tree(Counted("r"), links, joints))
@@ -102,20 +102,20 @@ PAIR = (Fraction(1), Fraction(0))
 
 
 @pytest.mark.parametrize("star", [False, True])
-def test_lookups_grow_as_the_links(star: bool) -> None:
-    """A set made anew for each link is one call, and looks at every link."""
-    one, two, three = (lookups(n, star) for n in (40, 80, 120))
-    assert abs(three - 2 * two + one) <= 100, (one, two, three)
+def test_lookups_are_linear_in_the_number_of_links(star: bool) -> None:
+    """Count look-ups, not calls: one call that builds a set for each link looks at every link."""
+    small, medium, large = (lookups(n, star) for n in (40, 80, 120))
+    assert abs(large - 2 * medium + small) <= 100, (small, medium, large)
 
 
 @pytest.mark.parametrize("name", ["l", "hand"])
 @pytest.mark.parametrize("star", [False, True])
-def test_the_tip_is_chosen_in_time_that_grows_as_the_links(star: bool, name: str) -> None:
+def test_choosing_the_tip_is_linear_in_the_number_of_links(star: bool, name: str) -> None:
     robots = [load(chain(n, star=star).replace('"l', f'"{name}')) for n in (36, 12, 24, 36)]
-    _, one, two, three = (
+    _, small, medium, large = (
         calls(lambda robot=robot: choose_tip.__wrapped__(robot)) for robot in robots
     )
-    assert three - two <= two - one + 20, (one, two, three)
+    assert large - medium <= medium - small + 20, (small, medium, large)
 
 
 # -- limits ---------------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def refused(text: str, **options: Any) -> str:
     return sentence
 
 
-def test_a_key_and_brackets_have_their_depth() -> None:
+def test_the_depths_of_keys_and_brackets_are_limited() -> None:
     assert load(
         BODY + f"[[note]]\nkind = 'info'\ntext = '{'a.' * 100}'   # {'a.' * 100}{'[' * 100}\n"
     ).joints
@@ -142,7 +142,7 @@ def test_a_key_and_brackets_have_their_depth() -> None:
 
 
 @pytest.mark.parametrize("quote", ['"', "'", '"""', "'''"])
-def test_what_stands_in_a_text_is_no_key(quote: str) -> None:
+def test_dots_and_brackets_in_a_string_do_not_count(quote: str) -> None:
     inside = "\\" + quote if quote == '"' else ""
     text = (
         BODY + f"[[note]]\nkind = 'info'\ntext = {quote}{inside}{'a . ' * 100}{'[' * 100}{quote}\n"
@@ -150,7 +150,9 @@ def test_what_stands_in_a_text_is_no_key(quote: str) -> None:
     assert len(load(text).joints) == 1
 
 
-def test_links_joints_and_inertias_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_of_links_inertias_rows_and_frames_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert len(load(chain(4)).joints) == 5
     monkeypatch.setattr(tree, "MOST_LINKS", 6)
     assert len(load(chain(4)).joints) == 5
@@ -167,7 +169,7 @@ def test_links_joints_and_inertias_are_counted(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_steps_of_poses_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembly, "MOST_STEPS", 200)
     fixed = '<origin xyz="0.1 0.2 0.3" rpy="0.3 0.1 0.2"/>'
     assert len(load(chain(4, "fixed", fixed)).joints) == 1
@@ -176,7 +178,7 @@ def test_steps_of_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_moving_joints_are_counted_where_their_rows_would_be_written_out(
+def test_the_number_of_moving_joints_is_limited_except_in_looped_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mechanism = load(chain(4))
@@ -193,7 +195,9 @@ def test_moving_joints_are_counted_where_their_rows_would_be_written_out(
     )
 
 
-def test_what_is_derived_to_be_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_rows_of_an_inspected_formula_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(parameters, "MOST_ROWS", 5)
     with pytest.raises(
         SymgenError,
@@ -202,7 +206,7 @@ def test_what_is_derived_to_be_read_is_counted(monkeypatch: pytest.MonkeyPatch) 
         symgen.inspect(load(chain(9)), "M[0,1]", form="multiangle")
 
 
-def test_what_is_not_applied_is_counted() -> None:
+def test_the_number_of_unapplied_entries_is_limited() -> None:
     many = ", ".join(f"d{i} = 1" for i in range(65))
     assert "it has 65 entries, but symgen reads at most 64" in refused(
         BODY.replace("1] }", f"1], unapplied = {{ {many} }} }}")
@@ -224,7 +228,7 @@ def test_what_is_not_applied_is_counted() -> None:
 
 
 @pytest.mark.parametrize("name", ["n" * 201, "a\x1b[31m"])
-def test_a_robot_has_a_name_that_can_be_printed(name: str) -> None:
+def test_a_robot_name_that_cannot_be_printed_is_refused(name: str) -> None:
     escaped = name.replace("\x1b", "\\u001b")
     assert "not a valid name; give 1 to 200 printable characters" in refused(
         BODY.replace('"r"', f'"{escaped}"')
@@ -232,7 +236,7 @@ def test_a_robot_has_a_name_that_can_be_printed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["n" * 201, " ", "\u202e"])
-def test_so_has_the_link_that_an_inertia_was_declared_for(name: str) -> None:
+def test_a_link_name_of_an_inertia_that_cannot_be_printed_is_refused(name: str) -> None:
     def declared(link: str) -> str:
         return (
             BODY.replace("mass = 1\n", "")
@@ -243,7 +247,7 @@ def test_so_has_the_link_that_an_inertia_was_declared_for(name: str) -> None:
     assert "not a valid name; give 1 to 200 printable characters" in refused(declared(name))
 
 
-def test_elements_that_say_the_same_are_compared_at_any_depth() -> None:
+def test_equal_elements_are_recognised_beyond_the_recursion_limit() -> None:
     deep = [
         etree.fromstring("<a>" * 250 + inside + "</a>" * 250) for inside in ("<b/>", "<b/>", "<c/>")
     ]
@@ -256,33 +260,33 @@ def test_elements_that_say_the_same_are_compared_at_any_depth() -> None:
         sys.setrecursionlimit(limit)
 
 
-# -- what symgen computes of a description can be written and read back ---------------------------------------------------
+# -- computed values can be written and read back ---------------------------------------------------
 
 
-def again(mechanism: Mechanism) -> Mechanism:
+def read_back(mechanism: Mechanism) -> Mechanism:
     return replace(load(to_toml(mechanism)), source_sha256=mechanism.source_sha256)
 
 
-def test_a_pose_joined_at_its_end_is_the_product() -> None:
+def test_merging_poses_at_their_joint_is_composition() -> None:
     turn, back, shift = (
         Turn(Z_AXIS, Angle(Fraction(1))),
         Turn(Z_AXIS, Angle(Fraction(-1))),
         Shift((Fraction(1),) * 3),
     )
-    other, unshift = Turn(X_AXIS, Angle(Fraction(1))), Shift((Fraction(-1),) * 3)
+    turn_about_x, unshift = Turn(X_AXIS, Angle(Fraction(1))), Shift((Fraction(-1),) * 3)
     steps = [
         (),
         (turn,),
         (shift,),
         (shift, turn),
         (back, unshift),
-        (back, unshift, other),
-        (other, shift, turn),
+        (back, unshift, turn_about_x),
+        (turn_about_x, shift, turn),
         (unshift, back),
     ]
-    for one in steps:
-        for two in steps:
-            assert compose_merged(one, two) == compose(one, two)
+    for first in steps:
+        for second in steps:
+            assert compose_merged(first, second) == compose(first, second)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +300,7 @@ def test_moments_about_a_frame_are_read_back_or_refused(mass: str, centre: str) 
             in refused(text)
         )
     else:
-        assert again(load(text)) == load(text)
+        assert read_back(load(text)) == load(text)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +314,7 @@ def test_a_quotient_or_product_beyond_a_double_is_refused(value: str) -> None:
         assert "mass" in refused(BODY.replace("mass = 1", f"mass = '{value}'"))
 
 
-def test_a_sum_of_places_beyond_a_double_is_refused() -> None:
+def test_a_pose_beyond_a_double_is_refused() -> None:
     far = '<origin xyz="1.7e308 0 0"/>'
     assert (
         "joint 'j2': its pose on the body that carries it needs numbers beyond a double"
@@ -327,10 +331,10 @@ def test_a_mimic_whose_leader_was_locked_is_read_back() -> None:
         joint("k", "b", "c"),
     )
     mechanism = load(text, lock={"k": "1/3"})
-    assert again(mechanism) == mechanism
+    assert read_back(mechanism) == mechanism
 
 
-def test_no_note_and_no_shown_line_obeys_a_terminal() -> None:
+def test_notes_and_shown_lines_hold_no_control_characters() -> None:
     wild = BODY.replace("1] }", '1], mimic = { joint = "x\\u001b[31m" } }').replace(
         '"r"', '"r"\nsource = "\\u001b[2J\\n"'
     )
@@ -341,12 +345,12 @@ def test_no_note_and_no_shown_line_obeys_a_terminal() -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "\u00fc" * 200, "a\0b"])
-def test_a_manifest_with_a_name_that_no_file_has(name: str, tmp_path: Path) -> None:
+def test_a_manifest_that_names_an_impossible_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"robot": name}))
     assert "which does not exist" in refused(str(tmp_path))
 
 
-def test_a_manifest_that_is_a_pipe(tmp_path: Path) -> None:
+def test_a_manifest_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest.json")
     assert "its manifest.json cannot be read: this is not a regular file" in refused(str(tmp_path))
 
@@ -372,7 +376,7 @@ for text in (
 """
 
 
-def test_what_once_took_gigabytes_is_read_or_refused_in_little() -> None:
+def test_files_that_once_took_gigabytes_are_handled_in_little_memory() -> None:
     done = subprocess.run(
         [sys.executable, "-c", BOMBS, str(MEGABYTES)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""SDF: the same robot written in SDF and in TOML is the same robot, feature by feature, and an edit of one is seen."""
+"""SDF: each feature gives the same robot as its TOML equivalent, and an edit is detected."""
 
 from __future__ import annotations
 
@@ -45,44 +45,48 @@ BOUND = 1e-40
 THIRD = link("c", "<pose>0.5 0 0 0 0 0</pose>")
 
 
-def away(one: Mechanism, other: Mechanism) -> float:
-    """The largest difference of mass matrices, forces and poses of a frame that both have, at two states."""
-    assert [joint.name for joint in one.joints] == [joint.name for joint in other.joints]
-    assert (one.nq, one.nv) == (other.nq, other.nv)
+def difference(first: Mechanism, second: Mechanism) -> float:
+    """Return the largest difference of mass matrix, forces and poses of shared frames at two states."""
+    assert [joint.name for joint in first.joints] == [joint.name for joint in second.joints]
+    assert (first.nq, first.nv) == (second.nq, second.nv)
     scalars, worst = arb(60), 0.0
     names = [
-        frame.name for frame in one.frames if frame.name in {other.name for other in other.frames}
+        frame.name
+        for frame in first.frames
+        if frame.name in {second.name for second in second.frames}
     ]
-    states = draw_states(one, 2, seed=3)
+    states = draw_states(first, 2, seed=3)
     for frame in names[-2:]:
-        pair = [Reference(robot, scalars, frame=frame) for robot in (one, other)]
+        pair = [Reference(robot, scalars, frame=frame) for robot in (first, second)]
         for name in ("mass_matrix", "inverse_dynamics", "forward_kinematics"):
-            wanted = [key for key in ("q", "v", "a") if name == "inverse_dynamics" or key == "q"]
+            keys = [key for key in ("q", "v", "a") if name == "inverse_dynamics" or key == "q"]
             for k in range(2):
-                given = {key: states[key][k] for key in wanted}
-                mine, theirs = (reference.evaluate(name, given) for reference in pair)
+                arguments = {key: states[key][k] for key in keys}
+                of_first, of_second = (reference.evaluate(name, arguments) for reference in pair)
                 worst = max(
                     worst,
                     *(
                         float(abs(x - y).upper())
-                        for key in mine
-                        for x, y in zip(np.ravel(mine[key]), np.ravel(theirs[key]), strict=True)
+                        for key in of_first
+                        for x, y in zip(
+                            np.ravel(of_first[key]), np.ravel(of_second[key]), strict=True
+                        )
                     ),
                 )
     return worst
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_the_same_robot_in_sdf_and_in_toml(feature: str) -> None:
-    text, same, (old, new), asked = FEATURES[feature]
-    one, other = load(text, **asked), load(same, **asked)
-    assert away(one, other) <= BOUND
+def test_sdf_and_toml_declare_the_same_robot(feature: str) -> None:
+    text, toml_text, (old, new), options = FEATURES[feature]
+    from_sdf, from_toml = load(text, **options), load(toml_text, **options)
+    assert difference(from_sdf, from_toml) <= BOUND
     assert old in text
     try:
-        edited = load(text.replace(old, new), **asked)
+        edited = load(text.replace(old, new), **options)
     except SymgenError:
         return
-    assert away(edited, other) > 1e-6
+    assert difference(edited, from_toml) > 1e-6
 
 
 def notes(text: str, **options: Any) -> str:
@@ -95,7 +99,7 @@ LIMITS = (
 )
 
 
-def test_what_is_taken_and_left_out_is_said() -> None:
+def test_notes_name_defaults_and_elements_that_are_left_out() -> None:
     silent = notes(model(A, link("b", POSED, ""), J))
     assert (
         "warning: line 3, link 'b': declares no <inertial>; SDF's defaults are used: 1 kg and moments of"
@@ -114,15 +118,15 @@ def test_what_is_taken_and_left_out_is_said() -> None:
     assert "info: line 3, link 'b': declares no <inertial>" in notes(
         model(A, link("b", "", ""), THIRD, *held)
     )
-    some = notes(
+    partial = notes(
         model(
             A,
             link("b", POSED, "<inertial><inertia><ixx>1</ixx><iyy>1</iyy></inertia></inertial>"),
             J,
         )
     )
-    assert "inertial: declares no <mass>; SDF's default is used: 1 kg" in some
-    assert "inertia: declares no izz; SDF's default is used: 1 kg m²" in some
+    assert "inertial: declares no <mass>; SDF's default is used: 1 kg" in partial
+    assert "inertia: declares no izz; SDF's default is used: 1 kg m²" in partial
     assert "declares no gravity; SDF's default is used: 0 0 -9.8" in notes(
         world(model_text(model(A, B, J)), gravity="")
     )
@@ -159,13 +163,18 @@ def test_what_is_taken_and_left_out_is_said() -> None:
             ),
         )
     )
-    kept = notes(world(model_text(model(A, name="ground")), model_text(model(A, B, J))))
-    assert "info: model 'r' of the file is read; left out: 'ground'" in kept
+    chosen = notes(world(model_text(model(A, name="ground")), model_text(model(A, B, J))))
+    assert "info: model 'r' of the file is read; left out: 'ground'" in chosen
 
 
-def test_limits_that_are_none() -> None:
-    (one,) = load(model(A, B, joint("j", "a", "b", LIMITS))).joints
-    assert (one.limits.lower, one.limits.upper, one.limits.effort, one.limits.velocity) == (
+def test_infinite_and_unreadable_limits_are_no_limits() -> None:
+    (mechanism_joint,) = load(model(A, B, joint("j", "a", "b", LIMITS))).joints
+    assert (
+        mechanism_joint.limits.lower,
+        mechanism_joint.limits.upper,
+        mechanism_joint.limits.effort,
+        mechanism_joint.limits.velocity,
+    ) == (
         None,
         2,
         None,
@@ -178,7 +187,7 @@ def test_limits_that_are_none() -> None:
 
 
 def test_each_axis_of_a_universal_joint_has_its_own_drive_and_limits() -> None:
-    one, two = load(
+    first, second = load(
         model(
             A,
             B,
@@ -191,17 +200,17 @@ def test_each_axis_of_a_universal_joint_has_its_own_drive_and_limits() -> None:
             ),
         )
     ).joints
-    assert (one.name, two.name) == ("j_1", "j_2")
-    assert (one.drive.damping, two.drive.damping) == (0, 3)
-    assert (one.limits.upper, two.limits.upper) == (None, 3)
+    assert (first.name, second.name) == ("j_1", "j_2")
+    assert (first.drive.damping, second.drive.damping) == (0, 3)
+    assert (first.limits.upper, second.limits.upper) == (None, 3)
 
 
-def test_axes_of_a_universal_joint_in_two_frames() -> None:
-    """The second axis is given in a frame that is turned: the joint is two joints with a link between them."""
+def test_axes_of_a_universal_joint_may_be_given_in_two_frames() -> None:
+    """The second axis is given in a rotated frame, so that the joint becomes two joints."""
     turned = CROSS.replace("<axis2><xyz>0 1 0", '<axis2><xyz expressed_in="f">0 1 0')
-    one = load(model(A, B, FRAME, joint("j", "a", "b", turned, "universal")), drives="off")
+    mechanism = load(model(A, B, FRAME, joint("j", "a", "b", turned, "universal")), drives="off")
     steps = written([*back(turns(AT)), *turns(SEAT)])
-    two = load(
+    expected = load(
         toml(
             body(
                 "x", "a", way(AT), joint='name = "j_1", type = "revolute", axis = [1, 0, 0]'
@@ -215,7 +224,7 @@ def test_axes_of_a_universal_joint_in_two_frames() -> None:
             ).replace("steps = [] }", f"steps = {steps} }}")
         )
     )
-    assert away(one, two) <= BOUND
+    assert difference(mechanism, expected) <= BOUND
 
 
 def test_a_model_is_chosen_by_its_name(tmp_path: Path) -> None:
@@ -230,15 +239,15 @@ def test_a_model_is_chosen_by_its_name(tmp_path: Path) -> None:
         load(text, model="q")
 
 
-def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
+def test_a_model_is_included_from_another_file(tmp_path: Path) -> None:
     (tmp_path / "hand").mkdir()
     listed = '<model><sdf version="1.4">old.sdf</sdf><sdf version="1.10">new.sdf</sdf></model>'
     (tmp_path / "hand" / "model.config").write_text(listed)
     (tmp_path / "hand" / "new.sdf").write_text(
         model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m")
     )
-    one = tmp_path / "one.sdf"
-    same = toml(body("n::b", "a", way(AT) + way("0.1 0 0 0.3 0 0")))
+    path = tmp_path / "one.sdf"
+    expected = toml(body("n::b", "a", way(AT) + way("0.1 0 0 0.3 0 0")))
     for uri in (
         "model://hand",
         "hand",
@@ -246,24 +255,26 @@ def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
         f"file://{tmp_path}/hand/new.sdf",
         "package://there/new.sdf",
     ):
-        one.write_text(
+        path.write_text(
             model(
                 A,
                 f"<include><uri>{uri}</uri><name>n</name>{POSED}</include>",
                 joint("j", "a", "n::b"),
             )
         )
-        assert away(load(one, packages={"there": tmp_path / "hand"}), load(same)) <= BOUND
-    one.write_text(
+        assert (
+            difference(load(path, packages={"there": tmp_path / "hand"}), load(expected)) <= BOUND
+        )
+    path.write_text(
         model(A, f'<include merge="true"><uri>hand</uri>{POSED}</include>', joint("j", "a", "b"))
     )
-    assert away(load(one), load(same.replace("n::b", "b"))) <= BOUND
+    assert difference(load(path), load(expected.replace("n::b", "b"))) <= BOUND
     (tmp_path / "hand" / "new.sdf").write_text(
         model("<include><uri>model://hand</uri></include>", name="m")
     )
     with pytest.raises(SymgenError, match="files are included more than 10 deep"):
-        load(one, packages={"there": tmp_path / "hand"})
-    one.write_text(
+        load(path, packages={"there": tmp_path / "hand"})
+    path.write_text(
         world(
             "<include><uri>model://sun</uri></include>",
             "<include><uri>model://cassie</uri></include>",
@@ -273,29 +284,31 @@ def test_a_model_is_included_from_a_file_beside(tmp_path: Path) -> None:
         SymgenError,
         match="none of the included models exists: 'sun', 'cassie'; put their folders into",
     ):
-        load(one)
-    one.write_text(world("<include><uri>model://sun</uri></include>", model_text(model(A, B, J))))
-    assert "left out: 'sun'" in "\n".join(note.text for note in load(one).notes)
+        load(path)
+    path.write_text(world("<include><uri>model://sun</uri></include>", model_text(model(A, B, J))))
+    assert "left out: 'sun'" in "\n".join(note.text for note in load(path).notes)
 
 
-def test_a_base_that_floats_is_where_the_file_puts_it() -> None:
-    """A free joint's coordinates place the root in the world: how the file turns the model makes no difference to M."""
+def test_the_pose_of_a_free_base_in_the_file_leaves_the_inertia_unchanged() -> None:
+    """The rotation of the model in the file does not change the traces of the blocks of M."""
     lying, upright = load(LYING, base="free"), load(model(A, B, J), base="free")
     q = draw_states(lying, 1, seed=2)["q"][0]
-    one, other = (
+    mass_lying, mass_upright = (
         Reference(robot).evaluate("mass_matrix", {"q": q.astype(float)})["M"]
         for robot in (lying, upright)
     )
-    for own in (
+    for block in (
         slice(0, 3),
         slice(3, 6),
         slice(6, 7),
-    ):  # what turning the axes of the base does not change
-        assert np.trace(one[own, own]) == pytest.approx(np.trace(other[own, own]), rel=1e-12)
+    ):  # the traces of these blocks do not depend on the axes of the base
+        assert np.trace(mass_lying[block, block]) == pytest.approx(
+            np.trace(mass_upright[block, block]), rel=1e-12
+        )
 
 
-def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
-    """Gravity of links which stand still, on the world or as the fixed base, and of links without mass."""
+def test_gravity_may_be_off_for_links_that_gravity_cannot_affect() -> None:
+    """Gravity may be off for links that cannot move and for links without mass."""
     held = joint("w", "world", "a", "", "fixed")
     light = link(
         "l",
@@ -315,8 +328,8 @@ def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
         plain, read = load(model(*elements), **options), load(off, **options)
         assert read.gravity == plain.gravity
         assert (read.bodies, read.joints) == (plain.bodies, plain.joints)
-    none = model(A, B, J, held).replace('name="b">', 'name="b"><gravity>false</gravity>')
-    assert not any(load(none).gravity)  # the only link that moves feels none
+    weightless = model(A, B, J, held).replace('name="b">', 'name="b"><gravity>false</gravity>')
+    assert not any(load(weightless).gravity)  # the only moving link has no gravity
     floating = model(A, B, J).replace('name="a">', 'name="a"><gravity>false</gravity>')
     with pytest.raises(
         SymgenError,
@@ -325,48 +338,48 @@ def test_gravity_that_no_answer_depends_on_may_be_off() -> None:
         load(floating, base="free")
 
 
-def test_each_root_link_floats_by_itself_with_a_free_base() -> None:
-    """Two models of one root each, side by side: inverse dynamics are those of each model alone."""
+def test_with_a_free_base_each_root_link_moves_freely() -> None:
+    """The inverse dynamics of two models in one file equal those of each model by itself."""
     arm, ball = model(A, B, J, name="arm"), link("ball", "<pose>3 1 0 0.1 0.2 0.3</pose>")
     both = load(model(A, B, ball, J), base="free")
-    assert [(one.name, one.type.free) for one in both.joints] == [
+    assert [(joint_.name, joint_.type.free) for joint_ in both.joints] == [
         ("root_joint_a", True),
         ("root_joint_ball", True),
         ("j", False),
     ]
     beside = load(model(A, B, ball, J, joint("w", "world", "a", "", "fixed")), base="free")
-    assert [one.name for one in beside.joints] == ["root_joint_ball", "j"]
-    alone_ = load(arm, base="free")
+    assert [joint_.name for joint_ in beside.joints] == ["root_joint_ball", "j"]
+    arm_alone = load(arm, base="free")
     states = {key: values.astype(float)[0] for key, values in draw_states(both, 1, seed=5).items()}
-    places, speeds = [*range(7), 14], [*range(6), 12]
-    found = Reference(both).inverse_dynamics(states["q"], states["v"], states["a"])
-    wanted = Reference(alone_).inverse_dynamics(
-        states["q"][places], states["v"][speeds], states["a"][speeds]
+    positions, speeds = [*range(7), 14], [*range(6), 12]
+    forces = Reference(both).inverse_dynamics(states["q"], states["v"], states["a"])
+    expected = Reference(arm_alone).inverse_dynamics(
+        states["q"][positions], states["v"][speeds], states["a"][speeds]
     )
-    assert np.allclose(np.array(found[speeds], float), np.array(wanted, float), rtol=1e-12)
+    assert np.allclose(np.array(forces[speeds], float), np.array(expected, float), rtol=1e-12)
 
 
-def test_what_else_is_unknown_is_told_once() -> None:
+def test_one_warning_names_each_unknown_element() -> None:
     text = model(
         A,
         link("b", POSED + "<colour>red</colour>"),
         J.replace("<parent", "<colour/><parent"),
         "<colour/>",
     )
-    told = [line for line in notes(text).splitlines() if line.startswith("warning")]
-    assert len(told) == 3  # one for each kind of element that it stands in
-    assert all("<colour> in <" in line for line in told)
-    passed = model(
+    warnings = [line for line in notes(text).splitlines() if line.startswith("warning")]
+    assert len(warnings) == 3  # one warning for each kind of parent element
+    assert all("<colour> in <" in line for line in warnings)
+    ignored = model(
         A,
         link("b", POSED + "<visual/><collision/><sensor/>"),
         J,
         "<plugin/>",
         "<self_collide>1</self_collide>",
     )
-    assert "warning" not in notes(passed)
+    assert "warning" not in notes(ignored)
 
 
-def test_a_gearbox_and_a_mimic_are_one_too_many() -> None:
+def test_a_joint_with_a_gearbox_and_a_mimic_is_refused() -> None:
     both = model(
         *THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j"/></axis>'), GEAR
     ).replace(POSED, "<pose>1 2 3 0 0 0</pose>")
@@ -376,7 +389,7 @@ def test_a_gearbox_and_a_mimic_are_one_too_many() -> None:
         load(both)
 
 
-def test_the_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
+def test_the_generated_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
     path = tmp_path / "r.sdf"
     path.write_text(
         model(*THREE, GEAR).replace(POSED, "<pose>1 2 3 0 0 0</pose>"), encoding="utf-8"
@@ -386,13 +399,13 @@ def test_the_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
     assert symgen.verify(tmp_path / "out", states=1).passed
 
 
-# -- judges from outside -----------------------------------------------------------------------------------------------------
+# -- comparison with other programs -----------------------------------------------------------------------------------------------------
 
 TABLE = Path(__file__).parents[1] / "judges" / "sdf_files.md"
 
 
 def test_the_committed_table_of_the_judges_has_every_feature() -> None:
-    """`make judge` wrote it: each error is within its bound, and what a judge cannot read says why."""
+    """`make judge` wrote the table: each error is within its bound, and unread files say why."""
     text = TABLE.read_text(encoding="utf-8")
     lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
     rows = {line[0].removeprefix("| "): line[2:7] for line in lines}
@@ -411,7 +424,7 @@ def test_the_committed_table_of_the_judges_has_every_feature() -> None:
     assert "FAILED" not in text
 
 
-def test_drake_sees_an_axis_of_another_version() -> None:
+def test_drake_agrees_on_the_frame_of_an_axis_in_an_old_version() -> None:
     pytest.importorskip("pydrake")
     from tests.judges.drake_answers import Plant
 

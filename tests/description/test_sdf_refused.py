@@ -1,4 +1,4 @@
-"""SDF that is refused: each in one sentence that names the file, the place and what to do."""
+"""Faulty SDF: each is refused in one sentence that names file, line and remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WEIGHTLESS = "<gravity>false</gravity>"
 THIRD = link("c", "<pose>0.5 0 0 0 0 0</pose>")
 SCREW = "<axis><xyz>0 0 1</xyz></axis>"
 
-# name -> (SDF, what the sentence must say)
+# name -> (SDF, part of the expected message)
 REFUSED: dict[str, tuple[str, str]] = {
     "no version": (
         model(A, B, J).replace(' version="1.7"', ""),
@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_one_sentence(case: str, tmp_path: Path) -> None:
+def test_faulty_sdf_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
     text, says = REFUSED[case]
     path = tmp_path / "r.sdf"
     path.write_text(text, encoding="utf-8")
@@ -317,8 +317,8 @@ def test_what_is_wrong_is_one_sentence(case: str, tmp_path: Path) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joints that are far from their links, through frames each relative to the next: the steps are counted as they are made."""
+def test_the_number_of_steps_between_frames_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains of relative frames would need more steps than allowed; the count stops early."""
     monkeypatch.setattr(frames, "MOST_STEPS", 2000)
     row = [
         f'<frame name="f{i}"><pose relative_to="f{i - 1}">0 0 0.1 0 0 0</pose></frame>'
@@ -336,7 +336,7 @@ def test_ways_between_frames_have_their_length(monkeypatch: pytest.MonkeyPatch) 
         load(text)
 
 
-def test_models_and_files_have_their_depth(tmp_path: Path) -> None:
+def test_nesting_and_number_of_models_are_limited(tmp_path: Path) -> None:
     deep = "".join(f'<model name="m{i}">' for i in range(60)) + "</model>" * 60
     with pytest.raises(
         SymgenError, match="models are nested more than 50 deep; reduce the nesting"

@@ -1,4 +1,4 @@
-"""symgen's own format, the built-in robots, and the canonical description that closes the circle."""
+"""TOML: symgen's own format, the built-in robots, and the canonical description."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_built_in_robots_are_listed_and_load() -> None:
         ("ur5", "ur5_robot.urdf", {}),
     ],
 )
-def test_panda_and_ur5_equal_their_urdf(name: str, file: str, lock: dict[str, int]) -> None:
+def test_panda_and_ur5_equal_their_public_urdf(name: str, file: str, lock: dict[str, int]) -> None:
     path = public_urdf(file)
     if path is None:
         pytest.skip("example-robot-data is not installed")
@@ -91,7 +91,7 @@ DH = {
 
 
 def transform(axis: int, angle: float, shift: float) -> np.ndarray:
-    """A screw along x (axis 0) or z (axis 2)."""
+    """Return the rotation about, and shift along, x (axis 0) or z (axis 2) as a 4×4 matrix."""
     m = np.eye(4)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     m[i, i] = m[j, j] = np.cos(angle)
@@ -101,7 +101,9 @@ def transform(axis: int, angle: float, shift: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("convention", ["dh", "mdh"])
-def test_rows_place_their_frames_as_the_conventions_say(tmp_path: Path, convention: str) -> None:
+def test_rows_place_frames_as_both_denavit_hartenberg_conventions_say(
+    tmp_path: Path, convention: str
+) -> None:
     rows = "".join(
         "[[row]]\n"
         + "".join(f"{key} = {json.dumps(values[i])}\n" for key, values in DH.items())
@@ -169,7 +171,7 @@ inertia = [0.1, 0, 0, 0.1, 0, 0.1]
 """
 
 
-def test_bodies_by_frames(tmp_path: Path) -> None:
+def test_bodies_with_frames_and_parts_are_read_exactly(tmp_path: Path) -> None:
     m = read(tmp_path, BODIES)
     assert (m.name, m.base, m.gravity) == ("two", "floor", (0, Fraction(-981, 100), 0))
     arm, hand = m.bodies
@@ -207,7 +209,7 @@ def test_the_canonical_description_is_the_same_mechanism(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("path", public_urdfs()[::6], ids=lambda p: p.stem)
 @pytest.mark.parametrize("snap", [None, "off"])
-def test_the_canonical_description_of_public_files(
+def test_the_canonical_description_of_a_public_urdf_is_the_same_mechanism(
     path: Path, snap: str | None, tmp_path: Path
 ) -> None:
     try:
@@ -228,7 +230,7 @@ def test_a_generated_folder_is_read_by_its_manifest(tmp_path: Path) -> None:
 
 
 def test_names_may_look_like_integers(tmp_path: Path) -> None:
-    """Keys, texts and comments are no numbers."""
+    """Numerals in keys, strings and comments are not read as numbers."""
     path = tmp_path / "r.toml"
     path.write_text(
         'name = "0x2"   # 1_0\n[[body]]\nname = "0x3"\nparent = "base"\nmass = 1\n'
@@ -239,7 +241,7 @@ def test_names_may_look_like_integers(tmp_path: Path) -> None:
     assert read.joints[0].unapplied == (("0x1", 2), ("2_0", 3))
 
 
-def test_gravity_and_mimic_options() -> None:
+def test_faulty_gravity_mimic_and_sizes_are_refused() -> None:
     assert load("panda", gravity=(0, 0, "-1.62")).gravity == (0, 0, Fraction(-162, 100))
     for wrong in ("1,2", "1,2,x", (0, 0, float("nan"))):
         with pytest.raises(RequestError, match="gravity"):

@@ -1,4 +1,4 @@
-"""A universal joint of a TOML description: two revolute joints, as if written by hand, judged by MuJoCo's own."""
+"""Universal joints in TOML: equal to two revolute joints written by hand and to MuJoCo's."""
 
 from __future__ import annotations
 
@@ -78,58 +78,62 @@ def by_hand() -> Mechanism:
     )
 
 
-def test_it_is_two_revolute_joints_round_a_link_without_mass() -> None:
-    made = antenna()
-    assert (made.nq, made.nv) == (3, 3)
-    assert [joint.name for joint in made.joints] == ["turn", "gimbal_1", "gimbal_2"]
-    assert made.bodies[1].mass == 0
-    assert made.content == by_hand().content
+def test_a_universal_joint_is_two_revolute_joints_and_a_massless_link() -> None:
+    mechanism = antenna()
+    assert (mechanism.nq, mechanism.nv) == (3, 3)
+    assert [joint.name for joint in mechanism.joints] == ["turn", "gimbal_1", "gimbal_2"]
+    assert mechanism.bodies[1].mass == 0
+    assert mechanism.content == by_hand().content
 
 
-def test_it_gives_the_c_of_two_revolute_joints(tmp_path: Path) -> None:
+def test_the_c_of_a_universal_joint_equals_that_of_two_revolute_joints(tmp_path: Path) -> None:
     names = ("inverse_dynamics", "mass_matrix")
     for where, mechanism in (("one", antenna()), ("two", by_hand())):
         symgen.generate(mechanism, tmp_path / where, names)
     for name in names:
-        one, two = (
+        lines, lines_by_hand = (
             (tmp_path / where / f"antenna_{name}.c").read_text().splitlines()
             for where in ("one", "two")
         )
-        differ = [line for line, other in zip(one, two, strict=True) if line != other]
-        assert len(one) > 30
+        differ = [
+            line
+            for line, line_by_hand in zip(lines, lines_by_hand, strict=True)
+            if line != line_by_hand
+        ]
+        assert len(lines) > 30
         assert all("Source SHA-256" in line for line in differ), (
             differ
-        )  # of the description, whose text is another
+        )  # the hash of the description differs
 
 
-def test_mujoco_has_it_as_two_hinges_of_one_body() -> None:
+def test_a_universal_joint_equals_two_hinges_of_one_mujoco_body() -> None:
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(MJCF)
     data = mujoco.MjData(model)
     q, v, a = np.random.default_rng(5).normal(size=(3, 4, 3))
-    wanted = []
+    expected = []
     for state in zip(q, v, a, strict=True):
         data.qpos[:], data.qvel[:], data.qacc[:] = state
         mujoco.mj_inverse(model, data)
-        wanted.append(data.qfrc_inverse.copy())
-    found = Reference(antenna()).evaluate("inverse_dynamics", {"q": q, "v": v, "a": a})["tau"]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+        expected.append(data.qfrc_inverse.copy())
+    forces = Reference(antenna()).evaluate("inverse_dynamics", {"q": q, "v": v, "a": a})["tau"]
+    np.testing.assert_allclose(forces, expected, atol=1e-12)
 
 
-def test_what_is_written_back_is_the_two_joints() -> None:
-    made = antenna()
-    text = to_toml(made)
+def test_a_universal_joint_is_written_as_two_joints() -> None:
+    mechanism = antenna()
+    text = to_toml(mechanism)
     assert "universal" not in text
-    assert symgen.load(text).content == made.content
+    assert symgen.load(text).content == mechanism.content
 
 
-def test_show_has_a_line_for_each_axis() -> None:
+def test_show_prints_one_line_for_each_axis() -> None:
     text = show(antenna())
     assert "gimbal_1 → gimbal_cross" in text
     assert "gimbal_2 → dish" in text
 
 
-def test_either_half_is_locked_by_its_name() -> None:
+def test_each_axis_can_be_locked_by_name() -> None:
     first, second = (
         symgen.load(ARM + ONE, lock={name: "0.25"}) for name in ("gimbal_1", "gimbal_2")
     )
@@ -138,16 +142,16 @@ def test_either_half_is_locked_by_its_name() -> None:
     q = np.array([[0.3, 0.25, -0.4], [0.3, -0.4, 0.25]])
     whole = Reference(antenna()).evaluate("mass_matrix", {"q": q})["M"]
     for k, (held, left) in enumerate(((first, [0, 2]), (second, [0, 1]))):
-        found = Reference(held).evaluate("mass_matrix", {"q": q[k : k + 1, left]})["M"]
-        np.testing.assert_allclose(found[0], whole[k][np.ix_(left, left)], atol=1e-12)
+        mass = Reference(held).evaluate("mass_matrix", {"q": q[k : k + 1, left]})["M"]
+        np.testing.assert_allclose(mass[0], whole[k][np.ix_(left, left)], atol=1e-12)
     with pytest.raises(RequestError, match="did you mean 'gimbal_2'"):
         symgen.load(ARM + ONE, lock={"gimbal": 0})
 
 
-def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
-    made = antenna('type = "universal"\naxes = [[1, 0, 0], [0, 1, 0]]')
-    assert [joint.name for joint in made.joints] == ["turn", "dish_joint_1", "dish_joint_2"]
-    assert all(joint.limits.lower is None for joint in made.joints)
+def test_names_have_defaults_and_limits_are_optional() -> None:
+    mechanism = antenna('type = "universal"\naxes = [[1, 0, 0], [0, 1, 0]]')
+    assert [joint.name for joint in mechanism.joints] == ["turn", "dish_joint_1", "dish_joint_2"]
+    assert all(joint.limits.lower is None for joint in mechanism.joints)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,7 @@ def test_its_names_have_a_default_and_its_limits_may_be_missing() -> None:
         (f'{AXES}mimic = {{ joint = "turn" }}', "the key 'mimic' is not known here; there are"),
     ],
 )
-def test_a_mistake_gets_one_sentence(joint: str, why: str) -> None:
+def test_a_faulty_universal_joint_is_refused_in_one_sentence(joint: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         antenna(TYPE + joint)
     assert why in str(caught.value)
@@ -205,13 +209,13 @@ def test_a_mistake_gets_one_sentence(joint: str, why: str) -> None:
         ),
     ],
 )
-def test_a_name_that_is_taken_is_said(old: str, new: str, why: str) -> None:
+def test_a_name_already_in_use_is_refused(old: str, new: str, why: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         symgen.load((ARM + ONE).replace(f'"{old}"', f'"{new}"'))
     assert why in str(caught.value)
 
 
-def test_a_row_is_a_joint_of_one_coordinate() -> None:
+def test_a_universal_joint_in_a_row_is_refused() -> None:
     with pytest.raises(
         DescriptionError,
         match="write it as joints of one coordinate with massless links between them",

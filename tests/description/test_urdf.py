@@ -1,4 +1,4 @@
-"""URDF: the details that readers get wrong, each on a small file, and every public file."""
+"""URDF: details that readers often get wrong, each on a small file, and all public files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_axis_is_kept_as_declared(tmp_path: Path) -> None:
     assert any("no <limit>" in text for text in kinds(m, "info"))
 
 
-def test_the_inertial_origin_turns_the_moments(tmp_path: Path) -> None:
+def test_the_inertial_origin_rotates_the_moments(tmp_path: Path) -> None:
     inside = (
         '<inertial><origin xyz="0 0 1" rpy="1.5708 0 0.5"/><mass value="2.5"/>'
         '<inertia ixx="1" ixy="0.1" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial>'
@@ -93,7 +93,7 @@ def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_pat
     assert ", k11 and 3 more move no mass" in said
 
 
-def test_continuous_has_one_coordinate(tmp_path: Path) -> None:
+def test_a_continuous_joint_has_one_coordinate(tmp_path: Path) -> None:
     m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", "continuous", ""))
     assert (m.nq, m.nv, m.joints[0].kind) == (1, 1, "continuous")
 
@@ -149,14 +149,14 @@ def test_damping_friction_and_rotors_are_read_and_reported(tmp_path: Path) -> No
     ]
 
 
-def test_degrees_are_noticed(tmp_path: Path) -> None:
+def test_angles_that_seem_to_be_degrees_are_a_warning(tmp_path: Path) -> None:
     inside = '<origin rpy="90 0 0"/><limit lower="-180" upper="180"/>'
     m = read(tmp_path, link("a"), link("b"), joint("j", "a", "b", inside=inside))
     assert len(kinds(m, "warning")) == 2
     assert all("degrees" in text for text in kinds(m, "warning"))
 
 
-def test_order_is_parent_before_child_and_otherwise_declared(tmp_path: Path) -> None:
+def test_joints_are_ordered_parent_before_child_then_as_declared(tmp_path: Path) -> None:
     m = read(
         tmp_path,
         *(link(n) for n in "edcba"),
@@ -239,7 +239,7 @@ def test_a_floating_joint_can_be_welded_by_locking_it(tmp_path: Path) -> None:
     )
 
 
-def test_comments_namespaces_and_foreign_elements_are_passed_over(tmp_path: Path) -> None:
+def test_comments_namespaces_and_foreign_elements_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     drawn = link("b", INERTIAL + "<visual><origin rpy='not read'/></visual>")
     path.write_text(
@@ -249,7 +249,7 @@ def test_comments_namespaces_and_foreign_elements_are_passed_over(tmp_path: Path
     assert load(path).nq == 1
 
 
-def test_a_mark_of_a_comment_in_an_instruction_or_in_text_begins_none(tmp_path: Path) -> None:
+def test_a_comment_mark_inside_an_instruction_or_cdata_begins_no_comment(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(
         f'<?editor <!-- ?>\n<robot name="n">{link("a")}<note><![CDATA[<!--]]></note>{link("b")}{joint("j", "a", "b")}'
@@ -258,10 +258,10 @@ def test_a_mark_of_a_comment_in_an_instruction_or_in_text_begins_none(tmp_path: 
     assert load(path).nq == 1
 
 
-def test_a_doctype_that_the_search_misses_is_seen_by_the_parser(
+def test_the_parser_refuses_a_doctype_that_the_search_misses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(xml, "_DOCTYPE", re.compile("(?!)"))  # finds nothing
+    monkeypatch.setattr(xml, "_DOCTYPE", re.compile("(?!)"))  # a pattern that never matches
     with pytest.raises(
         SymgenError, match="a DOCTYPE or entity declaration is not accepted in a description"
     ):
@@ -271,16 +271,16 @@ def test_a_doctype_that_the_search_misses_is_seen_by_the_parser(
 @pytest.mark.parametrize(
     "mark", ["<!--", "<![CDATA[", "<?x ", "<! ", "<a>", "&", "<p:a/>", "<a x='1' "]
 )
-def test_reading_takes_as_long_as_the_text_is(mark: str) -> None:
-    """A quarter of a million characters of one mark are read or refused at once."""
+def test_reading_time_is_linear_in_the_text(mark: str) -> None:
+    """A text of 250 000 characters, all of one mark, is read or refused within a second."""
     begun = time.process_time()
     with suppress(SymgenError):
         xml.parse(f"<robot>{mark * (250_000 // len(mark))}</robot>".encode(), "r.urdf")
     assert time.process_time() - begun < 1
 
 
-def test_whether_links_stand_still_takes_as_long_as_there_are_links() -> None:
-    """Twenty thousand fixed joints in a chain, then as many in a ring; a moving one in the middle moves what is behind it."""
+def test_finding_fixed_links_is_linear_in_their_number() -> None:
+    """Take 20 000 joints in a chain and in a ring; only links behind the moving joint move."""
     count = 20_000
     kinds = ["fixed"] * count
     kinds[count // 2] = "revolute"
@@ -300,7 +300,7 @@ def test_whether_links_stand_still_takes_as_long_as_there_are_links() -> None:
     assert still("alone")
 
 
-# -- what no answer depends on refuses nothing ----------------------------------------------------------------------------
+# -- malformed parts that no function uses ----------------------------------------------------------------------------
 
 PLAIN = (link("a"), link("b"), joint("j", "a", "b"))
 NOTHING = INERTIAL.replace('"1"', '"0"').replace("<mass", "<origin xyz='x'/><mass")
@@ -315,7 +315,7 @@ def with_joint(inside: str, kind: str = "revolute") -> tuple[str, ...]:
     return *PLAIN[:2], joint("j", "a", "b", kind, inside)
 
 
-# case -> (elements, kind of the note, what it says; "" twice: no note)
+# case -> (elements, kind of note, part of its text; two empty strings: no note)
 UNUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
     "gear ratio": (
         (*PLAIN, REDUCED),
@@ -406,8 +406,10 @@ UNUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
 
 
 @pytest.mark.parametrize("case", UNUSED)
-def test_what_no_answer_depends_on_refuses_nothing(tmp_path: Path, case: str) -> None:
-    """The mechanism is that of the same file without the malformed part, and one note says what was passed over."""
+def test_a_malformed_part_that_no_function_uses_is_ignored_with_a_note(
+    tmp_path: Path, case: str
+) -> None:
+    """The mechanism equals the one without the malformed part; one note names that part."""
     elements, kind, says = UNUSED[case]
     m, plain = read(tmp_path, *elements), read(tmp_path, *PLAIN)
     assert (m.bodies[0].mass, m.joints[0].axis, m.joints[0].pose) == (
@@ -433,14 +435,14 @@ def test_what_no_answer_depends_on_refuses_nothing(tmp_path: Path, case: str) ->
         '<?xml version="1.0" encoding="utf-16"?>{}',
     ],
 )
-def test_the_frame_of_the_file_decides_nothing(tmp_path: Path, text: str) -> None:
-    """Version, encoding's name, comments, byte order mark, a NUL at the end: as the field's own readers take them."""
+def test_xml_declaration_and_comments_do_not_change_the_robot(tmp_path: Path, text: str) -> None:
+    """Unusual declarations, comments, byte order marks and a final NUL are accepted, as in ROS."""
     path = tmp_path / "r.urdf"
     path.write_bytes(text.format(robot(*PLAIN).strip()).encode())
     assert load(path).joints == read(tmp_path, *PLAIN).joints
 
 
-def test_lines_are_counted_over_what_is_taken_out(tmp_path: Path) -> None:
+def test_line_numbers_count_comments_and_the_declaration(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     heavy = link("b", INERTIAL.replace('value="1"', 'value="x"'))
     bad = robot(link("a"), "<!-- one\n two -- two\n-->", heavy, joint("j", "a", "b"))
@@ -464,7 +466,9 @@ def test_lines_are_counted_over_what_is_taken_out(tmp_path: Path) -> None:
         ("utf-8", "ISO-8859-1", 0),
     ],
 )
-def test_encodings(tmp_path: Path, encoding: str, declared: str, remarks: int) -> None:
+def test_common_encodings_are_read(
+    tmp_path: Path, encoding: str, declared: str, remarks: int
+) -> None:
     name = "Müller" if encoding != "gbk" else "机器人"
     head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
     path = tmp_path / "r.urdf"
@@ -474,27 +478,29 @@ def test_encodings(tmp_path: Path, encoding: str, declared: str, remarks: int) -
     assert sum("is not UTF-8" in text for text in kinds(m, "info")) == remarks
 
 
-def test_bytes_that_are_no_utf_8_are_named_by_line_and_place(tmp_path: Path) -> None:
+def test_a_note_names_line_and_position_of_a_byte_that_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_bytes(b"<!--\n\n f\xfcr -->" + robot(*PLAIN).encode())
     assert "line 3: byte 8 is not UTF-8 text; read as ISO-8859-1" in kinds(load(path), "info")
 
 
-def test_prefixes_that_nobody_declared_are_passed_over(tmp_path: Path) -> None:
+def test_undeclared_namespace_prefixes_are_ignored(tmp_path: Path) -> None:
     old = '<gazebo><controller:gazebo_ros name="c"><interface:position name="i"/></controller:gazebo_ros></gazebo>'
     assert read(tmp_path, *PLAIN, old, '<sensor:link name="a" xmlns:xacro=""/>').nq == 1
 
 
-def test_a_urdf_may_be_called_xml(tmp_path: Path) -> None:
+def test_a_urdf_may_have_the_suffix_xml(tmp_path: Path) -> None:
     path = tmp_path / "r.xml"
     path.write_text(robot(*PLAIN))
     assert load(path).nq == 1
     path.write_text("<mujoco/>")
-    with pytest.raises(SymgenError, match=r"r\.xml: no joint moves"):  # by its root it is MJCF
+    with pytest.raises(
+        SymgenError, match=r"r\.xml: no joint moves"
+    ):  # the root element shows that this is MJCF
         load(path)
 
 
-def test_comments_without_end_cost_no_time(tmp_path: Path) -> None:
+def test_unclosed_comments_are_refused_quickly(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text("<robot>" + "<!-- " * 10**5)
     with pytest.raises(SymgenError, match="not well-formed XML"):
@@ -502,8 +508,8 @@ def test_comments_without_end_cost_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", public_urdfs(), ids=lambda p: f"{p.parts[-3]}-{p.stem}")
-def test_every_public_urdf_is_read_or_refused_in_a_sentence(path: Path) -> None:
-    """Three of the 69 have no moving joint or no link at all; every other one is read."""
+def test_every_public_urdf_with_a_moving_joint_is_read(path: Path) -> None:
+    """All of the 69 files are read, except three without a moving joint or without a link."""
     if path.stem in ("quadrotor_base", "iris_simple", "ur3"):
         with pytest.raises(SymgenError, match=r"no joint moves|no link is declared"):
             load(path)

@@ -1,4 +1,4 @@
-"""URDF: what is not read is refused where it would change the robot, and told elsewhere; quaternions of version 1.1."""
+"""URDF: unknown names that change the robot are refused, others warned of; quaternions of 1.1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WEIGHED = (
 STATE = [np.array([entry]) for entry in (0.3, 0.7, -0.4)]
 
 
-def described(
+def urdf_text(
     in_link: str = INERTIAL,
     in_joint: str = ORIGIN + AXIS,
     beside: str = "",
@@ -52,106 +52,106 @@ def warnings(mechanism: Mechanism) -> list[str]:
 
 CHANGES_THE_ROBOT = {
     "an element's letter case": (
-        described(in_joint='<Axis xyz="0 0 1"/>'),
+        urdf_text(in_joint='<Axis xyz="0 0 1"/>'),
         "<Axis> is not known here; did you mean 'axis'?",
     ),
     "a misspelt element": (
-        described(in_joint='<orgin xyz="0 0 1"/>' + AXIS),
+        urdf_text(in_joint='<orgin xyz="0 0 1"/>' + AXIS),
         "<orgin> is not known here; did you mean 'origin'",
     ),
     "a misspelt inertial": (
-        described(INERTIAL.replace("inertial", "intertial")),
+        urdf_text(INERTIAL.replace("inertial", "intertial")),
         "did you mean 'inertial'?",
     ),
     "an attribute of another format": (
-        described(in_joint='<origin pos="0 0 1"/>' + AXIS),
+        urdf_text(in_joint='<origin pos="0 0 1"/>' + AXIS),
         "there are: xyz, rpy, quat_xyzw",
     ),
     "a misspelt attribute": (
-        described(INERTIAL.replace("value", "val")),
+        urdf_text(INERTIAL.replace("value", "val")),
         "'val' is not known here; did you mean 'value'?",
     ),
     "an attribute's letter case": (
-        described(in_joint='<origin XYZ="0 0 1"/>' + AXIS),
+        urdf_text(in_joint='<origin XYZ="0 0 1"/>' + AXIS),
         "did you mean 'xyz'?",
     ),
     "a misspelt moment": (
-        described(INERTIAL.replace('ixz="0"', 'ixz="0" iyx="1"')),
+        urdf_text(INERTIAL.replace('ixz="0"', 'ixz="0" iyx="1"')),
         "'iyx' is not known here",
     ),
     "a misspelt limit": (
-        described(in_joint='<limit lowr="-1" upper="1"/>'),
+        urdf_text(in_joint='<limit lowr="-1" upper="1"/>'),
         "did you mean 'lower'?",
     ),
-    "a misspelt drive": (described(in_joint='<dynamics dampng="1"/>'), "did you mean 'damping'?"),
+    "a misspelt drive": (urdf_text(in_joint='<dynamics dampng="1"/>'), "did you mean 'damping'?"),
     "a misspelt coupling": (
-        described(in_joint='<mimic joint="j" multipler="2"/>'),
+        urdf_text(in_joint='<mimic joint="j" multipler="2"/>'),
         "did you mean 'multiplier'?",
     ),
     "an unknown coupling": (
-        described(in_joint='<mimic joint="j" ratio="2"/>'),
+        urdf_text(in_joint='<mimic joint="j" ratio="2"/>'),
         "there are: joint, multiplier, offset",
     ),
-    "a misspelt end": (described().replace("<child link", "<child Link"), "did you mean 'link'?"),
-    "a misspelt type": (described().replace(" type=", " typ="), "did you mean 'type'?"),
+    "a misspelt end": (urdf_text().replace("<child link", "<child Link"), "did you mean 'link'?"),
+    "a misspelt type": (urdf_text().replace(" type=", " typ="), "did you mean 'type'?"),
     "a misspelt link": (
-        described(beside="<Link name='c'/>"),
+        urdf_text(beside="<Link name='c'/>"),
         "<Link> is not known here; did you mean 'link'?",
     ),
-    "mass outside inertial": (described("<mass value='1'/>"), "move it into the link's <inertial>"),
+    "mass outside inertial": (urdf_text("<mass value='1'/>"), "move it into the link's <inertial>"),
     "more in an inertial": (
-        described(INERTIAL.replace("<mass", "<rho/><mass")),
+        urdf_text(INERTIAL.replace("<mass", "<rho/><mass")),
         "there are: origin, mass, inertia",
     ),
     "an axis as an attribute": (
-        described().replace(" type=", ' axis="0 0 1" type='),
+        urdf_text().replace(" type=", ' axis="0 0 1" type='),
         "write it as an element: <axis …/>",
     ),
     "a limit as an element": (
-        described(in_joint="<limit><lower>1</lower></limit>"),
+        urdf_text(in_joint="<limit><lower>1</lower></limit>"),
         "write it as an attribute: lower=",
     ),
-    "a pose of SDF": (described(in_joint="<pose>0 0 1 0 0 0</pose>"), "write <origin xyz="),
+    "a pose of SDF": (urdf_text(in_joint="<pose>0 0 1 0 0 0</pose>"), "write <origin xyz="),
     "a place at a joint": (
-        described().replace(" type=", ' xyz="0 0 1" type='),
+        urdf_text().replace(" type=", ' xyz="0 0 1" type='),
         "write <origin xyz=",
     ),
     "a mass at a link": (
-        described().replace('<link name="b"', '<link name="b" mass="1"'),
+        urdf_text().replace('<link name="b"', '<link name="b" mass="1"'),
         "move it into the link's <inertial>",
     ),
     "damping at a joint": (
-        described().replace(" type=", ' damping="1" type='),
+        urdf_text().replace(" type=", ' damping="1" type='),
         "write <dynamics damping=",
     ),
     "text where attributes stand": (
-        described(in_joint="<origin>0 0 1</origin>"),
+        urdf_text(in_joint="<origin>0 0 1</origin>"),
         'write <origin xyz="…" rpy="…"',
     ),
-    "a second inertial": (described(INERTIAL * 2), "<inertial> appears twice"),
-    "a second origin": (described(in_joint=ORIGIN + "<origin/>" + AXIS), "<origin> appears twice"),
+    "a second inertial": (urdf_text(INERTIAL * 2), "<inertial> appears twice"),
+    "a second origin": (urdf_text(in_joint=ORIGIN + "<origin/>" + AXIS), "<origin> appears twice"),
     "an unknown version": (
-        described(root="<robot name='r' version='2.0'>"),
+        urdf_text(root="<robot name='r' version='2.0'>"),
         "'2.0' is not a version of URDF (versions: 1.0, 1.1",
     ),
     "a version that is none": (
-        described(root="<robot name='r' version='1.1.0'>"),
+        urdf_text(root="<robot name='r' version='1.1.0'>"),
         "'1.1.0' is not a version of URDF",
     ),
     "a loop of URDF+": (
-        described(beside="<loop name='l' type='revolute'/>"),
+        urdf_text(beside="<loop name='l' type='revolute'/>"),
         "write the robot in TOML, where a [[loop]] closes",
     ),
     "a coupling of URDF+": (
-        described(beside="<coupling name='k'/>"),
+        urdf_text(beside="<coupling name='k'/>"),
         "a <coupling> of URDF+ ties joints together",
     ),
     "a constraint of URDF+": (
-        described(beside="<constraint name='k'/>"),
+        urdf_text(beside="<constraint name='k'/>"),
         "a <constraint> of URDF+ closes a kinematic loop",
     ),
     "a joint type of Drake": (
-        described(beside="<drake:joint name='k' xmlns:drake='http://drake.mit.edu'/>"),
+        urdf_text(beside="<drake:joint name='k' xmlns:drake='http://drake.mit.edu'/>"),
         "a joint type of Drake",
     ),
 }
@@ -165,40 +165,42 @@ def test_an_unknown_name_that_would_change_the_robot_is_refused(case: str) -> No
 
 LEFT_OUT = {
     "an element of a plugin": (
-        described(beside="<plugin file='x'/>"),
+        urdf_text(beside="<plugin file='x'/>"),
         "<plugin> in <robot> is not known in a URDF",
     ),
     "an element of a link": (
-        described(INERTIAL + "<gravity>0</gravity>" * 2),
+        urdf_text(INERTIAL + "<gravity>0</gravity>" * 2),
         "<gravity> in <link> is not known in a URDF",
     ),
     "an attribute of a joint": (
-        described().replace(" type=", ' colour="red" type='),
+        urdf_text().replace(" type=", ' colour="red" type='),
         "the attribute 'colour' of <joint>",
     ),
     "another namespace": (
-        described(beside="<q:thing xmlns:q='http://q'/>"),
+        urdf_text(beside="<q:thing xmlns:q='http://q'/>"),
         "<q:thing> in <robot> is not known",
     ),
-    "text between elements": (described(INERTIAL + "/>"), "the text '/>' in <link> is not read"),
+    "text between elements": (urdf_text(INERTIAL + "/>"), "the text '/>' in <link> is not read"),
     "a call of an unknown macro": (
-        described(beside="<xacro:imu topic='/imu'/>"),
+        urdf_text(beside="<xacro:imu topic='/imu'/>"),
         "<xacro:imu> calls a macro that the file does",
     ),
 }
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_what_else_is_not_read_is_told_once(case: str) -> None:
+def test_one_warning_names_each_other_unknown_element(case: str) -> None:
     text, says = LEFT_OUT[case]
-    told = [one for one in warnings(load(text)) if "is not" in one or "does not" in one]
-    assert len(told) == 1
-    assert says in told[0]
+    messages = [
+        warning for warning in warnings(load(text)) if "is not" in warning or "does not" in warning
+    ]
+    assert len(messages) == 1
+    assert says in messages[0]
     assert says in refusal(text, strict=True)
 
 
-def test_what_is_passed_over_is_silent() -> None:
-    text = described(
+def test_elements_that_symgen_ignores_give_no_warning() -> None:
+    text = urdf_text(
         INERTIAL + "<visual/><collision/><contact><x/></contact>",
         ORIGIN
         + AXIS.replace("effort", "jerk='1' effort")
@@ -208,9 +210,9 @@ def test_what_is_passed_over_is_silent() -> None:
     assert not warnings(load(text, base="free"))
 
 
-def test_the_built_in_robots_are_read_as_before() -> None:
+def test_the_built_in_robots_have_no_unknown_elements() -> None:
     for name in builtin_robots():
-        assert not [one for one in warnings(load(name)) if "not known" in one]
+        assert not [warning for warning in warnings(load(name)) if "not known" in warning]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_the_built_in_robots_are_read_as_before() -> None:
 def test_quaternions_are_read_as_pinocchio_reads_them(turn: str, version: str) -> None:
     pinocchio = pytest.importorskip("pinocchio")
     quat = f'quat_xyzw="{turn}"'
-    text = described(
+    text = urdf_text(
         WEIGHED.format(quat),
         f'<origin xyz="0 0.2 1" {quat}/>' + AXIS,
         root=f"<robot name='r' version='{version}'>",
@@ -242,17 +244,17 @@ def test_quaternions_are_read_as_pinocchio_reads_them(turn: str, version: str) -
     assert np.allclose(
         np.array(Reference(read).inverse_dynamics(*STATE), dtype=float), force, rtol=1e-14
     )
-    assert any("quat_xyzw needs URDF version 1.1" in one for one in warnings(read)) == (
+    assert any("quat_xyzw needs URDF version 1.1" in warning for warning in warnings(read)) == (
         version == "1.0"
     )
-    assert any("quat_xyzw is zero" in one for one in warnings(read)) == (
+    assert any("quat_xyzw is zero" in warning for warning in warnings(read)) == (
         turn == "0 0 0 0" and version != "1.0"
     )
 
 
-def test_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
+def test_a_quaternion_of_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
     quat = '<origin quat_xyzw="0.7071067811865476 0 0 0.7071067811865475"/>'
-    read = load(described(in_joint=quat + AXIS, root="<robot name='r' version='1.1'>"))
+    read = load(urdf_text(in_joint=quat + AXIS, root="<robot name='r' version='1.1'>"))
     assert read.joints[0].pose == (Rotate((Fraction(1), Fraction(1), Fraction(0), Fraction(0))),)
     assert "snap" in {note.kind for note in read.notes}
 
@@ -271,21 +273,21 @@ def test_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
 )
 def test_a_malformed_quaternion_is_refused(attributes: str, says: str) -> None:
     assert says in refusal(
-        described(in_joint=f"<origin {attributes}/>" + AXIS, root="<robot name='r' version='1.1'>")
+        urdf_text(in_joint=f"<origin {attributes}/>" + AXIS, root="<robot name='r' version='1.1'>")
     )
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".xacro"])
-def test_calls_of_macros_that_a_finished_file_does_not_define_are_left_out(
+def test_undefined_macros_are_left_out_of_a_urdf_and_refused_in_xacro(
     suffix: str, tmp_path: Path
 ) -> None:
-    """The macros that it defines are expanded. A file of macros must define all that it calls."""
+    """A .urdf may call unknown macros; a .xacro must define every macro that it calls."""
     pytest.importorskip("xacro")
     path = tmp_path / f"r{suffix}"
     head = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>"
     macro = "<xacro:macro name='seat' params='z'><link name='c'/><joint name='k' type='fixed'><parent link='b'/><child link='c'/>"
     path.write_text(
-        described(
+        urdf_text(
             beside=f"{macro}<origin xyz='0 0 ${{z/2}}'/></joint></xacro:macro><xacro:seat z='1'/><xacro:imu/>",
             root=head,
         ),
@@ -297,7 +299,7 @@ def test_calls_of_macros_that_a_finished_file_does_not_define_are_left_out(
     read = load(path)
     assert pose_matrix(next(frame.pose for frame in read.frames if frame.name == "c"))[2, 3] == 0.5
     assert [
-        one
-        for one in warnings(read)
-        if "<xacro:imu> calls a macro that the file does not define" in one
+        warning
+        for warning in warnings(read)
+        if "<xacro:imu> calls a macro that the file does not define" in warning
     ]

@@ -1,4 +1,4 @@
-"""xacro: what macros make is read as the URDF that it is, in a process of its own, and every fault is one sentence."""
+"""xacro: macros are expanded in a separate process and read as URDF; faults are one sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 
 
 def plain(mass: str) -> str:
-    """The arm, its macros expanded by hand."""
+    """Return the URDF of the arm with its macros expanded by hand."""
     rods = [
         ROD.partition('on">\n')[2]
         .partition("  </xacro")[0]
@@ -62,7 +62,7 @@ def plain(mass: str) -> str:
 
 @pytest.fixture
 def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The arm's file, and a folder `elsewhere/parts` with what it includes."""
+    """Write the arm's xacro file and the folder `elsewhere/parts` with the file that it includes."""
     for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "elsewhere/parts").mkdir(parents=True)
@@ -72,7 +72,7 @@ def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def told(mechanism: Mechanism) -> tuple[Any, ...]:
+def declared(mechanism: Mechanism) -> tuple[Any, ...]:
     return mechanism.name, mechanism.joints, mechanism.bodies, mechanism.frames
 
 
@@ -90,31 +90,31 @@ def refused(path: Path, says: str, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(("asked", "mass"), [({}, "2"), ({"mass": "0.75"}, "0.75")])
-def test_macros_make_the_robot_that_their_expansion_by_hand_is(
+def test_macros_give_the_same_robot_as_their_expansion_by_hand(
     arm: Path, asked: dict[str, str], mass: str
 ) -> None:
-    found = symgen.load(arm, packages=package(arm), xacro=asked)
-    assert told(found) == told(symgen.load(plain(mass)))
-    assert found.bodies[0].mass == Fraction(mass)
-    assert any(note.kind == "snap" for note in found.notes)
+    mechanism = symgen.load(arm, packages=package(arm), xacro=asked)
+    assert declared(mechanism) == declared(symgen.load(plain(mass)))
+    assert mechanism.bodies[0].mass == Fraction(mass)
+    assert any(note.kind == "snap" for note in mechanism.notes)
 
 
-def test_a_urdf_that_holds_macros_is_expanded_as_well(arm: Path, tmp_path: Path) -> None:
-    other = tmp_path / "arm.urdf"
-    other.write_text(ARM)
-    assert told(symgen.load(other, packages=package(arm))) == told(symgen.load(plain("2")))
+def test_macros_in_a_urdf_are_expanded(arm: Path, tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    assert declared(symgen.load(path, packages=package(arm))) == declared(symgen.load(plain("2")))
     inside = (
         plain("2")
         .replace('value="2"', 'value="${1+1}"')
         .replace("<robot", '<robot xmlns:xacro="x"')
     )
-    assert told(symgen.load(inside)) == told(symgen.load(plain("2")))
+    assert declared(symgen.load(inside)) == declared(symgen.load(plain("2")))
     assert len(symgen.load(inside).notes) == len(
         symgen.load(plain("2")).notes
-    )  # no snap of the first attempt is left
+    )  # notes of the first attempt to read are discarded
 
 
-def test_packages_are_found_as_ros_finds_them(
+def test_packages_are_searched_in_the_order_of_ros(
     arm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused(
@@ -134,15 +134,15 @@ def test_packages_are_found_as_ros_finds_them(
     assert symgen.load(arm, packages=package(arm)).bodies[0].mass == 2
 
 
-def test_the_package_that_the_file_itself_lies_in_is_found(arm: Path) -> None:
+def test_the_package_that_contains_the_file_is_found(arm: Path) -> None:
     inner = arm.parent / "elsewhere/parts/urdf/arm.xacro"
     inner.parent.mkdir()
     inner.write_text(ARM)
     assert symgen.load(inner).bodies[0].mass == 2
 
 
-def test_the_hash_is_of_what_the_macros_make(arm: Path, tmp_path: Path) -> None:
-    """An argument and an included file change it; the folder that all of it lies in does not."""
+def test_the_hash_is_that_of_the_expanded_text(arm: Path, tmp_path: Path) -> None:
+    """An argument or an included file changes the hash; the folder of the files does not."""
     first = symgen.load(arm, packages=package(arm)).source_sha256
     assert first != hashlib.sha256(arm.read_bytes()).hexdigest()
     assert symgen.load(arm, packages=package(arm), xacro={"mass": "3"}).source_sha256 != first
@@ -154,7 +154,7 @@ def test_the_hash_is_of_what_the_macros_make(arm: Path, tmp_path: Path) -> None:
     assert symgen.load(arm, packages={"parts": moved}).source_sha256 != first
 
 
-def test_what_is_asked_and_not_heard_is_refused(arm: Path) -> None:
+def test_unused_arguments_and_packages_are_refused(arm: Path) -> None:
     refused(
         arm,
         "its macros use no argument 'mas'; did you mean 'mass'?",
@@ -202,14 +202,16 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_faults(case: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_faulty_macro_is_refused_in_one_sentence(
+    case: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "r.xacro"
     path.write_text(f"{HEAD}{FAULTS[case][0]}\n</robot>")
     assert str(tmp_path) in refused(path, FAULTS[case][1])
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_fault_in_an_included_file_names_it(arm: Path) -> None:
+def test_a_fault_in_an_included_file_names_that_file(arm: Path) -> None:
     (arm.parent / "elsewhere/parts/rod.xacro").write_text(
         ROD.replace("${length} 0", "${length +} 0")
     )
@@ -226,7 +228,7 @@ def test_a_fault_in_an_included_file_names_it(arm: Path) -> None:
     )
 
 
-def test_what_never_ends_and_what_takes_all_memory_are_ended(
+def test_endless_macros_and_macros_that_fill_the_memory_are_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "r.xacro"
@@ -239,7 +241,7 @@ def test_what_never_ends_and_what_takes_all_memory_are_ended(
     refused(path, "its macros take more than 0.5 s")
 
 
-def test_what_the_package_warns_of_is_a_remark(tmp_path: Path) -> None:
+def test_a_warning_of_the_xacro_package_becomes_a_note(tmp_path: Path) -> None:
     path = tmp_path / "r.xacro"
     path.write_text(
         plain("1")
@@ -249,7 +251,7 @@ def test_what_the_package_warns_of_is_a_remark(tmp_path: Path) -> None:
     assert "xacro: redefining global symbol: pi" in [note.text for note in symgen.load(path).notes]
 
 
-def test_without_the_package_the_sentence_says_what_to_do(
+def test_without_the_xacro_package_the_message_names_the_remedy(
     arm: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(macros, "available", lambda: False)
@@ -258,4 +260,4 @@ def test_without_the_package_the_sentence_says_what_to_do(
         f"it contains xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
         "'symgen[xacro]'",
     )
-    assert not hasattr(xacro_program, "xacro")  # nothing imports it here
+    assert not hasattr(xacro_program, "xacro")  # only the separate process imports xacro
