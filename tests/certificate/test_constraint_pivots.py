@@ -1,4 +1,4 @@
-"""The certificate of the pivots of what forces of loops and contacts feel: damped they have a floor, and nothing else has."""
+"""Certificates of the pivots of A M⁻¹ Aᵀ (loops, contacts): only damped pivots have a lower bound."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from tests.shared.mimic_robots import GRIPPER
 from tests.shared.robots_for_tests import random_mechanism
 from tests.shared.rounded_rows import Coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures(
+    "finished_here"
+)  # certificates are for programs after all passes
 
 LOOPS, CONTACTS = "constrained_forward_dynamics", "contact_forward_dynamics"
 CORNERS = ("link1:0.1,0.05,-0.1", "link1:0.1,-0.05,-0.1")
@@ -44,7 +46,7 @@ def robot(name: str) -> Mechanism:
 
 
 @cache
-def made(
+def built_program(
     name: str,
     function: str,
     method: str | None,
@@ -64,7 +66,7 @@ CASES = [
         "contact_impulse",
         "composite_body",
         ("link2:0.1,0,0", "link2:0.2,0,0"),
-    ),  # two rows are zero
+    ),  # two rows of A are zero
     ("arm", CONTACTS, "composite_body", ("link1", "link2:0,0,0.3")),
     ("afloat", "contact_impulse", "riccati", CORNERS),
     (
@@ -72,39 +74,41 @@ CASES = [
         CONTACTS,
         "composite_body",
         ("coupler:0.1,0,0",),
-    ),  # the loop's rows are among them
+    ),  # these include the rows of the loop
 ]
 every_case = pytest.mark.parametrize(("name", "function", "method", "contact"), CASES)
 
 
 def states(mechanism: Mechanism, options: ProgramOptions, count: int) -> dict[str, Array]:
-    """Anywhere in the box, closed or not; contacts hold, do not, or are in between."""
-    found = random_states(
+    """Draw states from the ranges, loops closed or not, contacts active, inactive or in between."""
+    samples = random_states(
         mechanism, declared_ranges(mechanism, contacts=len(options.contacts)), options, count
     )
-    if "active" in found:
-        found["active"][::2] = np.round(found["active"][::2])
-    return found
+    if "active" in samples:
+        samples["active"][::2] = np.round(samples["active"][::2])
+    return samples
 
 
-def damped(found: list[Floor]) -> list[Floor]:
-    return [floor for floor in found if "damped" in floor.what]
+def damped_pivots(certificates: list[Floor]) -> list[Floor]:
+    return [floor for floor in certificates if "damped" in floor.what]
 
 
 @every_case
 def test_no_computed_pivot_is_below_its_floor(
     name: str, function: str, method: str, contact: tuple[str, ...]
 ) -> None:
-    program, options = made(name, function, method, contact=contact)
+    program, options = built_program(name, function, method, contact=contact)
     arithmetic = Coarse("double", bits=48)
-    every = floors(robot(name), program, options, arithmetic=arithmetic)
-    found = damped(every)
-    assert {floor.row for floor in every if floor.joint is None} == {floor.row for floor in found}
-    assert len(found) >= 4
-    given = states(robot(name), options, 400)
+    all_certificates = floors(robot(name), program, options, arithmetic=arithmetic)
+    certificates = damped_pivots(all_certificates)
+    assert {floor.row for floor in all_certificates if floor.joint is None} == {
+        floor.row for floor in certificates
+    }
+    assert len(certificates) >= 4
+    samples = states(robot(name), options, 400)
     for adversary in (None, 3):
-        computed = rows(program, given, arithmetic, adversary)
-        for floor in found:
+        computed = rows(program, samples, arithmetic, adversary)
+        for floor in certificates:
             assert floor.floor is not None, floor.reason
             assert floor.exact is not None
             assert floor.floor > floor.exact / 2
@@ -115,37 +119,40 @@ def test_no_computed_pivot_is_below_its_floor(
 def test_the_damping_is_bounded_by_one_column(
     name: str, function: str, method: str, contact: tuple[str, ...]
 ) -> None:
-    mechanism, (program, options) = robot(name), made(name, function, method, contact=contact)
+    mechanism, (program, options) = (
+        robot(name),
+        built_program(name, function, method, contact=contact),
+    )
     ranges = declared_ranges(mechanism, contacts=len(contact))
-    felt = divisors.find_constraint_pivots(Recognition(mechanism, program, options), options)
-    assert felt is not None
-    assert felt.damped
-    bound = divisors.least_damping(felt.recognition, Bodies(mechanism, ranges), ranges, options)
+    pivots = divisors.find_constraint_pivots(Recognition(mechanism, program, options), options)
+    assert pivots is not None
+    assert pivots.damped
+    bound = divisors.least_damping(pivots.recognition, Bodies(mechanism, ranges), ranges, options)
     (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
     least = rows(program, states(mechanism, options, 400), Coarse("double", bits=53))[mu].min()
     assert least / 300 < float(bound) <= least
 
 
-def in_place(program: Program, changed: dict[int, Row]) -> Program:
+def with_rows_replaced(program: Program, changed: dict[int, Row]) -> Program:
     return program.with_rows(
         [changed.get(i, row) for i, row in enumerate(program.rows)], program.outputs
     )
 
 
-def the_damping(program: Program) -> tuple[int, int]:
-    """The rows of μ and of the trace."""
+def damping_rows(program: Program) -> tuple[int, int]:
+    """Return the row numbers of μ and of the trace."""
     (mu,) = [i for i, row in enumerate(program.rows) if row.name == "mu"]
     return mu, next(a for a in program.rows[mu].args if program.rows[a].op != "const")
 
 
-def dropped(program: Program) -> Program:
-    mu, trace = the_damping(program)
-    return in_place(program, {mu: Row("sub", (trace, trace))})
+def without_damping(program: Program) -> Program:
+    mu, trace = damping_rows(program)
+    return with_rows_replaced(program, {mu: Row("sub", (trace, trace))})
 
 
-def of_the_wrong_sign(program: Program) -> Program:
-    mu, _ = the_damping(program)
-    return in_place(
+def damping_subtracted(program: Program) -> Program:
+    mu, _ = damping_rows(program)
+    return with_rows_replaced(
         program,
         {
             i: row._replace(op="sub", args=tuple(sorted(row.args, key=lambda a: a == mu)))
@@ -155,10 +162,10 @@ def of_the_wrong_sign(program: Program) -> Program:
     )
 
 
-def of_fewer_rows(program: Program) -> Program:
-    mu, trace = the_damping(program)
+def damping_of_one_summand(program: Program) -> Program:
+    mu, trace = damping_rows(program)
     row = program.rows[mu]
-    return in_place(
+    return with_rows_replaced(
         program,
         {
             mu: row._replace(
@@ -168,14 +175,14 @@ def of_fewer_rows(program: Program) -> Program:
     )
 
 
-@pytest.mark.parametrize("plant", [dropped, of_the_wrong_sign, of_fewer_rows])
+@pytest.mark.parametrize("plant", [without_damping, damping_subtracted, damping_of_one_summand])
 @pytest.mark.parametrize("case", [CASES[0], CASES[4]])
-def test_an_error_in_the_damping_takes_every_certificate_away(
+def test_an_error_in_the_damping_removes_every_certificate(
     plant: Callable[[Program], Program], case: tuple[str, str, str, tuple[str, ...]]
 ) -> None:
     name, function, method, contact = case
-    program, options = made(name, function, method, contact=contact)
-    assert all(floor.certified for floor in damped(floors(robot(name), program, options)))
+    program, options = built_program(name, function, method, contact=contact)
+    assert all(floor.certified for floor in damped_pivots(floors(robot(name), program, options)))
     assert not [
         floor
         for floor in floors(robot(name), plant(program), options)
@@ -183,30 +190,34 @@ def test_an_error_in_the_damping_takes_every_certificate_away(
     ]
 
 
-def test_what_has_no_floor_says_why() -> None:
-    """What is not damped; in float round-off takes more than the damping gives; a column that may be nothing bounds nothing."""
+def test_a_pivot_without_lower_bound_states_the_reason() -> None:
+    """Three reasons: no damping, round-off above the damping (float), a column that may be zero."""
     for name, function, contact in (
         ("four_bar", LOOPS, ()),
         ("arm", "contact_impulse", ("link2:0,0,0.3",)),
     ):
-        program, options = made(name, function, "composite_body", contact=contact)
-        found = [floor for floor in floors(robot(name), program, options) if floor.joint is None]
-        assert len(found) in (2, 3)
-        assert {(floor.floor, floor.reason) for floor in found} == {(None, divisors.SINGULAR)}
-    program, options = made("bennett", LOOPS, "composite_body", "float")
-    found = floors(robot("bennett"), program, options)
-    assert [floor.floor for floor in damped(found)] == [None] * 5
-    assert "round-off is only known to be below" in damped(found)[0].reason
-    assert all(floor.certified for floor in found if floor.joint is not None)
-    program, options = made("bennett", "constraint_impulse:jvp", "composite_body")
-    assert {floor.reason for floor in damped(floors(robot("bennett"), program, options))} == {
-        divisors.LOST
-    }
+        program, options = built_program(name, function, "composite_body", contact=contact)
+        certificates = [
+            floor for floor in floors(robot(name), program, options) if floor.joint is None
+        ]
+        assert len(certificates) in (2, 3)
+        assert {(floor.floor, floor.reason) for floor in certificates} == {
+            (None, divisors.SINGULAR)
+        }
+    program, options = built_program("bennett", LOOPS, "composite_body", "float")
+    certificates = floors(robot("bennett"), program, options)
+    assert [floor.floor for floor in damped_pivots(certificates)] == [None] * 5
+    assert "round-off is only known to be below" in damped_pivots(certificates)[0].reason
+    assert all(floor.certified for floor in certificates if floor.joint is not None)
+    program, options = built_program("bennett", "constraint_impulse:jvp", "composite_body")
+    assert {
+        floor.reason for floor in damped_pivots(floors(robot("bennett"), program, options))
+    } == {divisors.LOST}
 
 
 @pytest.mark.usefixtures("full_search")
 def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
-    """They may be written in axes that the follower's own angle turns."""
+    """The rows may be written in axes that rotate with the follower."""
     mechanism, options = symgen.load(GRIPPER), ProgramOptions(contact="right:0.01,0.02,0.05")
     program = build.build_program(mechanism, "contact_impulse", None, options)
     divisors = [floor for floor in floors(mechanism, program, options) if floor.joint is None]
@@ -215,12 +226,12 @@ def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
     ]
 
 
-def test_checks_compare_with_the_floor() -> None:
-    program, options = made("bennett", LOOPS, "composite_body")
-    found = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
+def test_checked_code_compares_pivots_with_their_lower_bounds() -> None:
+    program, options = built_program("bennett", LOOPS, "composite_body")
+    bounds = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
         LOOPS
     ]
-    assert set(found) == {row.args[1] for row in program.rows if row.op == "div"}
-    damping = [bound for row, bound in found.items() if program.rows[row].name.startswith("S_")]
+    assert set(bounds) == {row.args[1] for row in program.rows if row.op == "div"}
+    damping = [bound for row, bound in bounds.items() if program.rows[row].name.startswith("S_")]
     assert len(damping) == 5
     assert all(isinstance(bound, Fraction) and 1e-6 < bound < 1e-5 for bound in damping)

@@ -1,4 +1,4 @@
-"""The certificate of the divisors: never above the exact pivot or the computed one, and 'no certificate' where there is none."""
+"""Certificates of divisors: a lower bound of the exact and the computed pivot, or a reason."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ from tests.shared.robots_for_tests import (
 )
 from tests.shared.rounded_rows import Coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures(
+    "finished_here"
+)  # certificates are for programs after all passes
 
 FOUR = ("panda", "ur5", "puma560", "scara")
 EIGHT_BITS = 2.0**-8
@@ -57,32 +59,34 @@ def certified(
     name: str, function: str, method: str | None, real: str
 ) -> tuple[Mechanism, Program, list[Floor]]:
     mechanism = robot(name)
-    made = derive(mechanism, function, method, real)
-    return mechanism, made, floors(mechanism, made, ProgramOptions(real))
+    program = derive(mechanism, function, method, real)
+    return mechanism, program, floors(mechanism, program, ProgramOptions(real))
 
 
 @pytest.mark.parametrize("name", TELLING)
-def test_the_exact_pivot_is_no_less_than_the_links_own_inertia(name: str) -> None:
+def test_the_exact_pivot_is_no_less_than_the_inertia_of_the_link(name: str) -> None:
     mechanism = robot(name)
-    found = pivots(mechanism, states(mechanism, 400)["q"])
-    for k, own in enumerate(own_inertias(mechanism)):
-        assert own.value is not None, own.reason
-        assert (found[:, k] >= float(own.value) * (1 - 1e-9)).all()
+    exact = pivots(mechanism, states(mechanism, 400)["q"])
+    for k, inertia in enumerate(own_inertias(mechanism)):
+        assert inertia.value is not None, inertia.reason
+        assert (exact[:, k] >= float(inertia.value) * (1 - 1e-9)).all()
 
 
 @pytest.mark.parametrize(
     ("name", "real"), [*((name, "float") for name in FOUR), ("panda", "double")]
 )
 def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) -> None:
-    mechanism, made, found = certified(name, "forward_dynamics", None, real)
-    assert found
-    assert {floor.row for floor in found} == {row.args[1] for row in made.rows if row.op == "div"}
-    for floor in found:
+    mechanism, program, certificates = certified(name, "forward_dynamics", None, real)
+    assert certificates
+    assert {floor.row for floor in certificates} == {
+        row.args[1] for row in program.rows if row.op == "div"
+    }
+    for floor in certificates:
         assert floor.exact is not None
         assert floor.floor is not None, floor.reason
         assert 0.95 * floor.exact < floor.floor < floor.exact
-    given = divisor_floors(mechanism, made, ProgramOptions(real))
-    assert given == {floor.row: floor.floor for floor in found}
+    bounds = divisor_floors(mechanism, program, ProgramOptions(real))
+    assert bounds == {floor.row: floor.floor for floor in certificates}
 
 
 @pytest.mark.parametrize(
@@ -90,35 +94,37 @@ def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) ->
 )
 def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, seed: int | None) -> None:
     mechanism = robot(name)
-    given = states(mechanism, 1000)
+    samples = states(mechanism, 1000)
     for method in (
         methods_for(mechanism, "forward_dynamics") if name in ("scara", "puma560") else [None]
     ):
-        _, made, found = certified(name, "forward_dynamics", method, "float")
-        computed = rows(made, given, arithmetic_of("float"), seed)
-        for floor in found:
+        _, program, certificates = certified(name, "forward_dynamics", method, "float")
+        computed = rows(program, samples, arithmetic_of("float"), seed)
+        for floor in certificates:
             if floor.floor is not None:
                 assert computed[floor.row].min() >= float(floor.floor)
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["chain", "tree"]), st.booleans())
-def test_random_robots_keep_their_certificates(n: int, seed: int, kind: str, general: bool) -> None:
+def test_pivots_of_random_robots_are_no_less_than_their_certificates(
+    n: int, seed: int, kind: str, general: bool
+) -> None:
     mechanism = random_mechanism(n, seed, kind, ONE_DEGREE, general)
-    made = derive(mechanism, "forward_dynamics", "composite_body", "float")
+    program = derive(mechanism, "forward_dynamics", "composite_body", "float")
     arithmetic = Coarse("float", bits=18)
-    given = states(mechanism, 300, seed)
-    exact, owns = pivots(mechanism, given["q"]), own_inertias(mechanism)
+    samples = states(mechanism, 300, seed)
+    exact, owns = pivots(mechanism, samples["q"]), own_inertias(mechanism)
     assert all(
-        (exact[:, k] >= float(own.value) * (1 - 1e-8)).all()
-        for k, own in enumerate(owns)
-        if own.value is not None
+        (exact[:, k] >= float(inertia.value) * (1 - 1e-8)).all()
+        for k, inertia in enumerate(owns)
+        if inertia.value is not None
     )
-    for floor in floors(mechanism, made, ProgramOptions("float"), arithmetic=arithmetic):
+    for floor in floors(mechanism, program, ProgramOptions("float"), arithmetic=arithmetic):
         assert floor.joint is not None
         for adversary in (None, seed):
             if floor.floor is not None:
-                assert rows(made, given, arithmetic, adversary)[floor.row].min() >= float(
+                assert rows(program, samples, arithmetic, adversary)[floor.row].min() >= float(
                     floor.floor
                 )
 
@@ -129,19 +135,19 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     bodies = Bodies(mechanism, declared_ranges(mechanism))
     random = np.random.default_rng(7)
     q = states(mechanism, 300)["q"]
-    alone = []
+    mass_matrices = []
     for c in range(mechanism.nv):
         parts = tuple(
             body if i == c else replace(body, parts=()) for i, body in enumerate(mechanism.bodies)
         )
-        alone.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
-    M = sum(alone)
+        mass_matrices.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
+    M = sum(mass_matrices)
     nearest = 0.0
     for k in range(mechanism.nv):
         assert M[:, k, k].max() <= float(bodies.composite(k).upper()) * (1 + 1e-12)
-        found, outward = bodies.rates(k), bodies.outward(k)
-        if isinstance(found, str):
-            assert "inertia" in found
+        rates, outward = bodies.rates(k), bodies.outward(k)
+        if isinstance(rates, str):
+            assert "inertia" in rates
             assert any(part.moments == (0,) * 6 for body in mechanism.bodies for part in body.parts)
             continue
         for trial in range(20):
@@ -150,15 +156,15 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
                 x[:, outward] = random.normal(size=(len(q), len(outward))) * 10.0 ** random.uniform(
                     -2, 2, len(outward)
                 )
-            else:  # the rates of least energy, where the bound is nearest
+            else:  # the rates of least energy, at which the bound is tightest
                 inner, side = M[:, outward[1:]][:, :, outward[1:]], M[:, outward[1:], k]
                 x[:, outward[1:]] = (
                     -np.linalg.solve(inner, side[..., None])[..., 0] if len(outward) > 1 else 0
                 )
             x[:, k] = 1
-            e = [np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0)) for A in alone]
+            e = [np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0)) for A in mass_matrices]
             for b in outward:
-                bound = sum(float(share.upper()) * e[c] for c, share in found[b].items())
+                bound = sum(float(share.upper()) * e[c] for c, share in rates[b].items())
                 assert (np.abs(x[:, b]) <= bound * (1 + 1e-6) + 1e-9).all()
                 nearest = max(nearest, float((np.abs(x[:, b]) / (bound + 1e-30)).max()))
     assert nearest > 0.5 or nearest == 0
@@ -167,16 +173,24 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
 def analysed(
     mechanism: Mechanism, arithmetic: Coarse
 ) -> tuple[Program, Recognition, Elimination, Backward]:
-    made = derive(mechanism, "forward_dynamics", "composite_body", "float")
+    program = derive(mechanism, "forward_dynamics", "composite_body", "float")
     recognised, ranges = (
-        Recognition(mechanism, made, ProgramOptions("float")),
+        Recognition(mechanism, program, ProgramOptions("float")),
         declared_ranges(mechanism),
     )
     rounded = propagate(
-        made, subdivide(made, ranges), arithmetic, wanted=required_rows(made, recognised.divisors)
+        program,
+        subdivide(program, ranges),
+        arithmetic,
+        wanted=required_rows(program, recognised.divisors),
     )
-    found = read_elimination(recognised)
-    return made, recognised, found, backward(found, Bodies(mechanism, ranges), rounded, arithmetic)
+    elimination = read_elimination(recognised)
+    return (
+        program,
+        recognised,
+        elimination,
+        backward(elimination, Bodies(mechanism, ranges), rounded, arithmetic),
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,46 +205,52 @@ def analysed(
         ("square_tree9", 3),
     ],
 )
-def test_the_computed_factors_are_those_of_a_mass_matrix_as_near_as_the_analysis_says(
+def test_computed_factors_are_exact_for_a_mass_matrix_within_the_backward_error(
     name: str, seed: int | None
 ) -> None:
-    """Û D̂ Ûᵀ − M against E, entry by entry: the step that the certificate in float stands on."""
+    """|Û D̂ Ûᵀ − M| ≤ E, entry by entry; the certificate in float relies on this step."""
     arithmetic = Coarse("float", bits=26)
     mechanism = robot(name)
-    made, recognised, found, error = analysed(mechanism, arithmetic)
-    given = states(mechanism, 500)
-    computed = rows(made, given, arithmetic, seed)
-    M, exact = Reference(mechanism, FLOAT).mass_matrix(given["q"]), pivots(mechanism, given["q"])
-    assert len(found.sums) > mechanism.nv
-    kept = sorted(found.joints)
+    program, recognised, elimination, error = analysed(mechanism, arithmetic)
+    samples = states(mechanism, 500)
+    computed = rows(program, samples, arithmetic, seed)
+    M, exact = (
+        Reference(mechanism, FLOAT).mass_matrix(samples["q"]),
+        pivots(mechanism, samples["q"]),
+    )
+    assert len(elimination.sums) > mechanism.nv
+    kept = sorted(elimination.joints)
     root = {
         joint: closed_root(error, joint) for joint in kept
-    }  # whatever the pivots' certificates say
-    D = {k: computed[found.rows[k, k]] if (k, k) in found.rows else exact[:, k] for k in kept}
+    }  # independent of the certificates of the pivots
+    D = {
+        k: computed[elimination.rows[k, k]] if (k, k) in elimination.rows else exact[:, k]
+        for k in kept
+    }
     U = {
         (i, k): 1.0
         if i == k
-        else sign(recognised, found, (i, k)) * computed[found.rows[i, k]] / D[k]
-        if (i, k) not in found.exact
+        else sign(recognised, elimination, (i, k)) * computed[elimination.rows[i, k]] / D[k]
+        if (i, k) not in elimination.exact
         else exact_factor(M, i, k)
-        for i, k in found.sums
+        for i, k in elimination.sums
     }
     nearest = 0.0
-    for pair in found.sums:
+    for pair in elimination.sums:
         i, j = pair
         product = sum(U[i, k] * D[k] * U[j, k] for k in kept if (i, k) in U and (j, k) in U)
         E = float((error.data[pair] + error.gamma[pair] * root[i] * root[j]).upper())
         target = M[:, i, j]
-        if found.merged:
+        if elimination.merged:
             target = sum(exact_factor(M, i, k) * exact[:, k] * exact_factor(M, j, k) for k in kept)
         assert np.abs(product - target).max() <= E + 1e-12
         nearest = max(nearest, float(np.abs(product - target).max() / (E + 1e-30)))
     assert nearest > 1e-3
 
 
-def sign(recognised: Recognition, found: Elimination, pair: tuple[int, int]) -> int:
+def sign(recognised: Recognition, elimination: Elimination, pair: tuple[int, int]) -> int:
     samples = recognised.samples
-    return samples.same(samples.rows[found.rows[pair]], samples.elimination.reduced[pair])
+    return samples.same(samples.rows[elimination.rows[pair]], samples.elimination.reduced[pair])
 
 
 def exact_factor(M: Array, i: int, k: int) -> Any:
@@ -245,7 +265,7 @@ def exact_factor(M: Array, i: int, k: int) -> Any:
     )
 
 
-# -- where there is none -------------------------------------------------------------------------------------------------
+# -- divisors without certificate ---------------------------------------------------------------------------
 
 
 def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
@@ -255,7 +275,9 @@ def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
 
 
 def test_a_floor_is_printed_rounded_down() -> None:
-    assert [rounded_down(Fraction(*one)) for one in ((2, 3), (2, 30001), (99999999, 10**8))] == [
+    assert [
+        rounded_down(Fraction(*ratio)) for ratio in ((2, 3), (2, 30001), (99999999, 10**8))
+    ] == [
         Fraction(666666, 10**6),
         Fraction(666644, 10**10),
         Fraction(999999, 10**6),
@@ -264,16 +286,16 @@ def test_a_floor_is_printed_rounded_down() -> None:
 
 def test_a_link_without_inertia_has_no_certificate() -> None:
     arm = point_mass_arm(1, 0, 1)
-    nothing = own_inertias(arm)[1]
-    assert nothing.value is None
-    assert "no moment of inertia" in nothing.reason
-    made = derive(random_mechanism(3, 5), "forward_dynamics", "composite_body", "float")
+    missing = own_inertias(arm)[1]
+    assert missing.value is None
+    assert "no moment of inertia" in missing.reason
+    program = derive(random_mechanism(3, 5), "forward_dynamics", "composite_body", "float")
     light = changed(random_mechanism(3, 5), 1, Part("feather", (), Fraction(0)))
-    made = derive(light, "forward_dynamics", "composite_body", "float")
-    by_joint = {floor.joint: floor for floor in floors(light, made, ProgramOptions("float"))}
+    program = derive(light, "forward_dynamics", "composite_body", "float")
+    by_joint = {floor.joint: floor for floor in floors(light, program, ProgramOptions("float"))}
     assert by_joint[1].floor is None
     assert "no moment of inertia" in by_joint[1].reason
-    assert by_joint[1].row not in divisor_floors(light, made, ProgramOptions("float"))
+    assert by_joint[1].row not in divisor_floors(light, program, ProgramOptions("float"))
 
 
 def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> None:
@@ -282,76 +304,79 @@ def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> N
     moments = (Fraction(-1, 50), *part.moments[1:])
     odd = changed(mechanism, 1, replace(part, moments=moments))
     owns = own_inertias(odd)
-    assert [own.value is None for own in owns] == [True, True, False]
+    assert [inertia.value is None for inertia in owns] == [True, True, False]
     assert "link1" in owns[0].reason
     assert "not positive" in owns[0].reason
 
 
 @pytest.mark.parametrize("name", ["panda", "scara", "tree4"])
-def test_a_load_at_run_time_takes_no_certificate_away(name: str) -> None:
-    """With the heaviest loads of the box, as one that a body can be: six equal point masses."""
+def test_a_load_at_run_time_keeps_all_certificates(name: str) -> None:
+    """Take the heaviest loads of the ranges, each made of six equal point masses."""
     mechanism = robot(name)
     leaf = max(range(mechanism.nv), key=lambda i: len(Reference(mechanism).supports[i]))
     link = mechanism.bodies[leaf].name
     options, random = ProgramOptions("float", payload=link), np.random.default_rng(5)
-    made, given = (
+    program, samples = (
         derive(mechanism, "forward_dynamics", "composite_body", "float", payload=link),
         states(mechanism, 600),
     )
     points = random.choice([-0.15, 0.15], (600, 6, 3)) * random.random((600, 1, 3))
     second = (points[:, :, :, None] * points[:, :, None, :]).mean(axis=1) * 5
     moments = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
-    ten = [
+    parameters = [
         np.full((600, 1), 5.0),
         points.mean(axis=1),
         moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]],
     ]
-    load = np.concatenate(ten, axis=1)
-    given["payload"] = load
-    found = floors(mechanism, made, options)
-    computed = rows(made, given, arithmetic_of("float"), 3)
-    M = Reference(mechanism, FLOAT, payload=link).mass_matrix(given["q"], load)
+    load = np.concatenate(parameters, axis=1)
+    samples["payload"] = load
+    certificates = floors(mechanism, program, options)
+    computed = rows(program, samples, arithmetic_of("float"), 3)
+    M = Reference(mechanism, FLOAT, payload=link).mass_matrix(samples["q"], load)
     bodies = Bodies(mechanism, declared_ranges(mechanism), link)
     assert all(M[:, i, i].max() <= float(bodies.composite(i).upper()) for i in range(mechanism.nv))
-    assert found
-    for floor in found:
+    assert certificates
+    for floor in certificates:
         assert floor.floor is not None
         assert computed[floor.row].min() >= float(floor.floor)
 
 
 @pytest.mark.parametrize("name", ["panda", "scara"])
-def test_a_divisor_that_is_not_a_pivot_has_none(name: str) -> None:
-    """The pivot's last subtraction done wrong, and with it whatever is divided by it."""
-    mechanism, made, found = certified(name, "forward_dynamics", None, "float")
-    for floor in found:
-        row = made.rows[floor.row]
+def test_a_divisor_that_is_not_a_pivot_has_no_certificate(name: str) -> None:
+    """Plant a wrong sign in the last subtraction of a pivot: its divisor loses the certificate."""
+    mechanism, program, certificates = certified(name, "forward_dynamics", None, "float")
+    for floor in certificates:
+        row = program.rows[floor.row]
         wrong = row._replace(op="add" if row.op == "sub" else "sub")
-        planted = made.with_rows(
-            [wrong if i == floor.row else r for i, r in enumerate(made.rows)], made.outputs
+        planted = program.with_rows(
+            [wrong if i == floor.row else r for i, r in enumerate(program.rows)], program.outputs
         )
         assert floor.row not in divisor_floors(mechanism, planted, ProgramOptions("float"))
 
 
-def test_methods_that_divide_by_something_else_say_so() -> None:
-    mechanism, _, found = certified("scara", "forward_dynamics", "constraint_force", "float")
-    assert found
-    assert all(floor.floor is None and floor.reason for floor in found)
+def test_methods_with_other_divisors_state_why_there_is_no_certificate() -> None:
+    mechanism, _, certificates = certified("scara", "forward_dynamics", "constraint_force", "float")
+    assert certificates
+    assert all(floor.floor is None and floor.reason for floor in certificates)
     assert mechanism.nv == 4
 
 
-def test_what_has_no_divisor_has_no_certificate_to_give() -> None:
+def test_a_program_without_divisors_has_no_certificates() -> None:
     for name in BUILT_IN:
-        made = derive(robot(name), "mass_matrix", None, "float")
-        assert divisor_floors(robot(name), made, ProgramOptions("float")) == {}
+        program = derive(robot(name), "mass_matrix", None, "float")
+        assert divisor_floors(robot(name), program, ProgramOptions("float")) == {}
 
 
-def test_a_coarse_machine_gets_no_certificate() -> None:
-    """With eight bits, round-off takes all of it: that is said, with the figures."""
-    mechanism, made, _ = certified("panda", "forward_dynamics", None, "float")
-    found = floors(mechanism, made, ProgramOptions("float"), arithmetic=Coarse("float", bits=8))
-    assert any(floor.floor is None for floor in found)
-    assert all(floor.reason for floor in found if floor.floor is None)
+def test_too_few_bits_give_no_certificate_and_a_reason() -> None:
+    """With eight bits, round-off exceeds the exact bound; the reason states the figures."""
+    mechanism, program, _ = certified("panda", "forward_dynamics", None, "float")
+    certificates = floors(
+        mechanism, program, ProgramOptions("float"), arithmetic=Coarse("float", bits=8)
+    )
+    assert any(floor.floor is None for floor in certificates)
+    assert all(floor.reason for floor in certificates if floor.floor is None)
     joints = sorted(
-        (floor for floor in found if floor.floor is None), key=lambda floor: -(floor.joint or 0)
+        (floor for floor in certificates if floor.floor is None),
+        key=lambda floor: -(floor.joint or 0),
     )
     assert all("has no bound" in floor.reason for floor in joints[1:])

@@ -1,4 +1,4 @@
-"""Certificates of joints with several degrees of freedom: a pivot an entry of v, and quaternions of nearly unit length."""
+"""Certificates for joints with several velocities, and for quaternions of nearly unit length."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ from symgen.vocabulary.poses import Z_AXIS, pose
 from tests.shared.robots_for_tests import random_mechanism, run
 from tests.shared.rounded_rows import Coarse, coarse, rows
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures(
+    "finished_here"
+)  # certificates are for programs after all passes
 
 DOUBLE, REAL = ProgramOptions("double"), ProgramOptions("float")
 CASES = {
@@ -79,88 +81,94 @@ def robot(name: str) -> Mechanism:
 
 
 def body(kind: str, *masses: tuple[int, tuple[int, int, int]]) -> Mechanism:
-    """One body of point masses (kg, at m)."""
+    """Make a mechanism of one body with point masses, each given as (kg, position in m)."""
     parts = tuple(
-        Part(f"p{i}", pose(tuple(Fraction(x) for x in at)), Fraction(m))
-        for i, (m, at) in enumerate(masses)
+        Part(f"p{i}", pose(tuple(Fraction(x) for x in position)), Fraction(m))
+        for i, (m, position) in enumerate(masses)
     )
     return Mechanism("one", (Joint("root", kind, -1),), (Body("link", parts),))
 
 
-def given(
+def sampled_states(
     mechanism: Mechanism, count: int = 300, options: ProgramOptions = DOUBLE
 ) -> dict[str, Array]:
     return random_states(mechanism, declared_ranges(mechanism), options, count, 11)
 
 
 def exact_pivots(mechanism: Mechanism, q: Array) -> Array:
-    """(count, NV), by the reference's recursion."""
-    found = np.empty((len(q), mechanism.nv))
-    for felt in pivots(Reference(mechanism, FLOAT), q):
-        found[:, felt.dof] = felt.articulated
-    return found
+    """Return the pivots (count, NV) by the recursion of the reference."""
+    exact = np.empty((len(q), mechanism.nv))
+    for pivot in pivots(Reference(mechanism, FLOAT), q):
+        exact[:, pivot.dof] = pivot.articulated
+    return exact
 
 
 @cache
 def certified(name: str, method: str) -> tuple[Any, list[Floor]]:
-    made = derive(robot(name), "forward_dynamics", method, "float")
-    return made, floors(robot(name), made, REAL)
+    program = derive(robot(name), "forward_dynamics", method, "float")
+    return program, floors(robot(name), program, REAL)
 
 
-# -- the exact bound -----------------------------------------------------------------------------------------------------
+# -- the exact bound -------------------------------------------------------------------------------
 
 
-def too_high(mechanism: Mechanism, values: list[float | None]) -> list[str]:
-    """The entries of v whose exact pivot is below these somewhere."""
-    found = exact_pivots(mechanism, given(mechanism)["q"])
+def pivots_below(mechanism: Mechanism, values: list[float | None]) -> list[str]:
+    """Return the names of velocities whose exact pivot is below `values` at some state."""
+    exact = exact_pivots(mechanism, sampled_states(mechanism)["q"])
     return [
         name
         for k, name in enumerate(mechanism.velocity_names)
-        if (value := values[k]) is not None and not (found[:, k] >= value * (1 - 1e-9)).all()
+        if (value := values[k]) is not None and not (exact[:, k] >= value * (1 - 1e-9)).all()
     ]
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_no_pivot_is_below_what_the_body_alone_has(name: str) -> None:
+def test_no_pivot_is_below_the_inertia_of_the_body_itself(name: str) -> None:
     owns = own_inertias(robot(name))
-    assert [own.joint for own in owns] == list(robot(name).velocity_names)
-    assert all(own.value is not None for own in owns)
-    assert too_high(robot(name), [float(own.value or 0) for own in owns]) == []
+    assert [inertia.joint for inertia in owns] == list(robot(name).velocity_names)
+    assert all(inertia.value is not None for inertia in owns)
+    assert pivots_below(robot(name), [float(inertia.value or 0) for inertia in owns]) == []
 
 
 @pytest.mark.parametrize("kind", ["free", "spherical", "planar", "cylindrical"])
-def test_alone_the_bound_is_the_pivot_and_a_tenth_more_is_caught(kind: str) -> None:
-    made = random_mechanism(1, seed=9)
+def test_the_bound_of_a_single_body_is_its_pivot_and_a_higher_one_is_detected(kind: str) -> None:
+    arm = random_mechanism(1, seed=9)
     joint = replace(
-        made.joints[0], kind=kind, axis=made.joints[0].axis if joint_type(kind).directed else Z_AXIS
+        arm.joints[0], kind=kind, axis=arm.joints[0].axis if joint_type(kind).directed else Z_AXIS
     )
-    mechanism = replace(made, joints=(joint,))
-    values = [float(own.value or 0) for own in own_inertias(mechanism)]
-    (own,) = Bodies(mechanism, declared_ranges(mechanism)).blocks
-    (M,) = Reference(mechanism, FLOAT).mass_matrix(given(mechanism, 1)["q"])
-    assert np.array([[as_float(x) for x in row] for row in own]) == pytest.approx(M)
-    assert exact_pivots(mechanism, given(mechanism)["q"]) == pytest.approx(
+    mechanism = replace(arm, joints=(joint,))
+    values = [float(block.value or 0) for block in own_inertias(mechanism)]
+    (block,) = Bodies(mechanism, declared_ranges(mechanism)).blocks
+    (M,) = Reference(mechanism, FLOAT).mass_matrix(sampled_states(mechanism, 1)["q"])
+    assert np.array([[as_float(x) for x in row] for row in block]) == pytest.approx(M)
+    assert exact_pivots(mechanism, sampled_states(mechanism)["q"]) == pytest.approx(
         np.array([values] * 300), rel=1e-9
     )
     for k, name in enumerate(mechanism.velocity_names):
-        assert too_high(mechanism, [1.1 * x if i == k else x for i, x in enumerate(values)]) == [
-            name
-        ]
+        assert pivots_below(
+            mechanism, [1.1 * x if i == k else x for i, x in enumerate(values)]
+        ) == [name]
 
 
-def test_where_a_body_meets_no_velocity_there_is_no_certificate() -> None:
-    """A point out along z has no inertia about z; about y and x, and along all axes of a free joint, it has."""
+def test_a_velocity_without_inertia_has_no_certificate() -> None:
+    """A point mass on the z axis has inertia about x and y, but none about z."""
     owns = own_inertias(body("spherical", (2, (0, 0, 3))))
-    assert [own.value for own in owns] == [18, 18, None]
+    assert [inertia.value for inertia in owns] == [18, 18, None]
     assert owns[2].reason == "link 'link' alone can move along 'root.wz' without energy"
-    # of two points askew the last velocity that is left meets nothing
-    assert [own.value is None for own in own_inertias(body("spherical", (1, (1, 1, 1))))] == [
+    # a point off the axes: the first velocity has no inertia when the other two are free
+    assert [
+        inertia.value is None for inertia in own_inertias(body("spherical", (1, (1, 1, 1))))
+    ] == [
         True,
         False,
         False,
     ]
-    assert [own.value for own in own_inertias(body("planar", (3, (0, 0, 0))))] == [3, 3, None]
-    assert all(own.value is None for own in own_inertias(body("free")))
+    assert [inertia.value for inertia in own_inertias(body("planar", (3, (0, 0, 0))))] == [
+        3,
+        3,
+        None,
+    ]
+    assert all(inertia.value is None for inertia in own_inertias(body("free")))
 
 
 def test_nothing_inward_of_negative_inertia_has_a_certificate() -> None:
@@ -177,40 +185,43 @@ def test_nothing_inward_of_negative_inertia_has_a_certificate() -> None:
             ),
         )
     )
-    assert [own.value is None for own in owns] == [True] * 4 + [False] * 2
-    assert all(own.reason == "the inertia of link 'link1' is not positive" for own in owns[:4])
+    assert [inertia.value is None for inertia in owns] == [True] * 4 + [False] * 2
+    assert all(
+        inertia.reason == "the inertia of link 'link1' is not positive" for inertia in owns[:4]
+    )
 
 
-# -- the computed bound --------------------------------------------------------------------------------------------------
+# -- the computed bound ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "method"), [*((name, "composite_body") for name in ROBOTS), ("pendulums", "riccati")]
 )
 def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, method: str) -> None:
-    made, found = certified(name, method)
-    states = given(robot(name))
+    program, certificates = certified(name, method)
+    states = sampled_states(robot(name))
     D = exact_pivots(robot(name), states["q"])
     machine, exact = (
-        rows(made, states, Coarse("float", bits=24), 3),
+        rows(program, states, Coarse("float", bits=24), 3),
         run(
-            made.with_rows(
-                made.rows, [Port("D", (len(found),), tuple(floor.row for floor in found))]
+            program.with_rows(
+                program.rows,
+                [Port("D", (len(certificates),), tuple(floor.row for floor in certificates))],
             ),
-            {port.name: states[port.name] for port in made.inputs},
+            {port.name: states[port.name] for port in program.inputs},
         )["D"],
     )
-    assert found
-    for column, floor in enumerate(found):
+    assert certificates
+    for column, floor in enumerate(certificates):
         assert floor.joint is not None
         assert exact[:, column] == pytest.approx(
             D[:, floor.joint], rel=1e-9
-        )  # a row is the pivot that it is taken for
+        )  # the row equals the pivot that it is recognised as
         assert floor.certified or method == "riccati", floor.reason
         if floor.floor is not None:
             assert machine[floor.row].min() >= float(floor.floor)
-    assert divisor_floors(robot(name), made, REAL) == {
-        floor.row: floor.floor for floor in found if floor.certified
+    assert divisor_floors(robot(name), program, REAL) == {
+        floor.row: floor.floor for floor in certificates if floor.certified
     }
 
 
@@ -218,23 +229,24 @@ def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, method:
 def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: str) -> None:
     mechanism = robot(name)
     bodies, random = Bodies(mechanism, declared_ranges(mechanism)), np.random.default_rng(7)
-    q = given(mechanism, 60)["q"]
-    alone = []
+    q = sampled_states(mechanism, 60)["q"]
+    mass_matrices = []
     for c in range(len(mechanism.bodies)):
         parts = tuple(
-            one if i == c else replace(one, parts=()) for i, one in enumerate(mechanism.bodies)
+            body_ if i == c else replace(body_, parts=())
+            for i, body_ in enumerate(mechanism.bodies)
         )
-        alone.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
-    M = sum(alone)
+        mass_matrices.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
+    M = sum(mass_matrices)
     nearest = 0.0
     for k in range(mechanism.nv):
         assert M[:, k, k].max() <= float(bodies.composite(k).upper()) * (1 + 1e-12)
-        found, outward = bodies.rates(k), bodies.outward(k)
-        assert not isinstance(found, str), found
-        assert sorted(found) == outward
-        still = bodies.locked(k, found)
-        assert still is not None
-        for shares, free in ((found, outward), (still, outward[1:])):
+        rates, outward = bodies.rates(k), bodies.outward(k)
+        assert not isinstance(rates, str), rates
+        assert sorted(rates) == outward
+        locked_rates = bodies.locked(k, rates)
+        assert locked_rates is not None
+        for shares, free in ((rates, outward), (locked_rates, outward[1:])):
             for b in free:
                 for trial in range(3):
                     x = np.zeros((len(q), mechanism.nv))
@@ -242,9 +254,12 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
                         x[:, free] = random.normal(
                             size=(len(q), len(free))
                         ) * 10.0 ** random.uniform(-2, 2, len(free))
-                    else:  # the rates of least energy for this one
+                    else:  # the rates of least energy for velocity b
                         x[:, free] = np.linalg.inv(M[:, free][:, :, free])[:, :, free.index(b)]
-                    e = [np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0)) for A in alone]
+                    e = [
+                        np.sqrt(np.maximum(np.einsum("si,sij,sj->s", x, A, x), 0))
+                        for A in mass_matrices
+                    ]
                     bound = sum(
                         (float(size.upper()) * e[c] for c, size in shares[b].items()), 0 * e[0]
                     )
@@ -254,24 +269,24 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
 
 
 @pytest.mark.parametrize("name", ["free_arm", "pendulums", "mixed"])
-def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str) -> None:
-    """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
-    mechanism, (made, _) = robot(name), certified(name, "composite_body")
+def test_no_matrix_within_the_backward_error_has_a_smaller_pivot(name: str) -> None:
+    """Add E to M with the signs that lower a pivot most: the pivot falls by at most its bound."""
+    mechanism, (program, _) = robot(name), certified(name, "composite_body")
     ranges, recognised, arithmetic = (
         declared_ranges(mechanism),
-        Recognition(mechanism, made, REAL),
+        Recognition(mechanism, program, REAL),
         Coarse("float", bits=24),
     )
     bodies = Bodies(mechanism, ranges)
     rounded = propagate(
-        made,
-        subdivide(made, ranges),
+        program,
+        subdivide(program, ranges),
         with_quaternions(arithmetic, mechanism),
-        wanted=required_rows(made, recognised.divisors),
+        wanted=required_rows(program, recognised.divisors),
     )
     error = backward(read_elimination(recognised), bodies, rounded, arithmetic)
-    M, roots, looked = (
-        Reference(mechanism, FLOAT).mass_matrix(given(mechanism)["q"]),
+    M, roots, checked = (
+        Reference(mechanism, FLOAT).mass_matrix(sampled_states(mechanism)["q"]),
         constant_roots(error),
         0,
     )
@@ -291,33 +306,38 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str) -
                     E[a, c] = float((error.data[pair] + error.gamma[pair] * t[i] * t[j]).upper())
         A = M[:, inside][:, :, inside]
         x = np.linalg.inv(A)[:, :, at]
-        hurt = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
-        before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, hurt))
+        lowered = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
+        before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, lowered))
         assert (after >= before * (1 - float(eta.upper())) - 1e-12).all()
-        assert (hurt[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
-        closed, looked = closed_root(error, k), looked + 1
+        assert (lowered[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
+        closed, checked = closed_root(error, k), checked + 1
         assert closed is not None
         roots = {**roots, k: closed}
-    assert looked == len(error.elimination.joints)
+    assert checked == len(error.elimination.joints)
 
 
 @pytest.mark.parametrize(
     ("name", "method"), [("free_arm", "composite_body"), ("pendulums", "riccati")]
 )
-def test_multipliers_and_gains_are_known_and_keep_to_their_sizes(name: str, method: str) -> None:
-    mechanism, (made, found) = robot(name), certified(name, method)
-    recognised = Recognition(mechanism, made, REAL)
+def test_multipliers_and_gains_are_recognised_and_within_their_bounds(
+    name: str, method: str
+) -> None:
+    mechanism, (program, certificates) = robot(name), certified(name, method)
+    recognised = Recognition(mechanism, program, REAL)
     assert recognised.multipliers == {
-        i: what for i, row in enumerate(made.rows) if (what := named_meaning(row.name)) is not None
+        i: what
+        for i, row in enumerate(program.rows)
+        if (what := named_meaning(row.name)) is not None
     }
-    lowest = {floor.row: floor.floor for floor in found if floor.floor is not None}
+    lowest = {floor.row: floor.floor for floor in certificates if floor.floor is not None}
     bounds = multiplier_sizes(recognised, declared_ranges(mechanism).of, lowest)
     assert bounds
-    states, port = given(mechanism), Port("chosen", (len(bounds),), tuple(bounds))
+    states, port = sampled_states(mechanism), Port("chosen", (len(bounds),), tuple(bounds))
     seen = np.abs(
-        run(made.with_rows(made.rows, [port]), {one.name: states[one.name] for one in made.inputs})[
-            "chosen"
-        ]
+        run(
+            program.with_rows(program.rows, [port]),
+            {port_.name: states[port_.name] for port_ in program.inputs},
+        )["chosen"]
     )
     assert (
         seen.max(axis=0)
@@ -325,13 +345,13 @@ def test_multipliers_and_gains_are_known_and_keep_to_their_sizes(name: str, meth
     ).all()
 
 
-def test_what_is_carried_reaches_as_far_as_the_joints_travel() -> None:
+def test_carried_inertias_include_the_travel_of_the_joints() -> None:
     assert travels(robot("tree"), declared_ranges(robot("tree")).of) == pytest.approx(
         [1, 2**0.5, 0, 3**0.5]
     )
     assert travels(robot("pendulums"), declared_ranges(robot("pendulums")).of) == [0, 0]
     mechanism = robot("far")
-    M = Reference(mechanism, FLOAT).mass_matrix(given(mechanism)["q"])
+    M = Reference(mechanism, FLOAT).mass_matrix(sampled_states(mechanism)["q"])
     most = carried_inertias(
         deriving.models(mechanism)[0], travels(mechanism, declared_ranges(mechanism).of)
     )
@@ -343,11 +363,11 @@ def test_what_is_carried_reaches_as_far_as_the_joints_travel() -> None:
         ) * (1 + 1e-9)
 
 
-# -- quaternions ---------------------------------------------------------------------------------------------------------
+# -- quaternions -----------------------------------------------------------------------------------
 
 
 def test_states_have_quaternions_of_unit_length() -> None:
-    states = given(robot("pendulums"), options=REAL)
+    states = sampled_states(robot("pendulums"), options=REAL)
     for first in robot("pendulums").quaternions:
         assert (
             np.abs(np.linalg.norm(states["q"][:, first : first + 4], axis=1) - 1).max() < 2.0**-23
@@ -356,77 +376,80 @@ def test_states_have_quaternions_of_unit_length() -> None:
 
 
 def test_a_quaternion_whose_length_is_nearly_1_stays_within_the_bound() -> None:
-    """What the rows make of it, rounded or not, is held against the unit quaternion along it."""
+    """Compare results, rounded and exact, with those of the normalised quaternion."""
     mechanism = body("spherical", (2, (3, 0, 0)), (5, (0, 4, 1)))
-    made, arithmetic, states = (
+    program, arithmetic, states = (
         derive(mechanism, "gravity_force", None, "float"),
         Coarse("float", bits=12),
-        given(mechanism),
+        sampled_states(mechanism),
     )
     truth = Reference(mechanism, FLOAT).evaluate("gravity_force", {"q": states["q"]})["g"]
     bound, naive = (
-        bounds_at_states(made, states, one)["g"]
-        for one in (with_quaternions(arithmetic, mechanism), arithmetic)
+        bounds_at_states(program, states, arithmetic_)["g"]
+        for arithmetic_ in (with_quaternions(arithmetic, mechanism), arithmetic)
     )
     for off in (-3.9, 3.9):
         longer = {"q": states["q"] * (1 + off * arithmetic.unit)}
-        found = np.abs(run(made, longer)["g"] - truth)
-        assert (found <= bound).all()
-        assert not (found <= naive).all()
+        error = np.abs(run(program, longer)["g"] - truth)
+        assert (error <= bound).all()
+        assert not (error <= naive).all()
     short = {"q": coarse(states["q"], 12)}
-    machine = rows(made, short, arithmetic, 5)
+    machine = rows(program, short, arithmetic, 5)
     assert (
-        np.abs(np.stack([machine[row] for row in made.outputs[0].rows], axis=-1) - truth) <= bound
+        np.abs(np.stack([machine[row] for row in program.outputs[0].rows], axis=-1) - truth)
+        <= bound
     ).all()
 
 
-# -- ranges and the report -----------------------------------------------------------------------------------------------
+# -- ranges and the report -------------------------------------------------------------------------
 
 
-def test_ranges_are_those_of_coordinates() -> None:
+def test_ranges_have_one_entry_for_each_coordinate_and_velocity() -> None:
     mechanism = robot("free_arm")
     tight = Limits(Fraction(-1, 10), Fraction(1, 10), Fraction(1, 10), Fraction(1, 10))
-    found = declared_ranges(
+    ranges = declared_ranges(
         replace(mechanism, joints=tuple(replace(joint, limits=tight) for joint in mechanism.joints))
     )
-    assert {name: len(found.of[name]) for name in ("q", "v", "a", "tau", "b")} == {
+    assert {name: len(ranges.of[name]) for name in ("q", "v", "a", "tau", "b")} == {
         "q": 8,
         "v": 7,
         "a": 7,
         "tau": 7,
         "b": 7,
     }
-    assert [float(high) for _, high in found.of["q"]] == [1] * 7 + [0.1]
-    assert [float(high) for _, high in found.of["v"]] == [5] * 6 + [0.1]
-    said = "\n".join(found.assumed)
+    assert [float(high) for _, high in ranges.of["q"]] == [1] * 7 + [0.1]
+    assert [float(high) for _, high in ranges.of["v"]] == [5] * 6 + [0.1]
+    assumptions = "\n".join(ranges.assumed)
     assert (
         "joint0.px, joint0.py, joint0.pz: limits are those of joints of one coordinate, ±1 m assumed"
-        in said
+        in assumptions
     )
-    assert "joint0.x, joint0.y, joint0.z, joint0.w: " in said
-    assert "unit quaternion, within ±1; intervals do not know that its length is 1" in said
+    assert "joint0.x, joint0.y, joint0.z, joint0.w: " in assumptions
+    assert "unit quaternion, within ±1; intervals do not know that its length is 1" in assumptions
     assert (
         "joint0.vx, joint0.vy, joint0.vz: velocity limits are those of joints of one coordinate, ±5 m/s assumed"
-        in said
+        in assumptions
     )
-    assert "joint1" not in said
+    assert "joint1" not in assumptions
 
 
-def test_the_report_speaks_of_every_velocity() -> None:
+def test_the_report_has_one_line_for_each_velocity() -> None:
     mechanism = robot("mixed")
     proof = prove(mechanism, ["forward_dynamics=composite_body"], REAL, states=50)
     assert proof.holds
     text, facts = str(proof), json.loads(json.dumps(proof.facts()))
-    assert [one["joint"] for one in facts["joints"]] == list(mechanism.velocity_names)
-    assert [one["unit"] for one in facts["joints"]] == ["kg m²"] * 5 + ["kg"]
+    assert [entry["joint"] for entry in facts["joints"]] == list(mechanism.velocity_names)
+    assert [entry["unit"] for entry in facts["joints"]] == ["kg m²"] * 5 + ["kg"]
     assert all(name in text for name in mechanism.velocity_names)
     assert "of a joint with several velocities" in text
     assert "a quaternion is of unit length within 4 u" in text
     assert text.endswith("4 of 4 divisors certified; no observation exceeds its bound")
 
 
-def test_a_floor_a_tenth_too_high_is_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A feather on a ball: its pivots are no constants, and hardly more than what the ball has alone."""
+def test_a_lower_bound_ten_percent_too_high_is_contradicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a light second body, the pivots of the first are only just above its own inertia."""
     mechanism = robot("pendulums")
     light = tuple(
         replace(
@@ -458,5 +481,5 @@ def test_a_floor_a_tenth_too_high_is_contradicted(monkeypatch: pytest.MonkeyPatc
     )
     wrong = prove_programs(mechanism, made, REAL, states=50)
     assert not wrong.holds
-    assert all(not divisor.holds for one in wrong.functions for divisor in one.divisors)
+    assert all(not divisor.holds for function in wrong.functions for divisor in function.divisors)
     assert isinstance(wrong, report.Proof)

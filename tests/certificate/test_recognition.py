@@ -1,4 +1,4 @@
-"""Divisors, multipliers and gains are what their values say: a name that lies certifies nothing, and a slip is no elimination."""
+"""Recognition of divisors, multipliers and gains by value; false names and errors certify nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ from tests.shared.certified_pivots import pivots, states
 from tests.shared.robots_for_tests import robot, run
 from tests.shared.rounded_rows import Coarse
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures(
+    "finished_here"
+)  # certificates are for programs after all passes
 
 FLOAT = ProgramOptions("float")
 CASES = [
@@ -65,17 +67,17 @@ NAMED = {
     ("tree4", "riccati"): 3,
     ("square_chain4", "composite_body"): 4,
 }
-"""How many multipliers or elements of gains keep their names."""
+"""Number of multipliers and entries of gains that still have their names after all passes."""
 
 
 @cache
-def made(name: str, method: str) -> Program:
+def derived_program(name: str, method: str) -> Program:
     return derive(robot(name), "forward_dynamics", method, "float")
 
 
 @cache
-def lowest(name: str, method: str) -> dict[int, Fraction]:
-    return divisor_floors(robot(name), made(name, method), FLOAT)
+def lower_bounds(name: str, method: str) -> dict[int, Fraction]:
+    return divisor_floors(robot(name), derived_program(name, method), FLOAT)
 
 
 def sizes(name: str, program: Program, floor: Mapping[int, Fraction]) -> dict[int, Fraction]:
@@ -111,7 +113,7 @@ def every_row_claims(program: Program, seed: int) -> Program:
 
 
 def next_joint(program: Program, _: int) -> Program:
-    """Every multiplier and gain has the name of another joint's."""
+    """Give each multiplier and gain the name of the next joint's."""
     return renamed(
         program,
         lambda i, row: (
@@ -124,7 +126,7 @@ def next_joint(program: Program, _: int) -> Program:
     )
 
 
-# -- names ---------------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -142,60 +144,60 @@ def next_joint(program: Program, _: int) -> Program:
         ("", None),
     ],
 )
-def test_a_name_proposes(name: str, what: Multiplier | Gain | None) -> None:
+def test_a_row_name_suggests_its_meaning(name: str, what: Multiplier | Gain | None) -> None:
     assert named_meaning(name) == what
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
-def test_what_names_say_of_a_derivation_is_borne_out(name: str, method: str) -> None:
-    program = made(name, method)
+def test_values_confirm_every_name_of_a_derivation(name: str, method: str) -> None:
+    program = derived_program(name, method)
     proposed = {
         i: what
         for i, row in enumerate(program.rows)
         if (what := named_meaning(row.name)) is not None
     }
-    found = Recognition(robot(name), program, FLOAT)
-    assert found.multipliers == proposed
+    recognised = Recognition(robot(name), program, FLOAT)
+    assert recognised.multipliers == proposed
     assert len(proposed) == NAMED[name, method]
-    assert set(found.divisors.values()) <= set(range(robot(name).nv))
+    assert set(recognised.divisors.values()) <= set(range(robot(name).nv))
 
 
 @pytest.mark.parametrize("lie", [shuffled, every_row_claims, next_joint])
 @pytest.mark.parametrize(("name", "method"), CASES)
-def test_names_that_lie_certify_nothing(
+def test_false_names_certify_nothing(
     name: str, method: str, lie: Callable[[Program, int], Program]
 ) -> None:
-    """Pivots ask for no names; of multipliers fewer are known, none that is none, and none larger than it was."""
-    program, mechanism = made(name, method), robot(name)
+    """False names leave pivots unchanged; fewer multipliers are recognised, all of them correctly."""
+    program, mechanism = derived_program(name, method), robot(name)
     honest = Recognition(mechanism, program, FLOAT)
-    true = sizes(name, program, lowest(name, method))
+    true = sizes(name, program, lower_bounds(name, method))
     assert true
     for seed in range(3):
         lying = lie(program, seed)
-        found = Recognition(mechanism, lying, FLOAT)
-        assert found.divisors == honest.divisors
-        for row, what in found.multipliers.items():
+        recognised = Recognition(mechanism, lying, FLOAT)
+        assert recognised.divisors == honest.divisors
+        for row, what in recognised.multipliers.items():
             assert what == named_meaning(lying.rows[row].name)
-        _all_are_bounded(mechanism, lying, sizes(name, lying, lowest(name, method)))
-        assert len(found.multipliers) < len(honest.multipliers)
+        largest_ratio_to_bound(mechanism, lying, sizes(name, lying, lower_bounds(name, method)))
+        assert len(recognised.multipliers) < len(honest.multipliers)
 
 
-def _all_are_bounded(
+def largest_ratio_to_bound(
     mechanism: Mechanism,
     program: Program,
     bounds: Mapping[int, Fraction],
     options: ProgramOptions = FLOAT,
-    given: Mapping[str, Array] | None = None,
+    samples: Mapping[str, Array] | None = None,
 ) -> float:
-    """How near a row comes to its bound."""
+    """Assert that all rows keep their bounds; return the largest ratio of value to bound."""
     if not bounds:
         return 0.0
-    given = states(mechanism, 200) if given is None else given
+    samples = states(mechanism, 200) if samples is None else samples
     port = Port("chosen", (len(bounds),), tuple(bounds))
     seen = np.abs(
         run(
             program.with_rows(program.rows, [port]),
-            {one.name: given[one.name] for one in program.inputs},
+            {port_.name: samples[port_.name] for port_ in program.inputs},
         )["chosen"]
     )
     share = seen.max(axis=0) / (np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF)
@@ -209,19 +211,19 @@ def test_a_row_is_read_through_its_negations() -> None:
     assert [reader.without_negation(row) for row in range(3)] == [0, 0, 0]
 
 
-def test_floors_do_not_hang_on_names() -> None:
+def test_lower_bounds_do_not_depend_on_names() -> None:
     name, method = "tree4", "composite_body"
-    program = made(name, method)
+    program = derived_program(name, method)
     for lying in (
         shuffled(program, 1),
         renamed(program, lambda *_: ""),
         every_row_claims(program, 2),
     ):
-        assert divisor_floors(robot(name), lying, FLOAT) == lowest(name, method)
+        assert divisor_floors(robot(name), lying, FLOAT) == lower_bounds(name, method)
 
 
-def test_a_row_that_holds_half_of_what_its_name_says_is_no_multiplier() -> None:
-    program = made("puma560", "composite_body")
+def test_a_row_with_a_wrong_factor_is_no_multiplier() -> None:
+    program = derived_program("puma560", "composite_body")
     recognised = Recognition(robot("puma560"), program, FLOAT)
     row = max(recognised.multipliers)
     assert program.rows[row].op == "mul"
@@ -234,9 +236,9 @@ def test_a_row_that_holds_half_of_what_its_name_says_is_no_multiplier() -> None:
     assert b != a
 
 
-def test_the_negative_of_a_pivot_is_none() -> None:
-    """−D divides as well, and is not above any floor."""
-    program, mechanism = made("puma560", "composite_body"), robot("puma560")
+def test_the_negative_of_a_pivot_is_no_pivot() -> None:
+    """−D is a divisor too, but has no positive lower bound."""
+    program, mechanism = derived_program("puma560", "composite_body"), robot("puma560")
     pivot = min(Recognition(mechanism, program, FLOAT).divisors)
     at = next(i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot)
     negative = edited(
@@ -249,8 +251,11 @@ def test_the_negative_of_a_pivot_is_none() -> None:
     assert at not in divisor_floors(mechanism, negative, FLOAT)
 
 
-def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
-    program, floor = made("puma560", "composite_body"), lowest("puma560", "composite_body")
+def test_only_the_lower_bound_of_its_own_divisor_bounds_a_multiplier() -> None:
+    program, floor = (
+        derived_program("puma560", "composite_body"),
+        lower_bounds("puma560", "composite_body"),
+    )
     recognised = Recognition(robot("puma560"), program, FLOAT)
     ranges = declared_ranges(robot("puma560")).of
     every = multiplier_sizes(recognised, ranges, floor)
@@ -267,48 +272,50 @@ def test_only_the_floor_of_its_own_divisor_bounds_a_multiplier() -> None:
     assert multiplier_sizes(recognised, ranges, {no_pivot: Fraction(1)}) == {}
 
 
-# -- a load at run time ----------------------------------------------------------------------------------------------------
+# -- a load at run time ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "method"), [("puma560", "composite_body"), ("scara", "riccati"), ("tree4", "riccati")]
 )
-def test_multipliers_keep_to_their_sizes_with_the_heaviest_load(name: str, method: str) -> None:
+def test_multipliers_stay_within_their_bounds_with_the_heaviest_load(
+    name: str, method: str
+) -> None:
     mechanism = robot(name)
     link = mechanism.bodies[-1].name
     options = ProgramOptions("float", payload=link)
     program = derive(mechanism, "forward_dynamics", method, "float", payload=link)
-    given = states(mechanism, 400)
+    samples = states(mechanism, 400)
     arm = np.array([[0.14, 0.14, 0.0], [-0.14, 0.14, 0.0], [0.14, -0.14, 0.14], [0.0, 0.0, 0.2]])[
         np.arange(400) % 4
     ]
     moments = 5 * (
         (arm * arm).sum(-1)[:, None, None] * np.eye(3) - arm[:, :, None] * arm[:, None, :]
     )
-    given["payload"] = np.concatenate(
+    samples["payload"] = np.concatenate(
         [np.full((400, 1), 5.0), arm, moments[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=1
     )
     ranges, recognised = declared_ranges(mechanism).of, Recognition(mechanism, program, options)
     assert all(
         float(low) - 1e-9 <= x.min() and x.max() <= float(high) + 1e-9
-        for x, (low, high) in zip(given["payload"].T, ranges["payload"], strict=True)
+        for x, (low, high) in zip(samples["payload"].T, ranges["payload"], strict=True)
     )
     floor = divisor_floors(mechanism, program, options)
-    found = multiplier_sizes(recognised, ranges, floor, link)
-    assert found
+    bounds = multiplier_sizes(recognised, ranges, floor, link)
+    assert bounds
     without = multiplier_sizes(recognised, ranges, floor)
-    assert all(found[row] >= size for row, size in without.items())
-    assert any(found[row] > size for row, size in without.items())
-    assert _all_are_bounded(mechanism, program, found, options, given) > 0.01
+    assert all(bounds[row] >= size for row, size in without.items())
+    assert any(bounds[row] > size for row, size in without.items())
+    assert largest_ratio_to_bound(mechanism, program, bounds, options, samples) > 0.01
 
 
-def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_passed_to_eva_include_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = robot("scara")
     options = ProgramOptions("float", payload="link4")
     program = derive(mechanism, "forward_dynamics", "riccati", "float", payload="link4")
     certified, ranges = floors(mechanism, program, options), declared_ranges(mechanism)
-    told: list[Any] = []
-    monkeypatch.setattr(eva, "prove", lambda *given: told.append(given) or {})
+    calls: list[Any] = []
+    monkeypatch.setattr(eva, "prove", lambda *arguments: calls.append(arguments) or {})
     name = "forward_dynamics"
     prove_finite(
         mechanism,
@@ -318,19 +325,25 @@ def test_what_eva_is_told_counts_the_load(monkeypatch: pytest.MonkeyPatch) -> No
         ranges,
         c99.Target("scara", Sizes(4, 4, 4)),
     )
-    ((_, _, spans, lowest, bounds),) = told
+    ((_, _, spans, lowest, bounds),) = calls
     assert spans == ranges.of
-    assert lowest == {name: {one.row: one.floor for one in certified if one.certified}}
+    assert lowest == {
+        name: {
+            certificate.row: certificate.floor for certificate in certified if certificate.certified
+        }
+    }
     recognised = Recognition(mechanism, program, options)
     assert bounds == {name: multiplier_sizes(recognised, ranges.of, lowest[name], "link4")}
     assert bounds[name] != multiplier_sizes(recognised, ranges.of, lowest[name])
 
 
-def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
+def test_carried_inertias_grow_by_exactly_the_load() -> None:
     mechanism = robot("puma560")
     model = deriving.models(mechanism)[0]
     load = Load(2, 0.5, 3.0, 0.25)
-    plain, with_it = (carried_inertias(model, [0.0] * 6, one) for one in (None, load))
+    plain, with_it = (
+        carried_inertias(model, [0.0] * 6, optional_load) for optional_load in (None, load)
+    )
     assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
         [3, 3, 3, 0, 0, 0]
     )
@@ -339,11 +352,11 @@ def test_what_is_carried_grows_by_the_load_and_no_more() -> None:
     assert with_it[0][0] - plain[0][0] > with_it[1][0] - plain[1][0] > with_it[2][0] - plain[2][0]
 
 
-# -- the elimination that is read ------------------------------------------------------------------------------------------
+# -- recognition of the elimination ------------------------------------------------------------------
 
 
 def edited(program: Program, row: int, new: Row, *more: Row) -> Program:
-    """With `new` for a row, and `more` rows before it, which it may refer to by their places from `row` on."""
+    """Insert `more` rows at index `row`, followed by `new`, which replaces the old row."""
     far = len(more)
     moved = [
         r._replace(args=tuple(a + far if a >= row else a for a in r.args))
@@ -356,8 +369,8 @@ def edited(program: Program, row: int, new: Row, *more: Row) -> Program:
     return program.with_rows([*program.rows[:row], *more, new, *moved], ports)
 
 
-def why(name: str, program: Program) -> str:
-    """Why rows are no elimination; "" where they are one."""
+def refusal(name: str, program: Program) -> str:
+    """Return the reason why rows are no elimination, or an empty string if they are one."""
     try:
         read_elimination(Recognition(robot(name), program, FLOAT))
     except NoElimination as reason:
@@ -366,48 +379,50 @@ def why(name: str, program: Program) -> str:
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "square_chain4", "chain5", "square_tree6"])
-def test_the_entries_that_are_read_are_those_of_the_elimination(name: str) -> None:
-    """By exact sums over the samples: every entry is its leaves less its products."""
+def test_recognised_entries_equal_those_of_the_exact_elimination(name: str) -> None:
+    """Check with exact sums over the samples: each entry is its leaves minus its products."""
     mechanism = robot(name)
-    recognised = Recognition(mechanism, made(name, "composite_body"), FLOAT)
-    found, samples = read_elimination(recognised), recognised.samples
-    assert all(row in recognised.divisors for row in found.pivots.values())
-    for pair, one in found.sums.items():
-        if pair in found.exact:
+    recognised = Recognition(mechanism, derived_program(name, "composite_body"), FLOAT)
+    recognised_elimination, samples = read_elimination(recognised), recognised.samples
+    assert all(row in recognised.divisors for row in recognised_elimination.pivots.values())
+    for pair, entry_sum in recognised_elimination.sums.items():
+        if pair in recognised_elimination.exact:
             assert samples.constant(samples.elimination.reduced[pair])
             continue
-        sign = samples.same(samples.rows[found.rows[pair]], samples.elimination.reduced[pair])
+        sign = samples.same(
+            samples.rows[recognised_elimination.rows[pair]], samples.elimination.reduced[pair]
+        )
         assert sign != 0
-        assert all(product.over > max(pair) for product in one.products)
+        assert all(product.over > max(pair) for product in entry_sum.products)
         with samples.scalars.working():
             for state in range(2):
                 products = sum(
                     samples.elimination.factors[p.factor][state]
                     * samples.elimination.reduced[p.entry][state]
-                    for p in one.products
+                    for p in entry_sum.products
                 )
-                left = sign * samples.rows[found.rows[pair]][state] + products
-                # each leaf stands with some sign in the sum
-                assert _reaches([samples.rows[leaf][state] for leaf in one.leaves], left)
+                left = sign * samples.rows[recognised_elimination.rows[pair]][state] + products
+                # each leaf is in the sum with some sign
+                assert is_signed_sum([samples.rows[leaf][state] for leaf in entry_sum.leaves], left)
 
 
-def _reaches(leaves: list[Any], total: Any) -> bool:
-    """Whether some choice of signs makes the leaves add up."""
+def is_signed_sum(leaves: list[Any], total: Any) -> bool:
+    """True if `total` is the sum of the leaves for some choice of signs."""
     sums = [0]
     for leaf in leaves:
         sums = [x + sign * leaf for x in sums for sign in (1, -1)]
     return any(abs(x - total) < 1e-30 for x in sums)
 
 
-def test_a_product_that_is_split_is_no_elimination() -> None:
-    """α R as α (R/2) + α (R/2): the same number, by rows of which the analysis knows nothing."""
-    program = made("puma560", "composite_body")
-    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+def test_a_product_split_into_two_is_no_elimination() -> None:
+    """Write α R as α (R/2) + α (R/2): equal values, but rows that the analysis does not cover."""
+    program = derived_program("puma560", "composite_body")
+    recognised_elimination = read_elimination(Recognition(robot("puma560"), program, FLOAT))
     row = next(
         i
         for i, r in enumerate(program.rows)
         if r.op == "mul"
-        and found.rows[0, 5] in r.args
+        and recognised_elimination.rows[0, 5] in r.args
         and program.rows[r.args[0]].name.startswith("alpha")
         | program.rows[r.args[1]].name.startswith("alpha")
     )
@@ -420,15 +435,15 @@ def test_a_product_that_is_split_is_no_elimination() -> None:
         Row("mul", (a, row)),
         Row("mul", (row + 1, b)),
     )
-    assert why("puma560", program) == ""
-    assert why("puma560", split) != ""
+    assert refusal("puma560", program) == ""
+    assert refusal("puma560", split) != ""
     joints = Recognition(robot("puma560"), split, FLOAT).divisors.values()
-    assert set(joints) == set(found.pivots)  # the pivots themselves are what they were
+    assert set(joints) == set(recognised_elimination.pivots)  # the pivots are still recognised
 
 
-def test_a_product_that_is_added_is_no_elimination() -> None:
-    """x − P as (x − 2 P) + P: the number is right, and the leaf x − 2 P is no entry of the mass matrix."""
-    program = made("puma560", "composite_body")
+def test_a_product_added_instead_of_subtracted_is_no_elimination() -> None:
+    """Write x − P as (x − 2 P) + P: the leaf x − 2 P is no entry of the mass matrix."""
+    program = derived_program("puma560", "composite_body")
     recognised = Recognition(robot("puma560"), program, FLOAT)
     row = read_elimination(recognised).rows[3, 3]
     assert program.rows[row].op == "sub"
@@ -444,85 +459,87 @@ def test_a_product_that_is_added_is_no_elimination() -> None:
     assert list(Recognition(robot("puma560"), wrong, FLOAT).divisors.values()) == list(
         recognised.divisors.values()
     )
-    assert why("puma560", wrong) != ""
+    assert refusal("puma560", wrong) != ""
 
 
 def test_an_entry_that_is_computed_twice_is_no_elimination() -> None:
-    """One product takes a copy of R: the rounding of both need not be the same."""
-    program = made("puma560", "composite_body")
-    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
-    (one,) = (product for product in found.sums[2, 2].products if product.over == 3)
+    """One product uses a copy of R, whose rounding may differ from that of R."""
+    program = derived_program("puma560", "composite_body")
+    recognised_elimination = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    (product_over_3,) = (
+        product for product in recognised_elimination.sums[2, 2].products if product.over == 3
+    )
     entry, twice = (
-        program.rows[one.entry_row],
-        [i for i, r in enumerate(program.rows) if one.entry_row in r.args],
+        program.rows[product_over_3.entry_row],
+        [i for i, r in enumerate(program.rows) if product_over_3.entry_row in r.args],
     )
     row = next(i for i in twice if program.rows[i].op == "mul")
     assert len(twice) > 1
-    args = tuple(row if a == one.entry_row else a for a in program.rows[row].args)
-    assert why("puma560", edited(program, row, Row("mul", args), entry._replace(name=""))).endswith(
-        "computed twice"
-    )
+    args = tuple(row if a == product_over_3.entry_row else a for a in program.rows[row].args)
+    assert refusal(
+        "puma560", edited(program, row, Row("mul", args), entry._replace(name=""))
+    ).endswith("computed twice")
 
 
 def test_a_multiplier_by_another_copy_of_the_pivot_is_no_elimination() -> None:
-    program = made("puma560", "composite_body")
-    found = read_elimination(Recognition(robot("puma560"), program, FLOAT))
-    pivot = found.pivots[3]
+    program = derived_program("puma560", "composite_body")
+    recognised_elimination = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    pivot = recognised_elimination.pivots[3]
     inverse = next(
         i for i, row in enumerate(program.rows) if row.op == "div" and row.args[1] == pivot
     )
-    one = program.rows[inverse].args[0]
+    numerator = program.rows[inverse].args[0]
     row = next(
         i
         for i, r in enumerate(program.rows)
         if r.op == "mul" and inverse in r.args and r.name.startswith("alpha")
     )
-    other = sum(program.rows[row].args) - inverse
+    entry = sum(program.rows[row].args) - inverse
     copied = edited(
         program,
         row,
-        Row("mul", (other, row + 1)),
+        Row("mul", (entry, row + 1)),
         program.rows[pivot]._replace(name=""),
-        Row("div", (one, row)),
+        Row("div", (numerator, row)),
     )
     assert list(Recognition(robot("puma560"), copied, FLOAT).divisors.values()).count(3) == 2
-    assert why("puma560", copied) != ""
+    assert refusal("puma560", copied) != ""
 
 
-def test_an_entry_that_was_not_read_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reading is held against the exact elimination once more: no entry may be dropped, no kept joint called merged."""
-    program, every, constants = (
-        made("puma560", "composite_body"),
+def test_a_missing_entry_or_a_wrong_merge_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dropped entries and wrongly merged joints are detected by the exact elimination."""
+    program, all_sums, constants = (
+        derived_program("puma560", "composite_body"),
         elimination._all_sums,
         elimination._constants,
     )
 
     def fewer(reader: Any) -> Any:
-        place, sums = every(reader)
-        return place, {pair: one for pair, one in sums.items() if pair != (1, 2)}
+        rows, sums = all_sums(reader)
+        return rows, {pair: entry_sum for pair, entry_sum in sums.items() if pair != (1, 2)}
 
     monkeypatch.setattr(elimination, "_all_sums", fewer)
-    assert why("puma560", program) == "entry (2,3) is left out although it has products"
-    monkeypatch.setattr(elimination, "_all_sums", every)
+    assert refusal("puma560", program) == "entry (2,3) is left out although it has products"
+    monkeypatch.setattr(elimination, "_all_sums", all_sums)
     monkeypatch.setattr(
-        elimination, "_constants", lambda *given: (constants(*given)[0], frozenset({5}))
+        elimination, "_constants", lambda *arguments: (constants(*arguments)[0], frozenset({5}))
     )
-    assert why("puma560", program) == "a constant pivot is merged only in part"
+    assert refusal("puma560", program) == "a constant pivot is merged only in part"
     monkeypatch.setattr(elimination, "_constants", constants)
-    assert why("puma560", program) == ""
+    assert refusal("puma560", program) == ""
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4"])
-def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: str) -> None:
-    """Every operation of the elimination done wrong in turn: no pivot is certified whose value it changes."""
-    program, mechanism = made(name, "composite_body"), robot(name)
+def test_an_error_in_any_operation_removes_the_pivots_that_depend_on_it(name: str) -> None:
+    """Plant an error in each operation in turn: each pivot whose value changes is refused."""
+    program, mechanism = derived_program(name, "composite_body"), robot(name)
     honest = Recognition(mechanism, program, FLOAT)
-    found = read_elimination(honest)
-    for place in sorted(set(found.rows.values())):
-        row = program.rows[place]
+    recognised_elimination = read_elimination(honest)
+    for index in sorted(set(recognised_elimination.rows.values())):
+        row = program.rows[index]
         if row.op in ("add", "sub", "mul"):
             wrong = row._replace(op="add" if row.op == "sub" else "sub")
-            slipped = Recognition(mechanism, edited(program, place, wrong), FLOAT)
+            slipped = Recognition(mechanism, edited(program, index, wrong), FLOAT)
             changed = {d for d in honest.divisors if not samples_agree(honest, slipped, d)}
             assert changed
             assert all(slipped.divisors[d] is None for d in changed)
@@ -533,15 +550,15 @@ def test_a_slip_in_any_sum_or_product_takes_the_pivot_that_depends_on_it(name: s
             )
 
 
-def samples_agree(one: Recognition, other: Recognition, row: int) -> bool:
-    return one.samples.same(one.samples.rows[row], other.samples.rows[row]) == 1
+def samples_agree(first: Recognition, second: Recognition, row: int) -> bool:
+    return first.samples.same(first.samples.rows[row], second.samples.rows[row]) == 1
 
 
-# -- the backward error ----------------------------------------------------------------------------------------------------
+# -- the backward error ----------------------------------------------------------------------------
 
 
 def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Rounded], Backward]:
-    mechanism, program = robot(name), made(name, "composite_body")
+    mechanism, program = robot(name), derived_program(name, "composite_body")
     ranges, recognised = declared_ranges(mechanism), Recognition(mechanism, program, FLOAT)
     bodies = Bodies(mechanism, ranges)
     rows = propagate(
@@ -564,12 +581,12 @@ def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Round
         ("square_tree6", 24),
     ],
 )
-def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, bits: int) -> None:
-    """M + E with the signs of E that hurt a pivot most, at its own rates: D falls by its share at most, and t is kept."""
+def test_no_matrix_within_the_backward_error_has_a_smaller_pivot(name: str, bits: int) -> None:
+    """Add E to M with the signs that lower a pivot most: the pivot falls by at most its bound."""
     mechanism = robot(name)
     bodies, _, error = analysed(name, Coarse("float", bits=bits))
     M = Reference(mechanism, EXACT).mass_matrix(states(mechanism, 300)["q"])
-    roots, nearest, looked = constant_roots(error), 0.0, 0
+    roots, nearest, checked = constant_roots(error), 0.0, 0
     for joint in reversed(range(mechanism.nv)):
         inside = [b for b in bodies.outward(joint) if b in error.elimination.joints]
         if joint not in inside:
@@ -578,7 +595,7 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, b
         assert not isinstance(eta, str)
         assert not isinstance(rates, str)
         assert eta < 1
-        looked, at = looked + 1, inside.index(joint)
+        checked, at = checked + 1, inside.index(joint)
         root = open_root(error, joint, rates, roots)
         assert root is not None
         t = {**roots, joint: root}
@@ -589,23 +606,23 @@ def test_no_matrix_as_near_as_the_analysis_says_has_a_smaller_pivot(name: str, b
         assert float(eta) == pytest.approx((C.T @ E @ C).sum(axis=1).max(), rel=1e-9)
         A = M[:, inside][:, :, inside]
         x = np.linalg.inv(A)[:, :, at]
-        hurt = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
-        before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, hurt))
+        lowered = A - np.sign(x)[:, :, None] * np.sign(x)[:, None, :] * E
+        before, after = (1 / np.linalg.inv(B)[:, at, at] for B in (A, lowered))
         assert (after >= before * (1 - float(eta.upper())) - 1e-12).all()
         nearest = max(nearest, float(((before - after) / before).max() / float(eta.upper())))
-        # t² is M + E less the pivot
-        assert (hurt[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
+        # t² bounds M + E minus the pivot
+        assert (lowered[:, at, at] - after <= float((root**2).upper()) * (1 + 1e-9)).all()
         if joint in error.elimination.pivots:
             closed = closed_root(error, joint)
             assert closed is not None
-            assert (hurt[:, at, at] <= float((closed**2).upper())).all()
+            assert (lowered[:, at, at] <= float((closed**2).upper())).all()
             roots = {**roots, joint: closed}
-    assert looked == len(error.elimination.joints)
+    assert checked == len(error.elimination.joints)
     assert nearest > 0.01
 
 
 def dense(error: Backward, inside: list[int], t: Mapping[int, Any]) -> Array:
-    """|E| of these joints."""
+    """Return |E| of the joints `inside` as a matrix."""
     E = np.zeros((len(inside), len(inside)))
     for a, i in enumerate(inside):
         for b, k in enumerate(inside):
@@ -616,45 +633,53 @@ def dense(error: Backward, inside: list[int], t: Mapping[int, Any]) -> Array:
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "tree5"])
 def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
-    """Each summand goes through the additions above it. A product has besides: 1/D, the multiplier, itself, and a constant."""
+    """Count one rounding per addition above a summand, and four more for a product."""
     arithmetic = arithmetic_of("float", PLAIN)
     _, rows, error = analysed(name, arithmetic)
-    found, program, u = error.elimination, made(name, "composite_body"), arithmetic.unit
+    recognised_elimination, program, u = (
+        error.elimination,
+        derived_program(name, "composite_body"),
+        arithmetic.unit,
+    )
     deepest = 0
-    for pair, one in found.sums.items():
-        stops = {*one.leaves, *(i for i, row in enumerate(program.rows) if row.op == "mul")}
-        depth = 0 if pair in found.exact else _additions(program, found.rows[pair], stops)
+    for pair, entry_sum in recognised_elimination.sums.items():
+        stops = {*entry_sum.leaves, *(i for i, row in enumerate(program.rows) if row.op == "mul")}
+        depth = (
+            0
+            if pair in recognised_elimination.exact
+            else count_additions(program, recognised_elimination.rows[pair], stops)
+        )
         deepest = max(deepest, depth)
         assert float(error.gamma[pair]) == pytest.approx((depth + 4) * u, rel=1e-4)
         leaves = sum(
             float(rows[leaf].error.max()) + depth * u * float(rows[leaf].size.max())
-            for leaf in one.leaves
+            for leaf in entry_sum.leaves
         )
         assert float(error.data[pair]) == pytest.approx(leaves, rel=1e-4, abs=1e-30)
         assert float(error.data[pair]) >= leaves
     assert deepest >= 2
 
 
-def _additions(program: Program, row: int, stops: set[int]) -> int:
+def count_additions(program: Program, row: int, stops: set[int]) -> int:
     if row in stops:
         return 0
     here = program.rows[row]
-    return (here.op != "neg") + max(_additions(program, a, stops) for a in here.args)
+    return (here.op != "neg") + max(count_additions(program, a, stops) for a in here.args)
 
 
-def test_a_share_needs_the_pivots_further_out() -> None:
+def test_the_relative_error_of_a_pivot_needs_the_outer_pivots() -> None:
     _, _, error = analysed("puma560", arithmetic_of("float", PLAIN))
-    said = relative_error(error, 2, {})
-    assert isinstance(said, str)
-    assert said == f"the pivot of joint '{robot('puma560').joints[3].name}' has no bound"
+    reason = relative_error(error, 2, {})
+    assert isinstance(reason, str)
+    assert reason == f"the pivot of joint '{robot('puma560').joints[3].name}' has no bound"
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])
-def test_a_certificate_is_of_the_joint_whose_pivot_the_row_is(name: str) -> None:
-    """`exact` is that joint's own inertia, `floor` what is left of it; both at most what states show, and near it at a leaf."""
-    mechanism, program = robot(name), made(name, "composite_body")
-    given, owns = states(mechanism, 400), own_inertias(mechanism)
-    D = dict(enumerate(pivots(mechanism, given["q"]).T))
+def test_a_certificate_belongs_to_the_joint_of_its_pivot(name: str) -> None:
+    """`exact` is the inertia of that joint, `floor` the rest after round-off; leaves attain it."""
+    mechanism, program = robot(name), derived_program(name, "composite_body")
+    samples, owns = states(mechanism, 400), own_inertias(mechanism)
+    D = dict(enumerate(pivots(mechanism, samples["q"]).T))
     for floor in floors(mechanism, program, FLOAT):
         assert floor.joint is not None
         assert floor.exact == owns[floor.joint].value
@@ -664,7 +689,7 @@ def test_a_certificate_is_of_the_joint_whose_pivot_the_row_is(name: str) -> None
         assert 0 < floor.floor <= floor.exact - floor.lost
         seen = run(
             program.with_rows(program.rows, [Port("D", (1,), (floor.row,))]),
-            {one.name: given[one.name] for one in program.inputs},
+            {port.name: samples[port.name] for port in program.inputs},
         )["D"][:, 0]
         assert np.allclose(seen, D[floor.joint], rtol=1e-9)
         if not mechanism.children(floor.joint):

@@ -568,7 +568,7 @@ def test_a_description_nearby_is_suggested(tmp_path: Path, monkeypatch: pytest.M
         load("crane")
 
 
-# -- the text of a description --------------------------------------------------------------------------------------------
+# -- the text of a description ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("before", ["", "\n  ", "\ufeff", "\ufeff\n"], ids=repr)

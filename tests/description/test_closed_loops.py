@@ -221,7 +221,7 @@ def refused(text: str, says: str) -> None:
     assert "\n" not in str(error.value)
 
 
-# -- SDF: a link with two parents --------------------------------------------------------------------------------------------
+# -- SDF: a link with two parents ------------------------------------------------------------------
 
 X_Y = "<axis><xyz>0.6 0.8 0</xyz><limit><lower>-1</lower></limit><dynamics><damping>2</damping></dynamics></axis>"
 CROSS = "<axis><xyz>1 1 0</xyz></axis><axis2><xyz>-1 1 0</xyz></axis2>"
@@ -334,7 +334,7 @@ def test_a_loop_of_an_sdf_may_be_closed_by_the_world() -> None:
     assert all(np.abs(ends(m, k)[0][1] - ends(m, k)[1][1]).max() < 1e-15 for k in range(2))
 
 
-# -- loops declared in Python, shown and converted ------------------------------------------------------------------------------------
+# -- loops declared in Python, shown and converted -------------------------------------------------
 
 
 def scissors() -> symgen.Robot:
@@ -495,7 +495,7 @@ def test_changed_parameters_coupling_or_base_keep_the_loops() -> None:
     assert coupled.start_position == (0,)
 
 
-# -- the built-in closed chains ----------------------------------------------------------------------------------------------
+# -- the built-in closed chains --------------------------------------------------------------------
 
 CLOSED = tuple(name for name in builtin_robots() if name not in OPEN)
 

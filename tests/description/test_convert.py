@@ -29,7 +29,7 @@ SPLIT_IN_MJCF = ("several", "tree0", "tree1", "tree2")
 """Robots with a joint that MJCF represents by several joints, which have other velocities."""
 
 
-# -- written and read back -------------------------------------------------------------------------------------------------------
+# -- written and read back -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sayable("toml"))
@@ -123,7 +123,7 @@ def test_a_planted_error_in_the_urdf_makes_the_robots_differ(what: str) -> None:
     assert differ(replace(robot, joints=joints), back) > SAME
 
 
-# -- what a format cannot represent -----------------------------------------------------------------------------------------------------
+# -- what a format cannot represent ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

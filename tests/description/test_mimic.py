@@ -159,7 +159,7 @@ def test_unknown_mimic_options_and_refused_mimics_raise() -> None:
         symgen.load(GRIPPER, mimic="refuse")
 
 
-# -- messages and generated text ------------------------------------------------------------------------------------------------------------
+# -- messages and generated text -------------------------------------------------------------------
 
 
 def test_a_generated_folder_names_leaders_and_followers(gripper: Mechanism, tmp_path: Path) -> None:

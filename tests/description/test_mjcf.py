@@ -272,7 +272,7 @@ def test_compiled_functions_of_a_read_model_agree_with_mujoco() -> None:
         assert mujoco_words.error("forward_dynamics", {"a": a}, word) < BOUND
 
 
-# -- exact numbers ---------------------------------------------------------------------------------------------------------
+# -- exact numbers ---------------------------------------------------------------------------------
 
 
 def test_masses_and_moments_are_exact_fractions() -> None:
@@ -332,7 +332,7 @@ def test_a_quaternion_near_a_quarter_turn_is_snapped_with_a_note() -> None:
     assert not [note for note in load(text, snap="off").notes if note.kind == "snap"]
 
 
-# -- names, coordinates, drives ----------------------------------------------------------------------------------------------
+# -- names, coordinates, drives --------------------------------------------------------------------
 
 
 def test_unnamed_bodies_and_joints_are_named_by_number() -> None:
@@ -487,7 +487,7 @@ def test_a_joint_equality_is_a_coupling() -> None:
     assert load(COUPLED.replace("joint1", "active='false' joint1"), mimic="couple").nv == 2
 
 
-# -- included files -----------------------------------------------------------------------------------------------------------
+# -- included files --------------------------------------------------------------------------------
 
 
 def test_an_included_file_is_inserted_at_its_include(tmp_path: Path) -> None:

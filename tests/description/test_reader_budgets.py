@@ -118,7 +118,7 @@ def test_choosing_the_tip_is_linear_in_the_number_of_links(star: bool, name: str
     assert large - medium <= medium - small + 20, (small, medium, large)
 
 
-# -- limits ---------------------------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------
 
 
 def refused(text: str, **options: Any) -> str:
@@ -260,7 +260,7 @@ def test_equal_elements_are_recognised_beyond_the_recursion_limit() -> None:
         sys.setrecursionlimit(limit)
 
 
-# -- computed values can be written and read back ---------------------------------------------------
+# -- computed values can be written and read back --------------------------------------------------
 
 
 def read_back(mechanism: Mechanism) -> Mechanism:
@@ -355,7 +355,7 @@ def test_a_manifest_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     assert "its manifest.json cannot be read: this is not a regular file" in refused(str(tmp_path))
 
 
-# -- memory ---------------------------------------------------------------------------------------------------------------
+# -- memory ----------------------------------------------------------------------------------------
 
 BOMBS = """
 import resource, sys

@@ -399,7 +399,7 @@ def test_the_generated_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> No
     assert symgen.verify(tmp_path / "out", states=1).passed
 
 
-# -- comparison with other programs -----------------------------------------------------------------------------------------------------
+# -- comparison with other programs ----------------------------------------------------------------
 
 TABLE = Path(__file__).parents[1] / "judges" / "sdf_files.md"
 

@@ -300,7 +300,7 @@ def test_finding_fixed_links_is_linear_in_their_number() -> None:
     assert still("alone")
 
 
-# -- malformed parts that no function uses ----------------------------------------------------------------------------
+# -- malformed parts that no function uses ---------------------------------------------------------
 
 PLAIN = (link("a"), link("b"), joint("j", "a", "b"))
 NOTHING = INERTIAL.replace('"1"', '"0"').replace("<mass", "<origin xyz='x'/><mass")
