@@ -1,6 +1,7 @@
-"""Tables of the book that the code's own declarations fill: functions, arrays, options, errors, notes, statuses.
+"""Tables of the documentation, generated from the code: functions, arrays, options, errors, notes.
 
-`python -m tests.book_tables` rewrites them between their marks; `tests/system/test_docs.py` fails where a page has an older table.
+`python -m tests.book_tables` rewrites the tables between their marks; `tests/system/test_docs.py`
+fails if a page has an outdated table.
 """
 
 from __future__ import annotations
@@ -55,15 +56,20 @@ def function_rows(functions: Iterable[Function]) -> str:
 
 
 def provider_rows(functions: Iterable[Function]) -> str:
-    """Return one row for functions that the same methods compute."""
+    """Return one row for each group of functions that the same methods compute."""
     by_methods: dict[tuple[str, ...], list[str]] = {}
     for function in functions:
         by_methods.setdefault(tuple(methods.providers(function.name)), []).append(function.name)
     return table(
         ("functions", "methods"),
         (
-            (", ".join(f"`{name}`" for name in named), ", ".join(f"`{method}`" for method in given))
-            for given, named in sorted(by_methods.items(), key=lambda item: (len(item[0]), item))
+            (
+                ", ".join(f"`{name}`" for name in names_of_functions),
+                ", ".join(f"`{method}`" for method in names_of_methods),
+            )
+            for names_of_methods, names_of_functions in sorted(
+                by_methods.items(), key=lambda item: (len(item[0]), item)
+            )
         ),
     )
 
@@ -170,11 +176,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "notes": note_rows,
     "statuses": status_rows,
 }
-"""Name of a table, as its mark says it -> its text."""
+"""Name of a table, as written in its mark -> function that returns the text."""
 
 
 def renewed(text: str) -> str:
-    """Return a page's text with all its tables written anew."""
+    """Return the text of a page with all its tables regenerated."""
     return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]]() + "\n" + mark[3], text)
 
 

@@ -1,4 +1,6 @@
-"""Relations run over every method and every robot; the pairs that a method refuses by name are taken out here, once."""
+"""Shared fixtures, faster settings of symgen for tests, and removal of refused combinations.
+
+Tests run over every method and every robot; the pairs that a method refuses are deselected here."""
 
 from __future__ import annotations
 
@@ -35,27 +37,27 @@ os.environ["SYMGEN_PROCESSES"] = "1"
 
 # Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (pipeline/test_layout.py); a search
 # of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
-FULL = layout.EFFORT
+FULL_EFFORT = layout.EFFORT
 layout.EFFORT = 3
 SEARCH = layout.search
 
 
-def _plainly(mechanism: Mechanism) -> layout.Layouts:
+def _default_layouts(mechanism: Mechanism) -> layout.Layouts:
     return layout.Layouts()
 
 
-layout.search = _plainly
+layout.search = _default_layouts
 
 # Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
 # `polished_here`.
 CHOICES = derive.candidate_layouts
 
 
-def _one_choice(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
+def _first_candidate(mechanism: Mechanism, function: str) -> tuple[layout.Layout, ...]:
     return CHOICES(mechanism, function)[:1]
 
 
-derive.candidate_layouts = _one_choice
+derive.candidate_layouts = _first_candidate
 
 # Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
 LIMITS = {"DEARER": choose.DEARER, "FEWER": choose.FEWER}
@@ -69,24 +71,24 @@ LONG, LONGEST = 120, 500
 POLISH, FINISH = passes.polish, passes.finish
 
 
-def _polish_what_is_short(finished: Program) -> Program:
+def _polish_short_programs(finished: Program) -> Program:
     return POLISH(finished) if len(finished.rows) <= LONG else finished
 
 
-def _finish_all_but_the_longest(begun: Program) -> Program:
+def _finish_all_but_longest(begun: Program) -> Program:
     return FINISH(begun) if len(begun.rows) <= LONGEST else passes.eliminate(without_spare(begun))
 
 
-passes.polish, passes.finish = _polish_what_is_short, _finish_all_but_the_longest
+passes.polish, passes.finish = _polish_short_programs, _finish_all_but_longest
 
 
 FIRST = ("test_golden.py",)
-"""Files whose tests leave Programs for others; see `as_users_have_them`."""
+"""Files to run first: other tests reuse their Programs; see `as_users_have_them`."""
 
 
 def _refused(item: pytest.Item) -> bool:
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    name, form, method = given.get("name"), given.get("form"), given.get("method")
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    name, form, method = parameters.get("name"), parameters.get("form"), parameters.get("method")
     if not isinstance(method, str) or method not in methods.names():
         return False
     if isinstance(name, str) and name in ROBOTS + MOVING:
@@ -98,28 +100,28 @@ def _refused(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    out = [item for item in items if _refused(item)]
-    if out:
-        config.hook.pytest_deselected(items=out)
-        refused = set(out)
+    refused_items = [item for item in items if _refused(item)]
+    if refused_items:
+        config.hook.pytest_deselected(items=refused_items)
+        refused = set(refused_items)
         items[:] = [item for item in items if item not in refused]
     paths = sorted(
         dict.fromkeys(item.path for item in items), key=lambda path: path.name not in FIRST
     )
     files = {path: i for i, path in enumerate(paths)}
-    items.sort(key=lambda item: (files[item.path], *_derived(item)))
+    items.sort(key=lambda item: (files[item.path], *_program_of_test(item)))
 
 
-def _derived(item: pytest.Item) -> tuple[str, ...]:
-    """What a test derives: tests of one Program stand beside each other, so that one process derives it once for all."""
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    words = [given.get(key) for key in ("name", "function", "method")]
+def _program_of_test(item: pytest.Item) -> tuple[str, ...]:
+    """Return robot, function and method of a test, so that tests of one Program run in sequence."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    words = [parameters.get(key) for key in ("name", "function", "method")]
     return tuple(map(str, words)) if all(isinstance(word, str) for word in words) else ("", "", "")
 
 
 @pytest.fixture(scope="module")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of compiled libraries that no other file of tests has seen."""
+    """Make an empty folder of compiled libraries for one test file."""
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYMGEN_CACHE", str(folder))
@@ -128,16 +130,16 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def finished_here() -> Iterator[None]:
-    """Every Program goes through all passes but the last ones, however long it is: for tests of passes."""
+    """Run all passes except the last ones on every Program, however long: for tests of passes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "finish", FINISH)
-        patch.setattr(_Apart, "how", "finished")
+        patch.setattr(_CachePerMode, "how", "finished")
         yield
 
 
 @pytest.fixture
 def polished_here() -> Iterator[None]:
-    """Every Program goes through the last passes, in the shortest of its layouts, as a user's does."""
+    """Run all passes, and take the shortest of the layouts, as users get it."""
     with pytest.MonkeyPatch.context() as patch:
         _derive_as_users_do(patch, "polished")
         yield
@@ -145,28 +147,28 @@ def polished_here() -> Iterator[None]:
 
 @pytest.fixture
 def full_search() -> Iterator[None]:
-    """Frames are laid out as a user's are, and every Program goes through the last passes."""
+    """Search for layouts of frames as for users, and run all passes."""
     with _as_users_have_them():
         yield
 
 
 @pytest.fixture(scope="session")
 def derived_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of Programs that tests of this run have derived as a user's are derived, in whichever process."""
-    own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "derived-this-run"
+    """Folder of the Programs that all processes of this run derived with users' settings."""
+    folder = tmp_path_factory.getbasetemp()
+    return (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "derived-this-run"
 
 
 @pytest.fixture
 def as_users_have_them(derived_this_run: Path) -> Iterator[None]:
-    """Likewise, and what one test has derived another reads: for tests that look at Programs and plant no error in symgen."""
+    """Use users' settings and share Programs between tests, which must plant no error in symgen."""
     with _as_users_have_them(derived_this_run):
         yield
 
 
 @pytest.fixture(scope="module")
 def all_as_users_have_them(derived_this_run: Path) -> Iterator[None]:
-    """Likewise, for every test of a file."""
+    """Use users' settings and share Programs, for every test of a file."""
     with _as_users_have_them(derived_this_run):
         yield
 
@@ -175,7 +177,7 @@ def all_as_users_have_them(derived_this_run: Path) -> Iterator[None]:
 def _as_users_have_them(folder: Path | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         _derive_as_users_do(patch, "full")
-        patch.setattr(layout, "EFFORT", FULL)
+        patch.setattr(layout, "EFFORT", FULL_EFFORT)
         if folder is not None:  # compiled libraries stay where they are
             patch.setattr(cache, "cache_folder", lambda: folder)
             patch.setenv("SYMGEN_CACHE_PROGRAMS", "on")
@@ -189,11 +191,11 @@ def _derive_as_users_do(patch: pytest.MonkeyPatch, how: str) -> None:
     patch.setattr(layout, "search", SEARCH)
     for name, limit in LIMITS.items():
         patch.setattr(choose, name, limit)
-    patch.setattr(_Apart, "how", how)
+    patch.setattr(_CachePerMode, "how", how)
 
 
-class _Apart:
-    """A cache that keeps apart what was derived in one layout, or without the last passes, and another's."""
+class _CachePerMode:
+    """A cache with separate entries for each mode of derivation (layouts, passes)."""
 
     how = "plain"
 
@@ -211,7 +213,10 @@ class _Apart:
             kept.cache_clear()
 
 
-layout.layouts = adjusting.layouts = _Apart(layout.layouts)
-adjusting._adjusting = _Apart(adjusting._adjusting)
-derive._attempt, build._build = _Apart(derive._attempt, 1000), _Apart(build._build, 2000)
-robots_for_tests.program = _Apart(robots_for_tests.program)
+layout.layouts = adjusting.layouts = _CachePerMode(layout.layouts)
+adjusting._adjusting = _CachePerMode(adjusting._adjusting)
+derive._attempt, build._build = (
+    _CachePerMode(derive._attempt, 1000),
+    _CachePerMode(build._build, 2000),
+)
+robots_for_tests.program = _CachePerMode(robots_for_tests.program)

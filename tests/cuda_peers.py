@@ -1,8 +1,10 @@
-"""Panda's functions on a GPU by others, timed beside `tests/cuda_states.py`: `python -m tests.cuda_peers`.
+"""Times of other programs for Panda's functions on a GPU: `python -m tests.cuda_peers`.
 
-GRiD (`pip install grid-rbd`) writes CUDA C++ of one robot, a block of threads a state; MJX (`pip install mujoco-mjx`, with JAX
-for GPUs) is MuJoCo in JAX. Each has the robot from symgen's own file of it, its arrays in the GPU's memory, and its results
-compared with the solver's before it is timed. Who is not installed is left out in a sentence.
+`tests/cuda_states.py` times symgen. GRiD (`pip install grid-rbd`) writes CUDA C++ for one robot and
+uses a block of threads for each state; MJX (`pip install mujoco-mjx`, with JAX for GPUs) is MuJoCo
+in JAX. Each program reads the robot from a file that symgen converts and keeps its arrays in the
+GPU's memory. Its results are compared with those of symgen before it is timed. A message names
+programs that are not installed.
 """
 
 from __future__ import annotations
@@ -32,13 +34,13 @@ COMPARED = 1000
 States = dict[str, np.ndarray[Any, Any]]
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """One table a real type: nanoseconds a state of the quickest launch, by peer and count."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print one table for each real type: best time per state (ns), by program and count."""
     parser = argparse.ArgumentParser(prog="cuda_peers", description=__doc__)
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--peer", choices=PEERS, action="append")
     parser.add_argument("--real", choices=REALS, action="append")
-    chosen = parser.parse_args(words)
+    chosen = parser.parse_args(arguments)
     try:
         architecture = gpu()
         nvcc()
@@ -51,14 +53,14 @@ def main(words: Sequence[str] | None = None) -> int:
         for peer in chosen.peer or PEERS:
             for count in COUNTS:
                 try:
-                    found = PEERS[peer](
+                    times = PEERS[peer](
                         chosen.robot, real, states(chosen.robot, real, count), architecture
                     )
                 except ImportError as missing:
                     print(f"{peer} is left out: {missing}")
                     break
                 print(
-                    f"{f'{peer}, {count}':<20}" + "".join(f"{time:>10.3g}" for time in found),
+                    f"{f'{peer}, {count}':<20}" + "".join(f"{time:>10.3g}" for time in times),
                     flush=True,
                 )
     return 0
@@ -73,9 +75,9 @@ def states(robot: str, real: str, count: int) -> States:
     }
 
 
-def wanted(robot: str, real: str, given: States) -> list[np.ndarray[Any, Any]]:
-    """The solver's results for the first states, of the functions in turn."""
-    q, v, tau, a = (array[:COMPARED] for array in given.values())
+def expected_results(robot: str, real: str, samples: States) -> list[np.ndarray[Any, Any]]:
+    """Return the results of symgen's solver for the first states, in the order of FUNCTIONS."""
+    q, v, tau, a = (array[:COMPARED] for array in samples.values())
     solver = symgen.compile(robot, list(FUNCTIONS), real)
     return [
         solver.forward_dynamics(q, v, tau),
@@ -86,47 +88,47 @@ def wanted(robot: str, real: str, given: States) -> list[np.ndarray[Any, Any]]:
 
 
 def agree(
-    name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], real: str
+    name: str, computed: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], real: str
 ) -> None:
-    """To what both have of round-off; GRiD writes a mass matrix whole or its upper half."""
+    """Assert equality up to round-off; of a mass matrix, GRiD may write only the upper half."""
     if expected.ndim == 3:
-        found = found.reshape(-1, *expected.shape[1:])
+        computed = computed.reshape(-1, *expected.shape[1:])
         if name == "mass_matrix":
-            found, expected = np.triu(found), np.triu(expected)
-    error = np.abs(found - expected).max() / np.abs(expected).max()
+            computed, expected = np.triu(computed), np.triu(expected)
+    error = np.abs(computed - expected).max() / np.abs(expected).max()
     assert error < (2e-2 if real == "float" else 1e-6), f"{name} differs by {error:.1e}"
 
 
-def by_grid(robot: str, real: str, given: States, architecture: str) -> list[float]:
+def by_grid(robot: str, real: str, samples: States, architecture: str) -> list[float]:
     if importlib.util.find_spec("grid_codegen") is None:
         raise ImportError("grid-rbd is not installed")
     device = _grid(robot, real, architecture)
-    count, size = given["q"].shape
+    count, size = samples["q"].shape
     device.library.grid_start(count)
-    state = np.ascontiguousarray(np.hstack([given["q"], given["v"], given["tau"]]))
-    place, times = ctypes.c_void_p(), []
+    state = np.ascontiguousarray(np.hstack([samples["q"], samples["v"], samples["tau"]]))
+    device_results, times = ctypes.c_void_p(), []
     for index, (name, expected) in enumerate(
-        zip(FUNCTIONS, wanted(robot, real, given), strict=True)
+        zip(FUNCTIONS, expected_results(robot, real, samples), strict=True)
     ):
 
         def call(index: int = index) -> None:
-            device.library.grid_call(index, ctypes.byref(place))
+            device.library.grid_call(index, ctypes.byref(device_results))
 
         assert (
             device.library.grid_put(
-                *(ctypes.c_void_p(one.ctypes.data) for one in (state, given["a"]))
+                *(ctypes.c_void_p(array.ctypes.data) for array in (state, samples["a"]))
             )
             == 0
         )
         call()
         sizes = {"mass_matrix": size * size, "forward_dynamics_derivatives": 2 * size * size}
-        found = np.empty((COMPARED, sizes.get(name, size)), given["q"].dtype)
-        device.read(place, found)
-        if name == "forward_dynamics_derivatives":  # column by column, by q and then by v
-            found = np.ascontiguousarray(
-                found[:, : size * size].reshape(-1, size, size).transpose(0, 2, 1)
+        computed = np.empty((COMPARED, sizes.get(name, size)), samples["q"].dtype)
+        device.read(device_results, computed)
+        if name == "forward_dynamics_derivatives":  # column-major, ∂/∂q before ∂/∂v
+            computed = np.ascontiguousarray(
+                computed[:, : size * size].reshape(-1, size, size).transpose(0, 2, 1)
             )
-        agree(name, found, expected, real)
+        agree(name, computed, expected, real)
         times.append(_best(device, call, count))
     return times
 
@@ -142,14 +144,14 @@ def _best(device: Device, call: Callable[[], None], count: int) -> float:
 
 
 def _grid(robot: str, real: str, architecture: str) -> Device:
-    """GRiD's code for the robot, compiled by nvcc as its own documentation does."""
+    """Generate GRiD's code for the robot and compile it as GRiD's documentation says."""
     with tempfile.TemporaryDirectory() as folder:
         return _built_by_grid(robot, real, architecture, Path(folder))
 
 
-def _built_by_grid(robot: str, real: str, architecture: str, place: Path) -> Device:
-    assert cli.main(["convert", robot, "-o", str(place / "robot.urdf"), "-q"]) == 0
-    asked = "inverse_dynamics,forward_dynamics,crba,forward_dynamics_gradient"
+def _built_by_grid(robot: str, real: str, architecture: str, folder: Path) -> Device:
+    assert cli.main(["convert", robot, "-o", str(folder / "robot.urdf"), "-q"]) == 0
+    names = "inverse_dynamics,forward_dynamics,crba,forward_dynamics_gradient"
     for command in (
         (
             sys.executable,
@@ -160,7 +162,7 @@ def _built_by_grid(robot: str, real: str, architecture: str, place: Path) -> Dev
             "grid.cuh",
             "--no-mujoco-kernels",
             "--algorithm-list",
-            asked,
+            names,
         ),
         (
             nvcc(),
@@ -179,15 +181,15 @@ def _built_by_grid(robot: str, real: str, architecture: str, place: Path) -> Dev
             "grid.so",
         ),
     ):
-        done = subprocess.run(
-            [*map(str, command)], cwd=place, capture_output=True, text=True, check=False
+        completed = subprocess.run(
+            [*map(str, command)], cwd=folder, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-    return Device(place / "grid.so")  # stays mapped after the folder is deleted
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+    return Device(folder / "grid.so")  # the library stays loaded after the folder is deleted
 
 
-def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[float]:
-    """MJX's public functions that a call needs, one after another under one `jit`; ∂FD by `jax.jacfwd` of them."""
+def by_mjx(robot: str, real: str, samples: States, architecture: str) -> list[float]:
+    """Time MJX: one `jit` over the public functions that each result needs; ∂FD by `jax.jacfwd`."""
     import mujoco
     from mujoco import mjx
 
@@ -196,28 +198,28 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
         raise ImportError("JAX has no GPU here")
 
     jax.config.update("jax_enable_x64", real == "double")
-    with tempfile.TemporaryDirectory() as place:
-        assert cli.main(["convert", robot, "-o", f"{place}/robot.xml", "-q"]) == 0
-        model = mjx.put_model(mujoco.MjModel.from_xml_path(f"{place}/robot.xml"))
+    with tempfile.TemporaryDirectory() as folder:
+        assert cli.main(["convert", robot, "-o", f"{folder}/robot.xml", "-q"]) == 0
+        model = mjx.put_model(mujoco.MjModel.from_xml_path(f"{folder}/robot.xml"))
     blank = mjx.make_data(model)
 
-    def placed(q: Any, **more: Any) -> Any:
+    def with_inertias(q: Any, **more: Any) -> Any:
         return mjx.crb(
             model, mjx.com_pos(model, mjx.kinematics(model, blank.replace(qpos=q, **more)))
         )
 
     def forward(q: Any, v: Any, tau: Any) -> Any:
-        data = mjx.factor_m(model, placed(q, qvel=v, qfrc_applied=tau))
+        data = mjx.factor_m(model, with_inertias(q, qvel=v, qfrc_applied=tau))
         return mjx.fwd_acceleration(model, mjx.rne(model, mjx.com_vel(model, data))).qacc_smooth
 
     def inverse(q: Any, v: Any, a: Any) -> Any:
-        data = mjx.rne(model, mjx.com_vel(model, placed(q, qvel=v)))
+        data = mjx.rne(model, mjx.com_vel(model, with_inertias(q, qvel=v)))
         return data.qfrc_bias + mjx.mul_m(model, data, a)
 
     def mass(q: Any) -> Any:
-        return mjx.full_m(model, placed(q))
+        return mjx.full_m(model, with_inertias(q))
 
-    q, v, tau, a = (jax.device_put(array) for array in given.values())
+    q, v, tau, a = (jax.device_put(array) for array in samples.values())
     calls = (
         (forward, (q, v, tau)),
         (inverse, (q, v, a)),
@@ -226,17 +228,17 @@ def by_mjx(robot: str, real: str, given: States, architecture: str) -> list[floa
     )
     times = []
     for (function, arguments), name, expected in zip(
-        calls, FUNCTIONS, wanted(robot, real, given), strict=True
+        calls, FUNCTIONS, expected_results(robot, real, samples), strict=True
     ):
         run = jax.jit(jax.vmap(function))
-        found = jax.block_until_ready(run(*arguments))
-        first = found[0] if isinstance(found, tuple) else found
+        computed = jax.block_until_ready(run(*arguments))
+        first = computed[0] if isinstance(computed, tuple) else computed
         agree(name, np.asarray(first[:COMPARED]), expected, real)
         best = float("inf")
         for _ in range(LAUNCHES):
-            begun = perf_counter()
+            start = perf_counter()
             jax.block_until_ready(run(*arguments))
-            best = min(best, perf_counter() - begun)
+            best = min(best, perf_counter() - start)
         times.append(best * 1e9 / len(q))
     return times
 

@@ -1,6 +1,9 @@
-"""The table of `docs/how-to/cuda.md`: what nvcc makes of kernels. `python -m tests.cuda_sheet` compiles, measures and rewrites it.
+"""Table of registers, stack and spills of kernels, for `docs/how-to/cuda.md`.
 
-Registers, stack and spills are what ptxas reports, the same for the same nvcc; seconds are this machine's. No GPU is needed.
+`python -m tests.cuda_sheet` compiles, measures and rewrites the table.
+
+ptxas reports registers, stack and spills, which depend only on the version of nvcc; the seconds
+depend on this machine. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -29,16 +32,16 @@ KERNELS = (
 
 
 def row(robot: str, function: str, real: str) -> str:
-    """One kernel. Of a function in parts, registers are the most of any, and what is spilled is that of all."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / robot
+    """Return one row for a kernel; for a function in parts, maximal registers and total spills."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / robot
         manifest = symgen.generate(
             robot, folder, [function], real, name=robot, wrap=["cuda"], functions_only=True
         )
         start = perf_counter()
-        said = compiled(
+        ptxas_output = compiled(
             folder / f"{robot}_{function}_cuda.cu",
-            Path(place) / "made.o",
+            Path(temporary) / "made.o",
             ONE_ROUNDING,
             architecture=ARCHITECTURE,
         )
@@ -46,22 +49,22 @@ def row(robot: str, function: str, real: str) -> str:
         parts = (folder / f"{robot}_{function}.cuh").read_text().count("__noinline__ void")
     counts = manifest["functions"][function]["operations"]
     operations = sum(counts[op] for op in ("mul", "add", "div"))
-    registers = max(map(int, re.findall(r"Used (\d+) registers", said)))
-    stack = max(map(int, re.findall(r"(\d+) bytes stack frame", said)))
-    spilled = sum(map(int, re.findall(r"(\d+) bytes spill stores", said)))
+    registers = max(map(int, re.findall(r"Used (\d+) registers", ptxas_output)))
+    stack = max(map(int, re.findall(r"(\d+) bytes stack frame", ptxas_output)))
+    spilled = sum(map(int, re.findall(r"(\d+) bytes spill stores", ptxas_output)))
     figures = (operations, parts or 1, registers, stack, spilled, f"{seconds:.1f}")
     return f"| {robot} | `{function}` | {real} | {' | '.join(map(str, figures))} |"
 
 
 def main() -> int:
     try:
-        said = subprocess.run(
+        version_text = subprocess.run(
             [str(nvcc()), "--version"], capture_output=True, text=True, check=True
         ).stdout
     except CudaMissing as missing:
         print(f"cuda_sheet: {missing}", file=sys.stderr)
         return 2
-    version = re.findall(r"V(\d+\.\d+\.\d+)", said)[0]
+    version = re.findall(r"V(\d+\.\d+\.\d+)", version_text)[0]
     lines = [
         f"By nvcc {version} for {ARCHITECTURE} with `{ONE_ROUNDING}`; `python -m tests.cuda_sheet` rewrites this table:",
         "",

@@ -1,8 +1,8 @@
-"""Very many states by `symgen.dask.map` on a local cluster, timed: `python -m tests.dask_states --states 1e8`.
+"""Times of `symgen.dask.map` on a local cluster: `python -m tests.dask_states --states 1e8`.
 
-Panda's forward dynamics at random states, and inverse dynamics of what comes out, which has to give the torques again. No array
-is ever whole: what is drawn, computed and compared of a chunk is given up before the next. `--write` puts the figures, and what
-follows from them for a hundred machines, into docs/how-to/dask.md.
+Panda's forward dynamics at random states is followed by inverse dynamics, which must return the
+torques. No complete array exists in memory: each chunk is drawn, computed, compared and released.
+`--write` puts the figures, and estimates for a hundred machines, into docs/how-to/dask.md.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ import symgen
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "dask.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 ARRAYS = 5
-"""q, v, tau, a, and tau again: of seven numbers a state each."""
+"""Number of arrays: q, v, tau, a and the recomputed tau, each of seven numbers per state."""
 MACHINES = 100
 FEW, SMALL = 400, 100
-"""Chunks, and states in each, by which is seen how many tasks the scheduler passes on when they cost nothing."""
+"""Numbers of chunks and of states per chunk for measuring the rate of the scheduler."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of `states` in chunks of `chunk`."""
+    """Figures measured for `states` states in chunks of `chunk`."""
 
     states: int
     chunk: int
     workers: int
     load: float
-    """Processes that were at work on the machine before."""
+    """Load of the machine before the measurement."""
     start: float
-    """Seconds until there are workers."""
+    """Seconds until the workers are ready."""
     seconds: float
     alone: float
-    """Seconds for one state's forward and inverse dynamics in one process, without Dask."""
+    """Seconds per state for forward and inverse dynamics in one process, without Dask."""
     tasks: int
     memory: int
-    """The most bytes that one worker had at a time."""
+    """Peak memory of one worker (bytes)."""
     limit: int
     worst: float
     """The largest difference of a torque, Nm."""
     passed_on: float
-    """Tasks of next to nothing that go through the scheduler in a second."""
+    """Tasks per second that the scheduler distributes if they take almost no time."""
 
     def elsewhere(self, states: int, machines: int) -> tuple[float, float]:
-        """Seconds for so many states on so many machines like this one: of the workers, and of the one scheduler."""
+        """Estimate seconds of the workers and of the one scheduler on `machines` such machines."""
         return (
             self.seconds * states / self.states / machines,
             self.tasks * states / self.states / self.passed_on,
         )
 
     def keeps_up(self, machines: int) -> int:
-        """States in a chunk from which on the workers take longer than the scheduler, to two digits and upwards."""
+        """Return the least chunk size (two digits, rounded up) at which the scheduler keeps up."""
         work, scheduler = self.elsewhere(self.states, machines)
         least = self.chunk * scheduler / work
         digit = 10 ** max(0, int(math.log10(least)) - 1)
@@ -73,7 +73,7 @@ class Figures:
 
 
 def residual(solver: symgen.Solver, states: int, chunk: int, seed: int = 16) -> Any:
-    """The largest |ID(q, v, FD(q, v, tau)) − tau|, as a graph."""
+    """Return the Dask graph of max |ID(q, v, FD(q, v, tau)) − tau|."""
     rng = da.random.default_rng(seed)
     q, v, tau = (
         rng.uniform(-1, 1, (states, solver.nv), chunks=(chunk, solver.nv)) for _ in range(3)
@@ -82,12 +82,12 @@ def residual(solver: symgen.Solver, states: int, chunk: int, seed: int = 16) -> 
     return abs(symgen.dask.map(solver.inverse_dynamics, q, v, a) - tau).max()
 
 
-def tasks(graph: Any) -> int:
+def count_tasks(graph: Any) -> int:
     return len(dict(dask.optimize(graph)[0].__dask_graph__()))
 
 
-def most_memory() -> int:
-    """The most bytes that this process has had in memory."""
+def peak_memory() -> int:
+    """Return the peak memory of this process (bytes)."""
     (line,) = (
         line
         for line in Path("/proc/self/status").read_text().splitlines()
@@ -97,14 +97,14 @@ def most_memory() -> int:
 
 
 def timed(graph: Any) -> tuple[float, float]:
-    """Seconds, and the answer."""
+    """Return the seconds and the result of computing a graph."""
     start = perf_counter()
     answer = float(graph.compute())
     return perf_counter() - start, answer
 
 
-def alone(solver: symgen.Solver, states: int) -> float:
-    """The best of five times, a state."""
+def seconds_without_dask(solver: symgen.Solver, states: int) -> float:
+    """Return the best of five times (s per state)."""
     q, v, tau = np.random.default_rng(1).uniform(-1, 1, (3, states, solver.nv))
     a, again = np.empty_like(q), np.empty_like(q)
     times = []
@@ -118,7 +118,7 @@ def alone(solver: symgen.Solver, states: int) -> float:
 
 def measured(states: int, chunk: int, workers: int, limit: int) -> Figures:
     solver = symgen.compile("panda", ["forward_dynamics", "inverse_dynamics"])
-    load, one = os.getloadavg()[0], alone(solver, 100_000)
+    load, seconds_per_state = os.getloadavg()[0], seconds_without_dask(solver, 100_000)
     start = perf_counter()
     with (
         LocalCluster(
@@ -129,51 +129,62 @@ def measured(states: int, chunk: int, workers: int, limit: int) -> Figures:
         started = perf_counter() - start
         residual(
             solver, workers * SMALL, SMALL, seed=1
-        ).compute()  # the solver is on each worker now
-        quick = residual(solver, FEW * SMALL, SMALL, seed=2)
-        passed_on = tasks(quick) / timed(quick)[0]
-        whole = residual(solver, states, chunk)
-        count = tasks(whole)
+        ).compute()  # this first run has sent the solver to each worker
+        small_graph = residual(solver, FEW * SMALL, SMALL, seed=2)
+        passed_on = count_tasks(small_graph) / timed(small_graph)[0]
+        graph = residual(solver, states, chunk)
+        count = count_tasks(graph)
         start = perf_counter()
-        under_way = client.persist(whole)
+        under_way = client.persist(graph)
         progress(under_way, notebook=False)
         worst = float(under_way.compute())
         seconds = perf_counter() - start
         print()
-        memory = max(client.run(most_memory).values())
+        memory = max(client.run(peak_memory).values())
     return Figures(
-        states, chunk, workers, load, started, seconds, one, count, memory, limit, worst, passed_on
+        states,
+        chunk,
+        workers,
+        load,
+        started,
+        seconds,
+        seconds_per_state,
+        count,
+        memory,
+        limit,
+        worst,
+        passed_on,
     )
 
 
-def table(of: Figures) -> str:
-    """The figures, and what a hundred machines would take for 10⁸ and for 10¹⁰ states."""
+def table(figures: Figures) -> str:
+    """Return the figures, and estimates of 10⁸ and 10¹⁰ states on a hundred machines."""
     lines = [
         f"Measured on {date.today()} on {platform.machine()} with Python {platform.python_version()}, Dask {dask.__version__} "
-        f"and {of.workers} workers of one thread on this machine, where {of.load:.1f} other processes were at work before:",
+        f"and {figures.workers} workers of one thread on this machine, where {figures.load:.1f} other processes were at work before:",
         "",
         "| | |",
         "|---|---|",
-        f"| states of Panda, in chunks of {of.chunk:,} | {of.states:,} |",
-        f"| the arrays, which are never whole | {of.states * ARRAYS * 7 * 8 / 1e9:.1f} GB |",
-        f"| time, with {of.start:.1f} s of start before it | {of.seconds:.1f} s |",
-        f"| states a second: drawn, forward, inverse, compared | {of.states / of.seconds:,.0f} |",
-        f"| a worker's time for a state | {of.workers * of.seconds / of.states * 1e9:,.0f} ns |",
-        f"| forward and inverse dynamics of a state, timed alone | {of.alone * 1e9:,.0f} ns |",
-        f"| the most memory of a worker, of {of.limit / 1e6:,.0f} MB that it may take | {of.memory / 1e6:,.0f} MB |",
-        f"| the largest difference of a torque | {of.worst:.1e} Nm |",
-        f"| tasks in this graph | {of.tasks:,} |",
-        f"| tasks of next to nothing that the scheduler passes on in a second | {of.passed_on:,.0f} |",
+        f"| states of Panda, in chunks of {figures.chunk:,} | {figures.states:,} |",
+        f"| the arrays, which are never whole | {figures.states * ARRAYS * 7 * 8 / 1e9:.1f} GB |",
+        f"| time, with {figures.start:.1f} s of start before it | {figures.seconds:.1f} s |",
+        f"| states a second: drawn, forward, inverse, compared | {figures.states / figures.seconds:,.0f} |",
+        f"| a worker's time for a state | {figures.workers * figures.seconds / figures.states * 1e9:,.0f} ns |",
+        f"| forward and inverse dynamics of a state, timed alone | {figures.alone * 1e9:,.0f} ns |",
+        f"| the most memory of a worker, of {figures.limit / 1e6:,.0f} MB that it may take | {figures.memory / 1e6:,.0f} MB |",
+        f"| the largest difference of a torque | {figures.worst:.1e} Nm |",
+        f"| tasks in this graph | {figures.tasks:,} |",
+        f"| tasks of next to nothing that the scheduler passes on in a second | {figures.passed_on:,.0f} |",
         "",
     ]
     for states, name in ((10**8, "10⁸"), (10**10, "10¹⁰")):
-        work, scheduler = of.elsewhere(states, MACHINES)
+        work, scheduler = figures.elsewhere(states, MACHINES)
         lines.append(
-            f"- {name} states on {MACHINES} machines like this one, {MACHINES * of.workers} workers: {work:,.1f} s of "
+            f"- {name} states on {MACHINES} machines like this one, {MACHINES * figures.workers} workers: {work:,.1f} s of "
             f"work for each, {scheduler:,.1f} s for the one scheduler. The longer of the two is what it takes."
         )
     lines.append(
-        f"- The scheduler keeps up with so many workers where a chunk has {of.keeps_up(MACHINES):,} states."
+        f"- The scheduler keeps up with so many workers where a chunk has {figures.keeps_up(MACHINES):,} states."
     )
     return "\n".join(lines) + "\n"
 
@@ -189,13 +200,17 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="rewrite the figures in docs/how-to/dask.md"
     )
-    given = parser.parse_args()
-    found = table(measured(int(given.states), int(given.chunk), given.workers, int(given.memory)))
-    print(found, end="")
-    if given.write:
+    arguments = parser.parse_args()
+    figures = table(
+        measured(
+            int(arguments.states), int(arguments.chunk), arguments.workers, int(arguments.memory)
+        )
+    )
+    print(figures, end="")
+    if arguments.write:
         text = PAGE.read_text(encoding="utf-8")
         between = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.S)
-        PAGE.write_text(between.sub(lambda _: f"{BEGIN}\n{found}\n{END}", text), encoding="utf-8")
+        PAGE.write_text(between.sub(lambda _: f"{BEGIN}\n{figures}\n{END}", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

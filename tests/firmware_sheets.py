@@ -2,7 +2,7 @@
 
 `python -m tests.firmware_sheets` measures and rewrites them.
 
-The same compilers and emulators give the same page; it names them.
+The page names the compilers and emulators; the same versions give the same page.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ HEAD = """# Costs on microcontrollers
 """
 
 
-def wanted() -> list[tuple[str, str]]:
-    """(target, real) of every sheet: float everywhere, double where the FPU has it."""
+def targets_and_reals() -> list[tuple[str, str]]:
+    """Return (target, real) of every sheet: float, and double if the FPU supports it."""
     return [
         (t, real)
         for t in COUNTING
@@ -51,12 +51,12 @@ def wanted() -> list[tuple[str, str]]:
 
 
 def sheet(robot: str, target: str, real: str) -> dict[str, Any]:
-    """One robot's; RuntimeError names the tool that is missing."""
+    """Return the cost sheet of one robot; RuntimeError names a missing tool."""
     mechanism, options = load(robot), ProgramOptions(real)
-    found = cost_sheet(mechanism, programs(mechanism, None, options), target, options)
-    if "missing" in found:
-        raise RuntimeError(found["missing"])
-    return found
+    costs = cost_sheet(mechanism, programs(mechanism, None, options), target, options)
+    if "missing" in costs:
+        raise RuntimeError(costs["missing"])
+    return costs
 
 
 def table(facts: dict[str, Any]) -> list[str]:
@@ -96,17 +96,17 @@ def table(facts: dict[str, Any]) -> list[str]:
 def text() -> str:
     parts = []
     states = 0
-    for target, real in wanted():
+    for target, real in targets_and_reals():
         sheets = {robot: sheet(robot, target, real) for robot in ROBOTS}
-        one = sheets[ROBOTS[0]]
-        states = one["states"]
+        first = sheets[ROBOTS[0]]
+        states = first["states"]
         parts += [
-            f"## {one['title']}, {real}\n",
-            f"`{one['compiler']}`, `{one['optimize']} {' '.join(one['flags'])}`; `{one['emulator']}`.\n",
-            *([f"Cycles: {one['timing']}\n"] if one["timing"] else []),
+            f"## {first['title']}, {real}\n",
+            f"`{first['compiler']}`, `{first['optimize']} {' '.join(first['flags'])}`; `{first['emulator']}`.\n",
+            *([f"Cycles: {first['timing']}\n"] if first["timing"] else []),
         ]
         for robot, facts in sheets.items():
-            parts += [f"### {robot} on {one['title']}, {real}\n", *table(facts), ""]
+            parts += [f"### {robot} on {first['title']}, {real}\n", *table(facts), ""]
     return "\n".join([HEAD.format(states=states), *parts])
 
 

@@ -1,4 +1,6 @@
-"""Draws docs/how-to/identification.svg: base parameters with their spread, and a torque that was foretold, by the samples of the page.
+"""Draw docs/how-to/identification.svg: errors of base parameters, and measured and predicted torque.
+
+The code samples of docs/how-to/identification.md compute the data.
 
 python -m tests.identification_picture
 """
@@ -22,12 +24,12 @@ JOINT = 3
 
 
 def draw(names: dict[str, Any]) -> Any:
-    """Errors in standard deviations above, the torque of one joint below."""
+    """Draw the errors in standard deviations, and below them the torque of one joint."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, (above, below) = plt.subplots(2, 1, figsize=(8.2, 5.4), layout="constrained")
-    off, count = names["off"], len(names["off"])
+    errors, count = names["off"], len(names["off"])
     above.axhspan(-1, 1, color="#dbeafe")
-    above.bar(np.arange(1, count + 1), off, color="#0b62a4", width=0.7)
+    above.bar(np.arange(1, count + 1), errors, color="#0b62a4", width=0.7)
     above.set(
         title="each base parameter: found less true, in its own standard deviations",
         xlabel="base parameter",

@@ -1,4 +1,4 @@
-"""The layouts of the built-in robots, found anew: `python -m tests.layouts --write` puts them where symgen looks them up."""
+"""Layouts of the built-in robots: `python -m tests.layouts --write` searches and records them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ COMMITTED = Path(layout.__file__).with_suffix(".json")
 
 
 def text() -> str:
-    """A line a robot."""
-    found = {}
+    """Search the layouts of all built-in robots; return them as JSON, one line per robot."""
+    layouts_by_robot = {}
     for name in OPEN:
         mechanism = symgen.load(name)
-        found[mechanism.content] = layout.layouts_to_plain(layout.search(mechanism))
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items())]
+        layouts_by_robot[mechanism.content] = layout.layouts_to_plain(layout.search(mechanism))
+    lines = [
+        f"  {json.dumps(key)}: {json.dumps(value)}"
+        for key, value in sorted(layouts_by_robot.items())
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

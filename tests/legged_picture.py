@@ -1,4 +1,6 @@
-"""Draws docs/how-to/legged-robot.svg: a kick with and without feedback, by the samples of docs/how-to/legged-robot.md themselves.
+"""Draw docs/how-to/legged-robot.svg: a kick with and without feedback.
+
+The code samples of docs/how-to/legged-robot.md compute the data.
 
 python -m tests.legged_picture
 """
@@ -21,10 +23,10 @@ WITH, WITHOUT = "#0b62a4", "#c2410c"
 
 
 def draw(kept: Any, left: Any) -> Any:
-    """Displacement, height and tilt over time, one above the other."""
+    """Draw displacement, height and tilt over time in three rows."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, layout="constrained")
-    for chart, of, scale, label, most in zip(
+    for chart, column, scale, label, most in zip(
         charts,
         (1, 2, 3),
         (100, 100, 1),
@@ -38,7 +40,7 @@ def draw(kept: Any, left: Any) -> Any:
         ):
             chart.plot(
                 [k / 1000 for k in range(len(values))],
-                scale * values[:, of],
+                scale * values[:, column],
                 color=colour,
                 label=name,
                 linewidth=2,

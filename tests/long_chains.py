@@ -1,10 +1,12 @@
-"""Loops over long chains beside the unrolled C and beside Pinocchio, in one run: `python -m tests.long_chains`.
+"""Times of looped C for long chains, compared with unrolled C and with Pinocchio.
+
+`python -m tests.long_chains` measures all of them in one run.
 
 With `--write` the tables go into `docs/how-to/long-chains.md`.
 
-The C is timed inside C, by a loop that calls one function with one state. Pinocchio is called from Python, which adds about a
-microsecond a call: two nanoseconds a joint where it is timed. All take turns, and each one's least time counts, so that whatever
-else the machine does meets all of them.
+The C is timed in C, by a loop that calls one function with one state. Pinocchio is called from
+Python, which adds about a microsecond per call, or two nanoseconds per joint. The functions are
+timed in turns, and the least time of each counts, so that other load affects all of them.
 """
 
 from __future__ import annotations
@@ -38,16 +40,16 @@ PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "long-chains.md"
 BEGIN, END = "<!-- what `python -m tests.long_chains --write` writes -->\n", "<!-- up to here -->\n"
 METHODS = {"forward_dynamics": "riccati", "inverse_dynamics": "newton_euler"}
 JOINTS = (7, 100, 500, 1000, 10_000)
-SHORT, BESIDE = 7, 500
-"""Joints of the chain that is unrolled as well, and of the one that Pinocchio has as well."""
+UNROLLED_JOINTS, PEER_JOINTS = 7, 500
+"""Joints of the chains that are also timed in unrolled form, and with Pinocchio."""
 PEERS = RNEA, LOCAL, WORLD = "`rnea`", "`aba` in local frames", "`aba` in the world's frame"
 ROUNDS, SLICE = 150, 0.002
-"""Turns of each, and how many seconds one takes about."""
+"""Number of turns of each function, and the approximate seconds of one turn."""
 AGREEMENT = 1e-8
-"""How far the answers may be apart, of the largest entry."""
+"""Largest difference of results, relative to the largest entry."""
 
 Times = dict[tuple[str, str], float]
-"""Nanoseconds a joint, by the function and by who: of how many joints, "unrolled", or one of PEERS."""
+"""Nanoseconds per joint, by function and by number of joints, "unrolled" or one of PEERS."""
 
 CALLS = """\
 #define _POSIX_C_SOURCE 199309L
@@ -69,7 +71,7 @@ double seconds(int count, const double *q, const double *v, const double *x, dou
 
 
 class Contestant:
-    """One function of one chain: how it is run, how often in a turn, and its least time a joint so far, in nanoseconds."""
+    """One function of one chain, the calls in a turn, and its least time per joint (ns) so far."""
 
     def __init__(
         self, joints: int, seconds: Callable[[int], float], result: Callable[[], Any]
@@ -79,12 +81,12 @@ class Contestant:
         self.count = max(1, round(SLICE / max(min(seconds(1) for _ in range(3)), 1e-9)))
 
     def turn(self) -> None:
-        self.seconds(1)  # what the others left in the caches is its own again
+        self.seconds(1)  # fill the caches with this function's data
         self.least = min(self.least, self.seconds(self.count) / self.count / self.joints * 1e9)
 
 
 def flags() -> list[str]:
-    """Those that a generated folder is compiled with."""
+    """Return the compiler flags of a generated folder."""
     build = Build(optimize=2)
     return [
         "-std=c99",
@@ -94,22 +96,22 @@ def flags() -> list[str]:
 
 
 def state(joints: int) -> dict[str, Any]:
-    """Of a chain: positions anywhere, velocities that do not grow large along it."""
+    """Draw a state of a chain; velocities are small, since those of links add up along it."""
     pick = np.random.default_rng(joints)
-    found = {name: pick.uniform(-3, 3, joints) for name in ("q", "v", "a", "tau")}
-    return found | {"v": found["v"] / joints}
+    sample = {name: pick.uniform(-3, 3, joints) for name in ("q", "v", "a", "tau")}
+    return sample | {"v": sample["v"] / joints}
 
 
 def arguments(function: str, joints: int) -> list[Any]:
-    own = state(joints)
-    return [own["q"], own["v"], own["tau" if function == "forward_dynamics" else "a"]]
+    sample = state(joints)
+    return [sample["q"], sample["v"], sample["tau" if function == "forward_dynamics" else "a"]]
 
 
 def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
-    """A function, compiled in a folder of its own."""
+    """Compile a function in a new subfolder."""
     target = c99.Target("arm", mechanism.sizes, TextOptions("auto"))
-    own = folder / f"{form.function}_{len(mechanism.joints)}_{type(form).__name__}"
-    own.mkdir()
+    subfolder = folder / f"{form.function}_{len(mechanism.joints)}_{type(form).__name__}"
+    subfolder.mkdir()
     work = c99.work(form)
     calls = CALLS.format(function=form.function, work=", work" if work else "")
     files = c99.headers({form.function: form}, target) | {
@@ -117,7 +119,7 @@ def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
         "calls.c": calls,
     }
     for name, content in files.items():
-        (own / name).write_text(content, encoding="utf-8")
+        (subfolder / name).write_text(content, encoding="utf-8")
     command = [
         *find_compiler(),
         *flags(),
@@ -128,23 +130,23 @@ def in_c(folder: Path, mechanism: Mechanism, form: Form) -> Contestant:
         "function.so",
         "-lm",
     ]
-    subprocess.run(command, cwd=own, check=True)
-    library = ctypes.CDLL(str(own / "function.so"))
+    subprocess.run(command, cwd=subfolder, check=True)
+    library = ctypes.CDLL(str(subfolder / "function.so"))
     library.seconds.restype = ctypes.c_double
     n = len(mechanism.joints)
     result, numbers = np.zeros(n), np.zeros(max(work, 1))
-    given = [*arguments(form.function, n), result, numbers]
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in given]
+    buffers = [*arguments(form.function, n), result, numbers]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in buffers]
 
     def seconds(count: int) -> float:
-        assert len(given) == len(pointers)  # which live as long as this
+        assert len(buffers) == len(pointers)  # the pointers stay valid as long as the arrays
         return float(library.seconds(count, *pointers))
 
     return Contestant(n, seconds, lambda: result)
 
 
 def of_pinocchio(mechanism: Mechanism) -> tuple[dict[str, Contestant], str]:
-    """`rnea`, and `aba` in both of its conventions, and its version."""
+    """Return Pinocchio's `rnea`, and `aba` in both conventions, and its version."""
     import pinocchio as pin
 
     model, _ = pinocchio.built(mechanism)
@@ -169,62 +171,62 @@ def of_pinocchio(mechanism: Mechanism) -> tuple[dict[str, Contestant], str]:
 
 
 def measured() -> tuple[Times, str]:
-    """The times, and Pinocchio's version."""
-    found: dict[tuple[str, str], Contestant] = {}
+    """Return the times and Pinocchio's version."""
+    contestants: dict[tuple[str, str], Contestant] = {}
     with tempfile.TemporaryDirectory() as folder:
         for n in JOINTS:
             mechanism = random_mechanism(n, 1)
             for function, method in METHODS.items():
                 print(f"  {function} of {n} joints", file=sys.stderr, flush=True)
-                found[function, f"{n}"] = in_c(
+                contestants[function, f"{n}"] = in_c(
                     Path(folder), mechanism, recursion(mechanism, function, method)
                 )
-                if n == SHORT:
+                if n == UNROLLED_JOINTS:
                     unrolled = derive(mechanism, function, method, ProgramOptions())
-                    found[function, "unrolled"] = in_c(Path(folder), mechanism, unrolled)
-                    agree(found[function, "unrolled"], found[function, f"{n}"])
-        peers, version = of_pinocchio(random_mechanism(BESIDE, 1))
-        for name, one in peers.items():
+                    contestants[function, "unrolled"] = in_c(Path(folder), mechanism, unrolled)
+                    agree(contestants[function, "unrolled"], contestants[function, f"{n}"])
+        peers, version = of_pinocchio(random_mechanism(PEER_JOINTS, 1))
+        for name, contestant in peers.items():
             function = "inverse_dynamics" if name == RNEA else "forward_dynamics"
-            found[function, name] = one
-            agree(one, found[function, f"{BESIDE}"])
+            contestants[function, name] = contestant
+            agree(contestant, contestants[function, f"{PEER_JOINTS}"])
         for _ in range(ROUNDS):
-            for one in found.values():
-                one.turn()
-    return {what: one.least for what, one in found.items()}, version
+            for contestant in contestants.values():
+                contestant.turn()
+    return {what: contestant.least for what, contestant in contestants.items()}, version
 
 
-def agree(one: Contestant, other: Contestant) -> None:
-    """What computes something else is not timed."""
-    a, b = one.result(), other.result()
+def agree(first: Contestant, second: Contestant) -> None:
+    """Assert that two functions compute the same results."""
+    a, b = first.result(), second.result()
     assert np.abs(a - b).max() <= AGREEMENT * np.abs(b).max(), np.abs(a - b).max() / np.abs(b).max()
 
 
 def ratios(times: Times) -> list[tuple[str, float, float]]:
-    """What is bounded: what it is, how much it is, and how much it should be at most."""
+    """Return the bounded ratios: description, value and bound."""
     forward, inverse = (
         {who: x for (of, who), x in times.items() if of == function} for function in METHODS
     )
     best = min(forward[LOCAL], forward[WORLD])
     return [
         (
-            f"forward dynamics of {BESIDE} joints, of the quicker of Pinocchio's `aba`",
-            forward[f"{BESIDE}"] / best,
+            f"forward dynamics of {PEER_JOINTS} joints, of the quicker of Pinocchio's `aba`",
+            forward[f"{PEER_JOINTS}"] / best,
             0.30,
         ),
         (
-            f"inverse dynamics of {BESIDE} joints, of Pinocchio's `rnea`",
-            inverse[f"{BESIDE}"] / inverse[RNEA],
+            f"inverse dynamics of {PEER_JOINTS} joints, of Pinocchio's `rnea`",
+            inverse[f"{PEER_JOINTS}"] / inverse[RNEA],
             0.20,
         ),
         (
-            f"forward dynamics of {SHORT} joints, of the unrolled C",
-            forward[f"{SHORT}"] / forward["unrolled"],
+            f"forward dynamics of {UNROLLED_JOINTS} joints, of the unrolled C",
+            forward[f"{UNROLLED_JOINTS}"] / forward["unrolled"],
             1.25,
         ),
         (
-            f"inverse dynamics of {SHORT} joints, of the unrolled C",
-            inverse[f"{SHORT}"] / inverse["unrolled"],
+            f"inverse dynamics of {UNROLLED_JOINTS} joints, of the unrolled C",
+            inverse[f"{UNROLLED_JOINTS}"] / inverse["unrolled"],
             1.25,
         ),
         (
@@ -241,28 +243,31 @@ def ratios(times: Times) -> list[tuple[str, float, float]]:
 
 
 def text(times: Times, version: str) -> str:
-    """The tables."""
+    """Return the tables of the page."""
 
     def row(*cells: object) -> str:
         return f"| {' | '.join(map(str, cells))} |"
 
-    said = {function: function.replace("_", " ") for function in METHODS}
+    titles = {function: function.replace("_", " ") for function in METHODS}
     lines = [
         "Nanoseconds a joint, the least of many turns:\n",
         row("loops over the links", *(f"{n} joints" for n in JOINTS)),
         "|---" + "|---:" * len(JOINTS) + "|",
     ]
     lines += [
-        row(said[function], *(f"{times[function, str(n)]:.1f}" for n in JOINTS))
+        row(titles[function], *(f"{times[function, str(n)]:.1f}" for n in JOINTS))
         for function in METHODS
     ]
     lines += ["", row("others", "nanoseconds a joint"), "|---|---:|"]
     lines += [
-        row(f"{said[function]} of {SHORT} joints, unrolled", f"{times[function, 'unrolled']:.1f}")
+        row(
+            f"{titles[function]} of {UNROLLED_JOINTS} joints, unrolled",
+            f"{times[function, 'unrolled']:.1f}",
+        )
         for function in METHODS
     ]
     lines += [
-        row(f"Pinocchio's {name}, {BESIDE} joints", f"{x:.0f}")
+        row(f"Pinocchio's {name}, {PEER_JOINTS} joints", f"{x:.0f}")
         for (_, name), x in times.items()
         if name in PEERS
     ]
@@ -281,14 +286,14 @@ def text(times: Times, version: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.long_chains", description=__doc__)
     parser.add_argument("--write", action="store_true", help="into docs/how-to/long-chains.md")
-    asked = parser.parse_args()
-    found = text(*measured())
-    print(found)
-    if asked.write:
+    options = parser.parse_args()
+    tables = text(*measured())
+    print(tables)
+    if options.write:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
         PAGE.write_text(
-            before + BEGIN + "\n" + found + "\n" + END + rest.partition(END)[2], encoding="utf-8"
+            before + BEGIN + "\n" + tables + "\n" + END + rest.partition(END)[2], encoding="utf-8"
         )
     return 0
 
@@ -296,4 +301,4 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # past the destructors of Pinocchio's library, which may end in a crash
+    os._exit(code)  # skip the destructors of Pinocchio's library, which may crash

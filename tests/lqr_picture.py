@@ -1,4 +1,6 @@
-"""Draws docs/how-to/lqr.svg: Panda let go aside, by the samples of docs/how-to/lqr.md themselves.
+"""Draw docs/how-to/lqr.svg: Panda released away from its goal.
+
+The code samples of docs/how-to/lqr.md compute the data.
 
 python -m tests.lqr_picture
 """
@@ -20,7 +22,7 @@ PICTURE = PAGE.with_suffix(".svg")
 
 
 def draw(kept: Any, left: Any) -> Any:
-    """The joints' distance from their goal over time, side by side."""
+    """Draw the distances of the joints from their goal over time, in two columns."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(1, 2, figsize=(8.2, 3.4), sharey=True, layout="constrained")
     for chart, values, title in zip(

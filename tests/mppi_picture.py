@@ -1,4 +1,6 @@
-"""Draws docs/how-to/mppi.svg: a weak arm swung up, by the samples of docs/how-to/mppi.md themselves.
+"""Draw docs/how-to/mppi.svg: swing-up of an arm with weak motors.
+
+The code samples of docs/how-to/mppi.md compute the data.
 
 python -m tests.mppi_picture
 """
@@ -20,7 +22,7 @@ PICTURE = PAGE.with_suffix(".svg")
 
 
 def draw(swung: Any, pulled: Any, dt: float) -> Any:
-    """Each link's height over time, side by side."""
+    """Draw the heights of the links over time, in two columns."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(1, 2, figsize=(8.2, 3.4), sharey=True, layout="constrained")
     for chart, values, title in zip(

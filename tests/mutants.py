@@ -1,7 +1,8 @@
-"""Is there a test that fails? Seeded errors in symgen/, each against the tests of its room (`python -m tests.mutants`).
+"""Mutation tests of symgen/: each planted error must fail a test (`python -m tests.mutants`).
 
-An error is planted in a copy of the tree. It is killed when a test fails that passes without it, or when the tests of its
-room have no end. What is known stands in the file given by `--out`, by file, edit and text of the file: a second run goes on.
+An error is planted in a copy of the repository, and the tests of its room are run. It is killed if
+a test fails that passes without it, or if the tests do not end. `--out` names the file of results,
+by edited file, edit and content of the file; a second run continues from it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from tests.shared.edits import Edit, in_order
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240
-"""Seconds of a processor that one call of pytest may take; without an error it takes less than a quarter."""
+"""CPU seconds that one call of pytest may take, four times more than without an error."""
 NO_END, NO_TESTS = "no end", "no tests"
 NOTHING_COLLECTED = 5
-"""Exit status of pytest that has collected no test."""
+"""Exit status of pytest if it collected no test."""
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist")
 
 FORTY = "tests/methods/test_every_method.py -k 'forty and (one or planar_arm or scara or square_tree6 or chain5)"
@@ -353,12 +354,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
 
 
 def room(file: str) -> str:
-    """The folder of a floor; what stands beside the folders is a room as well."""
+    """Return the room of a file: its top folder, or symgen for files in no folder."""
     return file.split("/")[0] if "/" in file else "symgen"
 
 
 def stages(file: str) -> tuple[str, ...]:
-    """What pytest is given, one call after the other: the longest beginning of the file's path decides."""
+    """Return the arguments of successive pytest calls, by the longest matching prefix in ROOMS."""
     plain = file.replace("/_", "/")
     return ROOMS[max((start for start in ROOMS if plain.startswith(start)), key=len)]
 
@@ -370,7 +371,7 @@ class Outcome(NamedTuple):
 
 
 class Tree:
-    """A copy of the tree in which errors may be planted, one at a time."""
+    """A copy of the repository in which errors are planted one at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
@@ -379,24 +380,24 @@ class Tree:
         self.age = int(time.time()) - 10**6
 
     def planted(self, edit: Edit, source: bytes, before: str) -> Outcome:
-        """`before` is the test that killed it in another run: it goes first."""
-        begun = time.monotonic()
+        """Plant an error and run its tests, first the test `before` that killed it in another run."""
+        start = time.monotonic()
         first = shlex.quote(before)
         for stage in ((first,) if self.has(before) else ()) + stages(edit.file):
             self._write(edit.file, edit.applied(source))
             try:
-                found = self.tested(stage)
+                outcome = self.tested(stage)
             finally:
                 self._write(edit.file, source)
-            if found.by == NO_END and self.tested(stage).seconds > LIMIT / 4:
-                found = Outcome(False, "", 0.0)  # it takes long by itself
-            if found.by == NO_TESTS and self.tested(stage).by == NO_TESTS:
+            if outcome.by == NO_END and self.tested(stage).seconds > LIMIT / 4:
+                outcome = Outcome(False, "", 0.0)  # the tests are slow without the error, too
+            if outcome.by == NO_TESTS and self.tested(stage).by == NO_TESTS:
                 raise SystemExit(f"no test answers to '{stage}'; correct ROOMS")
-            if found.killed and (
-                stage != first or found.by == before
-            ):  # of other robots there may be no such test any more
+            if outcome.killed and (
+                stage != first or outcome.by == before
+            ):  # the test that killed the error before may have been renamed
                 break
-        return found._replace(seconds=round(time.monotonic() - begun, 1))
+        return outcome._replace(seconds=round(time.monotonic() - start, 1))
 
     def has(self, test: str) -> bool:
         file, _, name = test.partition("::")
@@ -410,11 +411,11 @@ class Tree:
     def _write(self, file: str, text: bytes) -> None:
         path = self.root / "symgen" / file
         path.write_bytes(text)
-        self.age += 2  # what Python has compiled is told by size and second
+        self.age += 2  # Python recognises compiled files by size and time in seconds
         os.utime(path, (self.age, self.age))
 
     def tested(self, stage: str) -> Outcome:
-        """What pytest says; a stage that takes LIMIT seconds of a processor has no end."""
+        """Run pytest on a stage; a stage that takes LIMIT CPU seconds counts as endless."""
         shutil.rmtree(self.cache, ignore_errors=True)
         env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         env |= {"PYTHONPATH": str(self.root), "SYMGEN_CACHE": str(self.cache)}
@@ -440,23 +441,23 @@ class Tree:
             start_new_session=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
         )
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
-            said, _ = running.communicate(timeout=10 * LIMIT)
+            output, _ = running.communicate(timeout=10 * LIMIT)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             running.communicate()
-        taken = time.monotonic() - begun
+        seconds = time.monotonic() - start
         if running.returncode <= 0:
-            return Outcome(running.returncode < 0, NO_END if running.returncode else "", taken)
+            return Outcome(running.returncode < 0, NO_END if running.returncode else "", seconds)
         if running.returncode == NOTHING_COLLECTED:
-            return Outcome(True, NO_TESTS, taken)
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+(?: \S+)*?)(?: - |$)", said, re.MULTILINE)
-        return Outcome(True, failed[1] if failed else said.strip()[-200:], taken)
+            return Outcome(True, NO_TESTS, seconds)
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+(?: \S+)*?)(?: - |$)", output, re.MULTILINE)
+        return Outcome(True, failed[1] if failed else output.strip()[-200:], seconds)
 
 
 class Ledger:
-    """What is known, written after every finding."""
+    """Results of all errors, saved to a file after every result."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.lock = path, threading.Lock()
@@ -479,14 +480,14 @@ class Ledger:
             part.replace(self.path)
 
 
-def table(edits: Sequence[Edit], found: Sequence[dict[str, Any]]) -> str:
+def table(edits: Sequence[Edit], outcomes: Sequence[dict[str, Any]]) -> str:
     rows: dict[str, list[bool]] = {}
-    for edit, one in zip(edits, found, strict=True):
-        rows.setdefault(room(edit.file), []).append(one["killed"])
+    for edit, outcome in zip(edits, outcomes, strict=True):
+        rows.setdefault(room(edit.file), []).append(outcome["killed"])
     lines = [f"{name:14} {sum(kills):4}/{len(kills)}" for name, kills in sorted(rows.items())]
-    killed = sum(one["killed"] for one in found)
-    share = f"{100 * killed / len(found):.1f} %" if found else "none asked for"
-    return "\n".join([*lines, f"{'all':14} {killed:4}/{len(found)}  {share}"])
+    killed = sum(outcome["killed"] for outcome in outcomes)
+    share = f"{100 * killed / len(outcomes):.1f} %" if outcomes else "none asked for"
+    return "\n".join([*lines, f"{'all':14} {killed:4}/{len(outcomes)}  {share}"])
 
 
 def main() -> None:
@@ -502,45 +503,45 @@ def main() -> None:
     )
     parser.add_argument("--rooms", nargs="+", help="only the edits of these")
     parser.add_argument("--list", action="store_true", help="print the edits and plant none")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
     edits = [
         edit
-        for edit in islice(in_order(ROOT / "symgen", room, given.seed), given.count)
-        if given.rooms is None or room(edit.file) in given.rooms
+        for edit in islice(in_order(ROOT / "symgen", room, arguments.seed), arguments.count)
+        if arguments.rooms is None or room(edit.file) in arguments.rooms
     ]
-    if given.list:
+    if arguments.list:
         print("\n".join(f"symgen/{edit.file}:{edit.line} {edit.text}" for edit in edits))
         return
     sources = {edit.file: (ROOT / "symgen" / edit.file).read_bytes() for edit in edits}
-    ledger = Ledger(given.out.resolve())
+    ledger = Ledger(arguments.out.resolve())
     before = (
-        {key: one["by"] for key, one in Ledger(given.before).known.items() if one}
-        if given.before
+        {key: outcome["by"] for key, outcome in Ledger(arguments.before).known.items() if outcome}
+        if arguments.before
         else {}
     )
     keys = {edit: ledger.key(edit, sources[edit.file]) for edit in edits}
     waiting = [edit for edit in edits if not ledger.known.get(keys[edit])]
     with tempfile.TemporaryDirectory(prefix="mutants-") as top:
         trees: SimpleQueue[Tree] = SimpleQueue()
-        for k in range(given.jobs):
+        for k in range(arguments.jobs):
             trees.put(Tree(Path(top) / str(k)))
 
         def plant(edit: Edit) -> None:
             tree = trees.get()
             try:
-                found = tree.planted(edit, sources[edit.file], before.get(keys[edit], ""))
+                outcome = tree.planted(edit, sources[edit.file], before.get(keys[edit], ""))
             finally:
                 trees.put(tree)
-            ledger.note(keys[edit], found._asdict())
+            ledger.note(keys[edit], outcome._asdict())
             print(
-                f"{'killed  ' if found.killed else 'SURVIVED'} {found.seconds:6.1f} s  {edit.file}:{edit.line} {edit.text}",
+                f"{'killed  ' if outcome.killed else 'SURVIVED'} {outcome.seconds:6.1f} s  {edit.file}:{edit.line} {edit.text}",
                 flush=True,
             )
 
-        with ThreadPoolExecutor(given.jobs) as pool:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(plant, waiting))
-        # a test that fails with no error planted has killed nothing, nor had it in a run that was stopped
+        # a test that also fails without an error has killed nothing, in this run or in a stopped one
         killers = sorted(
             {
                 ledger.known[keys[edit]]["by"]
@@ -548,20 +549,20 @@ def main() -> None:
                 if "::" in ledger.known[keys[edit]]["by"]
             }
         )
-        alone = (
+        outcome_without_error = (
             trees.get().tested(shlex.join(killers))
             if waiting and killers
             else Outcome(False, "", 0.0)
         )
-        if alone.killed:
+        if outcome_without_error.killed:
             for edit in edits:
-                if ledger.known[keys[edit]]["by"] == alone.by:
+                if ledger.known[keys[edit]]["by"] == outcome_without_error.by:
                     ledger.note(keys[edit], None)
-            raise SystemExit(f"without an error planted this fails: {alone.by}")
-    found = [ledger.known[keys[edit]] for edit in edits]
-    print(table(edits, found))
-    for edit, one in zip(edits, found, strict=True):
-        if not one["killed"]:
+            raise SystemExit(f"without an error planted this fails: {outcome_without_error.by}")
+    outcomes = [ledger.known[keys[edit]] for edit in edits]
+    print(table(edits, outcomes))
+    for edit, outcome in zip(edits, outcomes, strict=True):
+        if not outcome["killed"]:
             print(f"survives: symgen/{edit.file}:{edit.line} {edit.text}")
 
 

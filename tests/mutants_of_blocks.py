@@ -1,8 +1,11 @@
-"""Does the self-test see errors in functions for many states? (`python -m tests.mutants_of_blocks`)
+"""Mutation tests of functions for many states: does the self-test detect errors in them?
 
-One token of NAME_lanes.h or of NAME_<function>_batch.c is replaced at a time. An error changes results when the function for many
-states, called apart from the self-test with many numbers of states and in many layouts, stores, returns or reports anything else
-than the sound one. The self-test owes an answer to each of these.
+`python -m tests.mutants_of_blocks` plants the errors.
+
+One token of NAME_lanes.h or of NAME_<function>_batch.c is replaced at a time. To decide whether an
+error changes results, the function is called with many numbers of states and in many layouts. The
+error changes results if the function stores, returns or reports anything else than without it. The
+self-test must detect each such error.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from symgen.vocabulary.reals import REALS
 
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-w")
 PATIENCE = 20
-"""Seconds of a program that may never end."""
+"""Seconds after which a program counts as endless."""
 _TOKEN = re.compile(
     r"&&|\|\||\+\+|[<>=!]=|\+=|[-+*/<>!?]|(?<![\w.])\d+(?![\w.])|(?<![\w.>])[A-Za-z_]\w*(?!\w*\()"
 )
@@ -54,7 +57,7 @@ _SWAPPED = {
 
 @dataclass(frozen=True)
 class Slip:
-    """One token of a file replaced."""
+    """An error: one token of a file replaced."""
 
     file: str
     start: int
@@ -64,13 +67,13 @@ class Slip:
     def applied(self, text: str) -> str:
         return text[: self.start] + self.new + text[self.end :]
 
-    def told(self, text: str) -> str:
+    def described(self, text: str) -> str:
         line = text.count("\n", 0, self.start)
         return f"{self.file}:{line + 1}: {text[self.start : self.end]} -> {self.new}: {text.splitlines()[line].strip()}"
 
 
 def slips(file: str, text: str) -> Iterator[Slip]:
-    """Errors of one token in the bodies of the file's functions, except in the arithmetic of a lane, which is read back."""
+    """Yield one-token errors in function bodies, except in lane arithmetic, which is read back."""
     for function in _FUNCTION.finditer(text):
         parameters = re.findall(r"(\w+)(?:\[[^\]]*\])*(?:,|$)", function[2])
         locals_ = re.findall(r"^ +(?:int|ptrdiff_t) (\w+)", function[3], re.MULTILINE)
@@ -97,7 +100,7 @@ def _others(word: str, words: Sequence[str], steps: Sequence[str]) -> tuple[str,
     if word.isdigit():
         return (str(int(word) + 1), *((str(int(word) - 1),) if int(word) else ()))
     if word in steps:
-        return tuple(other for other in steps if other != word)
+        return tuple(step for step in steps if step != word)
     if word in words:
         return (words[(words.index(word) + 1) % len(words)],)
     return ()
@@ -106,8 +109,8 @@ def _others(word: str, words: Sequence[str], steps: Sequence[str]) -> tuple[str,
 class Plot:
     """A folder with functions for many states, in which errors are planted one at a time."""
 
-    def __init__(self, robot: str, functions: Sequence[str], place: Path, **options: Any) -> None:
-        self.place, self.made = place, place / "made"
+    def __init__(self, robot: str, functions: Sequence[str], folder: Path, **options: Any) -> None:
+        self.place, self.made = folder, folder / "made"
         manifest = symgen.generate(robot, self.made, list(functions), batch=True, **options)
         self.name, self.real, self.checked = (
             str(manifest["robot"]),
@@ -126,12 +129,12 @@ class Plot:
                 str(self.made),
                 *common,
                 "-o",
-                str(place / "libone.so"),
+                str(folder / "libone.so"),
                 "-lm",
             ]
         )
-        (place / "whole").mkdir()
-        self.whole = self.answers(self.texts({}), place / "whole")
+        (folder / "whole").mkdir()
+        self.whole = self.answers(self.texts({}), folder / "whole")
         assert not self.whole.startswith("failed"), self.whole
 
     @property
@@ -148,11 +151,11 @@ class Plot:
         return {file: self.text(file) for file in self.files} | changed
 
     def seen(self, slip: Slip) -> bool:
-        """True if the self-test fails, does not end, or is not built."""
+        """True if the self-test fails, does not end, or cannot be built."""
         with tempfile.TemporaryDirectory(dir=self.place) as folder:
-            place = Path(folder)
+            temporary = Path(folder)
             blocks = self._written(
-                self.texts({slip.file: slip.applied(self.text(slip.file))}), place
+                self.texts({slip.file: slip.applied(self.text(slip.file))}), temporary
             )
             test = self.made / f"{self.name}_selftest.c"
             more = [str(path) for path in self.made.glob("*_set_parameters.c")]
@@ -175,11 +178,14 @@ class Plot:
                         "-lone",
                         "-lm",
                         "-o",
-                        str(place / "selftest"),
+                        str(temporary / "selftest"),
                     ]
                 )
                 done = subprocess.run(
-                    [str(place / "selftest")], capture_output=True, timeout=PATIENCE, check=False
+                    [str(temporary / "selftest")],
+                    capture_output=True,
+                    timeout=PATIENCE,
+                    check=False,
                 )
                 return done.returncode != 0
             except (RuntimeError, subprocess.TimeoutExpired):
@@ -197,9 +203,9 @@ class Plot:
             except (RuntimeError, subprocess.TimeoutExpired):
                 return True
 
-    def answers(self, texts: dict[str, str], place: Path) -> str:
-        """A hash of all that the functions of many states store, return and report; another process, which may fail."""
-        blocks = self._written(texts, place)
+    def answers(self, texts: dict[str, str], folder: Path) -> str:
+        """Return a hash of all that the functions store, return and report, from a separate process."""
+        blocks = self._written(texts, folder)
         self._built(
             [
                 *FLAGS,
@@ -207,7 +213,7 @@ class Plot:
                 "-fPIC",
                 f"-D{self.name}_NO_CLONES",
                 "-I",
-                str(place),
+                str(folder),
                 "-I",
                 str(self.made),
                 *blocks,
@@ -217,7 +223,7 @@ class Plot:
                 "-lone",
                 "-lm",
                 "-o",
-                str(place / "libmany.so"),
+                str(folder / "libmany.so"),
             ]
         )
         done = subprocess.run(
@@ -227,7 +233,7 @@ class Plot:
                 "tests.mutants_of_blocks",
                 "--answers",
                 str(self.made),
-                str(place),
+                str(folder),
             ],
             capture_output=True,
             text=True,
@@ -236,10 +242,10 @@ class Plot:
         )
         return done.stdout if done.returncode == 0 else f"failed {done.returncode}"
 
-    def _written(self, texts: dict[str, str], place: Path) -> list[str]:
+    def _written(self, texts: dict[str, str], folder: Path) -> list[str]:
         for file, text in texts.items():
-            (place / file).write_text(text, encoding="utf-8")
-        return [str(place / file) for file in texts if file.endswith(".c")]
+            (folder / file).write_text(text, encoding="utf-8")
+        return [str(folder / file) for file in texts if file.endswith(".c")]
 
     @staticmethod
     def _built(words: list[str]) -> None:
@@ -248,14 +254,14 @@ class Plot:
             raise RuntimeError(done.stderr.splitlines()[0])
 
 
-def _answers(made: Path, place: Path) -> str:
+def _answers(made: Path, folder: Path) -> str:
     import hashlib
     import json
 
     manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
     real, checked = REALS[manifest["real"]], bool(manifest["options"].get("checked"))
-    library, digest = ctypes.CDLL(str(place / "libmany.so")), hashlib.sha256()
-    told = re.search(
+    library, digest = ctypes.CDLL(str(folder / "libmany.so")), hashlib.sha256()
+    work_macro = re.search(
         r"_BATCH_WORK (\d+)", (made / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8")
     )
     for function, entry in manifest["functions"].items():
@@ -282,23 +288,23 @@ def _answers(made: Path, place: Path) -> str:
                 3 * real.lanes + 5,
             )
         ):
-            for turn in range(4):
-                pick = np.random.default_rng([trial, turn])
+            for layout in range(4):
+                random = np.random.default_rng([trial, layout])
                 words: list[Any] = [ctypes.c_ssize_t(count)]
                 results = []
                 for k, (size, argument) in enumerate(sizes):
                     most = 4 * real.lanes
                     steps = [(size, 1), (1, most + k), (3 * size + k + 1, 3), (size + k, 1)][
-                        (k + turn) % 4
+                        (k + layout) % 4
                     ]
-                    array = pick.uniform(-1, 1, most * (3 * size + k + 9)).astype(real.numpy)
+                    array = random.uniform(-1, 1, most * (3 * size + k + 9)).astype(real.numpy)
                     if argument and checked and not k and count > 2:
                         array[(count // 2) * steps[0]] = np.inf
                     if not argument:
                         results.append(array)
                     words += [ctypes.c_void_p(array.ctypes.data), *map(ctypes.c_ssize_t, steps)]
                     results.append(array)
-                work = np.zeros(int(told[1]) if told else 0, real.numpy)
+                work = np.zeros(int(work_macro[1]) if work_macro else 0, real.numpy)
                 looped = entry.get("form") == "looped" or "work" in entry
                 if looped:
                     words += [
@@ -307,7 +313,7 @@ def _answers(made: Path, place: Path) -> str:
                     ]
                 status = np.full(4 * real.lanes, 77, np.intc)
                 if checked:
-                    words.append(ctypes.c_void_p(status.ctypes.data if turn else None))
+                    words.append(ctypes.c_void_p(status.ctypes.data if layout else None))
                 returned = call(*words)
                 digest.update(repr((returned if checked else None, status.tobytes())).encode())
                 for array in results:
@@ -338,29 +344,31 @@ def main() -> int:
     for what, more in kinds:
         with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
             plot = Plot(options.robot, ["forward_dynamics"], Path(name), **more)
-            found = [
+            planted = [
                 slip
                 for file in plot.files
                 for slip in _sample([*slips(file, plot.text(file))], options.each)
             ]
-            seen = [plot.seen(slip) for slip in found]
-            survivors = [slip for slip, one in zip(found, seen, strict=True) if not one]
-            owed = [slip for slip in survivors if plot.changes_results(slip)]
+            seen = [plot.seen(slip) for slip in planted]
+            survivors = [slip for slip, seen_ in zip(planted, seen, strict=True) if not seen_]
+            effective = [slip for slip in survivors if plot.changes_results(slip)]
             print(
-                f"{what}: {len(found)} errors, {sum(seen)} seen, {len(survivors) - len(owed)} change nothing, "
-                f"{len(owed)} missed",
+                f"{what}: {len(planted)} errors, {sum(seen)} seen, {len(survivors) - len(effective)} change nothing, "
+                f"{len(effective)} missed",
                 flush=True,
             )
-            for slip in owed:
-                print("missed:", slip.told(plot.text(slip.file)), flush=True)
-            missed += len(owed)
+            for slip in effective:
+                print("missed:", slip.described(plot.text(slip.file)), flush=True)
+            missed += len(effective)
     return 1 if missed else 0
 
 
-def _sample(found: list[Slip], count: int) -> list[Slip]:
+def _sample(candidates: list[Slip], count: int) -> list[Slip]:
     import random
 
-    return random.Random(2026).sample(found, min(count, len(found))) if count else found
+    return (
+        random.Random(2026).sample(candidates, min(count, len(candidates))) if count else candidates
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
-"""Does the self-test see it? One-token errors in the generated C of every built-in robot (`python -m tests.mutants_of_c`).
+"""Mutation tests of generated C: does the self-test detect one-token errors in every robot?
 
-An error is one that the self-test owes an answer to when, at the self-test's own states, it takes a result further from the truth
-than ten times what is allowed to C without errors: entry by entry, of M x − b for what solves with the mass matrix. How far that
-is, is measured apart from the self-test, over balls.
+`python -m tests.mutants_of_c` plants the errors.
+
+The self-test must detect an error that moves a result, at the self-test's own states, further from
+the truth than ten times the bound of correct C. Results are compared entry by entry; functions that
+solve with the mass matrix are judged by M x − b. The distance is measured in ball arithmetic,
+independently of the self-test.
 """
 
 from __future__ import annotations
@@ -41,9 +44,9 @@ from symgen.vocabulary.reals import REALS
 from tests.shared.robots_for_tests import OPEN
 
 FAR = 10
-"""How many times the bound of C without errors an error must reach before it has to be seen."""
+"""Multiple of the bound of correct C beyond which an error must be detected."""
 EACH = 14
-"""Errors planted in a function, unless told."""
+"""Default number of errors planted in a function."""
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fPIC", "-w")
 _TOKEN = re.compile(
     r"(?<=\.)(?:co)?sine\b|(?<![\w.])(?:\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*)|[-+*/]"
@@ -64,22 +67,24 @@ class Error:
 
 
 def errors(text: str) -> list[Error]:
-    """Every error of one token in the sums and products of a function's text."""
-    found = []
+    """Return every one-token error in the sums and products of the text of a function."""
+    one_token_errors = []
     locals_ = [(match.end(), match[1]) for match in _LOCAL.finditer(text)]
     for statement in _STATEMENT.finditer(text):
-        begun = text.rfind("\n{\n", 0, statement.start())  # of this function, or of this part of it
-        before = [name for at, name in locals_ if begun < at < statement.start()]
+        start = text.rfind(
+            "\n{\n", 0, statement.start()
+        )  # the start of this function, or of this part of it
+        before = [name for at, name in locals_ if start < at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
             for new in _others(text, token, before):
-                found.append(
+                one_token_errors.append(
                     Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new)
                 )
-    return found
+    return one_token_errors
 
 
 def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[str]:
-    """What a tired hand writes instead of the token."""
+    """Yield plausible typing mistakes for a token."""
     word = token[0]
     indexed = text[token.start() - 1] == "["
     if word in "+-":
@@ -99,13 +104,13 @@ def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[
         yield {"sine": "cosine", "cosine": "sine"}[word]
     elif word in before:
         yield f"(-{word})"
-        other = before[(before.index(word) + 1) % len(before)]
-        if other != word:
-            yield other
+        another = before[(before.index(word) + 1) % len(before)]
+        if another != word:
+            yield another
 
 
 def _other_digit(word: str) -> str:
-    """The first digit that is none of zero, one more or less."""
+    """Change the first nonzero digit by one."""
     at = next((k for k, sign in enumerate(word) if sign in "123456789"), 0)
     return word[:at] + ("8" if word[at] == "9" else str(int(word[at]) + 1)) + word[at + 1 :]
 
@@ -113,10 +118,10 @@ def _other_digit(word: str) -> str:
 @dataclass
 class Verdict:
     far: float
-    """How far off the worst entry is, in bounds."""
+    """Error of the worst entry, in multiples of the bound."""
     seen: bool
     felt: bool
-    """Whether a bit of a result changes at all."""
+    """True if any bit of a result changes."""
 
     @property
     def owed(self) -> bool:
@@ -129,7 +134,7 @@ class Verdict:
 
 @dataclass
 class Plot:
-    """The folder that `generate` gives for a robot, in which errors are planted one at a time."""
+    """A generated folder in which errors are planted one at a time."""
 
     mechanism: Mechanism
     real: str
@@ -184,12 +189,12 @@ class Plot:
         return library
 
     def selftest(self, function: str, folder: Path) -> bool:
-        """Whether the self-test passes the function, with the library in `folder` before the whole one."""
-        said = rf"^{re.escape(function)}(?: \(to within [^)]*\))?: passed "
-        return re.search(said, self._says(folder), re.MULTILINE) is not None
+        """True if the self-test passes the function, loaded from the library in `folder`."""
+        pattern = rf"^{re.escape(function)}(?: \(to within [^)]*\))?: passed "
+        return re.search(pattern, self._says(folder), re.MULTILINE) is not None
 
     def unjudged(self, function: str) -> bool:
-        """Whether the self-test says that it does not judge the function."""
+        """True if the self-test reports that it does not judge the function."""
         return (
             re.search(
                 rf"^{re.escape(function)}: not judged, ",
@@ -200,18 +205,18 @@ class Plot:
         )
 
     def _says(self, folder: Path) -> str:
-        where = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
-        done = subprocess.run(
+        environment = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
+        completed = subprocess.run(
             [str(self.at / "selftest")],
-            env=os.environ | where,
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        return done.stdout
+        return completed.stdout
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
-        """What the self-test says of these texts of a function, and how far off their results are."""
+        """Return, for each text of a function, the verdict of the self-test and the error of results."""
         folders = [self.at / f"{identifier_part(function)}-{k}" for k in range(len(texts))]
 
         def seen(folder: Path, text: str) -> bool:
@@ -221,13 +226,17 @@ class Plot:
         try:
             with ThreadPoolExecutor(max_workers=2) as pool:
                 passed = list(pool.map(seen, folders, texts))
-            whole = self.results(function, self.at / "whole")
+            reference = self.results(function, self.at / "whole")
             verdicts = []
-            for folder, one in zip(folders, passed, strict=True):
+            for folder, passed_ in zip(folders, passed, strict=True):
                 results = self.results(function, folder)
-                felt = any(not np.array_equal(results[name], whole[name]) for name in whole)
+                changes_bits = any(
+                    not np.array_equal(results[name], reference[name]) for name in reference
+                )
                 verdicts.append(
-                    Verdict(self.off(self.programs[function], results, whole), one, felt)
+                    Verdict(
+                        self.off(self.programs[function], results, reference), passed_, changes_bits
+                    )
                 )
             return verdicts
         finally:
@@ -235,7 +244,7 @@ class Plot:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def results(self, function: str, folder: Path) -> Results:
-        """Of the library in `folder`, at the self-test's states."""
+        """Return the results of the library in `folder` at the states of the self-test."""
         call = getattr(
             ctypes.CDLL(str(folder / f"lib{identifier_part(function)}.so")),
             f"{self.robot}_{identifier_part(function)}",
@@ -245,9 +254,9 @@ class Plot:
         )
 
     def off(self, program: Program, results: Results, whole: Results) -> float:
-        """The largest distance of an entry from the truth, in bounds of C without errors, whose results are `whole`.
+        """Return the largest error of an entry, in bounds of correct C, whose results are `whole`.
 
-        What a residual is relative to is a size of the answer, and an error may make that small.
+        The bound uses the size of correct results, because an error may make results small.
         """
         if not all(np.isfinite(values).all() for values in results.values()):
             return float("inf")
@@ -255,14 +264,15 @@ class Plot:
             REALS[program.real].eps * allowance(program, self.truth),
             is_difference(program, self.truth),
         )
-        own = running_error_bounds(program, self.truth)
-        found, sound = (
-            distances(program.function, self._entered(one), self.truth, loose, own)
-            for one in (results, whole)
+        bounds = running_error_bounds(program, self.truth)
+        computed, sound = (
+            distances(program.function, self._entered(results_), self.truth, loose, bounds)
+            for results_ in (results, whole)
         )
         with self.truth.scalars.working():
             return max(
-                largest_ratio(found[name].difference, sound[name].size * unit)[0] for name in found
+                largest_ratio(computed[name].difference, sound[name].size * unit)[0]
+                for name in computed
             )
 
     def _entered(self, results: Results) -> Results:
@@ -272,22 +282,22 @@ class Plot:
 
 
 def _built(words: list[str]) -> None:
-    done = subprocess.run(["gcc", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr.splitlines()[0])
+    completed = subprocess.run(["gcc", *words], capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise RuntimeError(completed.stderr.splitlines()[0])
 
 
 def sample(text: str, count: int, seed: str) -> list[Error]:
-    found = errors(text)
-    return random.Random(seed).sample(found, min(count, len(found)))
+    candidates = errors(text)
+    return random.Random(seed).sample(candidates, min(count, len(candidates)))
 
 
 def planted(plot: Plot, function: str, count: int, seed: int) -> list[tuple[Error, Verdict]]:
-    """So many errors of a function, each with its verdict."""
+    """Return `count` errors of a function, each with its verdict."""
     text = plot.text(function)
     chosen = sample(text, count, f"{seed}/{plot.robot}/{plot.real}/{function}")
     return list(
-        zip(chosen, plot.judged(function, [one.applied(text) for one in chosen]), strict=True)
+        zip(chosen, plot.judged(function, [error.applied(text) for error in chosen]), strict=True)
     )
 
 
@@ -308,14 +318,14 @@ def main() -> int:
         for real in REALS:
             with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
                 plot = Plot(symgen.load(robot), real, Path(name))
-                found = [
-                    (f, *one)
+                planted_errors = [
+                    (f, *error_and_verdict)
                     for f in plot.programs
-                    for one in planted(plot, f, options.each, options.seed)
+                    for error_and_verdict in planted(plot, f, options.each, options.seed)
                 ]
-            verdicts = [verdict for *_, verdict in found]
+            verdicts = [verdict for *_, verdict in planted_errors]
             counts = [
-                len(found),
+                len(planted_errors),
                 sum(v.felt for v in verdicts),
                 sum(v.owed for v in verdicts),
                 sum(v.seen for v in verdicts),
@@ -328,7 +338,7 @@ def main() -> int:
             )
             lines += [
                 f"missed: {robot} {real} {f} line {error.line}: {error.new!r}, {verdict.far:.3g} bounds off"
-                for f, error, verdict in found
+                for f, error, verdict in planted_errors
                 if verdict.missed
             ]
     print("\n".join(lines))

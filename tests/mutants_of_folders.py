@@ -1,10 +1,15 @@
-"""Does `symgen verify DIR` refuse errors in generated text? (`python -m tests.mutants_of_folders`)
+"""Mutation tests of `symgen verify DIR`: does it refuse one-token errors in generated text?
 
-One token of a generated file is replaced at a time: a name by another name of its function, a digit, an operator. The files are those
-of loops, segments, parallel scans, functions for many states and functions for a GPU, with the headers that they include. `verify`
-is asked for the functions of the folder by name, so that it compares no file with what symgen prints: it reads the text, runs it, and
-compares functions with each other. An error that is not refused so must change nothing that the compiled function gives or stores.
-The whole command compares every file with what symgen prints, byte for byte, and refuses the rest.
+`python -m tests.mutants_of_folders` plants the errors.
+
+One token of a generated file is replaced at a time: a name by another name of its function, a digit
+or an operator. The files are those of loops, segments, parallel scans, functions for many states and
+functions for a GPU, with the headers that they include.
+
+`verify` is called with the names of the functions. It then reads the text, runs it, and compares
+functions with each other, but does not compare files with freshly generated ones. An error that this
+call does not refuse must leave every result of the compiled function unchanged. The command without
+names compares every file byte for byte, and must refuse the remaining errors.
 """
 
 from __future__ import annotations
@@ -52,13 +57,13 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "cuda, checked": ("planar_arm", "forward_dynamics", {"wrap": ["cuda"], "checked": True}),
     "cuda of loops": ("ur5", "inverse_dynamics", {"wrap": ["cuda"], "form": "looped"}),
 }
-"""A robot, a function and options by kind of text."""
+"""Kind of text -> robot, function and options."""
 EDGE = 8
-"""Elements behind the end of each array, which must stay as they are."""
+"""Number of elements after the end of each array, which must stay unchanged."""
 PATIENCE = 20
-"""Seconds of a program that may never end."""
+"""Seconds after which a program counts as endless."""
 OWED = 0.995
-"""The least part of errors that must be refused."""
+"""Least fraction of errors that must be refused."""
 _TOKEN = re.compile(
     r"[-+*/]=|[<>=!]=|&&|\|\||\+\+|--|>>|(?<![\w.])\d+\.?\d*(?:e[-+]?\d+)?f?|[A-Za-z_]\w*|[-+*/%<>!?:=]"
 )
@@ -88,7 +93,7 @@ _SWAPPED = {
 
 @dataclass(frozen=True)
 class Slip:
-    """One token of a file replaced."""
+    """An error: one token of a file replaced."""
 
     file: str
     start: int
@@ -124,7 +129,7 @@ def slips(file: str, text: str, pick: random.Random) -> list[Slip]:
 
 
 def _others(word: str, words: Sequence[str]) -> Iterator[str]:
-    """Give tokens in place of a token."""
+    """Yield replacements for a token."""
     if word in _SWAPPED:
         yield from _SWAPPED[word]
     elif word[0].isdigit() and re.fullmatch(r"\d+", word):
@@ -134,34 +139,34 @@ def _others(word: str, words: Sequence[str]) -> Iterator[str]:
             if digit.isdigit():
                 yield f"{word[:at]}{(int(digit) + 1) % 10}{word[at + 1 :]}"
     elif word in words:
-        yield from (other for other in words if other != word)
+        yield from (another for another in words if another != word)
 
 
 class Plot:
     """A folder in which errors are planted one at a time."""
 
-    def __init__(self, kind: str, place: Path) -> None:
+    def __init__(self, kind: str, folder: Path) -> None:
         robot, function, options = KINDS[kind]
-        self.kind, self.place = kind, place
-        self.made = place / "made"
+        self.kind, self.place = kind, folder
+        self.made = folder / "made"
         symgen.generate(robot, self.made, [function], name="arm", **options)
         self.function = function.partition("=")[0]
         self.folder = read_folder(self.made)
         self.texts = {file: (self.made / file).read_text() for file in self._files()}
 
     def _files(self) -> list[str]:
-        """The files in which errors are planted."""
+        """Return the names of the files in which errors are planted."""
         suffixes = {
             "batch": ("_batch.c", "_lanes.h", "_batch.h"),
             "cuda": (".cu", ".cuh", "_cuda.h"),
         }
         ending = suffixes.get(re.split(r"[ ,]", self.kind)[0])
-        own = (f"arm_{self.function}.c", "arm_sincos.h") if ending is None else ending
-        return [path.name for path in sorted(self.made.iterdir()) if path.name.endswith(own)]
+        endings = (f"arm_{self.function}.c", "arm_sincos.h") if ending is None else ending
+        return [path.name for path in sorted(self.made.iterdir()) if path.name.endswith(endings)]
 
     @cached_property
     def run(self) -> Run:
-        """The folder's functions, as `verify` has them."""
+        """Return the functions of the folder in the form that `verify` checks."""
         folder = self.folder
         programs = programs_of(folder)
         return Run(
@@ -193,7 +198,7 @@ class Plot:
             yield from check_device({name: form}, texts, folder.header, self.target, {name: floors})
 
     def refused_by_verify(self, slip: Slip, whole: bool = False) -> bool:
-        """True if `symgen verify DIR -f FUNCTION` fails, which compares no file with what symgen prints; or the `whole` command."""
+        """True if `symgen verify DIR -f FUNCTION` fails; with `whole`, if `symgen verify DIR` fails."""
         changed = self.place / "changed"
         shutil.rmtree(changed, ignore_errors=True)
         shutil.copytree(self.made, changed)
@@ -204,32 +209,32 @@ class Plot:
             return True
 
     def changes_results(self, slip: Slip) -> bool:
-        """True if the compiled function gives, or stores, anything else with the error; so does one that does not end."""
+        """True if the error changes what the compiled function returns or stores, or makes it endless."""
         return self._answers({slip.file: slip.applied(self.texts[slip.file])}) != self._sound
 
     @cached_property
     def _sound(self) -> str:
-        """The answers without an error."""
+        """Return the answers of the folder without an error."""
         answers = self._answers({})
         assert not answers.startswith("failed"), answers
         return answers
 
     def _answers(self, changed: dict[str, str]) -> str:
-        """Return a hash of what the compiled function gives and stores, in a process of its own."""
+        """Return a hash of what the compiled function returns and stores, from a separate process."""
         with tempfile.TemporaryDirectory(dir=self.place) as name:
-            place = Path(name)
+            temporary = Path(name)
             for path in self.made.iterdir():
-                (place / path.name).write_text(changed.get(path.name) or path.read_text())
-            (source,) = [place / file for file in self.texts if file.endswith((".c", ".cu"))]
+                (temporary / path.name).write_text(changed.get(path.name) or path.read_text())
+            (source,) = [temporary / file for file in self.texts if file.endswith((".c", ".cu"))]
             cuda = ["-x", "c++", "-std=c++17", f"-I{HERE / 'cuda_on_cpu'}"]
             language = cuda if source.suffix == ".cu" else ["-std=c99", "-Darm_NO_CLONES"]
             flags = ["-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
-            library = place / "lib.so"
+            library = temporary / "lib.so"
             command: list[str | Path] = ["gcc", *language, *flags, source, "-o", library, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 return "failed to compile"
-            words = [sys.executable, "-m", "tests.mutants_of_folders", "--answers", str(place)]
+            words = [sys.executable, "-m", "tests.mutants_of_folders", "--answers", str(temporary)]
             try:
                 done = subprocess.run(
                     words, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -242,18 +247,18 @@ class Plot:
 # -- compiled functions -------------------------------------------------------------------------------------------------------
 
 
-def answers(place: Path) -> str:
-    """Return a hash of all that the function of a compiled folder gives and stores, at several states."""
-    manifest = json.loads((place / "manifest.json").read_text())
+def answers(folder: Path) -> str:
+    """Return a hash of all that the compiled function returns and stores at several states."""
+    manifest = json.loads((folder / "manifest.json").read_text())
     (entry,) = manifest["functions"].values()
     real = np.dtype(manifest["real"].replace("float", "float32").replace("double", "float64"))
     results = entry["result"] if isinstance(entry["result"], list) else [entry["result"]]
     ports = [(int(np.prod(a["shape"])), True) for a in entry["arguments"]]
     ports += [(int(np.prod(a["shape"])), False) for a in results]
-    header = "".join(path.read_text() for path in place.glob("arm*.h"))
+    header = "".join(path.read_text() for path in folder.glob("arm*.h"))
     sizes = {word: int(number) for word, number in re.findall(r"arm_(\w*WORK) (\d+)", header)}
     call = _Compiled(
-        ctypes.CDLL(str(place / "lib.so")),
+        ctypes.CDLL(str(folder / "lib.so")),
         f"arm_{entry['symbol'].removeprefix('arm_')}",
         ports,
         real,
@@ -287,11 +292,11 @@ class _Compiled:
     """The sizes of workspaces, by the ending of their macro."""
 
     def _array(self, pick: np.random.Generator, room: int) -> np.ndarray[Any, Any]:
-        """Return an array with elements behind its end, which nothing may store to."""
+        """Return an array with EDGE more elements after its end, which must stay unchanged."""
         return pick.uniform(-1, 1, room + EDGE).astype(self.real)
 
     def _work(self, size: int) -> np.ndarray[Any, Any]:
-        """Return a workspace of numbers that are not numbers, with elements behind its end."""
+        """Return a workspace filled with NaN, with EDGE more elements after its end."""
         return np.full(size + EDGE, np.nan, self.real)
 
     @staticmethod
@@ -318,7 +323,7 @@ class _Compiled:
         yield work[size:].tobytes()
 
     def _states(self, trial: int, count: int) -> Iterator[tuple[list[Any], list[Any]]]:
-        """Give arrays of states in several layouts, and the words that describe them."""
+        """Yield arrays of states in several layouts, with the arguments that describe them."""
         for turn in range(4):
             pick = np.random.default_rng([trial, turn])
             words: list[Any] = [ctypes.c_ssize_t(count)]
@@ -358,7 +363,7 @@ class _Compiled:
         yield from (array.tobytes() for array in dense)
 
     def cuda(self, trial: int, count: int) -> Iterator[bytes]:
-        """Call the function for a GPU, which stands in for it here; a grid is small in every second trial."""
+        """Call the GPU function on a CPU stand-in; in every second trial the grid is small."""
         ctypes.c_int.in_dll(self.library, "cuda_on_cpu_blocks").value = trial % 2
         size = self.sizes.get("WORK", 0)
         for threads in (300, 5):
@@ -392,15 +397,15 @@ class Count:
     planted: int = 0
     read: int = 0
     refused: int = 0
-    """Errors that `verify` of the functions refuses, by reading or otherwise."""
+    """Errors that `verify` with names of functions refuses, by reading or otherwise."""
     whole: int = 0
-    """Errors that the whole command refuses."""
+    """Errors that `verify` without names refuses."""
     harmful: int = 0
-    """Errors that are not refused, and change a result of the compiled function."""
+    """Errors that `verify` with names passes although they change a result."""
 
 
 def judged(kind: str, count: int, seed: int) -> Count:
-    """Plant errors in a kind of text; print those that are not refused."""
+    """Plant errors in one kind of text, and print those that are not refused."""
     with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
         plot = Plot(kind, Path(name))
         pick = random.Random(f"{seed}/{kind}")
@@ -425,7 +430,7 @@ def judged(kind: str, count: int, seed: int) -> Count:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print a line for each kind of text; return 1 where too few errors are refused."""
+    """Print one line for each kind of text; return 1 if too few errors are refused."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutants_of_folders", description=(__doc__ or "").splitlines()[0]
     )

@@ -1,8 +1,8 @@
 """Recorded operation counts of the built-in robots: `python -m tests.operation_counts --write` records lower ones.
 
-`pipeline/test_operation_counts.py` holds programs to them.
+`pipeline/test_operation_counts.py` compares the programs with the recorded counts.
 
-Figures may only go down: a figure that went up (mul + add + div, or a division) is named and nothing is written.
+Counts may only fall. If one rose (mul + add + div, or div), it is printed and nothing is written.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from tests.shared.robots_for_tests import OF_ANY_ROBOT, OPEN
 
 FILE = Path(__file__).with_name("operation_counts.json")
 Counts = dict[str, dict[str, dict[str, int]]]
-"""Robot → function → operation → how many, of the default method."""
+"""Robot → function → operation → count, for the default method."""
 COUNTED = ("mul", "add", "div")
-WHOLLY = ("panda", "ur5")
-"""Of which the functions that are made on request are counted too."""
+ALL_FUNCTIONS_COUNTED = ("panda", "ur5")
+"""Robots for which all functions are counted, also those generated only on request."""
 
 
 def counted(robot: str) -> tuple[str, ...]:
     """The functions of a robot whose operations are recorded."""
-    return OF_ANY_ROBOT if robot in WHOLLY else BY_DEFAULT
+    return OF_ANY_ROBOT if robot in ALL_FUNCTIONS_COUNTED else BY_DEFAULT
 
 
 def measured(robots: Sequence[str] | None = None) -> Counts:
-    """What the default methods need now."""
+    """Return the current operation counts of the default methods."""
     return {
         robot: {
             f: {op: symgen.program(robot, f).operations[op] for op in COUNTED}
@@ -46,7 +46,7 @@ def recorded() -> Counts:
 
 
 def risen(now: Counts, before: Counts) -> list[str]:
-    """One sentence for each program that costs more than was recorded, in all or in divisions."""
+    """Return one sentence for each program with more operations or divisions than recorded."""
     return [
         f"{robot} {function}: {before[robot][function]} became {counts}"
         for robot, functions in now.items()
@@ -60,7 +60,7 @@ def risen(now: Counts, before: Counts) -> list[str]:
 
 
 def text(counts: Counts) -> str:
-    """A line a program, so that a change reads as one."""
+    """Return the counts as JSON, one line per program, so that a change shows as one line."""
     robots = []
     for robot, functions in sorted(counts.items()):
         lines = ",\n".join(
@@ -71,11 +71,11 @@ def text(counts: Counts) -> str:
 
 
 def write(now: Counts, file: Path) -> list[str]:
-    """Record `now` unless a figure went up; returns what went up."""
-    up = risen(now, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {})
-    if not up:
+    """Record `now` unless a count rose; return the counts that rose."""
+    risen_counts = risen(now, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {})
+    if not risen_counts:
         file.write_text(text(now), encoding="utf-8")
-    return up
+    return risen_counts
 
 
 def main() -> int:
@@ -87,10 +87,10 @@ def main() -> int:
     if not parser.parse_args().write:
         print(text(now), end="")
         return 0
-    up = write(now, FILE)
-    for sentence in up:
+    risen_counts = write(now, FILE)
+    for sentence in risen_counts:
         print(sentence, file=sys.stderr)
-    return 1 if up else 0
+    return 1 if risen_counts else 0
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Every function in every mode of differentiation with every option: derived, answered by the reference, compiled and run.
+"""Every function and derivative with every pair of options: derived, compiled, run and verified.
 
     python -m tests.pairs [OPTION[+OPTION] ...]
 
-An option is one of OPTIONS; without any, each of them alone and all pairs of them are taken. For each choice a folder is
-written, compiled and verified, and its self-test is run. It holds all functions, and all derivatives but those whose C and whose
-answers are, to the letter, those that an earlier choice of the same call has judged right. The robot is the smallest that has
-what is chosen. `tests/system/test_pairs.py` takes the same requests as far as the cases of the self-test, and compiles nothing.
+An option is one of OPTIONS; by default, each option alone and all pairs are tested. For each choice,
+a folder is generated, compiled and verified, and its self-test is run. The folder holds all
+functions, and all derivatives except those whose C and whose answers are identical to those of an
+earlier choice that passed. The robot is the smallest one that has the chosen options.
+`tests/system/test_pairs.py` builds the same requests up to the cases of the self-test, but compiles
+nothing.
 """
 
 from __future__ import annotations
@@ -54,16 +56,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gains": {"baumgarte": True},
     "free": {},
 }
-"""Additions of each option to the request; "drives", "loops", "gains" and "free" change the robot as well."""
+"""Keyword arguments of each option; "drives", "loops", "gains" and "free" change the robot too."""
 NO_HVP = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
     "coriolis_matrix",
     "mass_matrix_coriolis_and_bias",
 )
-"""Functions that hold derivatives: their `hvp` is of the third order, and refused."""
+"""Functions whose results are derivatives; their `hvp` is of third order and refused."""
 EXCLUSIVE = ({"wrench", "wrenches"}, {"loops", "gains"})
-"""Options of which one includes the other."""
+"""Options that exclude each other, since one includes the other."""
 _ROD = """name = "pair"
 gravity = [1, 0.5, -9.81]
 {start}
@@ -97,7 +99,7 @@ _DRIVE = ", armature = 0.25, damping = 0.5, friction = 0.75"
 
 @cache
 def robot(chosen: frozenset[str]) -> Mechanism:
-    """A rod on a hinge or on a free joint, and where loops are chosen a slider whose plane the rod touches."""
+    """Make a rod on a hinge or free joint; with loops, also a slider that touches the rod."""
     looped = chosen & {"loops", "gains"}
     joint = 'type = "free"' if "free" in chosen else 'type = "revolute", axis = [0, 1, 0]'
     drive = (
@@ -118,16 +120,16 @@ def robot(chosen: frozenset[str]) -> Mechanism:
 
 
 def options(chosen: Collection[str]) -> ProgramOptions:
-    """The request's options; the rows of a task are those that the robot's joints move."""
+    """Return the program options; the task rows are those that the joints can move."""
     rows = None if "free" in chosen else "wy"
     return ProgramOptions(
         **{"frame": "tool", "task_rows": rows}
-        | {k: v for word in chosen for k, v in OPTIONS[word].items()}
+        | {key: value for word in chosen for key, value in OPTIONS[word].items()}
     )
 
 
 def functions(chosen: Collection[str]) -> list[str]:
-    """The functions that such a robot has."""
+    """Return the functions of the robot with these options."""
     every = (*FUNCTIONS, *(LOOP_FUNCTIONS if {"loops", "gains"} & {*chosen} else ()))
     return [name for name in every if "contacts" in chosen or not FUNCTIONS[name].counts("NT")]
 
@@ -138,31 +140,39 @@ def requests(
     modes: Sequence[str] = (*derivatives.MODES,),
     each: bool = False,
 ) -> Iterator[str]:
-    """Functions by name and their derivatives in these `modes`: by their own arguments, by those at run time that are chosen, and
-    with `each` by every single one.
+    """Yield the names of functions and of their derivatives in `modes`.
+
+    Derivatives are with respect to the own arguments, to the chosen run-time arguments, and with
+    `each` also to every single argument.
     """
-    asked = {*options(chosen).at_run_time} - {PREPARED.name}
+    at_run_time = {*options(chosen).at_run_time} - {PREPARED.name}
     for name in names:
         what = FUNCTIONS[name]
         yield name
-        given = tuple(
-            array.name for array in AT_RUN_TIME if array in what.depends_on and array.name in asked
+        chosen_arguments = tuple(
+            array.name
+            for array in AT_RUN_TIME
+            if array in what.depends_on and array.name in at_run_time
         )
-        by = [
+        argument_sets = [
             (),
-            *([given] if given else []),
-            *(((one,) for one in (*what.own_arguments, *given)) if each else ()),
+            *([chosen_arguments] if chosen_arguments else []),
+            *(
+                ((argument,) for argument in (*what.own_arguments, *chosen_arguments))
+                if each
+                else ()
+            ),
         ]
         for mode in (mode for mode in modes if mode != "hvp" or name not in NO_HVP):
             yield from dict.fromkeys(
-                found.name
-                for wanted in by
-                if (found := FUNCTIONS.get(Derivative(name, mode, wanted).name)) is not None
+                derivative.name
+                for arguments in argument_sets
+                if (derivative := FUNCTIONS.get(Derivative(name, mode, arguments).name)) is not None
             )
 
 
 class Made(NamedTuple):
-    """Outcomes of requests: Programs, sentences of those that were refused, tracebacks of those that broke."""
+    """Outcomes of requests: Programs, messages of refusals, and tracebacks of failures."""
 
     programs: dict[str, Form]
     refused: dict[str, str]
@@ -170,40 +180,40 @@ class Made(NamedTuple):
 
 
 def make(chosen: frozenset[str], wanted: Iterator[str]) -> Made:
-    """Each request by itself, and the Programs then brought together."""
+    """Build each request separately, then give all Programs the same parameters."""
     made = Made({}, {}, {})
     for name in wanted:
         try:
             made.programs[name] = build.build_program(robot(chosen), name, None, options(chosen))
         except Exception as error:
-            _settle(made, name, error)
+            _record_failure(made, name, error)
     return made._replace(
         programs=build.with_parameters(made.programs, robot(chosen), options(chosen))
     )
 
 
 def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:
-    """The cases of the self-test of all Programs. Who has none is found by halves, and goes into `made`."""
+    """Return the self-test cases of all Programs; bisection finds those that fail, for `made`."""
 
-    def of(names: Sequence[str]) -> list[SelfTestCase]:
+    def cases_of(names: Sequence[str]) -> list[SelfTestCase]:
         try:
-            wanted = {
-                name: one
-                for name, one in made.programs.items()
+            forms = {
+                name: form
+                for name, form in made.programs.items()
                 if name in names or name in PREPARING
             }
-            return selftest.cases(robot(chosen), wanted, options(chosen))
+            return selftest.cases(robot(chosen), forms, options(chosen))
         except Exception as error:
             if len(names) > 1:
-                return of(names[::2]) + of(names[1::2])
-            _settle(made, names[0], error)
+                return cases_of(names[::2]) + cases_of(names[1::2])
+            _record_failure(made, names[0], error)
             return []
 
-    return of([name for name in made.programs if name not in PREPARING])
+    return cases_of([name for name in made.programs if name not in PREPARING])
 
 
-def _settle(made: Made, name: str, error: Exception) -> None:
-    """One sentence is a refusal; anything else is a fault."""
+def _record_failure(made: Made, name: str, error: Exception) -> None:
+    """Record an error: a SymgenError of one line is a refusal, any other error a failure."""
     sentence = str(error)
     if (
         isinstance(error, SymgenError)
@@ -216,13 +226,15 @@ def _settle(made: Made, name: str, error: Exception) -> None:
 
 
 def choices() -> list[frozenset[str]]:
-    """No option, every option alone, and every pair."""
-    alone = [frozenset(words) for count in (0, 1, 2) for words in combinations(OPTIONS, count)]
-    return [chosen for chosen in alone if not any(words <= chosen for words in EXCLUSIVE)]
+    """Return the choices: no option, every single option, and every pair."""
+    combinations_ = [
+        frozenset(words) for count in (0, 1, 2) for words in combinations(OPTIONS, count)
+    ]
+    return [chosen for chosen in combinations_ if not any(words <= chosen for words in EXCLUSIVE)]
 
 
 class Outcome(NamedTuple):
-    """Count of the requests that were delivered, count of those that were compiled and run, and what went wrong by name."""
+    """Number of requests built, number compiled and run, and errors by name."""
 
     delivered: int
     compiled: int
@@ -230,20 +242,20 @@ class Outcome(NamedTuple):
 
 
 def contents(chosen: frozenset[str], made: Made, answers: Sequence[SelfTestCase]) -> dict[str, str]:
-    """A hash of each function's C and cases, by which it is known again in another choice."""
+    """Hash the C and the cases of each function, to recognise the function in another choice."""
     target = Target(robot(chosen).name, robot(chosen).sizes)
-    found = {
+    hashes = {
         name: sha256(printer().source(program, target).encode())
         for name, program in made.programs.items()
     }
     for case in answers:
-        if case.function in found:  # positions to close loops at are no function's
-            found[case.function].update(repr(case).encode())
-    return {name: known.hexdigest() for name, known in found.items()}
+        if case.function in hashes:  # no function owns the positions at which loops close
+            hashes[case.function].update(repr(case).encode())
+    return {name: content_hash.hexdigest() for name, content_hash in hashes.items()}
 
 
 def run(chosen: frozenset[str], judged: set[str]) -> Outcome:
-    """Judge a folder of the requests whose `contents` are not among `judged` yet, and add those that are right to it."""
+    """Judge the requests whose `contents` are not in `judged`; add those that pass to `judged`."""
     with patch.object(exact, "evaluate_adaptively", _remembering(exact.evaluate_adaptively)):
         return _run(chosen, judged)
 
@@ -261,16 +273,17 @@ def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
         name for name in delivered if FUNCTIONS[name].derivative is None or seen[name] not in judged
     ]
     near = {companion for name in new for companion in companions(name, robot(chosen))}
-    wanted = [name for name in delivered if name in new or name in near]
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "c"
+    requested = [name for name in delivered if name in new or name in near]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "c"
         try:
-            given = {"frame": "tool", "task_rows": None if "free" in chosen else "wy"}
+            base_options = {"frame": "tool", "task_rows": None if "free" in chosen else "wy"}
             symgen.generate(
                 robot(chosen),
                 folder,
-                wanted,
-                **given | {k: v for word in chosen for k, v in OPTIONS[word].items()},
+                requested,
+                **base_options
+                | {key: value for word in chosen for key, value in OPTIONS[word].items()},
             )
             wrong |= _self_test(folder)
             report = verify(folder, states=2)
@@ -282,15 +295,15 @@ def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
         except Exception:
             wrong["the folder"] = traceback.format_exc()
     if not wrong:
-        judged |= {seen[name] for name in wanted}
-    return Outcome(len(delivered), len(wanted), wrong)
+        judged |= {seen[name] for name in requested}
+    return Outcome(len(delivered), len(requested), wrong)
 
 
 def _remembering(answers: Callable[..., dict[str, Array]]) -> Callable[..., dict[str, Array]]:
-    """The reference's answers, worked out once for the same question of the same choice."""
-    known: dict[Any, dict[str, Array]] = {}
+    """Cache the answers of the reference by question, for one choice of options."""
+    answers_by_question: dict[Any, dict[str, Array]] = {}
 
-    def remembered(
+    def answer(
         reference: Reference, digits: int, function: str, arguments: dict[str, Array], least: int
     ) -> dict[str, Array]:
         links = (reference.frames, reference.wrenches, reference.contacts, [reference.payload])
@@ -299,15 +312,15 @@ def _remembering(answers: Callable[..., dict[str, Array]]) -> Callable[..., dict
             (reference.mechanism, reference.described, *(tuple(some) for some in links)),
             tuple((name, _exactly(values)) for name, values in arguments.items()),
         )
-        if question not in known:
-            known[question] = answers(reference, digits, function, arguments, least)
-        return known[question]
+        if question not in answers_by_question:
+            answers_by_question[question] = answers(reference, digits, function, arguments, least)
+        return answers_by_question[question]
 
-    return remembered
+    return answer
 
 
 def _exactly(balls: Array) -> tuple[tuple[object, object], ...]:
-    """Their midpoints and radii, to the last digit."""
+    """Return the exact midpoints and radii of balls, as a key."""
     return tuple((ball.mid().man_exp(), ball.rad().man_exp()) for ball in balls.reshape(-1))
 
 
@@ -320,10 +333,10 @@ def _self_test(folder: Path) -> dict[str, str]:
     return {"the self-test": done.stdout[-2000:]} if done.returncode else {}
 
 
-def main(words: Sequence[str]) -> int:
-    """A line for each choice of options; 1 where anything was wrong."""
-    wanted = [frozenset(word.split("+")) for word in words] or choices()
-    unknown = sorted({one for chosen in wanted for one in chosen} - {*OPTIONS})
+def main(arguments: Sequence[str]) -> int:
+    """Print one line for each choice of options; return 1 if anything was wrong."""
+    choices_ = [frozenset(word.split("+")) for word in arguments] or choices()
+    unknown = sorted({option for chosen in choices_ for option in chosen} - {*OPTIONS})
     if unknown:
         print(
             f"no option is named {', '.join(unknown)}; there are: {', '.join(OPTIONS)}",
@@ -331,7 +344,7 @@ def main(words: Sequence[str]) -> int:
         )
         return 2
     failed, judged = 0, set[str]()
-    for chosen in wanted:
+    for chosen in choices_:
         start = perf_counter()
         delivered, compiled, wrong = run(chosen, judged)
         print(

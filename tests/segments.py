@@ -1,7 +1,10 @@
-"""`python -m tests.segments`: what forward dynamics of a long chain takes a link, serial, in segments and level by level.
+"""Times of forward dynamics of long chains: serial, in segments and level by level.
 
-The times are those of whole calls, the best of several, one after the other in turns; a clone of the C for each set of
-instructions is asked for by itself. Threads are OpenMP's, each with groups of segments of its own.
+`python -m tests.segments` prints nanoseconds per link.
+
+A time is the best of several whole calls, taken in turns. The C is also compiled for each
+instruction set separately, without clones. Threads are those of OpenMP; each thread has its own
+groups of segments.
 """
 
 from __future__ import annotations
@@ -27,13 +30,13 @@ from symgen.vocabulary.target import Target
 from tests.shared.robots_for_tests import random_mechanism
 
 GROUP = 8
-"""Segments of a group: the lanes of a vector of doubles."""
+"""Number of segments in a group, one per lane of a vector of doubles."""
 SETS = {"default": "-DNONE", "AVX2": "-mavx2", "AVX-512": "-mavx512f"}
-"""What a compiler is told where the clones are left out."""
+"""Compiler flag of each instruction set, used when clones are left out."""
 
 
 def written(folder: Path, form: LoopProgram, trig: str = "auto") -> Path:
-    """The C of a function beside its headers."""
+    """Write the C of a function and its headers; return the path of the C file."""
     folder.mkdir(exist_ok=True)
     target = aimed(form, trig)
     for name, text in (
@@ -44,7 +47,7 @@ def written(folder: Path, form: LoopProgram, trig: str = "auto") -> Path:
 
 
 def aimed(form: LoopProgram, trig: str) -> Target:
-    """For whom its C is."""
+    """Return the target of the C of a form."""
     n = len(form)
     return Target(
         "arm",
@@ -54,7 +57,7 @@ def aimed(form: LoopProgram, trig: str) -> Target:
 
 
 def built(file: Path, *flags: str, function: str = "forward_dynamics") -> Any:
-    """The function, compiled."""
+    """Compile a file and return its function."""
     library = file.with_name(f"function_{abs(hash(flags))}.so")
     command = [
         "gcc",
@@ -78,7 +81,7 @@ def built(file: Path, *flags: str, function: str = "forward_dynamics") -> Any:
 
 
 def call(function: Any, form: LoopProgram, state: dict[str, list[float]]) -> list[float]:
-    """What it gives; the work array begins at a line of the cache."""
+    """Return the results of a call; the workspace begins at a cache line."""
     arrays = _arrays(form, state)
     function(*arrays)
     return list(arrays[-2])
@@ -96,36 +99,42 @@ def _arrays(form: LoopProgram, state: dict[str, list[float]]) -> list[Any]:
 
 
 def state_of(n: int) -> dict[str, list[float]]:
-    """A state of a chain."""
+    """Draw a state of a chain of n joints."""
     pick = random.Random(n)
     return {name: [pick.uniform(-1, 1) for _ in range(n)] for name in ("q", "v", "tau")}
 
 
 def main(counts: list[int]) -> None:
-    """Print a line a length and a set of instructions."""
-    with tempfile.TemporaryDirectory() as place:
+    """Print one line for each length and instruction set."""
+    with tempfile.TemporaryDirectory() as temporary:
         for n in counts:
             mechanism, state = random_mechanism(n, 1), state_of(n)
-            serial, parted = (
+            serial, segmented_form = (
                 recursion(mechanism, "forward_dynamics", "riccati"),
                 segmented(mechanism, 8),
             )
             files = [
-                written(Path(place) / f"{kind}{n}", form)
-                for kind, form in (("serial", serial), ("parted", parted))
+                written(Path(temporary) / f"{kind}{n}", form)
+                for kind, form in (("serial", serial), ("parted", segmented_form))
             ]
             functions = {
                 "looped, serial": (built(files[0]), serial),
-                "segments, clones": (built(files[1]), parted),
+                "segments, clones": (built(files[1]), segmented_form),
             }
-            tiers = levelled(mechanism, 8)
-            functions["levels, clones"] = built(written(Path(place) / f"levels{n}", tiers)), tiers
-            known = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+            levelled_form = levelled(mechanism, 8)
+            functions["levels, clones"] = (
+                built(written(Path(temporary) / f"levels{n}", levelled_form)),
+                levelled_form,
+            )
+            cpu_flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
             for name, flag in SETS.items():
-                if name == "AVX-512" and "avx512f" not in known:
+                if name == "AVX-512" and "avx512f" not in cpu_flags:
                     continue
-                functions[f"segments, {name}"] = built(files[1], "-Darm_NO_CLONES", flag), parted
-            ready = [
+                functions[f"segments, {name}"] = (
+                    built(files[1], "-Darm_NO_CLONES", flag),
+                    segmented_form,
+                )
+            calls = [
                 (name, function, _arrays(form, state))
                 for name, (function, form) in functions.items()
             ]
@@ -135,7 +144,9 @@ def main(counts: list[int]) -> None:
                     name,
                     function,
                     arrays,
-                ) in ready:  # several calls of each, so that its own arrays are in the cache
+                ) in (
+                    calls
+                ):  # several calls in a row, so that the arrays of this function are in the cache
                     best[name] = min(best[name], *(_timed(function, arrays) for _ in range(15)))
             for name, seconds in best.items():
                 share = seconds / best["looped, serial"]
@@ -146,7 +157,7 @@ def main(counts: list[int]) -> None:
             for groups in (2, 4, 8):
                 if n >= 4 * GROUP * groups:
                     _by_threads(
-                        Path(place) / f"groups{groups}_{n}",
+                        Path(temporary) / f"groups{groups}_{n}",
                         segmented(mechanism, GROUP * groups),
                         state,
                         groups,
@@ -156,9 +167,9 @@ def main(counts: list[int]) -> None:
 def _by_threads(
     folder: Path, form: LoopProgram, state: dict[str, list[float]], groups: int
 ) -> None:
-    """Print a line a number of threads that the groups can be shared out to; this machine's processors at most."""
+    """Print one line for each number of threads, up to the numbers of groups and processors."""
     function, arrays = built(written(folder, form), "-fopenmp"), _arrays(form, state)
-    omp = ctypes.CDLL("libgomp.so.1")  # which that has loaded
+    omp = ctypes.CDLL("libgomp.so.1")  # loaded together with the function
     times = {}
     for threads in (t for t in (1, 2, 4, 8) if t <= min(groups, os.cpu_count() or 1)):
         omp.omp_set_num_threads(threads)

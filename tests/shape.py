@@ -330,11 +330,11 @@ def calls_and_files(stages: Mapping[str, Stack]) -> tuple[int, int]:
 
 
 def over(
-    places: Mapping[str, Function], rule: Callable[[Function], int], limit: int
+    functions_by_place: Mapping[str, Function], rule: Callable[[Function], int], limit: int
 ) -> dict[str, int]:
     """Return the places of functions with more than `limit` by a counting rule, most first."""
-    counts = {place: rule(function) for place, function in places.items()}
-    beyond = {place: count for place, count in counts.items() if count > limit}
+    counts = {place_name: rule(function) for place_name, function in functions_by_place.items()}
+    beyond = {place_name: count for place_name, count in counts.items() if count > limit}
     return dict(sorted(beyond.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -387,17 +387,17 @@ def import_figures(imports: Imports) -> list[Figure]:
 
 def size_figures(trees: Mapping[str, ast.Module]) -> list[Figure]:
     """Return the figures of functions, files and statements."""
-    places = {
+    functions_by_place = {
         f"{name}:{function.lineno} {function.name}": function
         for name, tree in trees.items()
         for function in functions(tree)
     }
-    many_parameters = over(places, parameters, MOST_PARAMETERS)
-    many_branches = over(places, branches, MOST_BRANCHES)
+    many_parameters = over(functions_by_place, parameters, MOST_PARAMETERS)
+    many_branches = over(functions_by_place, branches, MOST_BRANCHES)
     without_loop_forms = {
-        place: count
-        for place, count in many_branches.items()
-        if not LOOP_FORMS.search(place.partition(":")[0])
+        place_name: count
+        for place_name, count in many_branches.items()
+        if not LOOP_FORMS.search(place_name.partition(":")[0])
     }
     sizes = {name: statements(tree) for name, tree in trees.items()}
     sizes = dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
@@ -415,7 +415,7 @@ def size_figures(trees: Mapping[str, ast.Module]) -> list[Figure]:
             lines(many_branches),
         ),
         Figure("  loop forms aside", len(without_loop_forms), 60, lines(without_loop_forms)),
-        Figure("functions", len(places)),
+        Figure("functions", len(functions_by_place)),
         Figure("files", len(trees)),
         Figure("statements", sum(sizes.values()), 37000, lines(sizes)),
         *(Figure(f"  {name}", size) for name, size in list(sizes.items())[:5]),

@@ -1,9 +1,10 @@
-"""Where the numbers in symgen/vocabulary/sines.py come from: `python -m tests.sincos_constants` prints them.
+"""Constants of symgen/vocabulary/sines.py: `python -m tests.sincos_constants` prints them.
 
-Parts of pi/2: as many bits at a time as leave the product with every k exact, then one in full. Polynomials: interpolation
-at the points where Chebyshev's polynomial vanishes, laid so that its outermost zero falls on y = 0, where the error vanishes
-by itself; then every coefficient rounded once. That is within a bit of the best there is, and the bound does not ask for it:
-`tests.sincos_proof` takes the printed literals as they are.
+Parts of pi/2: each part has as few bits as make its product with every k exact; the last part is a
+full number. Polynomials: interpolation at the zeros of a Chebyshev polynomial, shifted so that its
+outermost zero is y = 0, where the error is zero anyway; then every coefficient is rounded once. The
+result is within a bit of the optimum. The proof of the bound does not rely on this:
+`tests.sincos_proof` takes the printed literals.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ from symgen.vocabulary.sines import Constants
 
 BITS = {"float": 24, "double": 53}
 PARTS = {"float": 4, "double": 2}
-"""Short parts: enough that the rounding of k times the last part is small beside the smallest r."""
+"""Number of short parts: the rounding of k times the last part is small against the least r."""
 DEGREES = {"float": (2, 2), "double": (5, 5)}
 WORKING = 400
 
 
 def quarter_turns() -> int:
-    """The largest k that |x| <= RANGE brings: rounding may take x/(pi/2) to the next integer."""
+    """Return the largest k for |x| <= RANGE; rounding may move x/(pi/2) to the next integer."""
     return int((flint.arb(RANGE) * 2 / flint.arb.pi()).ceil().unique_fmpz())
 
 
 def exact(ball: flint.arb) -> Fraction:
-    """The midpoint, to 2^-380."""
+    """Return the midpoint of a ball, rounded down to a multiple of 2^-380."""
     return Fraction(int((ball.mid() * flint.arb(2) ** 380).floor().unique_fmpz()), 2**380)
 
 
 def parts(real: str) -> list[Fraction]:
-    """pi/2 from the top: an integer n with n*k < 2^bits for every k, over a power of two, again and again; then the rest."""
-    left, largest, found = exact(flint.arb.pi() / 2), (2 ** BITS[real] - 1) // quarter_turns(), []
+    """Split pi/2 into parts n/2^m with n*k < 2^bits for every k, and a remainder."""
+    rest, largest, parts_ = exact(flint.arb.pi() / 2), (2 ** BITS[real] - 1) // quarter_turns(), []
     for _ in range(PARTS[real]):
         unit = Fraction(1)
-        while left / unit >= largest + 1:
+        while rest / unit >= largest + 1:
             unit *= 2
-        while 2 * left / unit < largest + 1:
+        while 2 * rest / unit < largest + 1:
             unit /= 2
-        found.append(left // unit * unit)
-        left -= found[-1]
-    return [*found, left]
+        parts_.append(rest // unit * unit)
+        rest -= parts_[-1]
+    return [*parts_, rest]
 
 
 def nodes(count: int) -> list[flint.arb]:
@@ -55,15 +56,15 @@ def nodes(count: int) -> list[flint.arb]:
 
 
 def coefficients(function: str, degree: int) -> list[Fraction]:
-    """Of (sin r - r)/r³ or (cos r - 1 + r²/2)/r⁴ in y = r²."""
-    places = nodes(degree + 1)
-    roots = [y.sqrt() for y in places]
+    """Return the coefficients of (sin r - r)/r³ or (cos r - 1 + r²/2)/r⁴ in y = r²."""
+    nodes_ = nodes(degree + 1)
+    roots = [y.sqrt() for y in nodes_]
     values = {
         "sine": [(r.sin() - r) / r**3 for r in roots],
         "cosine": [(r.cos() - 1 + r * r / 2) / r**4 for r in roots],
     }[function]
     powers = flint.arb_mat(
-        degree + 1, degree + 1, [y**j for y in places for j in range(degree + 1)]
+        degree + 1, degree + 1, [y**j for y in nodes_ for j in range(degree + 1)]
     )
     solved = powers.solve(flint.arb_mat(degree + 1, 1, values))
     return [exact(solved[j, 0]) for j in range(degree + 1)]

@@ -1,19 +1,22 @@
 """The bound of NAME_sincos.h, proved from its text: `python -m tests.sincos_proof` prints the figures.
 
-`prove` reads the printed C and follows it statement by statement for |x| <= 2^15, with one rounding to nearest per operation
-(a fused a*b + c rounds once where this counts two, so the bound holds for it as well):
+`prove` reads the printed C and follows it statement by statement for |x| <= 2^15, with one rounding
+to nearest per operation. (A fused a*b + c rounds once instead of twice, so the bound holds as well.)
 
 1. `turns`: k is an integer, and r = x - k·pi/2 is small: |r| <= R. For each k the selection is exact: `turned` is cos(k·pi/2),
    `across` is -sin(k·pi/2), and products with 0, 1 and -1 and sums with 0 round nothing.
-2. `nearest_multiple`: how near a multiple of pi/2 a number of the type comes, over every k: |r| >= r_min unless k = 0.
-3. `reduction`: the computed r is off by at most E(|r|). Every value is α·x + β·k plus roundings δ, α and β exact rationals, and
-   a multiple of a known power of two; one that has at most p bits is exact (Sterbenz's lemma in general), else it brings a
-   new δ of half a unit of its size. Roundings that are subtracted again cancel, as they do in the C.
-4. `polynomials`: running bounds (Higham, Accuracy and Stability, 3.3) over short pieces of |r| in balls, from E on.
-5. `remainders`: the polynomials against the alternating series of sine and cosine, in balls over the same pieces.
+2. `nearest_multiple`: the least distance of a number of the type from k·pi/2: |r| >= r_min if k > 0.
+3. `reduction`: the error of the computed r is at most E(|r|). Every value is α·x + β·k plus rounding
+   errors δ, with exact rationals α and β, and is a multiple of a known power of two. A value of at
+   most p bits is exact (a generalised Sterbenz lemma); any other value adds a new δ of half a unit.
+   Rounding errors that are subtracted again cancel, as in the C.
+4. `polynomials`: running error bounds (Higham, Accuracy and Stability, 3.3) over short pieces of |r|
+   in ball arithmetic, starting from E.
+5. `remainders`: the polynomials compared with the alternating series of sine and cosine, in ball
+   arithmetic over the same pieces.
 
-Units are those in the last place of the exact result. Pieces begin at r_min: for a smaller |x| (k = 0) what the C adds to x is
-below a quarter of a unit, so that it gives x itself, which is as near to sin x.
+Units are units in the last place of the exact result. Pieces begin at r_min: for a smaller |x|
+(k = 0) the C adds less than a quarter of a unit to x and returns x, which is as near to sin x.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from symgen.vocabulary.reals import REALS
 
 PRECISION = {"float": 24, "double": 53}
 PIECES = 64
-"""Of a binade of |r|; of a binade below 2^-8, where a polynomial is but its first term, a sixteenth of that."""
+"""Pieces in a binade of |r|; below 2^-8, where one term dominates, a sixteenth as many."""
 WORKING = 400
 
 Statements = dict[str, Any]
@@ -52,17 +55,17 @@ def text(real: str) -> str:
 def statements(source: str) -> Statements:
     plain = re.sub(r"/\*.*?\*/|^ *#.*?$", "", source, flags=re.DOTALL | re.MULTILINE)
     function = c_parser.CParser().parse(plain).ext[-1]
-    found: Statements = {}
+    expressions: Statements = {}
     for item in function.body.block_items[1:-1]:
         if isinstance(item, c_ast.Decl):
-            found[item.name] = item.init
+            expressions[item.name] = item.init
         else:
-            found[f"found.{item.lvalue.field.name}"] = item.rvalue
-    return found
+            expressions[f"found.{item.lvalue.field.name}"] = item.rvalue
+    return expressions
 
 
 def evaluate(node: Any, values: dict[str, Any], numbers: Any) -> Any:
-    """One expression over any number type; a type the C does not name is no argument of it."""
+    """Evaluate an expression with the arithmetic `numbers`."""
     if isinstance(node, c_ast.ID):
         return values[node.name]
     if isinstance(node, c_ast.Constant):
@@ -77,9 +80,9 @@ def evaluate(node: Any, values: dict[str, Any], numbers: Any) -> Any:
     )
 
 
-def run(program: Statements, numbers: Any, known: dict[str, Any], last: str) -> dict[str, Any]:
-    """The statements behind those whose values are known, up to `last`."""
-    values = dict(known)
+def run(program: Statements, numbers: Any, start: dict[str, Any], last: str) -> dict[str, Any]:
+    """Evaluate the statements up to `last`, except those with values in `start`."""
+    values = dict(start)
     for name, expression in program.items():
         if name not in values:
             values[name] = evaluate(expression, values, numbers)
@@ -90,7 +93,7 @@ def run(program: Statements, numbers: Any, known: dict[str, Any], last: str) -> 
 
 @dataclass(frozen=True)
 class Machine:
-    """The C's own arithmetic, on exact rationals: no overflow, no underflow, no sign of zero."""
+    """Floating-point arithmetic on exact rationals, without overflow, underflow or signed zero."""
 
     real: str
 
@@ -117,13 +120,13 @@ class Machine:
 
 
 def rounding(size: Fraction, bits: int) -> Fraction:
-    """The most that rounding a number of at most this size is off: half a unit, and just above a power of two the way to it."""
+    """Bound the rounding error of a number of at most this size, also just above a power of two."""
     half = half_unit(size, bits)
     return max(half / 2, min(half, size - half * 2**bits))
 
 
 def half_unit(size: Fraction, bits: int) -> Fraction:
-    """Half a unit in the last place of a number of this size."""
+    """Return half a unit in the last place of a number of this size."""
     if not size:
         return Fraction(0)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
@@ -132,14 +135,14 @@ def half_unit(size: Fraction, bits: int) -> Fraction:
 
 
 def above(ball: flint.arb) -> Fraction:
-    """A rational of 64 bits that is not less than the magnitude of anything in the ball."""
+    """Return a 64-bit rational that is at least the magnitude of every number in the ball."""
     mantissa, exponent = (int(part) for part in abs(ball).upper().man_exp())
     spare = max(mantissa.bit_length() - 64, 0)
     return Fraction((mantissa >> spare) + (spare > 0)) * Fraction(2) ** (exponent + spare)
 
 
 def below(ball: flint.arb) -> Fraction:
-    """A rational that is not more than anything in the ball, which is positive."""
+    """Return a rational that is at most every number in the positive ball."""
     mantissa, exponent = (int(part) for part in ball.lower().man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
@@ -152,7 +155,7 @@ def ball(value: Fraction) -> flint.arb:
 
 
 def turns(program: Statements, real: str) -> tuple[int, Fraction]:
-    """(the largest k, R); AssertionError where the text does not do what the proof is about."""
+    """Return (the largest k, R); raise AssertionError if the text has another form."""
     machine, bits = Machine(real), PRECISION[real]
     expression = program["k"]  # ((x*T) + W) - W
     scale, whole = (
@@ -160,7 +163,9 @@ def turns(program: Statements, real: str) -> tuple[int, Fraction]:
         for node in (expression.left.left.right, expression.right)
     )
     assert expression.left.right.value == expression.right.value
-    assert whole == 3 * Fraction(2) ** (bits - 2)  # numbers around it are the integers
+    assert whole == 3 * Fraction(2) ** (
+        bits - 2
+    )  # floating-point numbers of this size are integers
     off = half_unit(RANGE * scale, bits) + RANGE * above(ball(scale) - 2 / flint.arb.pi())
     most = math.floor(RANGE * scale + off + Fraction(1, 2))
     for k in range(-most, most + 1):
@@ -179,16 +184,16 @@ def turns(program: Statements, real: str) -> tuple[int, Fraction]:
 
 
 def nearest_multiple(real: str, most: int) -> tuple[Fraction, int]:
-    """(r_min, its k): below |x - k·pi/2| for every number x of the type and every k from 1 on."""
-    bits, half, found = PRECISION[real], flint.arb.pi() / 2, (Fraction(1), 0)
+    """Return (r_min, its k): r_min <= |x - k·pi/2| for every number x of the type and k >= 1."""
+    bits, half, nearest = PRECISION[real], flint.arb.pi() / 2, (Fraction(1), 0)
     for k in range(1, most + 1):
         exponent = math.frexp(k * math.pi / 2)[1] - bits
         scaled = half * k / flint.arb(2) ** exponent
         integer = int((scaled + 0.5).floor().unique_fmpz())
         distance = abs(scaled - integer)
-        if distance * flint.arb(2) ** exponent < ball(found[0]):
-            found = below(distance) * Fraction(2) ** exponent, k
-    return found
+        if distance * flint.arb(2) ** exponent < ball(nearest[0]):
+            nearest = below(distance) * Fraction(2) ** exponent, k
+    return nearest
 
 
 # 3.
@@ -196,7 +201,7 @@ def nearest_multiple(real: str, most: int) -> tuple[Fraction, int]:
 
 @dataclass
 class Affine:
-    """α·x + β·k + Σ γᵢ·δᵢ, a multiple of `grid`."""
+    """The value α·x + β·k + Σ γᵢ·δᵢ, a multiple of `grid`."""
 
     x: Fraction = Fraction(0)
     k: Fraction = Fraction(0)
@@ -217,7 +222,7 @@ class Reduction:
         return Affine(constant=Machine(self.real).literal(value))
 
     def size(self, value: Affine) -> Fraction:
-        """x is r + k·pi/2."""
+        """Bound a value, with x = r + k·pi/2."""
         drift = above(ball(value.x) * self.half + ball(value.k))
         return (
             abs(value.x) * self.r
@@ -226,7 +231,7 @@ class Reduction:
         )
 
     def rounded(self, value: Affine, operand: Fraction | None = None) -> Affine:
-        """A sum is off by no more than either operand: the other one is a number as well."""
+        """Round a value; the error of a sum is at most each operand, since the other is a number."""
         size = self.size(value)
         if value.grid and size <= value.grid * 2**self.bits:
             return value
@@ -255,13 +260,13 @@ class Reduction:
         )
 
     def errors(self, program: Statements) -> tuple[Fraction, Fraction]:
-        """How far the computed r may be from x - k·pi/2, and how far r - tail."""
-        known = {
+        """Bound the errors of the computed r and of r - tail against x - k·pi/2."""
+        start = {
             "x": Affine(x=Fraction(1), grid=self.grid),
             "k": Affine(k=Fraction(1), grid=Fraction(1)),
             "j": None,
         }
-        values = run(program, self, known, "tail")
+        values = run(program, self, start, "tail")
         r, tail = values["r"], values["tail"]
         both = Affine(
             r.x - tail.x,
@@ -276,21 +281,21 @@ class Reduction:
 
 
 def reduction(program: Statements, real: str, r: Fraction, most: int) -> tuple[Fraction, Fraction]:
-    """(T, E): the largest errors of r and of r - tail over the binades of x that hold a k other than 0."""
-    bits, found = PRECISION[real], []
+    """Return (T, E): largest errors of r and of r - tail over all binades of x with k > 0."""
+    bits, errors = PRECISION[real], []
     for exponent in range(-1, RANGE.bit_length()):
         k = min(
             most, math.ceil(Fraction(2) ** (exponent + 1) * Fraction(2, 3) + 1)
         )  # above 2/pi·x + 1/2
-        found.append(Reduction(real, r, k, Fraction(2) ** (exponent - bits + 1)).errors(program))
-    return max(t for t, _ in found), max(e for _, e in found)
+        errors.append(Reduction(real, r, k, Fraction(2) ** (exponent - bits + 1)).errors(program))
+    return max(t for t, _ in errors), max(e for _, e in errors)
 
 
 # 4. and 5.
 
 
 class Computed(NamedTuple):
-    """A value over a piece of |r|: what it would be without rounding, and how far it is from that."""
+    """A value over a piece of |r|: the value without rounding, and a bound of its error."""
 
     ideal: flint.arb
     off: Fraction
@@ -298,7 +303,7 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True)
 class Running:
-    """Arithmetic on `Computed`s. What underflows is off by less than the smallest float, which is added as well."""
+    """Arithmetic on `Computed`s; each error includes the smallest float, to cover underflow."""
 
     real: str
 
@@ -315,10 +320,10 @@ class Running:
     def sub(self, a: Computed, b: Computed) -> Computed:
         return self.rounded(a.ideal - b.ideal, a.off + b.off)
 
-    def unrounded(self, program: Statements, known: dict[str, Any], name: str) -> Fraction:
-        """How far the sum of the last statement is off before it is rounded."""
+    def unrounded(self, program: Statements, start: dict[str, Any], name: str) -> Fraction:
+        """Bound the error of the last statement's sum before its rounding."""
         values = run(
-            {other: node for other, node in program.items() if other != name}, self, known, "c_0"
+            {key: node for key, node in program.items() if key != name}, self, start, "c_0"
         )
         return sum(
             (
@@ -335,42 +340,42 @@ class Running:
 
 
 def coefficients(program: Statements, real: str, letter: str) -> list[Fraction]:
-    """The literals of s_0, s_1 … (or c_0 …), the innermost last."""
-    machine, found = Machine(real), {}
+    """Return the literals of s_0, s_1 … (or c_0 …), the innermost last."""
+    machine, literals = Machine(real), {}
 
     def value(node: Any) -> Fraction:
         return machine.literal(evaluate(node, {}, machine))
 
     names = sorted(name for name in program if name.startswith(f"{letter}_"))
     for name in names:
-        found[name] = value(program[name].left)
+        literals[name] = value(program[name].left)
     last = program[names[-1]]
-    return [*found.values(), value(last.right.right) * (-1 if last.op == "-" else 1)]
+    return [*literals.values(), value(last.right.right) * (-1 if last.op == "-" else 1)]
 
 
 def remainders(
     program: Statements, real: str
 ) -> tuple[Callable[[flint.arb], flint.arb], Callable[[flint.arb], flint.arb]]:
-    """(|sine polynomial - sin r|, |cosine polynomial - cos r|) as functions of |r|, a ball.
+    """Return |sine polynomial - sin r| and |cosine polynomial - cos r| as functions of the ball |r|.
 
     sin r = r + r·y·Σ (-1)^(j+1) y^j/(2j+3)!, cos r = 1 - y/2 + y²·Σ (-1)^j y^j/(2j+4)!: alternating and falling for y < 1.
     """
     terms = 20
 
     def distance(
-        own: list[Fraction], series: Callable[[int], Fraction]
+        literals: list[Fraction], series: Callable[[int], Fraction]
     ) -> Callable[[flint.arb], flint.arb]:
         difference = flint.arb_poly(
-            [ball((own[j] if j < len(own) else 0) - series(j)) for j in range(terms)]
+            [ball((literals[j] if j < len(literals) else 0) - series(j)) for j in range(terms)]
         )
-        rest = abs(ball(series(terms)))
+        tail = abs(ball(series(terms)))
 
         def at(y: flint.arb) -> flint.arb:
             middle = flint.arb(y.mid())
             shifted = difference(
                 flint.arb_poly([middle, 1])
             ).coeffs()  # about the middle, so that what cancels has cancelled
-            return sum((abs(c) * y.rad() ** i for i, c in enumerate(shifted)), rest)
+            return sum((abs(c) * y.rad() ** i for i, c in enumerate(shifted)), tail)
 
         return at
 
@@ -385,7 +390,7 @@ def remainders(
 
 
 def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
-    """From `low` to `high` in short pieces, cut where the sine is a power of two, or less than 2^-60 of it behind."""
+    """Cut `low` to `high` into short pieces, with cuts where the sine crosses a power of two."""
 
     def crossing(power: Fraction) -> Fraction:
         return above(ball(power).asin()) if power < 1 else high
@@ -400,7 +405,7 @@ def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]
 
 
 class Proof(NamedTuple):
-    """The largest errors of sine and cosine of r in units in the last place, and what they rest on: k, r_min, its k, T, E."""
+    """Largest errors of sine and cosine of r in units in the last place, and k, r_min, its k, T, E."""
 
     sine: float
     cosine: float
@@ -412,12 +417,12 @@ class Proof(NamedTuple):
 
     @property
     def units(self) -> float:
-        """The bound: sin x and cos x are one of the two each, and signs."""
+        """Return the bound of both: sin x and cos x are the sine or cosine of r, up to sign."""
         return max(self.sine, self.cosine)
 
 
 def prove(source: str, real: str) -> Proof:
-    """The bound of the C `source`; AssertionError when the text is not of the shape that the proof is about."""
+    """Prove the bound of the C `source`; raise AssertionError if the text has another form."""
     with flint.ctx.workprec(WORKING):
         program, bits = statements(source), PRECISION[real]
         most, largest = turns(program, real)
@@ -427,13 +432,13 @@ def prove(source: str, real: str) -> Proof:
         )  # |x|·x²/6, and half as much again, below a quarter of |x|/2^p
         errors = lru_cache(maxsize=None)(lambda r: reduction(program, real, min(r, largest), most))
         far_sine, far_cosine = remainders(program, real)
-        done = dict.fromkeys(name for name in program if re.fullmatch(r"[kj]|[rw]_\d", name))
+        integers = dict.fromkeys(name for name in program if re.fullmatch(r"[kj]|[rw]_\d", name))
         worst = {"sine": Fraction(0), "cosine": Fraction(0)}
         for low, high in pieces(nearest, largest):
             beyond, error = errors(half_unit(high, 1) * 4)  # of the computed r, and of r - tail
             reach, tail = ball(high + beyond), flint.arb(0, 1) * ball(beyond)
             r = ball((low + high) / 2) + flint.arb(0, 1) * ball((high - low) / 2) + tail
-            known = done | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
+            start = integers | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
             # sin(r - t) is sin r - t but for |t|·r²/2, cos(r - t) is cos r but for |t|·r, r the larger of the two.
             ends = {
                 "sine": (
@@ -443,8 +448,8 @@ def prove(source: str, real: str) -> Proof:
                 ),
                 "cosine": (far_cosine(r) + ball(beyond) * reach, ball(high).cos(), ball(low).cos()),
             }
-            for name, (far, least, most_of_all) in ends.items():
-                off = Running(real).unrounded(program, known, name) + above(far)
+            for name, (distance, least, most_of_all) in ends.items():
+                off = Running(real).unrounded(program, start, name) + above(distance)
                 off += rounding(above(most_of_all) + off, bits)
                 worst[name] = max(worst[name], off / (2 * half_unit(below(least), bits)))
         total, remaining = (float(x) for x in errors(largest))

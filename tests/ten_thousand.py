@@ -1,4 +1,6 @@
-"""Ten thousand links from a CSV file to verified C, step by step, with the time of each (`python -m tests.ten_thousand`)."""
+"""Ten thousand links from a CSV file to verified C, with the time of each step.
+
+`python -m tests.ten_thousand` prints the times."""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ FUNCTIONS = ("inverse_dynamics=newton_euler", "forward_dynamics=riccati")
 
 
 def written(count: int, path: Path) -> Path:
-    """A chain of general twists, every number of every link its own, as a CSV file."""
+    """Write a chain of links with general, all different parameters as a CSV file."""
     random = Random(1)
     spans = (
         (0.1, 0.3),
@@ -37,12 +39,12 @@ def written(count: int, path: Path) -> Path:
 
 
 def main() -> None:
-    """Print what each step took; an exception ends it."""
+    """Print the time of each step; any failure raises an exception."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--links", type=int, default=10_000)
     count = parser.parse_args().links
     with tempfile.TemporaryDirectory() as name:
-        place, began = Path(name), time.perf_counter()
+        folder, began = Path(name), time.perf_counter()
 
         def tell(what: str) -> None:
             nonlocal began
@@ -53,14 +55,14 @@ def main() -> None:
             )
             began = time.perf_counter()
 
-        mechanism = load(written(count, place / "long.csv"))
+        mechanism = load(written(count, folder / "long.csv"))
         tell(f"read {count} links")
-        generate(mechanism, place / "long", FUNCTIONS, form="looped")
+        generate(mechanism, folder / "long", FUNCTIONS, form="looped")
         tell("generated")
-        ran = selftest(place / "long")
+        ran = selftest(folder / "long")
         tell("compiled by gcc -O1, and its self-test run")
         print(ran.stdout)
-        report = verify(place / "long", [one.partition("=")[0] for one in FUNCTIONS], 1)
+        report = verify(folder / "long", [request.partition("=")[0] for request in FUNCTIONS], 1)
         tell("verified" if report.passed else "NOT VERIFIED")
         print(report)
 

@@ -1,6 +1,9 @@
-"""What a user writes, for mypy --strict (`make check`): every public call has types that a checker outside symgen sees.
+"""Code of a user for `mypy --strict` (`make check`): every public call has types.
 
-It is copied out of here before it is checked, so that symgen is found as an installed package is, by its py.typed.
+A type checker must see these types from outside symgen.
+
+`make check` copies this file elsewhere first, so that mypy finds symgen as an installed package
+with its py.typed.
 """
 
 from pathlib import Path

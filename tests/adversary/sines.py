@@ -119,7 +119,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
         )
 
 
-# -- arguments ---------------------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
 def _near_turns(random: Random, real: str, _: Climb) -> Array:
@@ -210,7 +210,7 @@ SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
     "about the worst so far": _climbing,
 }
 
-# -- the C, and how far it is off ---------------------------------------------------------------------------------------------
+# -- the C, and how far it is off ------------------------------------------------------------------
 
 
 def _text(real: str, lanes: str | None) -> str:

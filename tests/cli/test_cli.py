@@ -73,7 +73,7 @@ def refused(run: Run, *words: str) -> str:
     return err
 
 
-# -- every command does its work -----------------------------------------------------------------------------------
+# -- every command does its work -------------------------------------------------------------------
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -153,7 +153,7 @@ def test_version_never_fails_for_want_of_a_compiler(
     assert f", {says}" in out
 
 
-# -- quiet and verbose ----------------------------------------------------------------------------------------------
+# -- quiet and verbose -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", commands.NAMES)
@@ -442,7 +442,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert err.startswith("symgen: mass_matrix has no looped form")
 
 
-# -- what cannot be carried out is one sentence and a 2 ------------------------------------------------------------
+# -- what cannot be carried out is one sentence and a 2 --------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -630,7 +630,7 @@ def test_a_traceback_can_be_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "Traceback" in run("robots")[2]
 
 
-# -- processes, pipes and terminals --------------------------------------------------------------------------------
+# -- processes, pipes and terminals ----------------------------------------------------------------
 
 
 def test_a_process_ends_with_the_exit_code() -> None:
