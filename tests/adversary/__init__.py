@@ -1,8 +1,9 @@
-"""The adversary: attacks on each of symgen's words, one a file, with fresh seeds (`python -m tests.adversary`, `make adversary`).
+"""Attacks on symgen's claims, one per file, with fresh seeds (`python -m tests.adversary`).
 
-Every file but this one and those that start with `_` is an attack. It declares `WORD`, the sentence of symgen's that it tries to
-make false, and `tries(seed)`, which goes on without end: each step is one try, and gives None where symgen's word held, else a
-`Failure`. A try takes seconds at most, so that the runner can stop in time, and `seed` alone decides what is tried.
+Every file except this one, the tests and files that start with `_` is an attack. An attack declares
+`WORD`, the claim that it tries to refute, and the endless generator `tries(seed)`. Each step is one
+try; it yields None if the claim held, otherwise a `Failure`. A try takes a few seconds at most, so
+that the runner can stop in time. `seed` alone determines the tries.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Failure:
-    """A word that did not hold: one sentence, and the files that show it again (their names, texts or bytes)."""
+    """A refuted claim: one sentence, and the files (name -> content) that reproduce it."""
 
     sentence: str
     files: Mapping[str, str | bytes] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""`python -m tests.adversary`: every attack for its share of the time; 1 where one of symgen's words did not hold.
+"""Runner of all attacks (`python -m tests.adversary`): returns 1 if an attack refuted a claim.
 
-Each attack runs in a process of its own, with an empty cache and a seed that nobody has looked at, unless one is given. What
-shows a failure is left in a folder of its own.
+Each attack runs in a separate process, for an equal share of the time, with an empty cache and, by
+default, with a new random seed. The files that reproduce a failure are kept in a folder.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "explanation" / 
 _TABLE = re.compile(r"(<!-- the last run -->\n).*?(<!-- its end -->)", re.DOTALL)
 AT_ONCE = 2
 PATIENCE = 120
-"""Seconds that an attack may take beyond its share before it is stopped, which is a failure."""
+"""Seconds beyond its share after which an attack is stopped; this counts as a failure."""
 
 
 @dataclass
 class Outcome:
-    """What came of one attack."""
+    """Result of one attack."""
 
     attack: str
     tries: int = 0
@@ -56,15 +56,13 @@ def attacks() -> list[str]:
     )
 
 
-def carried_out(
-    attack: str, tries: Iterator[Failure | None], seconds: float, cases: Path
-) -> Outcome:
-    """Tries until the time is over; the files of each failure are kept under `cases`."""
+def carry_out(attack: str, tries: Iterator[Failure | None], seconds: float, cases: Path) -> Outcome:
+    """Run tries until the time is over; keep the files of each failure in `cases`."""
     outcome, start = Outcome(attack), time.monotonic()
     while (now := time.monotonic() - start) < seconds or not outcome.tries:
         try:
             failure = next(tries)
-        except Exception as error:  # an attack that breaks has judged nothing
+        except Exception as error:  # an exception in the attack itself counts as a failure
             outcome.failures.append(f"the attack itself broke: {type(error).__name__}: {error}")
             break
         outcome.tries += 1
@@ -85,9 +83,9 @@ def _keep(folder: Path, failure: Failure) -> None:
 
 
 def run_in_own_process(attack: str, seed: int, seconds: float, cases: Path) -> Outcome:
-    """An attack in a process of its own: what kills Python is a failure, and no try of the others."""
+    """Run an attack in a separate process; a crash of that process is a failure of this attack."""
     with tempfile.TemporaryDirectory(prefix="symgen-adversary-") as folder:
-        words = [
+        command = [
             sys.executable,
             "-m",
             "tests.adversary",
@@ -106,8 +104,8 @@ def run_in_own_process(attack: str, seed: int, seconds: float, cases: Path) -> O
             "TMPDIR": folder,
         }
         try:
-            done = subprocess.run(
-                words,
+            completed = subprocess.run(
+                command,
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -119,13 +117,13 @@ def run_in_own_process(attack: str, seed: int, seconds: float, cases: Path) -> O
             return Outcome(
                 attack, 0, seconds + PATIENCE, [f"a try takes longer than {PATIENCE} seconds"]
             )
-    lines = done.stdout.splitlines()
+    lines = completed.stdout.splitlines()
     try:
         return Outcome(**json.loads(lines[-1]))
     except (IndexError, ValueError, TypeError):
-        end = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        end = (completed.stderr.strip().splitlines() or ["nothing"])[-1]
         return Outcome(
-            attack, 0, seconds, [f"its process ended with {done.returncode} and said {end}"]
+            attack, 0, seconds, [f"its process ended with {completed.returncode} and said {end}"]
         )
 
 
@@ -166,7 +164,7 @@ def main() -> int:
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     if options.one:
         tries = importlib.import_module(f"tests.adversary.{options.one}").tries(seed)
-        print(json.dumps(asdict(carried_out(options.one, tries, options.seconds, options.cases))))
+        print(json.dumps(asdict(carry_out(options.one, tries, options.seconds, options.cases))))
         return 0
     names = options.only or attacks()
     share = options.minutes * 60 * min(AT_ONCE, len(names)) / len(names)

@@ -1,6 +1,6 @@
-"""The recursion's answers for derivatives in every mode: differences of its own answers, where arguments are a little elsewhere.
+"""Derivatives in every mode, as differences of the results of the recursion.
 
-symgen differentiates rows, and its reference goes by jets; nothing of either is here.
+Neither method of symgen is used: symgen differentiates rows, and its reference uses jets.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tests.adversary import _newton_euler
 from tests.adversary._on_request import STEP
 
 DIGITS = 400
-"""A difference loses 45, that of differences 90, and what is a difference itself as many more."""
+"""Decimal digits: a difference loses 45, a second difference 90, one of differences even more."""
 NOTHING = Fraction(1, 10**80)
-"""Below it is what differences leave of something that does not change."""
+"""Magnitude below which a difference counts as that of a constant."""
 TOO_LONG = ("step_rk4", "base_regressor", "base_parameters", "regressor")
-"""What takes minutes here to differentiate."""
+"""Functions whose differentiation takes minutes here."""
 SLOPES = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
     "coriolis_matrix",
     "mass_matrix_coriolis_and_bias",
 )
-"""What has first derivatives alone, since it is made of some."""
+"""Functions of derivatives, which have first derivatives only."""
 
 Answers = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 """States by argument, (count, …) balls each → the results of a function by name."""
@@ -45,9 +45,9 @@ Answers = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 def some(
     random: Random, function: str, loads: Collection[str], modes: Sequence[str] = tuple(MODES)
 ) -> str | None:
-    """The name of a derivative by all of a function's arguments or by one of them, its own or one of `loads` at run time.
+    """Draw a derivative of a function with respect to all its arguments or to one of them.
 
-    None for what is not tried.
+    The one argument may also be one of `loads`. Return None for derivatives that are not tried.
     """
     mode = random.choice([mode for mode in modes if mode != "hvp" or function not in SLOPES])
     argument_names = [argument.name for argument in FUNCTIONS[function].arguments]
@@ -66,13 +66,13 @@ def some(
     name = f"{function}:{mode}" + (f"({named})" if named else "")
     if (
         function in TOO_LONG or name not in FUNCTIONS
-    ):  # what is a function in its own right is called as that
+    ):  # a derivative that is itself a function has that function's name
         return None
     return FUNCTIONS[name].name
 
 
 def relevant_arguments(mechanism: Mechanism, options: ProgramOptions) -> list[str]:
-    """The arguments at run time that are about a link that moves: others no Program has."""
+    """Return the run-time arguments of links that move; Programs have no others."""
     return [
         name
         for name, links in options.at_run_time.items()
@@ -83,7 +83,7 @@ def relevant_arguments(mechanism: Mechanism, options: ProgramOptions) -> list[st
 def answers(
     mechanism: Mechanism, wanted: Derivative, states: Mapping[str, Array], function: Answers
 ) -> dict[str, Array]:
-    """The results of a derivative of `function` by name, from `states` with its changes and weights. Inside enough digits."""
+    """Return the results of a derivative at `states`; the caller sets enough digits."""
     return _Differences(
         mechanism, wanted, {name: _balls(x) for name, x in states.items()}, function
     ).answers()
@@ -116,7 +116,7 @@ class _Differences:
         }
         if self.wanted.mode == "jvp":
             return {
-                derivatives.change_name(name): _settled(x)
+                derivatives.change_name(name): _zero_if_constant(x)
                 for name, x in self.slope(self.states, whole).items()
             }
         results: dict[str, Array] = {}
@@ -126,7 +126,7 @@ class _Differences:
                 each = [self.slope(self.states, {argument.name: unit}) for unit in units]
                 for name in each[0]:
                     rows = np.stack([slope[name] for slope in each], axis=-1)
-                    results[derivatives.derivative_name(name, argument.name)] = _settled(
+                    results[derivatives.derivative_name(name, argument.name)] = _zero_if_constant(
                         rows if argument.shape else rows[..., 0]
                     )
                 continue
@@ -138,20 +138,20 @@ class _Differences:
             else:
                 each = [self.bent(argument.name, unit, whole) for unit in units]
                 name = derivatives.change_name(derivatives.weight_name(argument.name))
-            results[name] = _settled(np.stack(each, axis=-1).reshape(units[0].shape))
+            results[name] = _zero_if_constant(np.stack(each, axis=-1).reshape(units[0].shape))
         return results
 
     def units(self, name: str) -> list[Array]:
-        """A unit of each number that an argument is changed by, at every state."""
+        """Return the unit changes of an argument, one for each of its numbers, at every state."""
         drawn = self.states[self.drawn[name]]
         shape = (self.mechanism.nv,) if name in POSITIONS else drawn.shape[1:]
         eye = np.eye(prod(shape), dtype=int).reshape(-1, 1, *shape)
         return [_balls(np.repeat(unit, len(drawn), axis=0)) for unit in eye]
 
     def slope(self, states: Mapping[str, Array], along: Mapping[str, Array]) -> dict[str, Array]:
-        """What each result changes by along changes of arguments; of positions the step that makes the same change."""
+        """Return the directional derivative of each result; for positions, as a velocity."""
         before, after = (
-            self.function(self.moved(states, along, step)) for step in (-self.step, self.step)
+            self.function(self.displaced(states, along, step)) for step in (-self.step, self.step)
         )
         slopes = {}
         for name, x in after.items():
@@ -170,7 +170,7 @@ class _Differences:
         return slopes
 
     def weighed(self, states: Mapping[str, Array], name: str, unit: Array) -> Array:
-        """What the results weigh (count,) that a unit of an argument changes."""
+        """Return the weighted sum (count,) of the derivatives of all results in one direction."""
         return sum(
             (self.states[derivatives.weight_name(result)] * x).reshape(len(x), -1).sum(axis=-1)
             for result, x in self.slope(states, {name: unit}).items()
@@ -178,12 +178,12 @@ class _Differences:
 
     def bent(self, name: str, unit: Array, along: Mapping[str, Array]) -> Array:
         before, after = (
-            self.weighed(self.moved(self.states, along, step), name, unit)
+            self.weighed(self.displaced(self.states, along, step), name, unit)
             for step in (-self.step, self.step)
         )
         return (after - before) / (2 * self.step)
 
-    def moved(
+    def displaced(
         self, states: Mapping[str, Array], along: Mapping[str, Array], step: Any
     ) -> dict[str, Array]:
         moved_states = dict(states)
@@ -197,7 +197,7 @@ class _Differences:
         return moved_states
 
     def _advanced(self, places: Array, change: Array, step: Any) -> Array:
-        """q ⊕ δ, to the first order."""
+        """Return q ⊕ step·δ to first order."""
         coordinates = []
         for q, increment in zip(places, change, strict=True):
             at, total = _newton_euler.Recursion(self.mechanism, {"q": q}), np.array(q)
@@ -212,8 +212,8 @@ def _balls(values: Array) -> Array:
     return np.vectorize(_newton_euler.ball, otypes=[object])(values)
 
 
-def _settled(values: Array) -> Array:
-    """Of what does not change, a difference leaves a radius, or the square of its step."""
+def _zero_if_constant(values: Array) -> Array:
+    """Replace by zero what a difference leaves of constants: a radius, or the squared step."""
     least = _newton_euler.ball(NOTHING)
     return np.vectorize(
         lambda x: flint.arb(0) if abs(x) < least or x.contains(0) else x, otypes=[object]

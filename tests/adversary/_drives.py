@@ -1,4 +1,4 @@
-"""What drives do in the recursion: rotors on the diagonal of M, forces at the joints, and weight that is borne."""
+"""Drives in the recursion: rotor inertia on the diagonal of M, joint forces, gravity compensation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Vector = list[Any]
 
 
 def armature(at: Any) -> Vector:
-    """Of each velocity of a `Recursion`."""
+    """Return the armature of each velocity of a `Recursion`."""
     return [at.number(at.mechanism.joints[i].drive.armature) for i, _ in at.mechanism.dofs]
 
 
 def resisting(at: Any, q: Vector, v: Vector) -> Vector:
-    """damping v + friction v/√(v² + ε²) + stiffness (q − rest), less what bears weight: the recursion of as much of it."""
+    """Return damping v + friction v/√(v² + ε²) + stiffness (q − rest) − gravity compensation."""
     fading, torques = at.number(at.mechanism.friction_speed**2), []
     for speed, (i, of) in zip(v, at.mechanism.dofs, strict=True):
         drive = at.mechanism.joints[i].drive
@@ -27,11 +27,11 @@ def resisting(at: Any, q: Vector, v: Vector) -> Vector:
                 q[at.mechanism.q_slices[i].start + of] - at.number(drive.rest)
             )
         torques.append(force)
-    return [force - less for force, less in zip(torques, _borne(at, q), strict=True)]
+    return [force - less for force, less in zip(torques, compensated_weight(at, q), strict=True)]
 
 
-def _borne(at: Any, q: Vector) -> Vector:
-    """Nothing for a payload, which stands behind what is declared."""
+def compensated_weight(at: Any, q: Vector) -> Vector:
+    """Return the forces of compensated weight; a payload, listed after declared parts, has none."""
     if not at.mechanism.compensated_parts:
         return list(at.nothing)
     alone, nothing = copy(at), [[at.number(0)] * 3] * 3

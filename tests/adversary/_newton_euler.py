@@ -1,8 +1,9 @@
-"""A second judge of every function: Newton and Euler's recursion in link axes, in balls, typed from a textbook.
+"""Independent reference for every function: Newton-Euler recursion in link axes and ball arithmetic.
 
-Outward (6.45)-(6.50) and inward (6.51)-(6.53) of Craig, Introduction to Robotics (3rd ed.). It shares nothing with symgen but the
-declaration: turns are made of quaternions, M of the recursion at unit accelerations, the gradient of differences. The reference
-instead takes body Jacobians in the base's axes.
+The recursion is that of Craig, Introduction to Robotics (3rd ed.): outward (6.45)-(6.50), inward
+(6.51)-(6.53). It shares only the description with symgen: rotations come from quaternions, M from
+the recursion at unit accelerations, and the gradient from differences. The reference of symgen uses
+body Jacobians in the axes of the base instead.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ MOVES: dict[str, Callable[[Mapping[str, Fraction]], tuple[int, Fraction]]] = {
     "prismatic": lambda _: (0, Fraction(1)),
     "helical": lambda numbers: (1, numbers["pitch"]),
 }
-"""How far a joint of one coordinate turns about its axis and slides along it for a unit of that."""
+"""Rotation about, and translation along, the axis per unit of a joint with one coordinate."""
 ALONG: dict[str, str] = {"planar": "xyC", "spherical": "ABC", "free": "xyzABC"}
-"""What a unit of each velocity of a joint without an axis is: a slide along x, y or z of its body, or a turn about A, B or C."""
+"""Velocities of joints without an axis: x, y, z translate the body, A, B, C rotate it."""
 STEP = Fraction(1, 10**45)
-"""Of a central difference: what it leaves out is some 1e-90 of the answer."""
+"""Step of central differences, whose relative truncation error is about 1e-90."""
 
 
 def ball(value: Any) -> Ball:
@@ -68,12 +69,12 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 def out(R: Turned, a: Vector) -> Vector:
-    """R a: from own axes to those outside."""
+    """Return R a: transform from the axes of a body to those of its parent."""
     return [dot(row, a) for row in R]
 
 
 def into(R: Turned, a: Vector) -> Vector:
-    """Rᵀ a."""
+    """Return Rᵀ a."""
     return out(columns(R), a)
 
 
@@ -91,7 +92,7 @@ def unit(axis: Vector) -> Vector:
 
 
 def turn(axis: Vector, sine: Ball, cosine: Ball) -> Turned:
-    """The turn of the quaternion (cosine, sine axis) of half the angle."""
+    """Return the rotation of the quaternion (cosine, sine·axis) of half the angle."""
     w, (x, y, z) = cosine, scaled(sine, axis)
     return [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -138,8 +139,10 @@ class Matter:
 
 @dataclass(frozen=True)
 class Moved:
-    """One body at a state: (R, p) in its parent and in the base, ω, ω̇ and the acceleration of its origin in its own axes, and
-    what its parent exerts on it there: force and moment."""
+    """One body at a state: (R, p) in its parent, the same in the base (`seat`), and its motion.
+
+    `spin`, `spinning` and `pull` are ω, ω̇ and the acceleration of the origin, in body axes.
+    """
 
     R: Turned
     p: Vector
@@ -150,7 +153,7 @@ class Moved:
 
 
 class Recursion:
-    """The mechanism at one state: arguments of a function by name, flat. Inside a context of as many digits as are wanted."""
+    """The mechanism at one state, with flat arguments by name; the caller sets the digits."""
 
     def __init__(
         self,
@@ -193,7 +196,7 @@ class Recursion:
             )
 
     def _columns(self, joint: Any, axis: Vector) -> list[tuple[Vector, Vector]]:
-        """(angular, linear) of the body's frame, in its axes, for a unit of each velocity of a joint."""
+        """Return (angular, linear) of the body frame, in body axes, per unit of each joint velocity."""
         nothing, axes = vector((0, 0, 0)), [vector(row) for row in STILL]
         if joint.kind == "cylindrical":
             return [(axis, nothing), (nothing, axis)]
@@ -205,8 +208,8 @@ class Recursion:
         turns, slides = MOVES[joint.kind](dict(joint.parameters))
         return [(scaled(ball(Fraction(turns)), axis), scaled(ball(Fraction(slides)), axis))]
 
-    def _moved(self, i: int, q: Vector) -> tuple[Turned, Vector]:
-        """Axes and origin of the body in the joint's frame, by the joint's own coordinates."""
+    def _joint_pose(self, i: int, q: Vector) -> tuple[Turned, Vector]:
+        """Return (R, p) of the body in the joint frame, from the coordinates of the joint."""
         kind = self.mechanism.joints[i].kind
         if kind == "spherical":
             return turn(q[:3], ball(1), q[3]), vector((0, 0, 0))
@@ -222,7 +225,7 @@ class Recursion:
         return turned_by(self.axes[i], turns * q[0]), scaled(slides * q[0], self.axes[i])
 
     def _twist(self, i: int, v: Vector) -> tuple[Vector, Vector]:
-        """(angular, linear) that a joint's velocities v (NV,) make."""
+        """Return (angular, linear) that velocities v (NV,) cause at one joint."""
         rates = v[self.mechanism.v_slices[i]]
         angular, linear = (
             [
@@ -234,7 +237,7 @@ class Recursion:
         return plus(*angular), plus(*linear)
 
     def advanced(self, q: Vector, k: int, step: Ball) -> Vector:
-        """q at which velocity k has been at work for a while: to the first order, which is all that differences need."""
+        """Advance q along velocity k by a step, to first order, which suffices for differences."""
         i, of = self.mechanism.dofs[k]
         kind, first, coordinates = (
             self.mechanism.joints[i].kind,
@@ -247,7 +250,7 @@ class Recursion:
             q[self.mechanism.q_slices[i]],
             (scaled(step, part) for part in self.columns[i][of]),
         )
-        shifted = out(self._moved(i, joint_axes)[0], slide)
+        shifted = out(self._joint_pose(i, joint_axes)[0], slide)
         if kind == "planar":
             change = [shifted[0], shifted[1], spin[2]]
         else:
@@ -259,7 +262,7 @@ class Recursion:
         return coordinates
 
     def matter_of(self, mass: Ball, centre: Vector, moments: Turned) -> Matter:
-        """A body's own, about its centre in its axes."""
+        """Return the matter of a body, with moments about the centre in body axes."""
         return Matter(mass, centre, moments)
 
     def _matter_of_part(self, part: Any) -> Matter:
@@ -295,7 +298,7 @@ class Recursion:
             before = rest if joint.parent == BASE else moved[joint.parent]
             (fixed, at), (across, along) = (
                 self.poses[i],
-                self._moved(i, q[self.mechanism.q_slices[i]]),
+                self._joint_pose(i, q[self.mechanism.q_slices[i]]),
             )
             R, p = product(fixed, across), plus(at, out(fixed, along))
             (turning, sliding), (turned, slid) = self._twist(i, v), self._twist(i, a)
@@ -360,7 +363,7 @@ class Recursion:
             for angular, linear in columns
         ]
 
-    # -- what functions are made of ------------------------------------------------------------------------------------
+    # -- parts of functions ------------------------------------------------------------------------------------
 
     def number(self, value: Any) -> Ball:
         return ball(Fraction(value))
@@ -444,7 +447,7 @@ class Recursion:
             traced = sum(((inverse * slope)[k, k] for k in range(self.n)), flint.arb(0))
             columns.append(
                 flint.arb(0) if traced.contains(0) else traced
-            )  # of what does not change, a difference leaves a radius
+            )  # the difference of a constant is a ball around zero
         return columns
 
     def answer(self, function: str) -> dict[str, list[Ball]]:
@@ -461,7 +464,7 @@ class Recursion:
         return {"alpha": alpha, "alpha_tip": self._tip(moved)}
 
     def drift(self) -> list[Ball]:
-        """(ω̇, v̇) of the frame where no joint accelerates."""
+        """Return (ω̇, v̇) of the frame if no joint accelerates."""
         return self._tip(self.outward(self.state["q"], self.v, self.nothing, False))
 
     def _tip(self, moved: Sequence[Moved]) -> list[Ball]:
@@ -485,7 +488,7 @@ class Recursion:
             "a": self.accelerations,
         }
 
-    # -- the whole -----------------------------------------------------------------------------------------------------
+    # -- results by function -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def total(self) -> Ball:
@@ -493,7 +496,7 @@ class Recursion:
 
     @cached_property
     def centre(self) -> Vector:
-        """Σ m c / Σ m in the base."""
+        """Return Σ m c / Σ m in the base."""
         moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
         return scaled(
             1 / self.total,
@@ -508,7 +511,7 @@ class Recursion:
         )
 
     def pushed(self, v: Vector, a: Vector) -> list[Ball]:
-        """Wrench at the mass centre, in base axes, that all links need to move so: of what the base exerts, without weight."""
+        """Return the inertial wrench of all links about the mass centre, in base axes."""
         moved = self.outward(self.state["q"], v, a, False)
         moment, force = vector([0] * 3), vector([0] * 3)
         for i, (n, f) in enumerate(self.inward(moved, False)):
@@ -522,7 +525,7 @@ class Recursion:
         return [*moment, *force]
 
     def momenta(self) -> list[list[Ball]]:
-        """Columns of A_G: the impulse that gives all links the velocities of one joint."""
+        """Return the columns of A_G: momentum of all links for a unit of each velocity."""
         units = [vector([int(i == k) for i in range(self.n)]) for k in range(self.n)]
         return [self.pushed(self.nothing, unit) for unit in units]
 
@@ -557,7 +560,7 @@ def _poses(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
 
 
 def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
-    """Of links without mass as well, which have no mass centre."""
+    """Return U; links without mass contribute zero, since they have no mass centre."""
     moved, down = at.outward(q, at.nothing, at.nothing, False), vector(at.mechanism.gravity)
     return {
         "U": [
@@ -629,7 +632,7 @@ def answers(
     shapes: Mapping[str, tuple[int, ...]],
     **links: Any,
 ) -> dict[str, Array]:
-    """Results by name, (count, …) balls each, of states (count, …) by argument name; `shapes` are those of the results."""
+    """Return results (count, …) by name, as balls, at states (count, …) by argument name."""
     count = len(states["q"])
     columns: dict[str, list[Any]] = {name: [] for name in shapes}
     with flint.ctx.workdps(digits):

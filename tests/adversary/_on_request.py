@@ -1,6 +1,7 @@
-"""The recursion's answers for what is made on request: differences of its forces, its forces by one parameter alone, and J.
+"""Functions generated only on request, from the recursion's forces, single parameters and J.
 
-Nothing of it is what symgen or its reference does: those go by jets, Koszul's formula, point masses and a search for columns.
+The methods are independent of symgen and its reference, which use jets, Koszul's formula, point
+masses and a search for columns.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ Ball = Any
 Vector = list[Ball]
 
 STEP = Fraction(1, 10**45)
-"""Of a central difference along q: what it leaves out is some 1e-90 of the answer. Those along v are exact, whatever the step."""
+"""Step of central differences along q, with a relative truncation error of about 1e-90.
+
+Differences along v are exact for any step.
+"""
 NOTHING = Fraction(1, 10**60)
-"""Of a column of the regressor: what the columns before it leave over of it is nothing then."""
+"""Magnitude below which the rest of a regressor column counts as zero."""
 
 
 def _ball(x: Fraction | int) -> Ball:
@@ -29,7 +33,7 @@ def _ball(x: Fraction | int) -> Ball:
 
 
 def _zero_if_contained(x: Ball) -> Ball:
-    """Of what does not change, a difference leaves a radius."""
+    """Replace a ball around zero by zero: the difference of a constant is such a ball."""
     return flint.arb(0) if x.contains(0) else x
 
 
@@ -38,7 +42,7 @@ def _slope(up: Vector, down: Vector, step: Ball) -> Vector:
 
 
 def _rows(columns: list[Vector]) -> Vector:
-    """Flat, row by row."""
+    """Flatten columns row by row."""
     return [x for row in zip(*columns, strict=True) for x in row]
 
 
@@ -46,12 +50,12 @@ def _flat(matrix: Any) -> Vector:
     return [x for row in matrix.tolist() for x in row]
 
 
-def _along(v: Vector, k: int, step: Ball) -> Vector:
-    return [x + step if i == k else x for i, x in enumerate(v)]
+def with_step(values: Vector, k: int, step: Ball) -> Vector:
+    return [x + step if i == k else x for i, x in enumerate(values)]
 
 
 def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
-    """Columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a) of a `Recursion`."""
+    """Return the columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a)."""
     q, v, step, unit = at.state["q"], at.v, _ball(STEP), _ball(1)
     by_q = [
         _slope(
@@ -60,16 +64,18 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
         for k in range(at.n)
     ]
     by_v = [
-        _slope(*(at.forces(q, _along(v, k, sign * unit), a, True, True) for sign in (1, -1)), unit)
+        _slope(
+            *(at.forces(q, with_step(v, k, sign * unit), a, True, True) for sign in (1, -1)), unit
+        )
         for k in range(at.n)
     ]
-    if at.mechanism.without_drives is not at.mechanism:  # friction is no square of rates
+    if at.mechanism.without_drives is not at.mechanism:  # friction is not quadratic in v
         of_q = [
             _slope(*(_drives.resisting(at, at.advanced(q, k, s * step), v) for s in (1, -1)), step)
             for k in range(at.n)
         ]
         of_v = [
-            _slope(*(_drives.resisting(at, q, _along(v, k, s * step)) for s in (1, -1)), step)
+            _slope(*(_drives.resisting(at, q, with_step(v, k, s * step)) for s in (1, -1)), step)
             for k in range(at.n)
         ]
         by_q, by_v = (
@@ -85,7 +91,7 @@ def inverse_dynamics(at: Any) -> dict[str, Vector]:
 
 
 def forward_dynamics(at: Any) -> dict[str, Vector]:
-    """M ∂a = −∂τ at the accelerations that tau causes."""
+    """Solve M ∂a = −∂τ at the accelerations that tau causes."""
     by_q, by_v = (
         [[-x for x in at.solved(column)] for column in columns]
         for columns in slopes(at, at.accelerations)
@@ -94,25 +100,25 @@ def forward_dynamics(at: Any) -> dict[str, Vector]:
 
 
 def coriolis(at: Any) -> Vector:
-    """C of the connection without torsion, E_k to E_j less E_j to E_k being their bracket: ½ ∂(C v)/∂v + ½ M [v, E_j]."""
+    """Return C of the torsion-free connection: ½ ∂(C v)/∂v + ½ M [v, E_j]."""
     q, v, unit = at.state["q"], at.v, _ball(1)
     rows = []
     for j in range(at.n):
         up, down = (
-            at.forces(q, _along(v, j, sign * unit), at.nothing, False, False) for sign in (1, -1)
+            at.forces(q, with_step(v, j, sign * unit), at.nothing, False, False) for sign in (1, -1)
         )
-        turned = at.mass(q, rotors=False) * flint.arb_mat(at.n, 1, _bracket(at, j))
+        bracket_term = at.mass(q, rotors=False) * flint.arb_mat(at.n, 1, _bracket(at, j))
         rows.append(
             [
                 half / 2 + x / 2
-                for half, (x,) in zip(_slope(up, down, unit), turned.tolist(), strict=True)
+                for half, (x,) in zip(_slope(up, down, unit), bracket_term.tolist(), strict=True)
             ]
         )
     return [_zero_if_contained(x) for x in _rows(rows)]
 
 
 def _bracket(at: Any, j: int) -> Vector:
-    """[v, E_j] (NV): of a joint without an axis its velocities are twists of its body in its axes, and turn each other."""
+    """Return [v, E_j] (NV,), nonzero only for joints whose velocities are twists in body axes."""
     entries = list(at.nothing)
     i, of = at.mechanism.dofs[j]
     if at.mechanism.joints[i].type.directed:
@@ -122,7 +128,7 @@ def _bracket(at: Any, j: int) -> Vector:
     linear = [x + y for x, y in zip(_cross(turning, slide), _cross(sliding, spin), strict=True)]
     for index, (about, along) in enumerate(
         at.columns[i], at.mechanism.v_slices[i].start
-    ):  # unit vectors, at right angles
+    ):  # the columns are orthonormal
         entries[index] = sum(
             (x * y for x, y in zip([*angular, *linear], [*about, *along], strict=True)),
             flint.arb(0),
@@ -135,20 +141,20 @@ def _cross(a: Vector, b: Vector) -> Vector:
 
 
 def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
-    """Columns of Y: the forces on a robot of which a single link has a single parameter, and no mass besides.
+    """Return the columns of Y: forces for a robot in which one link has one nonzero parameter.
 
-    A first moment alone is that of a kilogram one metre out, less the kilogram and its moments about the origin.
+    A first moment alone is that of 1 kg at 1 m, minus the mass and its moments about the origin.
     """
-    moved, columns = at.outward(q, v, a, True), []
+    links_moving, columns = at.outward(q, v, a, True), []
 
     def column(
         body: int, mass: int, centre: tuple[int, ...], pair: tuple[int, int] | None
     ) -> Vector:
         moments = [[_ball(int(pair in ((r, k), (k, r)))) for k in range(3)] for r in range(3)]
         alone = copy(at)
-        alone.matter = [[] for _ in moved]
+        alone.matter = [[] for _ in links_moving]
         alone.matter[body] = [at.matter_of(_ball(mass), [_ball(x) for x in centre], moments)]
-        borne = alone.inward(moved, False)
+        borne = alone.inward(links_moving, False)
         return [
             sum(
                 (x * y for x, y in zip((*angular, *linear), (*moment, *force), strict=True)),
@@ -158,7 +164,7 @@ def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
             for angular, linear in columns
         ]
 
-    for body in range(len(moved)):
+    for body in range(len(links_moving)):
         mass = column(body, 1, (0, 0, 0), None)
         seconds = {
             pair: column(body, 0, (0, 0, 0), pair)
@@ -180,28 +186,30 @@ def declared_regressor(at: Any) -> list[Vector]:
 
 
 def combinations(at: Any) -> tuple[list[int], list[Vector]]:
-    """Columns of Y that are independent of those before them, and K with Y = Y_base K: many rows of Y by Gauss and Jordan."""
+    """Return the independent columns of Y, and K with Y = Y_base K, by Gauss-Jordan elimination."""
     width, rows = 10 * len(at.mechanism.bodies), []
     drawn = draw_states(at.mechanism, width // at.n + 3, 4711)
     for q, v, a in zip(drawn["q"], drawn["v"], drawn["a"], strict=True):
         columns = regressor(at, *([_ball(x) for x in values] for values in (q, v, a)))
         rows += [list(row) for row in zip(*columns, strict=True)]
-    rows, done, kept = [[x.mid() for x in row] for row in rows], 0, []
+    rows, pivot_count, independent = [[x.mid() for x in row] for row in rows], 0, []
     for column in range(width):
-        size = max((abs(row[column]) for row in rows[done:]), default=flint.arb(0))
+        size = max((abs(row[column]) for row in rows[pivot_count:]), default=flint.arb(0))
         if not size > _ball(NOTHING):
             continue
-        best = max(range(done, len(rows)), key=lambda i, k=column: float(abs(rows[i][k])))
-        rows[done], rows[best] = rows[best], [*rows[done]]
-        head = rows[done][column]
-        rows[done] = [(x / head).mid() for x in rows[done]]
+        best = max(range(pivot_count, len(rows)), key=lambda i, k=column: float(abs(rows[i][k])))
+        rows[pivot_count], rows[best] = rows[best], [*rows[pivot_count]]
+        head = rows[pivot_count][column]
+        rows[pivot_count] = [(x / head).mid() for x in rows[pivot_count]]
         for i, row in enumerate(rows):
-            if i != done and row[column] != 0:
+            if i != pivot_count and row[column] != 0:
                 share = row[column]
-                rows[i] = [(x - share * y).mid() for x, y in zip(row, rows[done], strict=True)]
-        kept.append(column)
-        done += 1
-    return kept, rows[:done]
+                rows[i] = [
+                    (x - share * y).mid() for x, y in zip(row, rows[pivot_count], strict=True)
+                ]
+        independent.append(column)
+        pivot_count += 1
+    return independent, rows[:pivot_count]
 
 
 def base_regressor(at: Any) -> dict[str, Vector]:
@@ -220,13 +228,13 @@ def base_parameters(at: Any) -> dict[str, Vector]:
 
 
 def task(at: Any) -> tuple[Any, Any]:
-    """(Λ, J̄) of the rows of the task."""
+    """Return (Λ, J̄) of the task rows."""
     J = flint.arb_mat(
         len(at.task_rows), at.n, [at.twists[k][row] for row in at.task_rows for k in range(at.n)]
     )
-    moved = at.M.solve(J.transpose())
-    inertia = (J * moved).inv()
-    return inertia, moved * inertia
+    minv_jt = at.M.solve(J.transpose())
+    inertia = (J * minv_jt).inv()
+    return inertia, minv_jt * inertia
 
 
 ANSWERS: dict[str, Callable[[Any, Vector], dict[str, Vector]]] = {

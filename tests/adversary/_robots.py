@@ -1,7 +1,7 @@
-"""Random mechanisms over the whole range of what a description may declare, and random options to go with them.
+"""Random mechanisms over the whole range of descriptions, and random options for them.
 
-Unlike `random_mechanism` of the suite, these have whatever is special somewhere: massless links, points and rods, parts of 1e-6
-and 1e6 kg, bases a kilometre away, axes along each other, forests, gravity of zero or along no axis.
+Unlike `random_mechanism`, they include special cases: massless links, points and rods, parts of 1e-6
+and of 1e6 kg, bases a kilometre away, parallel axes, several trees, zero or oblique gravity.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SLANTED: tuple[Vector3, ...] = tuple(
 
 
 def decimal(random: Random, size: float, digits: int = 3) -> Fraction:
-    """Uniform in ±size, of so many digits behind the leading one of `size`."""
+    """Draw a uniform number in ±size with `digits` more digits than `size`."""
     return Fraction(random.randint(-(10**digits), 10**digits), 10**digits) * Fraction(str(size))
 
 
@@ -67,7 +67,7 @@ def axis(random: Random, square: bool) -> Vector3:
 
 
 def random_pose(random: Random, square: bool, size: float) -> Pose:
-    """A pose of up to three steps: nothing, a shift, turns about axes of any length, a slide."""
+    """Draw a pose: possibly a shift, rotations about axes of any length, and a slide."""
     steps: list[Shift | Turn | Slide] = []
     if random.random() < 0.85:
         xyz = vector(random, size)
@@ -86,7 +86,7 @@ def random_pose(random: Random, square: bool, size: float) -> Pose:
 
 
 def part(random: Random, link: str, square: bool, reach: float, flat: bool) -> Part:
-    """A body of matter: a point, a rod, or six points anywhere, of a mass between a speck and a mountain."""
+    """Draw a part: a point, a rod or six points, with a tiny, ordinary or huge mass."""
     mass = abs(decimal(random, random.choice((1, 1, 5, 5, 20, 1e-6, 1e6)))) + Fraction(1, 10**7)
     at = (Shift(vector(random, reach)),) if random.random() < 0.85 else ()
     kind = random.random()
@@ -116,7 +116,7 @@ def part(random: Random, link: str, square: bool, reach: float, flat: bool) -> P
 
 
 MOST = 8
-"""Velocities of a robot: a derivation in which all of them meet takes a minute with twice as many."""
+"""Largest number of velocities; with twice as many, some derivations take a minute."""
 SHAPES: dict[str, Callable[[Random, int], int]] = {
     "chain": lambda _, i: i - 1,
     "tree": lambda random, i: random.randint(BASE, i - 1),
@@ -126,14 +126,14 @@ SHAPES: dict[str, Callable[[Random, int], int]] = {
 
 
 def mechanism(random: Random, count: int | None = None) -> Mechanism:
-    """One to four joints, seldom more than three; less where they would have more than MOST velocities."""
+    """Draw a mechanism of one to four joints with at most MOST velocities."""
     n = count or random.choices((1, 2, 3, 4), (2, 5, 4, 1))[0]
     shape = random.choice([*SHAPES] if n > 1 else ["chain"])
     square, flat = random.random() < 0.4, random.random() < 0.15
     reach = random.choice((0.5, 0.5, 0.5, 0.05, 5.0))
     alike = (
         random.random() < 0.15
-    )  # a gantry, an arm of screws: M then knows nothing of what no joint moves
+    )  # planar or parallel motion, so that some mass parameters have no effect on M
     names = (
         ["revolute"] * n
         if flat
@@ -161,7 +161,7 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
         along, ends = (along if joint_type(kind).directed else Z_AXIS), limits(random)
         ends = (
             ends if joint_type(kind).nq == 1 else Limits()
-        )  # no description limits one of several
+        )  # a joint with several coordinates has no limits
         joints.append(
             Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, ends, parameters=numbers)
         )
@@ -178,17 +178,17 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
         frames.append(Frame(f"b{i}", i))
     tool = random.randrange(n)
     frames += [Frame("base", BASE), Frame("tool", tool, random_pose(random, square, reach))]
-    down = random.random()
-    pull: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
-    if down < 0.15:
-        pull = (Fraction(0), Fraction(0), Fraction(0))
-    elif down < 0.5:
-        pull = vector(random, 10)
-    return Mechanism("random", tuple(joints), tuple(bodies), tuple(frames), pull)
+    draw = random.random()
+    gravity: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
+    if draw < 0.15:
+        gravity = (Fraction(0), Fraction(0), Fraction(0))
+    elif draw < 0.5:
+        gravity = vector(random, 10)
+    return Mechanism("random", tuple(joints), tuple(bodies), tuple(frames), gravity)
 
 
 def driven(random: Random, made: Mechanism) -> Mechanism:
-    """The same with drives at some joints, and some weight borne."""
+    """Add drives to some joints and gravity compensation to some parts."""
     joints = tuple(replace(joint, drive=drive(random, joint)) for joint in made.joints)
     share = [
         [decimal(random, 1.5) if random.random() < 0.3 else Fraction(0) for _ in body.parts]
@@ -208,7 +208,7 @@ def driven(random: Random, made: Mechanism) -> Mechanism:
 
 
 def drive(random: Random, joint: Joint) -> Drive:
-    """None in half of the cases."""
+    """Draw a drive; in half of the cases, no drive."""
     if random.random() < 0.5:
         return NO_DRIVE
     drive_drawn = Drive(
@@ -223,7 +223,7 @@ def drive(random: Random, joint: Joint) -> Drive:
 
 
 def limits(random: Random) -> Limits:
-    """None, a range about zero, one away from zero, or a narrow one."""
+    """Draw limits: none, a wide range or a narrow one, with or without zero."""
     if random.random() < 0.4:
         return Limits()
     low = decimal(random, 2)
@@ -233,45 +233,47 @@ def limits(random: Random) -> Limits:
 
 
 def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOptions]:
-    """What a user may choose, anyhow; run-time loads on any link that moves, and seldom on the base."""
+    """Draw options as a user may choose them; loads act on any link, seldom on the base."""
     links = [frame.name for frame in made.frames]
 
     def link(likely: float) -> str | None:
         return random.choice(links) if random.random() < likely else None
 
     frames = random.sample(links, 1 if random.random() < 0.7 else 2)
-    asked = {
+    named_options = {
         "real": random.choice([*REALS]),
         "frame": frames,
         "payload": link(0.35),
         "wrench": link(0.35),
     }
-    if asked["wrench"] is not None and random.random() < 0.5:
-        asked["wrench"] = random.sample(links, random.randint(1, min(3, len(links))))
-    stated = {
+    if named_options["wrench"] is not None and random.random() < 0.5:
+        named_options["wrench"] = random.sample(links, random.randint(1, min(3, len(links))))
+    conventions = {
         "jacobian_frame": random.choice([*JACOBIAN_FRAMES]),
         "jacobian_order": random.choice(JACOBIAN_ORDERS),
     }
     if random.random() < 0.5:
-        asked["task_rows"] = random.sample(ALL_ROWS, random.randint(1, min(made.nv, len(ALL_ROWS))))
+        named_options["task_rows"] = random.sample(
+            ALL_ROWS, random.randint(1, min(made.nv, len(ALL_ROWS)))
+        )
     return (
-        ProgramOptions(**asked, **(stated if random.random() < 0.3 else {})),  # type: ignore[arg-type]
+        ProgramOptions(**named_options, **(conventions if random.random() < 0.3 else {})),  # type: ignore[arg-type]
         TextOptions(random.choice(TRIG), checked=random.random() < 0.4),
     )
 
 
 def as_python(made: Mechanism) -> str:
-    """Everything that it declares, as Python that makes it again: what a case is kept by."""
+    """Return Python code that makes the mechanism again, to keep a failed case."""
 
-    def of(value: object) -> str:
+    def source_of(value: object) -> str:
         if isinstance(value, tuple):
-            return "(" + "".join(of(element) + ", " for element in value) + ")"
+            return "(" + "".join(source_of(element) + ", " for element in value) + ")"
         if isinstance(value, Fraction):
             return f"Fraction({str(value)!r})"
         if value is None or isinstance(value, str | int):
             return repr(value)
         fields = ", ".join(
-            f"{name}={of(getattr(value, name))}" for name in value.__dataclass_fields__
+            f"{name}={source_of(getattr(value, name))}" for name in value.__dataclass_fields__
         )
         return f"{type(value).__name__}({fields})"
 
@@ -280,5 +282,5 @@ def as_python(made: Mechanism) -> str:
         "from symgen.mechanism.drives import Drive\n"
         "from symgen.mechanism.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
         "from symgen.vocabulary.poses import Angle, Shift, Slide, Turn\n\n"
-        f"robot = {of(made)}\n"
+        f"robot = {source_of(made)}\n"
     )

@@ -1,5 +1,8 @@
-"""q ⊕ v dt by exponentials of matrices, which FLINT encloses: of a twist, and of what multiplies a quaternion from the right. And
-the way back, by Gauss' hypergeometric function. And steps of the dynamics, of such steps.
+"""Integration steps and differences of positions, in ball arithmetic.
+
+q ⊕ v dt uses matrix exponentials (of a twist, and of the matrix that multiplies a quaternion from
+the right), which FLINT encloses. The difference uses Gauss' hypergeometric function. Steps of the
+dynamics combine such steps.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ Ball = flint.arb
 
 
 def stepped(at: Any) -> list[Ball]:
-    """q (NQ,) of a `Recursion` after its dt."""
+    """Return q (NQ,) of a `Recursion` after its dt."""
     (dt,), q, v, coordinates = at.state["dt"], at.state["q"], at.state["v"], []
     for i, (joint, of_q, of_v) in enumerate(
         zip(at.mechanism.joints, at.mechanism.q_slices, at.mechanism.v_slices, strict=True)
@@ -25,68 +28,77 @@ def stepped(at: Any) -> list[Ball]:
         spin = flint.arb_mat(
             [[0, -c, b, slide[0]], [c, 0, -a, slide[1]], [-b, a, 0, slide[2]], [0] * 4]
         ).exp()
-        behind = [
-            sum(x * spin[k, 3] for k, x in enumerate(row)) for row in at._moved(i, increments)[0]
+        translation = [
+            sum(x * spin[k, 3] for k, x in enumerate(row))
+            for row in at._joint_pose(i, increments)[0]
         ]
         if joint.kind == "planar":
-            coordinates += [increments[0] + behind[0], increments[1] + behind[1], increments[2] + c]
+            coordinates += [
+                increments[0] + translation[0],
+                increments[1] + translation[1],
+                increments[2] + c,
+            ]
             continue
         if joint.kind == "free":
-            coordinates += [x + step for x, step in zip(increments, behind, strict=False)]
-        turned = (
+            coordinates += [x + step for x, step in zip(increments, translation, strict=False)]
+        quaternion = (
             flint.arb_mat([[0, c, -b, a], [-c, 0, a, b], [b, -a, 0, c], [-a, -b, -c, 0]])
             * Ball("0.5")
         ).exp()
         coordinates += [
-            x for (x,) in (turned * flint.arb_mat([[x] for x in increments[-4:]])).tolist()
+            x for (x,) in (quaternion * flint.arb_mat([[x] for x in increments[-4:]])).tolist()
         ]
     return coordinates
 
 
 def elsewhere(at: Any, q: list[Ball], v: list[Ball], dt: Ball) -> Any:
-    """A `Recursion` at another place, with other rates and another time."""
+    """Return a `Recursion` with other q, v and dt."""
     return type(at)(at.mechanism, {**at.state, "q": q, "v": v, "dt": [dt]}, **at.given)
 
 
 def euler(at: Any) -> tuple[list[Ball], list[Ball]]:
-    """(q, v) after an instant: v first."""
+    """Return (q, v) after a semi-implicit Euler step: v is updated first."""
     (dt,), q, v = at.state["instant"], at.state["q"], at.state["v"]
     later = [x + a * dt for x, a in zip(v, at.accelerations, strict=True)]
     return stepped(elsewhere(at, q, later, dt)), later
 
 
 def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
-    """(q, v) after an instant, by the increments k of both, dt times their rates: of q they are twists, and no numbers."""
+    """Return (q, v) after a Runge-Kutta step; the increments p of q are twists."""
     (dt,), q, v = at.state["instant"], at.state["q"], at.state["v"]
 
-    def increments(way: list[Ball], gain: list[Ball]) -> tuple[list[Ball], list[Ball]]:
-        """dt (v, a) at q moved by `way` in a second, and v more by `gain`."""
+    def increments(shift: list[Ball], gain: list[Ball]) -> tuple[list[Ball], list[Ball]]:
+        """Return dt (v, a) at q ⊕ shift and v + gain."""
         rates = [x + more for x, more in zip(v, gain, strict=True)]
-        here = elsewhere(at, stepped(elsewhere(at, q, way, Ball(1))), rates, dt)
+        here = elsewhere(at, stepped(elsewhere(at, q, shift, Ball(1))), rates, dt)
         return [x * dt for x in rates], [x * dt for x in here.accelerations]
 
-    def of(*terms: tuple[str, list[Ball]]) -> list[Ball]:
-        """A sum, each with its share as a fraction."""
+    def weighted_sum(*terms: tuple[str, list[Ball]]) -> list[Ball]:
+        """Return a weighted sum; weights are fractions."""
         shares = [
             Ball(weight.partition("/")[0]) / Ball(weight.partition("/")[2]) for weight, _ in terms
         ]
         pairs = [(share, values) for share, (_, values) in zip(shares, terms, strict=True)]
         return [sum((share * values[i] for share, values in pairs), Ball(0)) for i in range(len(v))]
 
-    none = [0 * x for x in v]
-    p1, k1 = increments(none, none)
-    p2, k2 = increments(of(("1/2", p1)), of(("1/2", k1)))
-    p3, k3 = increments(of(("1/2", p2), ("1/8", crossed(at, p1, p2))), of(("1/2", k2)))
+    zero = [0 * x for x in v]
+    p1, k1 = increments(zero, zero)
+    p2, k2 = increments(weighted_sum(("1/2", p1)), weighted_sum(("1/2", k1)))
+    p3, k3 = increments(
+        weighted_sum(("1/2", p2), ("1/8", crossed(at, p1, p2))), weighted_sum(("1/2", k2))
+    )
     p4, k4 = increments(p3, k3)
-    way = of(("1/6", p1), ("1/3", p2), ("1/3", p3), ("1/6", p4), ("1/12", crossed(at, p1, p4)))
-    gain = of(("1/6", k1), ("1/3", k2), ("1/3", k3), ("1/6", k4))
+    way = weighted_sum(
+        ("1/6", p1), ("1/3", p2), ("1/3", p3), ("1/6", p4), ("1/12", crossed(at, p1, p4))
+    )
+    gain = weighted_sum(("1/6", k1), ("1/3", k2), ("1/3", k3), ("1/6", k4))
     return stepped(elsewhere(at, q, way, Ball(1))), [
         x + more for x, more in zip(v, gain, strict=True)
     ]
 
 
 def crossed(at: Any, x: list[Ball], y: list[Ball]) -> list[Ball]:
-    """What two twists of a joint make of each other, as velocities (NV,): one turns the other, ω × ω' and ω × u' − ω' × u."""
+    """Return the bracket of two twists of each joint (NV,): ω × ω' and ω × u' − ω' × u."""
     entries = [Ball(0) for _ in x]
     for i, (joint, v_slice) in enumerate(
         zip(at.mechanism.joints, at.mechanism.v_slices, strict=True)
@@ -143,15 +155,15 @@ def difference(at: Any) -> list[Ball]:
         if joint.kind == "spherical":
             differences += [a, b, c]
             continue
-        (turn, p), (_, goal) = (at._moved(i, q) for q in (here, there))
+        (turn, p), (_, goal) = (at._joint_pose(i, q) for q in (here, there))
         spin = [[0, -c, b], [c, 0, -a], [-b, a, 0]]
         corner = flint.arb_mat(
             [[*row, *(int(k == n) for n in range(3))] for k, row in enumerate(spin)] + [[0] * 6] * 3
         ).exp()
         V = flint.arb_mat([[corner[r, 3 + n] for n in range(3)] for r in range(3)])
-        gone = flint.arb_mat(
+        offset = flint.arb_mat(
             [[sum((turn[k][n] * (goal[k] - p[k]) for k in range(3)), Ball(0))] for n in range(3)]
         )
-        way = [component for (component,) in V.solve(gone).tolist()]
-        differences += [*way[:2], c] if joint.kind == "planar" else [*way, a, b, c]
+        translation = [component for (component,) in V.solve(offset).tolist()]
+        differences += [*translation[:2], c] if joint.kind == "planar" else [*translation, a, b, c]
     return differences

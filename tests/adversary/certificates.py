@@ -1,8 +1,9 @@
-"""Proved bounds, attacked by climbing: divisors below their floors, values outside their intervals, errors beyond their bounds.
+"""Search for states that violate proved bounds: of divisors, intervals and round-off errors.
 
-A robot and a function give several claims, one a try. The search evaluates all rows of a population of states in NumPy, with
-more digits where errors are climbed; its best states are then judged in balls, and the round-off in the compiled C. `NEAREST`
-keeps the largest share of a bound that was reached, by kind of claim: 1 is the bound itself.
+A robot and a function have several claims, one per try. An evolutionary search evaluates all rows at
+a population of states in NumPy, with more digits if it maximises errors. Its best states are then
+judged in ball arithmetic, and round-off in the compiled C. `NEAREST` keeps, for each kind of claim,
+the largest ratio of an observed value to its bound: 1 is the bound.
 """
 
 from __future__ import annotations
@@ -50,26 +51,26 @@ WORD = (
 NEAREST: dict[str, float] = {}
 POPULATION, GENERATIONS, KEPT = 40, 25, 6
 JUDGED = 3
-"""Best states of a climb that are judged in balls."""
+"""Number of best states of a search that are judged in ball arithmetic."""
 EACH = 3
-"""Claims of one kind that are tried on one Program."""
+"""Number of claims of one kind that are tried on one Program."""
 ROWS = 900
-"""Longer Programs are left out: a try must be short."""
+"""Number of rows above which a Program is skipped, since a try must be short."""
 BUILT_IN = ("planar_arm", "scara", "puma560", "ur5")
 DERIVED = 0.3
-"""Share of functions of which it is a derivative that is tried."""
+"""Fraction of tries that use a derivative of the function."""
 BALLS = arb(70)
 SLACK = 1e-40
-"""Irrational constants of a Program are rounded to 64 digits."""
+"""Tolerance for irrational constants of a Program, which are rounded to 64 digits."""
 FINE = 2**20
-"""A load's numbers are so many parts of one, which a float holds."""
+"""Numbers of a load are multiples of 1/FINE, which a float represents exactly."""
 
 States = dict[str, Array]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A Program and what is claimed of it."""
+    """A Program and the quantities that claims about it use."""
 
     mechanism: Mechanism
     program: Program
@@ -86,7 +87,7 @@ class Case:
 
     @cached_property
     def enclosed(self) -> dict[int, Rounded]:
-        """Every row over the whole box."""
+        """Enclose every row over the whole box of ranges."""
         return propagate(self.program, subdivide(self.program, self.ranges, 64), self.arithmetic)
 
     @property
@@ -101,7 +102,7 @@ class Case:
 
     @cached_property
     def run(self) -> Runner:
-        """The C, compiled."""
+        """Compile the C of the Program."""
         made, programs = self.mechanism, {self.program.function: self.program}
         target = Target(made.name, made.sizes, replace(self.text, checked=False))
         printed = print_sources(programs, target, {self.program.function: {}})
@@ -113,7 +114,7 @@ class Case:
 
     @cached_property
     def box(self) -> dict[str, tuple[Array, Array]]:
-        """The ends of every argument, numbers of the real type that lie within."""
+        """Return the ends of the range of every argument, rounded inward to the real type."""
         real, box = np.dtype(REALS[self.program.real].numpy).type, {}
         for name, elements in self.ranges.for_program(self.program).items():
             low = [_inside(real, Fraction(element[0]), np.inf) for element in elements]
@@ -128,9 +129,9 @@ class Case:
         )
 
     def states(self, shares: Array) -> States:
-        """States of shares (count, size) from 0 to 1 of the box; a load is one that a body can be.
+        """Map shares (count, size) from 0 to 1 to states in the box; loads are physically possible.
 
-        Quaternions are of unit length as far as the real type lets them.
+        Quaternions have unit length up to round-off in the real type.
         """
         real, states, at = np.dtype(REALS[self.program.real].numpy).type, {}, 0
         for name, (low, high) in self.box.items():
@@ -150,7 +151,7 @@ class Case:
         return states
 
     def true(self, states: States, enter: Callable[[Array], Any]) -> dict[str, Any]:
-        """The states that exact answers are for: each quaternion is the one of unit length along what the machine is given."""
+        """Return the states for exact results, with every quaternion normalised."""
         exact = {name: enter(values) for name, values in states.items()}
         for turn in self.turns(exact):
             turn[:] = turn / np.sqrt((turn * turn).sum(axis=1))[:, None]
@@ -177,7 +178,7 @@ class Case:
         return [np.broadcast_to(np.asarray(row), (count,)) for row in values]
 
     def machine(self, states: States) -> list[Any]:
-        """In the real type: sines rounded from double, or the library's own."""
+        """Evaluate all rows in the real type; sines are rounded from double or the library's."""
         real = np.dtype(REALS[self.program.real].numpy).type
         sine, cosine = (np.frompyfunc(function, 1, 1) for function in (math.sin, math.cos))
 
@@ -195,7 +196,7 @@ class Case:
         return self.rows({name: values.astype(real) for name, values in states.items()}, numbers)
 
     def closer(self, states: States) -> list[Any]:
-        """In more digits than the real type has."""
+        """Evaluate all rows with more digits than the real type."""
         wide = float if self.program.real == "float" else np.longdouble
 
         def constant(value: Fraction) -> Any:
@@ -216,7 +217,7 @@ class Case:
 
 
 _SHARES = 19
-"""Of a load: its mass, and six points."""
+"""Number of shares that make a load: its mass and six points."""
 
 
 def _inside(real: Any, end: Fraction, inward: float) -> float:
@@ -226,7 +227,7 @@ def _inside(real: Any, end: Fraction, inward: float) -> float:
 
 
 def _loads(shares: Array) -> Array:
-    """Ten numbers of six equal point masses within the stated box, padded so that rounding leaves a body."""
+    """Return ten numbers of six equal point masses, with a margin so that rounding keeps them valid."""
     loads = []
     for share in shares:
         mass = max(round(5 * share[0] * FINE), 1) / FINE
@@ -249,7 +250,7 @@ def _loads(shares: Array) -> Array:
 
 @dataclass(frozen=True)
 class Claim:
-    """`share` of the bound that each of many states is thought to reach, and `exactly` what one state reaches, 1 and all."""
+    """A claim: `share` estimates value/bound at many states, `exactly` computes it at one state."""
 
     kind: str
     what: str
@@ -258,12 +259,12 @@ class Claim:
 
 
 def _above(ball: Any) -> float:
-    """A float that nothing in the ball is below: more than 1 is a bound that is broken."""
+    """Return a lower bound of the ball as a float; above 1, the claim is refuted."""
     return float(flint.arb(ball).lower())
 
 
 def claims(case: Case, random: Random) -> Iterator[Claim]:
-    """Some of each kind, rows at random."""
+    """Yield some claims of each kind, about random rows."""
     certified = [floor for floor in case.floors if floor.floor is not None]
     for floor in random.sample(certified, min(EACH, len(certified))):
         yield _divisor(case, floor)
@@ -357,7 +358,7 @@ def _error(case: Case, row: int) -> Claim:
 
 
 def _round_off(case: Case, port: Port, element: int) -> Claim:
-    """Of the compiled C, with the bound of `symgen prove`: over the ranges, or at each state; an infinite one claims nothing."""
+    """Claim the bound of `symgen prove` for the compiled C; an infinite bound claims nothing."""
     row, arithmetic, ranges = port.rows[element], case.arithmetic, case.ranges
     over = bound_round_off(
         case.program, ranges, case.states(np.full((1, case.size), 0.5)), arithmetic
@@ -389,16 +390,16 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
     )
 
 
-# -- climbing --------------------------------------------------------------------------------------
+# -- search --------------------------------------------------------------------------------------
 
 
 def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
-    """The largest share of the bound that is reached, judged exactly, and the state that reaches it."""
+    """Search the state with the largest exact ratio to the bound; return the ratio and the state."""
     random = np.random.default_rng([*seed.encode()])
     shares = random.random((POPULATION, case.size))
     shares[::3] = (
         np.round(shares[::3] * 4) / 4
-    )  # ends and quarters: of a turn they are right angles
+    )  # ends and quarters of the ranges, which are right angles for a full turn
     for generation in range(GENERATIONS):
         reached = np.nan_to_num(claim.share(case.states(shares)), nan=-1.0, posinf=1e300)
         shares = shares[np.argsort(-reached, kind="stable")][:KEPT]
@@ -422,7 +423,7 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One claim a step; a robot gives about a dozen of them."""
+    """Try one claim at each step; a robot has about a dozen."""
     for count in itertools.count():
         random = Random(f"certificates/{seed}/{count}")
         case = _case(random)
@@ -431,7 +432,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def _case(random: Random) -> Case | None:
-    """None where symgen refuses, or where the Program is long."""
+    """Draw a case; None if symgen refuses it or if the Program is long."""
     try:
         made = load(random.choice(BUILT_IN)) if random.random() < 0.1 else _robots.mechanism(random)
         options, text = _robots.options(random, made)

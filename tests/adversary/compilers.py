@@ -1,9 +1,9 @@
-"""Generated folders built by every compiler at every level: the self-test passes, no warning, and the same bits come out.
+"""Generated folders, built by every compiler at every level: no warnings, equal bits, self-test passes.
 
-Without contraction C leaves no freedom: each operation is rounded once, in the order that is written. So all builds of one
-folder must agree in every bit, with the processor's own instructions too where the compiler keeps to its flags. Contracted ones
-may differ in the last bits, and the self-test must pass all the same. `-ffast-math` gives the compiler leave to change sums: that
-is refused, or said, by the folder. A try is one build of one folder.
+Without contraction, C fixes each rounding and the order of operations. All builds of one folder must
+therefore agree in every bit, also with -march=native. Contracted builds may differ in the last bits,
+but must pass the self-test. `-ffast-math` lets the compiler reorder sums; the text must refuse it, or
+the self-test must fail. A try is one build of one folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WORD = (
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 NATIVE = ((), ("-march=native", "-fno-tree-slp-vectorize"))
-"""From -O2 on gcc 12 fuses neighbouring sums and differences into vfmaddsub, whatever -ffp-contract says, unless told not to."""
+"""Flags of native builds; without the second, gcc 12 at -O2 fuses operations into vfmaddsub."""
 OFF = ("-ffp-contract=off",)
 CONTRACTED = (
     ("-ffp-contract=fast", "-march=native"),
@@ -49,7 +49,7 @@ CONTRACTED = (
     ("-ffp-contract=off", "-march=native"),
     (),
 )
-"""Or perhaps so; () is what the compiler does by itself."""
+"""Flags that may contract a*b + c; () is the default of the compiler."""
 WARNINGS = (
     "-Wall",
     "-Wextra",
@@ -64,12 +64,12 @@ TEST = ("-Darm_SELFTEST", "-Darm_NO_STDIO", "-shared", "-fPIC")
 BUILT_IN = ("planar_arm", "scara", "puma560")
 STATES = 8
 DERIVED = 0.4
-"""Share of functions of which it is a derivative that is built."""
+"""Fraction of functions of which a derivative is built."""
 
 
 @dataclass
 class Folder:
-    """A generated folder, the Programs behind it, and the bits that its first build gave."""
+    """A generated folder, its Programs, and the bits of the results of its first build."""
 
     path: Path
     name: str
@@ -94,11 +94,11 @@ class Folder:
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One build a step: a folder goes through all of them, which a seed takes in an order of its own."""
+    """Try one build at each step; the seed decides which builds of a folder, and in which order."""
     for count in itertools.count():
         random = Random(f"compilers/{seed}/{count}")
-        with tempfile.TemporaryDirectory(prefix="symgen-compilers-") as place:
-            folder = _generated(random, Path(place) / "folder")
+        with tempfile.TemporaryDirectory(prefix="symgen-compilers-") as temporary:
+            folder = _generated(random, Path(temporary) / "folder")
             if folder is None:
                 continue
             compilers = [name for name in COMPILERS if shutil.which(name)] or ["cc"]
@@ -120,29 +120,31 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def _generated(random: Random, path: Path) -> Folder | None:
-    """None where symgen refuses."""
+    """Generate a random folder; None if symgen refuses."""
     name = random.choice(BUILT_IN) if random.random() < 0.15 else None
     made = symgen.load(name) if name else _robots.mechanism(random)
     options, text = _robots.options(random, made)
-    asked = random.sample([*FUNCTIONS], 2)
-    sloped = [
+    functions = random.sample([*FUNCTIONS], 2)
+    derivative_names = [
         _differentials.some(
             random, function, _differentials.relevant_arguments(made, options), ("jvp", "vjp")
         )
-        for function in asked
+        for function in functions
     ]
-    asked = [
+    functions = [
         slopes if slopes is not None and random.random() < DERIVED else function
-        for function, slopes in zip(asked, sloped, strict=True)
+        for function, slopes in zip(functions, derivative_names, strict=True)
     ]
     try:
-        asked = [
-            function for function in asked if build.refusal(made, function, options.payload) is None
+        functions = [
+            function
+            for function in functions
+            if build.refusal(made, function, options.payload) is None
         ]
         symgen.generate(
             made,
             path,
-            asked,
+            functions,
             real=options.real,
             name="arm",
             frame=options.frame,
@@ -154,11 +156,11 @@ def _generated(random: Random, path: Path) -> Folder | None:
             checked=text.checked,
         )
         programs = {
-            function: build.build_program(made, function, None, options) for function in asked
+            function: build.build_program(made, function, None, options) for function in functions
         }
     except SymgenError:
         return None
-    what = f"{made.name}: {', '.join(asked)} with {options} and {text}"
+    what = f"{made.name}: {', '.join(functions)} with {options} and {text}"
     states = {
         key: values.astype(float)
         for key, values in draw_states(
@@ -177,18 +179,18 @@ def _generated(random: Random, path: Path) -> Folder | None:
 def _built(
     folder: Folder, words: tuple[str, ...], contraction: tuple[str, ...], *, the_same: bool
 ) -> Failure | None:
-    """The verdict on one build, and whether its bits are those of the first one. The self-test is called in the library."""
-    said = f"{' '.join((*words, *contraction))} of {folder.what}"
+    """Judge one build: warnings, self-test, and equality of bits with the first build."""
+    what = f"{' '.join((*words, *contraction))} of {folder.what}"
     library = f"build{len(list(folder.path.glob('*.so')))}.so"
     sources = sorted(path.name for path in folder.path.glob("*.c"))
-    whole = _run(
+    compiler_error = _run(
         folder, *words, *contraction, "-std=c99", *WARNINGS, *TEST, *sources, "-o", library, "-lm"
     )
-    if whole is not None:
-        return Failure(f"{said} does not compile without a warning: {whole}", folder.files)
+    if compiler_error is not None:
+        return Failure(f"{what} does not compile without a warning: {compiler_error}", folder.files)
     loaded = ctypes.CDLL(str(folder.path / library))
     if loaded.main() != 0:
-        return Failure(f"the self-test fails: {said}", folder.files)
+        return Failure(f"the self-test fails: {what}", folder.files)
     if not the_same:
         return None
     bits = _bits(folder, loaded)
@@ -196,7 +198,7 @@ def _built(
     wrong = [function for function, value in bits.items() if value != folder.first[function]]
     return (
         Failure(
-            f"{', '.join(wrong)} has other bits than the first build gave: {said}", folder.files
+            f"{', '.join(wrong)} has other bits than the first build gave: {what}", folder.files
         )
         if wrong
         else None
@@ -204,14 +206,14 @@ def _built(
 
 
 def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
-    """Whether leave to change sums is refused by the text, in words that name it, or seen by the self-test."""
+    """Judge a build with reordered sums: the text must refuse it or the self-test must fail."""
     sources = sorted(path.name for path in folder.path.glob("*.c"))
-    said = _run(folder, *words, "-std=c99", *TEST, *sources, "-o", "loose.so", "-lm")
-    if said is not None:
+    compiler_error = _run(folder, *words, "-std=c99", *TEST, *sources, "-o", "loose.so", "-lm")
+    if compiler_error is not None:
         return (
             None
-            if "-ffast-math" in said
-            else Failure(f"{' '.join(words)} ends with: {said}", folder.files)
+            if "-ffast-math" in compiler_error
+            else Failure(f"{' '.join(words)} ends with: {compiler_error}", folder.files)
         )
     if ctypes.CDLL(str(folder.path / "loose.so")).main() != 0:
         return None
@@ -219,8 +221,8 @@ def _loosened(folder: Folder, words: tuple[str, ...]) -> Failure | None:
 
 
 def _run(folder: Folder, *words: str) -> str | None:
-    """What went wrong with a command, in its own words; None when nothing did."""
-    done = subprocess.run(
+    """Run a command; return its error message, or None if it succeeds."""
+    completed = subprocess.run(
         words,
         cwd=folder.path,
         capture_output=True,
@@ -229,16 +231,16 @@ def _run(folder: Folder, *words: str) -> str | None:
         timeout=120,
         check=False,
     )
-    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    lines = [line for line in (completed.stderr + completed.stdout).splitlines() if line.strip()]
     return (
         None
-        if done.returncode == 0
+        if completed.returncode == 0
         else next((line for line in lines if "error" in line), str(lines[:1]))
     )
 
 
 def _bits(folder: Folder, loaded: ctypes.CDLL) -> dict[str, bytes]:
-    """Every result of every function at the states, as it lies in memory."""
+    """Return the bytes of all results of every function at the states."""
     bits = {}
     target = Target(folder.name, folder.mechanism.nq, folder.mechanism.nv, TextOptions())
     for function, program in folder.programs.items():

@@ -1,8 +1,9 @@
-"""Random mechanisms with drives, borne weight and couplings, converted to every format and read back as sentences tell.
+"""Random mechanisms, converted to every format and read back with the options that notes name.
 
-A try is one mechanism in one format: M, tau and where the frames are, by the reference at 80 digits and one state. What a format
-has no words for is taken off beforehand, as far as its sentences say so; a joint that MJCF has several for, or counts from
-elsewhere, is judged by MuJoCo in `tests/description/test_convert_judged.py`.
+A try is one mechanism, with drives, gravity compensation and couplings, in one format. M, tau and the
+poses of frames are compared at 80 digits and one state. Features that a format lacks are removed
+beforehand if its notes name them. Joints that MJCF splits or measures from another origin are judged
+in `tests/description/test_convert_judged.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.shared.same_robot import SAME, differ, load_with_remedies
 
 WORD = "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is left out."
 
-_OTHERWISE = (
+_INCOMPARABLE = (
     "several joints of one body",
     "are relative to the world",
     "the order of joints is",
@@ -29,7 +30,7 @@ _OTHERWISE = (
     "the type of",
     "with a massless link between them replace",
 )
-"""In sentences after which q and v mean something else, or a frame is gone."""
+"""Parts of notes after which q, v or the frames cannot be compared."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -41,28 +42,30 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def attacked(made: Mechanism, format_: str) -> Failure | None:
-    """None where the word held, or where there is none."""
+    """Convert one mechanism; None if the result is equal or the format cannot represent it."""
     try:
         text = writers()[format_].write(made)
     except RequestError:
         return None
-    except Exception as error:  # a traceback is a failure, whatever it is of
+    except Exception as error:  # any other exception is a failure
         return _failure(made, format_, f"{type(error).__name__}: {error}")
-    if any(reason in sentence for reason in _OTHERWISE for sentence in text.left_out):
+    if any(reason in sentence for reason in _INCOMPARABLE for sentence in text.left_out):
         return None
     try:
-        apart = differ(_sayable(made, format_), load_with_remedies(text.text, text.left_out))
+        difference = differ(
+            _representable(made, format_), load_with_remedies(text.text, text.left_out)
+        )
     except (SymgenError, AssertionError) as error:
         return _failure(made, format_, str(error), text.text)
     return (
         None
-        if apart <= SAME
-        else _failure(made, format_, f"it is another robot, off by {apart:.1e}", text.text)
+        if difference <= SAME
+        else _failure(made, format_, f"it is another robot, off by {difference:.1e}", text.text)
     )
 
 
 def draw_mechanism(random: Random) -> Mechanism:
-    """A mechanism of `_robots` with drives at some joints, some weight borne, and seldom a joint that follows another."""
+    """Draw a mechanism with drives, gravity compensation, and seldom a mimic joint."""
     made = _robots.mechanism(random)
     joints = list(made.joints)
     plain = [i for i, joint in enumerate(joints) if joint.type.nq == joint.type.nv == 1]
@@ -81,14 +84,14 @@ def draw_mechanism(random: Random) -> Mechanism:
     )
 
 
-def _sayable(made: Mechanism, format_: str) -> Mechanism:
-    """Without what a URDF has no words for."""
+def _representable(made: Mechanism, format_: str) -> Mechanism:
+    """Remove what a URDF cannot represent."""
     if format_ != "urdf":
         return made
-    held = tuple(
+    joints = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in made.joints
     )
-    return replace(made.without_gravity_compensation, joints=held)
+    return replace(made.without_gravity_compensation, joints=joints)
 
 
 def _failure(made: Mechanism, format_: str, sentence: str, text: str = "") -> Failure:

@@ -1,7 +1,8 @@
-"""Kills of `symgen generate` over a folder that stands: at any time, at any system call, two writers at once, a reader between.
+"""Kills of `symgen generate` while it replaces a folder, with several writers and readers.
 
-All tries of one run go on at one place, so that what a killed run left is what the next one finds. Most commands run in a fork of
-this process, where symgen is loaded: a run takes hundredths of a second, and the part that writes is most of it.
+A signal comes at any time or at any system call. All tries of one run use the same folder, so that
+each command finds what a killed one left. Most commands run in a fork of this process, in which
+symgen is loaded already: a run takes hundredths of a second, most of it for writing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ROBOT = "planar_arm"
 REQUESTS = (("mass_matrix",), ("gravity_force",), ("mass_matrix", "gravity_force"))
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 OUTSIDE = 99
-"""Exit code of a fork that a signal met before or after the command."""
+"""Exit code of a fork that received the signal before or after the command."""
 BEGUN = ("symgen: ", "in _read_command", "in run")
 """Return the trace of an error in stderr of a command that has begun: its one line, or a function of the traceback."""
 LONGEST = 120
@@ -40,11 +41,11 @@ Tree = dict[str, bytes]
 
 
 class Broken(Exception):
-    """A word that did not hold, in one sentence."""
+    """A refuted claim, in one sentence."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One kill a step, or a few."""
+    """Try one kill, or a few, at each step."""
     random = Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="symgen-crashes-"))
     try:
@@ -57,7 +58,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
                 Broken,
                 OSError,
                 ValueError,
-            ) as broken:  # what cannot be read is not whole either
+            ) as broken:  # a folder that cannot be read is damaged as well
                 yield Failure(f"{attack.what}: {broken}", tree(folder / "here"))
                 attack.start()
     finally:
@@ -65,7 +66,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 class Attack:
-    """A folder of symgen's with files of the user's in it, and what is known of both."""
+    """A generated folder with files of a user in it, and their expected contents."""
 
     def __init__(self, random: Random, folder: Path) -> None:
         self.random, self.place, self.what = random, folder, ""
@@ -76,19 +77,19 @@ class Attack:
         for request in REQUESTS:
             with contextlib.redirect_stdout(
                 io.StringIO()
-            ):  # once here, so that a fork has loaded all that it needs
+            ):  # run once here, so that a fork has all modules loaded
                 cli.main(words(folder / "whole", request))
             self.texts.append(tree(folder / "whole"))
-        begun = time.monotonic()
+        start = time.monotonic()
         self.expect(command(words(folder / "whole", REQUESTS[0])))
-        self.seconds = time.monotonic() - begun
-        begun = time.monotonic()
+        self.seconds = time.monotonic() - start
+        start = time.monotonic()
         self.expect(Process(words(folder / "whole", REQUESTS[0])))
-        self.process_seconds = time.monotonic() - begun
+        self.process_seconds = time.monotonic() - start
         self.start()
 
     def start(self) -> None:
-        """A fresh folder, the user's files in it."""
+        """Make a new folder with files of a user."""
         shutil.rmtree(self.folder.parent, ignore_errors=True)
         self.folder.parent.mkdir()
         self.expect(command(words(self.folder, REQUESTS[0])))
@@ -99,7 +100,7 @@ class Attack:
         self.mine["link"] = b"nowhere"
 
     def edit(self, name: str) -> None:
-        """The user writes into a file, which keeps its identity."""
+        """Append to a file of the user."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         with path.open("ab") as file:
@@ -116,7 +117,7 @@ class Attack:
             self.finish()
 
     def process(self) -> None:
-        """The command itself, in a process of its own."""
+        """Run the command in a separate process, and send a signal at a random time."""
         number = self.random.choice(SIGNALS)
         after = self.process_seconds * self.random.uniform(0.7, 1.05)
         self.what = f"process, {number.name} after {after:.2f} s"
@@ -126,7 +127,7 @@ class Attack:
         self.judge(child, number)
 
     def fork(self) -> None:
-        """The command in a fork, met by a signal at some time."""
+        """Run the command in a fork, and send a signal at a random time."""
         number = self.random.choice(SIGNALS)
         after = self.seconds * self.random.uniform(0.3, 1.2)
         self.what = f"fork, {number.name} after {after:.3f} s"
@@ -136,7 +137,7 @@ class Attack:
         self.judge(child, number)
 
     def call(self) -> None:
-        """The command in a fork, killed at some system call of the replacement, or interrupted there."""
+        """Run the command in a fork, with a signal at a random system call of the replacement."""
         number, at = self.random.choice(SIGNALS), self.random.randrange(1, LONGEST)
         exchanging = self.random.random() < 0.7
         self.what = f"call {at}, {number.name}, {'exchange' if exchanging else 'two renames'}"
@@ -169,7 +170,7 @@ class Attack:
             self.expect(second)
 
     def reader(self) -> None:
-        """Somebody reads while the folder is replaced: the manifest's files are all there."""
+        """Read while the folder is replaced: all files of the manifest must exist."""
         self.what = "a reader"
         for request in self.random.sample(REQUESTS, 3):
             child = command(words(self.folder, request))
@@ -185,17 +186,17 @@ class Attack:
         missing = [name for name in manifest["files"] if not (self.folder / name).exists()]
         if (
             missing and self.folder.stat().st_ino == before
-        ):  # else it was replaced between, and the look means nothing
+        ):  # otherwise the folder was replaced during the check, which then proves nothing
             raise Broken(f"a reader misses {missing}")
 
     def judge(self, child: Process | Fork, number: signal.Signals) -> None:
-        """A signal ends a command at once, or with one line and 128 + its number, or comes too late."""
+        """Check the end of a command: killed, one line and 128 + the signal, or finished before."""
         code, said = child.end()
         late = code == 0 or code == OUTSIDE
         lines = said.count("\n")
         if number == signal.SIGKILL:
             held = late or code == -signal.SIGKILL
-        else:  # before the command begins Python itself answers
+        else:  # before the command begins, Python itself handles the signal
             # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python -m` dies of it in the end,
             # however it was answered. A shell shows 128 + its number either way.
             held = (
@@ -207,13 +208,13 @@ class Attack:
             raise Broken(f"exit code {code}, and on stderr: {said}")
 
     def expect(self, child: Process | Fork) -> None:
-        """Nobody met this one."""
+        """Check a command that received no signal."""
         code, said = child.end()
         if code or said:
             raise Broken(f"exit code {code} without a signal, and on stderr: {said}")
 
     def look(self) -> None:
-        """The folder is one of the whole ones, and no file of the user's is missing but for what the next run brings back."""
+        """Check that the folder is complete and that all files of the user exist or can be restored."""
         if not self.folder.is_dir():
             raise Broken("the folder is gone")
         files = tree(self.folder)
@@ -226,7 +227,7 @@ class Attack:
                 raise Broken(f"the user's {name} is lost")
 
     def finish(self) -> None:
-        """An undisturbed run: everything is there, and nothing beside. Then the user works on."""
+        """Run without a signal: the folder is complete, with no leftovers; then edit a user file."""
         number = self.random.randrange(len(REQUESTS))
         self.expect(command(words(self.folder, REQUESTS[number])))
         if tree(self.folder) != self.texts[number] | self.mine:
@@ -252,7 +253,7 @@ def words(folder: Path, request: tuple[str, ...]) -> list[str]:
 
 
 def tree(folder: Path) -> Tree:
-    """Every file below, by name; a link by where it leads."""
+    """Return the contents of all files below a folder, and the targets of links."""
     files: Tree = {}
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
@@ -264,7 +265,7 @@ def tree(folder: Path) -> Tree:
 
 
 class Process:
-    """The command in a process of its own."""
+    """The command in a separate process."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.child = subprocess.Popen(
@@ -282,7 +283,7 @@ class Process:
 
 
 class Fork:
-    """The command in a fork of this process, with its exit code and what it says on stderr."""
+    """The command in a fork of this process, with its exit code and its stderr."""
 
     def __init__(self, work: Callable[[], int]) -> None:
         self.reading, into = os.pipe()
@@ -321,11 +322,13 @@ class Fork:
 
 
 def command(arguments: list[str], at: int = 0, number: int = 0, exchanging: bool = True) -> Fork:
-    """The command in a fork. With `at`, a signal meets it at that call of the replacement on the disk."""
-    return Fork(lambda: met(arguments, at, number, exchanging) if at else cli.main(arguments))
+    """Run the command in a fork; with `at`, send a signal at that system call of the replacement."""
+    return Fork(
+        lambda: run_with_signal(arguments, at, number, exchanging) if at else cli.main(arguments)
+    )
 
 
-def met(arguments: list[str], at: int, number: int, exchanging: bool) -> int:
+def run_with_signal(arguments: list[str], at: int, number: int, exchanging: bool) -> int:
     original = writing.replace_folder
 
     def meet(calls: Calls, call: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A generated folder, damaged in one place: `verify` must say so, and never end in a traceback."""
+"""Generated folders with one damage: `verify` must fail, and never with a traceback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.adversary import Failure, _robots
 WORD = "verify passes a folder only where every byte of every file of symgen's in it is what symgen prints for that robot."
 
 EACH = 12
-"""Damages to one folder."""
+"""Number of damages to one folder."""
 WORDS = (
     "null",
     "[]",
@@ -49,7 +49,7 @@ WORDS = (
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One damage a step; a folder takes a dozen, one after the other."""
+    """Try one damage at each step; each folder is damaged EACH times, always from intact."""
     for count in itertools.count():
         random = Random(f"folders/{seed}/{count}")
         with tempfile.TemporaryDirectory(prefix="symgen-folders-") as folder:
@@ -60,7 +60,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def _generated(random: Random, path: Path) -> Path | None:
-    """None where symgen refuses."""
+    """Generate a random folder; None if symgen refuses or does not verify it."""
     made = (
         symgen.load(random.choice(("planar_arm", "scara")))
         if random.random() < 0.3
@@ -68,7 +68,7 @@ def _generated(random: Random, path: Path) -> Path | None:
     )
     options, text = _robots.options(random, made)
     target = random.choice((None, "host"))
-    asked = random.sample(
+    functions = random.sample(
         (
             "mass_matrix",
             "inverse_dynamics",
@@ -85,7 +85,7 @@ def _generated(random: Random, path: Path) -> Path | None:
         symgen.generate(
             made,
             path,
-            asked,
+            functions,
             real=options.real,
             name="arm",
             frame=options.frame,
@@ -101,7 +101,7 @@ def _generated(random: Random, path: Path) -> Path | None:
         )
         return (
             path if symgen.verify(path, states=1).passed else None
-        )  # a method may lose its digits
+        )  # a method may lose all digits for this robot
     except SymgenError:
         return None
 
@@ -118,7 +118,7 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
         for path in whole.rglob("*")
         if path.is_file()
     ):
-        return None  # put back as it was
+        return None  # the damage left all files unchanged
     try:
         report = symgen.verify(folder, states=1)
         verdict = (
@@ -126,7 +126,7 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
         )
     except SymgenError as error:
         verdict = "" if "\n" not in str(error) else "has an error of several lines"
-    except Exception as error:  # whatever it is, verify may not end in it
+    except Exception as error:  # verify must not raise any other exception
         verdict = f"ends in {type(error).__name__}: {error}"
     files = {
         str(path.relative_to(folder)): path.read_bytes()
@@ -138,27 +138,27 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
 
 
 def _damaged(random: Random, folder: Path, name: str) -> str:
-    """Damage a file of the folder; what was done, in words."""
+    """Damage a file of the folder; return a description of the damage."""
     path = folder / name
     data = path.read_bytes()
-    way = random.choice(
+    kind = random.choice(
         ("flip", "word", "drop", "double", "swap", "cut", "gone", "link", "folder", "pipe", "value")
     )
     at, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
     end = min(end, at + random.choice((1, 4, 40)))
     lines = data.splitlines(keepends=True)
-    if way == "value" and name == "manifest.json":
-        return _revalued(random, path)
-    if way in ("gone", "link", "folder", "pipe"):
+    if kind == "value" and name == "manifest.json":
+        return change_manifest(random, path)
+    if kind in ("gone", "link", "folder", "pipe"):
         path.unlink()
-        if way == "link":
+        if kind == "link":
             path.symlink_to("/dev/null" if random.random() < 0.5 else "nowhere")
-        elif way == "folder":
+        elif kind == "folder":
             path.mkdir()
-        elif way == "pipe":
+        elif kind == "pipe":
             os.mkfifo(path)
-        return way
-    if way == "swap" and len(lines) > 1:
+        return kind
+    if kind == "swap" and len(lines) > 1:
         k = random.randrange(len(lines) - 1)
         lines[k], lines[k + 1] = lines[k + 1], lines[k]
         path.write_bytes(b"".join(lines))
@@ -167,16 +167,16 @@ def _damaged(random: Random, folder: Path, name: str) -> str:
         "flip": bytes([data[at - 1] ^ (1 << random.randrange(8))]) if at else b" ",
         "word": random.choice(WORDS).encode(),
         "double": 2 * data[at:end],
-    }.get(way, b"")
+    }.get(kind, b"")
     start, stop = (
-        (at - 1, at) if way == "flip" and at else (at, at if way in ("flip", "word") else end)
+        (at - 1, at) if kind == "flip" and at else (at, at if kind in ("flip", "word") else end)
     )
-    path.write_bytes(data[:at] if way == "cut" else data[:start] + new + data[stop:])
-    return f"{way} at byte {at}"
+    path.write_bytes(data[:at] if kind == "cut" else data[:start] + new + data[stop:])
+    return f"{kind} at byte {at}"
 
 
-def _revalued(random: Random, path: Path) -> str:
-    """Another value somewhere in the manifest, or a name less."""
+def change_manifest(random: Random, path: Path) -> str:
+    """Change or delete one value of the manifest; return a description."""
     manifest = json.loads(path.read_bytes())
     node, keys = manifest, []
     while isinstance(node, dict | list) and node and (not keys or random.random() < 0.7):

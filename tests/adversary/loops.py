@@ -1,4 +1,4 @@
-"""Functions as loops over links, of robots with several kinds of joint: `verify` must pass what `generate` writes."""
+"""Looped functions of robots with several kinds of joints: `verify` must pass generated folders."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ METHODS = {
     "mass_matrix_solve": ("riccati", "udut:links", "constraint_force", "fixman:spatial"),
     "forward_dynamics": ("riccati:fd1", "riccati:fd3", "constraint_force:parallel"),
 }
-"""Others than the first choice."""
-CUT = {
+"""Methods other than the default one."""
+CHAIN_METHODS = {
     "forward_dynamics": ("riccati:segments", "constraint_force:parallel"),
     "mass_matrix_solve": ("constraint_force:parallel", "fixman:parallel", "fixman:segments"),
 }
-"""What goes through one chain in segments, or level by level."""
+"""Methods for a single chain, in segments or level by level."""
 STATES = 2
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One folder a step."""
+    """Try one folder at each step."""
     for count in itertools.count():
         random = Random(f"loops/{seed}/{count}")
         if random.random() < 0.25:
-            function = random.choice([*CUT])
-            method = random.choice(CUT[function])
+            function = random.choice([*CHAIN_METHODS])
+            method = random.choice(CHAIN_METHODS[function])
             made = chain(random, method.startswith("fixman"))
             options = {
                 "real": random.choice([*REALS]),
@@ -72,19 +72,19 @@ def tries(seed: int) -> Iterator[Failure | None]:
                 "checked": random.random() < 0.5,
                 "batch": random.random() < 0.5,
             }
-            yield _judged(made, [f"{function}={method}"], options)
+            yield _judge(made, [f"{function}={method}"], options)
             continue
         made = _robots.mechanism(random, random.choice((2, 3, 3, 4, 6, 9)))
-        yield _tried(random, _robots.driven(random, made) if random.random() < 0.3 else made)
+        yield _try_robot(random, _robots.driven(random, made) if random.random() < 0.3 else made)
 
 
-def _tried(random: Random, made: Mechanism) -> Failure | None:
-    asked = random.sample(FUNCTIONS, random.choice((1, 2, 3)))
-    asked = [
+def _try_robot(random: Random, made: Mechanism) -> Failure | None:
+    requests = random.sample(FUNCTIONS, random.choice((1, 2, 3)))
+    requests = [
         f"{function}={random.choice(METHODS[function])}"
         if function in METHODS and random.random() < 0.3
         else function
-        for function in asked
+        for function in requests
     ]
     options: dict[str, Any] = {
         "frame": random.choice(made.frames).name,
@@ -93,11 +93,11 @@ def _tried(random: Random, made: Mechanism) -> Failure | None:
         "checked": random.random() < 0.4,
         "batch": random.random() < 0.5,
     }
-    return _judged(made, asked, options)
+    return _judge(made, requests, options)
 
 
 def chain(random: Random, points: bool) -> Mechanism:
-    """Joints of one kind, one behind the other, few or enough for segments; of point masses in a plane, or anything."""
+    """Draw a chain of joints of one kind, with planar point masses or with general links."""
     n = random.choice((1, 2, 3, 5, 9, 33, 40, 65))
     parts = [_robots.mechanism(random, 1) for _ in range(n)]
     kind = "revolute" if points else random.choice(("revolute", "revolute", "prismatic"))
@@ -105,7 +105,7 @@ def chain(random: Random, points: bool) -> Mechanism:
     out: Pose = ()
     for i, part in enumerate(parts):
         at = part.joints[0].pose
-        if points:  # a step of any length, which the mass stands at the end of
+        if points:  # a link of random length, with the point mass at its end
             at, out = (
                 out,
                 (
@@ -131,23 +131,23 @@ def chain(random: Random, points: bool) -> Mechanism:
     return Mechanism("chain", tuple(joints), tuple(bodies), frames, parts[0].gravity)
 
 
-def _judged(made: Mechanism, asked: list[str], options: dict[str, Any]) -> Failure | None:
-    said = f"{made.name}: {', '.join(asked)} as loops with {options}"
-    with tempfile.TemporaryDirectory(prefix="symgen-loops-") as place:
-        folder = Path(place) / "arm"
+def _judge(made: Mechanism, requests: list[str], options: dict[str, Any]) -> Failure | None:
+    what = f"{made.name}: {', '.join(requests)} as loops with {options}"
+    with tempfile.TemporaryDirectory(prefix="symgen-loops-") as temporary:
+        folder = Path(temporary) / "arm"
         try:
             symgen.generate(
-                symgen.load(to_toml(made)), folder, asked, form="looped", name="arm", **options
+                symgen.load(to_toml(made)), folder, requests, form="looped", name="arm", **options
             )
         except SymgenError:
             return None
-        for part in (None, [asked[0].split("=")[0]]):
+        for part in (None, [requests[0].split("=")[0]]):
             report = symgen.verify(folder, functions=part, states=STATES)
-            if report.failures:  # a robot may lose its digits
+            if report.failures:  # symgen may refuse a robot
                 wrong = report.failures[0]
                 files = {path.name: path.read_bytes() for path in folder.iterdir()}
                 return Failure(
-                    f"{said} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
-                    {**files, "robot.py": _robots.as_python(made), "asked.txt": said + "\n"},
+                    f"{what} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
+                    {**files, "robot.py": _robots.as_python(made), "asked.txt": what + "\n"},
                 )
     return None

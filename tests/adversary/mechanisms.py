@@ -1,8 +1,9 @@
-"""Random mechanisms with random options, against a recursion of Newton and Euler in balls, and against Pinocchio in double.
+"""Random mechanisms and options, compared with a Newton-Euler recursion and with Pinocchio.
 
-A try is one mechanism, one set of options and one function by one method. The Program is held to the recursion's
-answers at 1e-40, its compiled C to them within `allowance`. Pinocchio, where it is installed, says the same within round-off.
-Where symgen refuses for a singular mass matrix, the recursion's must be singular; where it does not, it must not be.
+A try is one mechanism, one set of options and one function by one method. The Program must agree
+with the recursion, which uses ball arithmetic, to 1e-40, and its compiled C within `allowance`.
+Pinocchio, if installed, must agree within round-off. If and only if symgen refuses a singular mass
+matrix, the mass matrix of the recursion must be singular.
 """
 
 from __future__ import annotations
@@ -48,23 +49,23 @@ WORD = (
 )
 
 STATES = 2
-TURNING = 3
-"""States of a step and its derivatives: the second turns little, the third by about half a turn (`symgen.reference.states`)."""
+STATES_OF_STEPS = 3
+"""Number of states for steps: small rotations in the second, about half a turn in the third."""
 DIGITS = 200
-"""Of the recursion: its differences lose 45."""
+"""Decimal digits of the recursion, whose differences lose 45."""
 FROM_PINOCCHIO = 1e-9
-"""Relative. Pinocchio's own round-off is in it, also at parts of a milligram beside others of a thousand tons."""
+"""Largest relative difference from Pinocchio, whose round-off is large for extreme masses."""
 ILL = 1e-5
-"""The same share, below which Pinocchio's double is no judge of what is made from M's inverse or determinant."""
+"""Regularity of M below which Pinocchio's inverse and determinant are too inaccurate."""
 NOTHING = 1e-40
-"""What a derivative may leave of terms that cancel, where that is less than 1."""
+"""Largest error that a derivative may have from terms that cancel."""
 LOADS = [argument.name for argument in AT_RUN_TIME]
 SINGULAR = 1e-18
-"""Share of the product of M's diagonal: a determinant below it belongs to a matrix that may be refused."""
+"""Ratio of det M to the product of its diagonal below which symgen may refuse M."""
 
 
 class Second(Truth):
-    """The states and sizes of verify, and the recursion's answers instead of the reference's."""
+    """States and sizes as in `verify`, with results of the recursion instead of the reference."""
 
     def results(self, function: str) -> dict[str, Array]:
         if function not in self._known:
@@ -107,13 +108,13 @@ class Second(Truth):
 
     @property
     def _digits(self) -> int:
-        """DIGITS, or more where its answers are differentiated."""
+        """Return DIGITS, or more if results are differentiated."""
         return max(DIGITS, self.working, flint.ctx.dps)
 
     def _in_stated_frame(
         self, function: str, frame: str, states: Mapping[str, Array]
     ) -> dict[str, Array]:
-        """The recursion's J and J̇ v are in the axes of the base at the frame's origin; turned, or at the base's origin."""
+        """Convert J and J̇ v of the recursion to the convention of frame and order."""
         answer = self._recursion(function, frame, states)
         if not FUNCTIONS[function].follows_convention:
             return answer
@@ -132,12 +133,10 @@ class Second(Truth):
             )
             rate = value.ndim == 2
             if self.convention.frame == "local":
-                halves[1] = halves[1] - (_across(turn, speed) if rate else 0)
+                halves[1] = halves[1] - (cross(turn, speed) if rate else 0)
                 halves = [back @ half for half in halves]
             elif self.convention.frame == "world":
-                halves[1] = (
-                    halves[1] + _across(arm, halves[0]) + (_across(speed, turn) if rate else 0)
-                )
+                halves[1] = halves[1] + cross(arm, halves[0]) + (cross(speed, turn) if rate else 0)
             stacked = np.concatenate(
                 halves if self.convention.order == "angular" else halves[::-1], axis=1
             )
@@ -145,7 +144,7 @@ class Second(Truth):
 
     @cached_property
     def regularity(self) -> list[float]:
-        """At each state the share that det M is of the product of M's diagonal: 1 for joints that do not feel each other."""
+        """Return det M / product of the diagonal at each state; 1 for decoupled joints."""
         verdicts = []
         with self.scalars.working():
             for m in self.results("mass_matrix")["M"]:
@@ -156,7 +155,7 @@ class Second(Truth):
 
 
 def _pairs(random: Random) -> list[tuple[str, str | None]]:
-    """Every function by every method, and of each function a derivative of the rows by one of them, or by the shortest way."""
+    """Return all pairs of function and method, with one derivative for each function."""
     pairs: list[tuple[str, str | None]] = [
         (f, method) for f in FUNCTIONS for method in methods.providers(f)
     ]
@@ -168,7 +167,7 @@ def _pairs(random: Random) -> list[tuple[str, str | None]]:
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One mechanism a step, and one function by one method; all of these come round, and derivatives with them."""
+    """Try one mechanism with one function and method at each step; all pairs take turns."""
     pairs: list[tuple[str, str | None]] = []
     for count in itertools.count():
         random = Random(f"mechanisms/{seed}/{count}")
@@ -190,12 +189,12 @@ def attacked(
     text: TextOptions,
     states: int,
 ) -> Failure | None:
-    """What is wrong with a function by a method, if anything."""
+    """Judge one function by one method; None if it is right."""
     what = f"{function}={method} with {options} and {text}, states {states}"
     try:
         wanted = FUNCTIONS[function].derivative
         count = (
-            TURNING
+            STATES_OF_STEPS
             if FUNCTIONS[derivatives.base_function(function)].smooth
             else STATES
             if wanted is None
@@ -212,10 +211,10 @@ def attacked(
             task_rows=options.rows,
         )
         wrong = _refused(truth, function, options)
-        with suppress(SymgenError):  # a method may refuse a mechanism, and says so
+        with suppress(SymgenError):  # a method may refuse a mechanism with a message
             program = build.build_program(made, function, method, options)
             wrong = wrong or _judged(program, truth, options, text)
-    except Exception as error:  # a traceback is a failure as well, whatever it is of
+    except Exception as error:  # any other exception is a failure as well
         wrong = f"{type(error).__name__}: {error}"
     return (
         None
@@ -227,19 +226,22 @@ def attacked(
 
 
 def _refused(truth: Second, function: str, options: ProgramOptions) -> str | None:
-    """What is wrong with the refusal of a singular mass matrix, or with its absence."""
+    """Judge the refusal of a singular mass matrix; None if it is right."""
     if not FUNCTIONS[function].needs_inverse:
         return None
-    why, share = build.refusal(truth.mechanism, function, options.payload), max(truth.regularity)
-    if (why is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
+    refusal, share = (
+        build.refusal(truth.mechanism, function, options.payload),
+        max(truth.regularity),
+    )
+    if (refusal is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
         return None
-    return f"{why or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"
+    return f"{refusal or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"
 
 
 def _compiled(
     made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions
 ) -> Runner | None:
-    """The C, or None where a number of it does not fit the real type, which is said."""
+    """Compile the C; None if symgen refuses a number outside the real type."""
     target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
         floors = checked_floors(made, programs, options, text)
@@ -270,11 +272,11 @@ def _judged(
     inverted = (
         FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     )
-    judged = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
+    has_judge = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
     if truth.mechanism.without_drives is not truth.mechanism:
-        return None  # Pinocchio knows rotors alone, and those at the joints of a robot that declares nothing else
+        return None  # Pinocchio has rotors only
     if (
-        not judged
+        not has_judge
         or truth.links["wrench"] is not None
         or (inverted and min(truth.regularity) < ILL)
     ):
@@ -283,7 +285,7 @@ def _judged(
     if (spec.follows_convention and options.convention != USUAL) or (
         spec.uses_all_frames and len(options.frames) > 1
     ):
-        return None  # the recursion has said it, and Pinocchio of each frame by itself
+        return None  # the recursion has judged these; Pinocchio has one convention and one frame
     exact = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
     results = {name: values.astype(float) for name, values in exact.items()}
     for k in range(truth.count):
@@ -301,9 +303,9 @@ def _judged(
 
 
 def _cancelled(program: Program, truth: Second) -> bool:
-    """Whether a derivative is right but for what constants of 64 digits and series of 40 leave where the answer is nothing.
+    """True if a derivative differs only by round-off of constants where its value is zero.
 
-    Verify asks for digits of nothing as well, and may fail such a one.
+    `verify` asks for relative accuracy of zero as well, and may fail such a derivative.
     """
     if FUNCTIONS[program.function].derivative is None:
         return False
@@ -325,8 +327,8 @@ def _sentence(check: Check) -> str:
     return f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g} allowed: {check.detail}"
 
 
-def _across(a: Array, b: Array) -> Array:
-    """a × b of columns: (count, 3, 1) and (count, 3, …)."""
+def cross(a: Array, b: Array) -> Array:
+    """Return a × b of columns: (count, 3, 1) and (count, 3, …)."""
     return np.stack(
         [
             a[:, (i + 1) % 3] * b[:, (i + 2) % 3] - a[:, (i + 2) % 3] * b[:, (i + 1) % 3]
@@ -337,7 +339,7 @@ def _across(a: Array, b: Array) -> Array:
 
 
 class Weighed(pinocchio_answers.Word):
-    """Forces are relative to the terms that they are sums of, which may cancel."""
+    """Pinocchio's results, with errors relative to the terms of sums, which may cancel."""
 
     terms = 0.0
 
@@ -346,7 +348,7 @@ class Weighed(pinocchio_answers.Word):
 
 
 class Built(pinocchio_answers.Model):
-    """A Pinocchio model of a mechanism as declared, with the load of one state; nothing is read from a file."""
+    """A Pinocchio model of a mechanism with the load of one state, built without a file."""
 
     def __init__(
         self, mechanism: Mechanism, frame: str, payload: str | None, state: Mapping[str, Array]
@@ -358,9 +360,9 @@ class Built(pinocchio_answers.Model):
             at = _newton_euler.Recursion(mechanism, state, frame, payload)
             for i in _depth_first(mechanism):
                 joint = mechanism.joints[i]
-                moved = peer.joint_model(pin, joint)
+                joint_model = peer.joint_model(pin, joint)
                 index = ids[i] = model.addJoint(
-                    ids[joint.parent], moved, _seat(pin, at.poses[i]), joint.name
+                    ids[joint.parent], joint_model, _seat(pin, at.poses[i]), joint.name
                 )
                 for matter in at.matter[i]:
                     inertia = pin.Inertia(
@@ -384,9 +386,9 @@ def _seat(pin: Any, placed: tuple[Any, Any]) -> Any:
 
 
 def _depth_first(mechanism: Mechanism) -> list[int]:
-    """The joints as Pinocchio wants them: what a joint carries follows it without a gap."""
-    order, waiting = [], [*reversed(mechanism.children(BASE))]
-    while waiting:
-        order.append(waiting.pop())
-        waiting += reversed(mechanism.children(order[-1]))
+    """Return the joints in depth-first order, as Pinocchio requires."""
+    order, stack = [], [*reversed(mechanism.children(BASE))]
+    while stack:
+        order.append(stack.pop())
+        stack += reversed(mechanism.children(order[-1]))
     return order

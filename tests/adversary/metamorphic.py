@@ -1,4 +1,4 @@
-"""One problem told in two ways has one answer: random mechanisms by every relation, every function and every method."""
+"""Metamorphic relations: two descriptions of one problem have the same results."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ WORD = (
     "another base, in other frames, in another order, in another format, at states that motion itself relates."
 )
 
-UNFELT = "of this robot does not depend on"
-"""What is said of a derivative by a load that moves and that nothing feels: no Program has it as an argument."""
+NO_ARGUMENT = "of this robot does not depend on"
+"""Message for a derivative with respect to a load on which no Program depends."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """Every relation in turn, on a mechanism that it applies to: the reference by all functions, the Programs by one of them.
+    """Try every relation in turn on a random mechanism.
 
-    Their method is drawn, or is the one that `generate` takes. Then a derivative of a function, where the relation knows any.
+    The reference is compared for all functions, Programs for one function by a random or the default
+    method, and for one derivative if the relation covers it.
     """
     random = Random(f"metamorphic {seed}")
     while True:
         for relation in random.sample(sorted(RELATIONS), len(RELATIONS)):
-            problem = Told(*anything(random.randrange(10**9)), relation, random.randrange(10**6))
+            problem = Problem(*anything(random.randrange(10**9)), relation, random.randrange(10**6))
             verdict = problem.judged(programs=False)
             if verdict is None:
                 continue
             if verdict.sentences:
                 yield problem.failure(verdict, programs=False)
                 continue
-            if verdict.compared:  # nothing to compare is no try
+            if verdict.compared:  # a relation without anything to compare counts as no try
                 function = random.choice(
                     sorted({name.partition(".")[0] for name in verdict.compared})
                 )
@@ -57,8 +58,8 @@ def tries(seed: int) -> Iterator[Failure | None]:
                 )
 
 
-class Told(NamedTuple):
-    """A problem, a relation, and the seed of its state and of the relation's choices."""
+class Problem(NamedTuple):
+    """A mechanism with options, a relation, and the seed of its state and of random choices."""
 
     mechanism: Mechanism
     links: Links
@@ -68,11 +69,11 @@ class Told(NamedTuple):
     def judged(self, **asked: Any) -> Verdict | None:
         try:
             return compare(self.mechanism, self.links, self.relation, self.seed, **asked)
-        except Exception as error:  # whatever it is, no description that was read may lead to it
+        except Exception as error:  # a valid description must not cause any other exception
             return Verdict((f"{self.relation}: {type(error).__name__}, {error}",), frozenset())
 
     def compares(self, function: str) -> bool:
-        """Whether the relation says anything of a function, or stumbles over it."""
+        """True if the relation covers a function or fails for it."""
         verdict = self.judged(functions=[function], programs=False)
         return verdict is not None and bool(verdict.sentences or verdict.compared)
 
@@ -85,13 +86,13 @@ class Told(NamedTuple):
         if (
             verdict is None
             or not verdict.sentences
-            or all(UNFELT in sentence for sentence in verdict.sentences)
+            or all(NO_ARGUMENT in sentence for sentence in verdict.sentences)
         ):
             return None
         return self.failure(verdict, **asked)
 
     def failure(self, verdict: Verdict, **asked: Any) -> Failure:
-        """What a verdict says is broken, with the lines that ask for it again."""
+        """Make a failure from a verdict, with the lines that reproduce it."""
         how = ", ".join(f"{name}={value!r}" for name, value in asked.items())
         again = (
             "from symgen.description.loading import load\nfrom tests.metamorphic import Links, compare\n\n"

@@ -1,6 +1,6 @@
-"""Descriptions that the readers should refuse in a sentence or read: mutated ones, and long ones of every kind of growth.
+"""Mutated and very long descriptions: readers must read or refuse them in linear time.
 
-A try is 20 inputs of the fuzzer in one format, or one kind of growth timed at two sizes.
+A try is 20 inputs of the fuzzer in one format, or one kind of long text, timed at two sizes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tests.shared.reader_growths import GROWTHS
 WORD = "any bytes are read, in time that grows as their number, or refused in one sentence that names the file"
 INPUTS = 20
 SIZE = 60_000
-"""Bytes of the smaller text of a growth."""
+"""Bytes of the smaller of two texts."""
 _STEEPEST = 3.0
-"""Times as long for a text of twice the size; the square takes four."""
+"""Largest ratio of times for a text of twice the size; quadratic time has ratio four."""
 _LEAST = 0.1
-"""CPU seconds below which the time of a text says nothing on a busy machine."""
+"""CPU seconds below which a time is too inaccurate on a busy machine."""
 _LONGEST = 40.0
-"""CPU seconds for a megabyte, on a slow machine."""
+"""Largest CPU seconds per megabyte, on a slow machine."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
@@ -54,7 +54,7 @@ def _fuzzed(form: str, tried: list[Tried]) -> Failure | None:
 
 
 def _grown(form: str, growth: str) -> Failure | None:
-    """A text is timed at one size and at twice that; a third measurement decides where the two look like a square."""
+    """Time a text at two sizes; if the ratio looks quadratic, measure again."""
     write = GROWTHS[form][growth]
     count = 20
     while len(write(count)) < SIZE and count < SIZE:
@@ -78,5 +78,5 @@ def _grown(form: str, growth: str) -> Failure | None:
 def _time(text: str) -> float:
     start = time.process_time()
     with suppress(SymgenError):
-        load(f"{text}\n#\n")  # of several lines, so that it is a text and no path
+        load(f"{text}\n#\n")  # several lines, so that it is read as a text, not as a path
     return time.process_time() - start

@@ -1,4 +1,4 @@
-"""Errors of one token in the C: the self-test must see each that takes a result far from the truth, and reading it back each."""
+"""One-token errors in C: the self-test must detect large errors, and reading back every error."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WORD = (
 FUNCTIONS = 2
 EACH = 6
 DERIVED = 0.3
-"""Share of functions of which a derivative is taken."""
+"""Fraction of functions of which a derivative is taken."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One error a step."""
+    """Try one error at each step."""
     for count in itertools.count():
         random = Random(f"selftests/{seed}/{count}")
         made = (
@@ -40,13 +40,15 @@ def tries(seed: int) -> Iterator[Failure | None]:
         real = random.choice(sorted(REALS))
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as folder:
             try:
-                asked = random.sample(sorted(build.requested(made, None)), FUNCTIONS)
-                sloped = [_differentials.some(random, function, ()) for function in asked]
-                asked = [
-                    slopes if slopes is not None and random.random() < DERIVED else function
-                    for function, slopes in zip(asked, sloped, strict=True)
+                functions = random.sample(sorted(build.requested(made, None)), FUNCTIONS)
+                derivative_names = [
+                    _differentials.some(random, function, ()) for function in functions
                 ]
-                plot = Plot(made, real, Path(folder), asked)
+                functions = [
+                    slopes if slopes is not None and random.random() < DERIVED else function
+                    for function, slopes in zip(functions, derivative_names, strict=True)
+                ]
+                plot = Plot(made, real, Path(folder), functions)
             except SymgenError:
                 continue
             for function in plot.programs:

@@ -1,8 +1,14 @@
-"""Hard arguments for the sine and cosine of `--trig inline` and the loop of `auto`: compiled C against balls.
+"""Hard arguments for the generated sine and cosine: compiled C compared with ball arithmetic.
 
-Nearest to multiples of pi/2 (by continued fractions, binade by binade), about odd multiples of pi/4 where the reduction changes
-its mind, at the end of the range, subnormal, of any binade, and climbing about the worst that was found so far. A try is some
-thousand of one sort, by one compiler at one level, with one rounding per operation or with a*b + c fused.
+The sorts of arguments are:
+
+- nearest to multiples of pi/2, by continued fractions, for each binade;
+- near multiples of pi/2, and near odd multiples of pi/4, where the reduction changes its quadrant;
+- at the end of the range, and in any binade, subnormal numbers included;
+- near the worst arguments so far.
+
+A try is about a thousand arguments of one sort, by one compiler at one level. The C has one rounding
+per operation or fused a*b + c; it is that of `--trig inline` or the loop of `--trig auto`.
 """
 
 from __future__ import annotations
@@ -34,7 +40,7 @@ WORD = "The text's own sine and cosine are within the stated units in the last p
 
 ULPS, RANGE = printer().ulps["inline"], printer().farthest
 EACH = 1500
-"""Arguments a try: balls take some 10 microseconds each."""
+"""Number of arguments of a try; ball arithmetic takes about 10 microseconds for each."""
 CALLER = """#include "arm_sincos.h"
 void many(long count, const REAL *x, REAL *sine, REAL *cosine);
 void many(long count, const REAL *x, REAL *sine, REAL *cosine)
@@ -69,15 +75,15 @@ void many(long count, const REAL *x, REAL *sine, REAL *cosine)
     }
 }
 """
-"""Seven angles at once beside another one."""
-OTHERS = ("0.0", "32768.0", "32769.0", "-1e30", "1e300*1e300", "0.0*1e300*1e300")
+"""C that computes seven angles together with an eighth, OTHER."""
+LAST_ANGLES = ("0.0", "32768.0", "32769.0", "-1e30", "1e300*1e300", "0.0*1e300*1e300")
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 FUSED = ("-ffp-contract=fast", "-mfma")
 
 
 @dataclass
 class Climb:
-    """The worst arguments of one real type so far, and how many units each was off."""
+    """The worst arguments of one real type so far, each with its error in units."""
 
     worst: list[tuple[float, float]] = field(default_factory=list)
 
@@ -87,7 +93,7 @@ class Climb:
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    """One real type, one sort of arguments and one build a step."""
+    """Try one real type, one sort of arguments and one build at each step."""
     climbs = {real: Climb() for real in REALS}
     for count in itertools.count():
         random = Random(f"sines/{seed}/{count}")
@@ -99,7 +105,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
         flags = (random.choice(LEVELS), *(FUSED if fused else ("-ffp-contract=off",)))
         x = SORTS[sort](random, real, climbs[real])
         x = x[np.abs(x) <= RANGE]
-        lanes = random.choice((None, *OTHERS))  # None: one angle at a time
+        lanes = random.choice((None, *LAST_ANGLES))  # None: one angle per call
         results = _answers(_built(real, compiler, flags, lanes), x)
         off = units(real, x, results)
         climbs[real].add(x, off)
@@ -123,7 +129,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
 
 
 def _near_turns(random: Random, real: str, _: Climb) -> Array:
-    """m 2^e next to k pi/2: m/k is a convergent, or between two, of pi/2 / 2^e."""
+    """Return m 2^e near k pi/2, with m/k a convergent or semiconvergent of (pi/2)/2^e."""
     digits, angles = REALS[real].digits, []
     with flint.ctx.workprec(400):
         for exponent in random.sample(range(-digits, 16 - digits), min(digits, 12)):
@@ -143,7 +149,7 @@ def _near_turns(random: Random, real: str, _: Climb) -> Array:
 
 
 def _about(random: Random, real: str, eighths: Callable[[], int]) -> Array:
-    """Numbers next to multiples of pi/4, and some units away from them."""
+    """Return numbers next to multiples of pi/4, and some units away from them."""
     with flint.ctx.workprec(200):
         near = [float(flint.arb.pi() / 4 * eighths()) for _ in range(EACH // 5)]
     x = np.array(near).astype(REALS[real].numpy)
@@ -152,22 +158,22 @@ def _about(random: Random, real: str, eighths: Callable[[], int]) -> Array:
     return _both(real, np.concatenate([x, *off, far]))
 
 
-def _turning(random: Random, real: str, _: Climb) -> Array:
+def _near_half_turns(random: Random, real: str, _: Climb) -> Array:
     return _about(random, real, lambda: 2 * random.randint(1, 2 * RANGE * 2 // 7))
 
 
-def _halfway(random: Random, real: str, _: Climb) -> Array:
+def _near_odd_quarters(random: Random, real: str, _: Climb) -> Array:
     return _about(random, real, lambda: 2 * random.randint(0, 2 * RANGE * 2 // 7) + 1)
 
 
-def _last(random: Random, real: str, _: Climb) -> Array:
-    """The largest angles of the range."""
+def _near_end(random: Random, real: str, _: Climb) -> Array:
+    """Return angles near the end of the range."""
     inside = [abs(random.gauss(0, 1)) * 10.0 ** random.randint(-12, 2) for _ in range(EACH)]
     return _both(real, RANGE - np.array([0.0, *inside]))
 
 
-def _any(random: Random, real: str, _: Climb) -> Array:
-    """Of every binade; seldom a subnormal one, and both zeros."""
+def _any_binade(random: Random, real: str, _: Climb) -> Array:
+    """Return angles of every binade, a few subnormal ones, and both zeros."""
     least = -REALS[real].digits + REALS[real].exponent + 1
     drawn = [
         math.ldexp(
@@ -179,8 +185,8 @@ def _any(random: Random, real: str, _: Climb) -> Array:
     return _both(real, np.array([*drawn, math.ldexp(1, least), 0.0, -0.0]))
 
 
-def _climbing(random: Random, real: str, climb: Climb) -> Array:
-    """About the worst so far: some units away, a few turns away, at another binade."""
+def _near_worst(random: Random, real: str, climb: Climb) -> Array:
+    """Return angles near the worst so far: some units, some turns, or a binade away."""
     angles = []
     for _, x in climb.worst or [(0.0, 1.0)]:
         for _ in range(EACH // 60):
@@ -203,14 +209,14 @@ def _both(real: str, x: Array) -> Array:
 
 SORTS: dict[str, Callable[[Random, str, Climb], Array]] = {
     "next to a multiple of pi/2, by continued fractions": _near_turns,
-    "about a multiple of pi/2": _turning,
-    "about an odd multiple of pi/4": _halfway,
-    "near the end of the range": _last,
-    "of any binade": _any,
-    "about the worst so far": _climbing,
+    "about a multiple of pi/2": _near_half_turns,
+    "about an odd multiple of pi/4": _near_odd_quarters,
+    "near the end of the range": _near_end,
+    "of any binade": _any_binade,
+    "about the worst so far": _near_worst,
 }
 
-# -- the C, and how far it is off ------------------------------------------------------------------
+# -- the C and its errors ------------------------------------------------------------------
 
 
 def _text(real: str, lanes: str | None) -> str:
@@ -225,7 +231,7 @@ def _caller(real: str, lanes: str | None) -> str:
 
 @cache
 def _fuses() -> bool:
-    """Whether this processor has fused operations."""
+    """True if this processor has fused multiply-add."""
     info = Path("/proc/cpuinfo")
     return info.exists() and " fma " in info.read_text()
 
@@ -261,18 +267,22 @@ def _answers(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
 
 
 def units(real: str, x: Array, results: tuple[Array, Array]) -> Array:
-    """The error of each argument's worse result in units in the last place of the exact one; infinite for no number."""
-    digits, least, out = REALS[real].digits, REALS[real].exponent + 1 - REALS[real].digits, []
+    """Return the larger error of sine and cosine in ulps; infinite for NaN or infinity."""
+    digits, smallest_exponent, out = (
+        REALS[real].digits,
+        REALS[real].exponent + 1 - REALS[real].digits,
+        [],
+    )
     with flint.ctx.workprec(160):
         for angle, *both in zip(x.tolist(), *(f.tolist() for f in results), strict=True):
-            off = 0.0
+            error = 0.0
             for got, want in zip(both, flint.arb(angle).sin_cos(), strict=True):
-                unit = max(math.frexp(float(want))[1] - digits, least)
-                off = max(
-                    off,
+                unit = max(math.frexp(float(want))[1] - digits, smallest_exponent)
+                error = max(
+                    error,
                     float(abs(want - got) * flint.arb(2) ** -unit)
                     if math.isfinite(got)
                     else math.inf,
                 )
-            out.append(off)
+            out.append(error)
     return np.array(out)

@@ -1,4 +1,4 @@
-"""The adversary at work for a moment: every attack makes its first tries, and what does not hold is counted and kept."""
+"""First tries of every attack, and the runner's counts and kept files."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ FIRST = {
     "selftests": 4,
     "sines": 4,
 }
-"""Tries of each, by a seed whose first robots are small."""
+"""Number of tries of each attack; the first robots of SEED are small."""
 SEED = 1
 
 
 @pytest.mark.parametrize("attack", runner.attacks())
-def test_the_first_tries_fail(attack: str) -> None:
+def test_the_first_tries_refute_no_claim(attack: str) -> None:
     module = import_module(f"tests.adversary.{attack}")
     assert module.WORD
     assert list(islice(module.tries(SEED), FIRST[attack])) == [None] * FIRST[attack]
@@ -56,7 +56,7 @@ def test_the_recursion_answers_for_every_function() -> None:
     assert set(_newton_euler.ANSWERS) == set(OF_ANY_ROBOT)
 
 
-def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:
+def test_the_kept_python_code_makes_the_same_robot() -> None:
     made: dict[str, Any] = {}
     robots = [_robots.mechanism(Random(seed)) for seed in range(6)]
     for robot in robots:
@@ -65,14 +65,14 @@ def test_what_a_case_is_kept_by_makes_the_robot_again() -> None:
     assert len({joint.kind for robot in robots for joint in robot.joints}) > 4
 
 
-def some(*failures: Failure | None) -> Iterator[Failure | None]:
+def failing_tries(*failures: Failure | None) -> Iterator[Failure | None]:
     yield from failures
     raise ValueError("no more")
 
 
-def test_what_does_not_hold_is_counted_and_kept(tmp_path: Path) -> None:
-    broken = Failure("two and two are five", {"case/robot.toml": "name = 'a'", "raw.bin": b"\xff"})
-    outcome = runner.carried_out("sines", some(None, broken, None), 60, tmp_path)
+def test_failures_are_counted_and_their_files_are_kept(tmp_path: Path) -> None:
+    failure = Failure("two and two are five", {"case/robot.toml": "name = 'a'", "raw.bin": b"\xff"})
+    outcome = runner.carry_out("sines", failing_tries(None, failure, None), 60, tmp_path)
     assert (outcome.tries, outcome.failures[0]) == (3, "two and two are five")
     assert outcome.failures[1:] == ["the attack itself broke: ValueError: no more"]
     kept = tmp_path / "sines-1"
@@ -82,7 +82,7 @@ def test_what_does_not_hold_is_counted_and_kept(tmp_path: Path) -> None:
     assert runner.table([outcome])[-1].split(" | ")[2:4] == ["3", "2"]
 
 
-def test_an_attack_that_takes_python_with_it_is_a_failure(
+def test_a_crash_of_the_process_of_an_attack_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner.sys, "executable", "/bin/false")
@@ -90,8 +90,8 @@ def test_an_attack_that_takes_python_with_it_is_a_failure(
     assert outcome.failures == ["its process ended with 1 and said nothing"]
 
 
-def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
-    """A rod that turns about itself has no momentum; from 1000 m away Pinocchio gives it 1e-14 of what stands there."""
+def test_round_off_of_pinocchio_at_a_result_of_zero_is_no_error() -> None:
+    """A thin rod that rotates about itself has no momentum; Pinocchio, at 1000 m, rounds to 1e-14."""
     over = Turn((Fraction(0), Fraction(-1), Fraction(0)), Angle(pi=Fraction(1)))
     away = (Shift((Fraction(641), Fraction(759), Fraction(615))), over)
     moments = (Fraction(100), Fraction(0), Fraction(0), Fraction(100), Fraction(0), Fraction(0))
@@ -119,8 +119,10 @@ def test_what_pinocchio_rounds_to_something_is_no_error() -> None:
     "function",
     ["gravity_force:jvp", "gravity_force:vjp", "gravity_force:jacobian", "gravity_force:hvp"],
 )
-def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recursion tells every mode by differences; of a cosine, the slope is planted with the wrong sign."""
+def test_a_planted_error_in_a_derivative_is_detected(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plant a wrong sign in the derivative of the cosine; differences of the recursion detect it."""
     robot = random_mechanism(2, 1, "chain", ("revolute",))
     monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "off")
 
@@ -142,7 +144,7 @@ def test_a_slip_in_a_derivative_is_found(function: str, monkeypatch: pytest.Monk
         build._build.cache_clear()
 
 
-def test_what_central_differences_leave_is_no_error() -> None:
+def test_the_truncation_error_of_central_differences_is_no_error() -> None:
     nothing, scalars = np.array([flint.arb(0)]), arb(80)
     assert metamorphic._distance(
         nothing, np.array([flint.arb("1.5e-50")]), scalars, cancels=True
@@ -155,30 +157,34 @@ def test_what_central_differences_leave_is_no_error() -> None:
     ]
 
 
-def test_a_robot_that_is_written_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def found() -> list[str]:
+def test_a_planted_error_in_the_mjcf_writer_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failures() -> list[str]:
         return [
             failure.sentence
             for failure in islice(conversions.tries(SEED), 60)
             if failure is not None
         ]
 
-    assert found() == []
+    assert failures() == []
     monkeypatch.setattr(mjcf, "_DRIVE", mjcf._DRIVE | {"damping": "stiffness"})
-    assert any("as mjcf: it is another robot" in sentence for sentence in found())
+    assert any("as mjcf: it is another robot" in sentence for sentence in failures())
 
 
-def test_weight_that_is_borne_the_wrong_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gravity_compensation_of_the_wrong_sign_is_detected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = random_mechanism(2, 1, "chain", ("revolute",))
     bodies = [
         replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),))
         for i, body in enumerate(made.bodies)
     ]
     made = replace(made, bodies=tuple(bodies))
-    asked = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
-    assert mechanisms.attacked(*asked) is None
-    borne = _drives._borne
-    monkeypatch.setattr(_drives, "_borne", lambda at, q: [-x for x in borne(at, q)])
-    failures = mechanisms.attacked(*asked)
+    arguments = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+    assert mechanisms.attacked(*arguments) is None
+    compensated_weight = _drives.compensated_weight
+    monkeypatch.setattr(
+        _drives, "compensated_weight", lambda at, q: [-x for x in compensated_weight(at, q)]
+    )
+    failures = mechanisms.attacked(*arguments)
     assert failures is not None
     assert "algebra" in failures.sentence
