@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: try inputs for some seconds; 1 where one of them showed a failure, whose file is then kept."""
+"""`python -m tests.fuzz`: try inputs for some seconds; return 1 and keep the file if an input fails."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _TOLD = re.compile(r"read the file with --([a-z-]+) (\S+)$")
 
 
 def converted(mechanism: Mechanism, folder: Path) -> None:
-    """Broken where a format has it, and what is read back is refused, or another robot."""
+    """Raise Broken if a converted robot is refused when read back, or is another robot."""
     for format_, writer in writers().items():
         try:
             written = writer.write(mechanism)

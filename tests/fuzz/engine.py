@@ -1,4 +1,4 @@
-"""Inputs tried one after the other in a child process, and kept for further mutation where they reach a line that none did."""
+"""Inputs tried in a child process; those that reach new lines are kept for further mutation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ROOM = str(Path(symgen.description.__file__).parent)
 MEMORY = 1536 * 2**20
 """Address space of the child, in bytes: Python, SymPy and lxml take a third of it."""
 PATIENCE = 600
-"""Seconds on the wall after which a child is ended that the timer inside it did not stop."""
+"""Wall-clock seconds after which a child is killed if its own timer did not stop it."""
 _OF_ONE_CHILD = 2000
-"""Inputs after which a fresh child goes on, so that nothing piles up in it."""
+"""Number of inputs after which a new child continues, to limit the growth of memory."""
 
 Line = tuple[str, int]
 
@@ -45,7 +45,7 @@ class Tried:
 
 
 class Lines:
-    """The lines of the readers that were reached for the first time. A function all of whose lines were is no longer traced."""
+    """Lines of the readers reached for the first time; fully reached functions are not traced."""
 
     def __init__(self, seen: set[Line]) -> None:
         self.seen, self.new = set(seen), list[Line]()
@@ -99,14 +99,14 @@ def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
 
 
 def _describe_error(error: BaseException) -> str:
-    """The error, and the deepest place in symgen where it arose."""
+    """Return the error and its innermost line in symgen."""
     places = [f for f in traceback.extract_tb(error.__traceback__) if "/symgen/" in f.filename]
     at = f" ({places[-1].filename.rpartition('/symgen/')[2]}:{places[-1].lineno})" if places else ""
     return f"{type(error).__name__}: {str(error)[:300]}{at}"
 
 
 class Engine:
-    """Tries inputs of one format for ever. Nothing but `seed` and the corpus decides which."""
+    """Endless tries of inputs of one format, determined by `seed` and the corpus only."""
 
     def __init__(self, form: str, seed: int) -> None:
         self.form, self._dice = form, random.Random(f"{form} {seed}")
@@ -169,7 +169,7 @@ class Engine:
         return process, ours
 
     def close(self, kill: bool = False) -> None:
-        """End the child."""
+        """End the child process."""
         if self._child is None:
             return
         process, pipe = self._child
@@ -183,5 +183,5 @@ class Engine:
 
 
 def name_of(data: bytes, form: str) -> str:
-    """The name of a file with this input."""
+    """Return the file name for an input."""
     return sha256(data).hexdigest()[:12] + JUDGES[form][1]

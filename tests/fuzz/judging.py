@@ -38,7 +38,7 @@ LOCKS = ("0", "pi/2", "-1.5708", "0.3", "1e300", "2*pi", "1/3")
 
 
 class TooLong(BaseException):
-    """An input took more CPU time than it may. No handler of errors may swallow it."""
+    """Excess of the CPU limit by an input; `except Exception` must not catch it."""
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def description(data: bytes, folder: Path, suffix: str) -> str:
-    """`read` or `refused`; Broken, TooLong or whatever symgen should not have raised."""
+    """Return `read` or `refused`; raise Broken, TooLong or symgen's unexpected exception."""
     path = folder / f"r{suffix}"
     path.write_bytes(data)
     dice = crc32(data)
@@ -195,4 +195,4 @@ JUDGES: dict[str, tuple[Judge, str]] = {
     "csv": (description, ".csv"),
     "quantities": (quantity, ".txt"),
 }
-"""Format -> who judges its inputs, and the suffix of its files."""
+"""Format -> function that judges its inputs, and suffix of its files."""

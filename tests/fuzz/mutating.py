@@ -1,4 +1,4 @@
-"""An input out of others: parts of XML and TOML left out, doubled, moved and exchanged, odd values, and plain damage to bytes."""
+"""Mutations of inputs: parts of XML and TOML deleted, doubled, moved or exchanged, odd values, bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINES = re.compile(rb"[^\n]*\n")
 _BLOCKS = re.compile(rb"^\[\[?[^\n]*\n(?:[^\[\n][^\n]*\n)*", re.MULTILINE)
 _PIECES = (_TAGS, _ELEMENTS, _ATTRIBUTES, _QUOTED, _NUMBERS, _WORDS, _LINES, _BLOCKS)
 LARGEST = 20_000
-"""Bytes of an input; how time grows with the size is measured elsewhere."""
+"""Largest size of an input (bytes); tests/adversary/readers.py measures the growth of time."""
 
 ODD = [
     word.encode("utf-8", "surrogatepass")
@@ -176,7 +176,7 @@ _ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "latin-1", "utf-8-sig", "utf-7
 
 
 def mutated(dice: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """`data` after one to six changes, some of which take parts of `others`."""
+    """Apply one to six changes to `data`; some of them insert parts of `others`."""
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 6))):
         data = dice.choices(_CHANGES, _WEIGHTS)[0](dice, data, dice.choice(others))[:LARGEST]
     return data
@@ -206,7 +206,7 @@ def _move_piece(dice: random.Random, data: bytes, second: bytes) -> bytes:
 
 
 def _exchanged(dice: random.Random, data: bytes, second: bytes) -> bytes:
-    """A part replaced by one of the same kind, of this file or another."""
+    """Replace a part by one of the same kind from this file or from another."""
     pattern = dice.choice(_PIECES)
     start, end = _piece(dice, data, pattern)
     source = dice.choice((data, second))

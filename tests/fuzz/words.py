@@ -8,11 +8,11 @@ LONGEST_SENTENCE = 1000
 
 
 class Broken(Exception):
-    """A word of the readers' or the writers' that did not hold."""
+    """Violation of a claim about readers or writers."""
 
 
 def refused(error: SymgenError, name: str) -> str:
-    """`refused`, where the sentence is one: of one line, not too long, and about the file."""
+    """Return `refused` if the message is one line, not too long, and names the file."""
     sentence = str(error)
     if len(sentence) >= LONGEST_SENTENCE:
         raise Broken(f"a sentence of {len(sentence)} characters: {sentence[:80]!r}")

@@ -172,7 +172,7 @@ def compare(
 def _refused(
     case: Case, at: Setting, function: str, methods: Mapping[str, str | None]
 ) -> str | None:
-    """None where both sides have the function; '' where one has not, rightly; else what is wrong: one problem, two verdicts."""
+    """Return None if both sides have the function, '' if one side rightly lacks it, else the error."""
     wanted = FUNCTIONS[function].derivative
     if wanted is not None and (
         FUNCTIONS[function].counts("NR") or (wanted.mode == "hvp" and wanted.of in SLOPES)
@@ -208,7 +208,7 @@ def _refused(
 
 
 class _Judge:
-    """Both sides of a case as the reference or the Programs have them, at as many digits as it takes."""
+    """Results of both sides of a case, from the reference or Programs, with enough digits."""
 
     def __init__(
         self, case: Case, at: Setting, name: str, side: Callable[[Mechanism, Links, Scalars], Asked]

@@ -1,4 +1,4 @@
-"""Relations: two problems, and how the answer to one follows from the answer to the other."""
+"""Relations: two problems, and how the results of one follow from the results of the other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pairs = Mapping[str, tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Links:
-    """The links that are meant: the frame (or several), and those that carry a load and feel wrenches at run time."""
+    """The chosen frames, the link with a run-time payload and the links with wrenches."""
 
     frame: str | tuple[str, ...]
     payload: str | None = None
@@ -42,7 +42,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Setting:
-    """A problem: the mechanism, the links that are meant, one state in Fractions, and what a relation draws its choices from."""
+    """A problem: mechanism, chosen links, one state in Fractions, and a source of random choices."""
 
     mechanism: Mechanism
     links: Links
@@ -70,7 +70,7 @@ class Asked(Protocol):
 
 
 class OfReference:
-    """The functions as the reference answers them."""
+    """Results of the reference."""
 
     name = "reference"
 
@@ -91,7 +91,7 @@ class OfReference:
 
 
 class OfPrograms:
-    """The functions as their Programs compute them; a method is taken by name, else the one that `generate` takes."""
+    """Results of Programs, by a named method or the default one."""
 
     name = "Programs"
 
@@ -114,7 +114,7 @@ class OfPrograms:
 
 
 def states_by_argument(function: str, states: States) -> States:
-    """Return the states by the names of a function's arguments."""
+    """Return the states by the argument names of a function."""
     return {
         **states,
         **{
@@ -127,7 +127,7 @@ def states_by_argument(function: str, states: States) -> States:
 SIX = np.ones((1, 6))
 """As long as what is compared in part alone."""
 STEPS = ("step", "step_rk4")
-"""Functions at whose end velocities are not those at their beginning."""
+"""Functions whose resulting velocities differ from the initial ones."""
 
 
 class Case(Protocol):
@@ -145,7 +145,7 @@ class Case(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """A case whose pairs one function gives: (function, states, old, new) → pairs; those of derivatives another, if any."""
+    """A case whose pairs come from a callable (function, states, old, new) → pairs."""
 
     mechanism: Mechanism
     links: Links
@@ -161,7 +161,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Change:
-    """A case in which the same motion is described anew: its arguments and its results follow from the old ones."""
+    """A case in which another description of the same motion maps arguments and results."""
 
     mechanism: Mechanism
     links: Links
@@ -191,7 +191,7 @@ class Change:
         }
 
     def then(self, second: Change) -> Change:
-        """Described anew once more."""
+        """Return the composition with another change of description."""
 
         def both(name: str, values: Array) -> Array:
             return second.comparable(name, self.comparable(name, values))
@@ -215,7 +215,7 @@ def negated(xyz: Vector3) -> Vector3:
 
 
 def inverse(pose: Pose) -> Pose:
-    """The way back."""
+    """Return the inverse change of description."""
 
     def back(step: Step) -> Step:
         if isinstance(step, Shift):
@@ -230,7 +230,7 @@ def inverse(pose: Pose) -> Pose:
 
 
 def quarter(xyz: Vector3, axis: int, times: int = 1) -> Vector3:
-    """A vector turned by quarter turns about x, y or z."""
+    """Rotate a vector by quarter turns about x, y or z."""
     out = list(xyz)
     first, two = (axis + 1) % 3, (axis + 2) % 3
     for _ in range(times % 4):
@@ -239,7 +239,7 @@ def quarter(xyz: Vector3, axis: int, times: int = 1) -> Vector3:
 
 
 def placement(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
-    """Turn (3, 3), by unit quaternions, and shift (3,) of a pose, in balls."""
+    """Return rotation (3, 3), from unit quaternions, and translation (3,) of a pose, in balls."""
     with scalars.working():
         turn, shift = scalars.array(np.eye(3)), scalars.array([0, 0, 0])
         for step in pose:
@@ -287,7 +287,7 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def integrated(mechanism: Mechanism, q: Array, step: Array) -> Array:
-    """q ⊕ δ of one state, to the first order in δ. Inside the precision of the scalars."""
+    """Return q ⊕ δ of one state, to first order in δ, at the current precision."""
     coordinates = np.array(q)
     for joint, of_q, of_v in zip(
         mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True

@@ -29,13 +29,13 @@ from tests.metamorphic.taken_apart import log_determinant
 
 
 def only_root(mechanism: Mechanism) -> int | None:
-    """The joint of the one root, where that goes anywhere."""
+    """Return the joint of the root if there is one root and it moves freely."""
     roots = mechanism.children(BASE)
     return roots[0] if len(roots) == 1 and mechanism.joints[roots[0]].type.nv == 6 else None
 
 
 def weight(mechanism: Mechanism, links: Links, states: States, here: Asked) -> tuple[Array, Array]:
-    """Mass of all that moves (1, 1), and the force of gravity on it (1, 3)."""
+    """Return the mass of all moving links (1, 1) and their weight (1, 3)."""
     mass = here.scalars.array([[mechanism.mass]])
     if links.payload is not None and mechanism.frame(links.payload).body != BASE:
         mass = mass + states["payload"][..., :1]

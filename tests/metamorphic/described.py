@@ -51,7 +51,7 @@ def base_moved(setting: Setting) -> Change:
 
 
 def units_rescaled(setting: Setting) -> Change:
-    """Other units of length, mass and time."""
+    """Change the units of length, mass and time."""
     old, random = setting.mechanism, setting.random
     length, mass, time = (Fraction(random.randint(1, 40), random.randint(1, 40)) for _ in range(3))
     rates, places = lengths_by(old, length)
@@ -106,7 +106,7 @@ def lengths_by(
 
 
 def mirrored(setting: Setting) -> Change:
-    """Every point on the other side of the origin: turns and inertias stay, what points along a line turns about."""
+    """Reflect every point at the origin: rotations and inertias stay, vectors change sign."""
     old = setting.mechanism
     rates, places = lengths_by(old, Fraction(-1), least=2)
     problem = unchanged(old, scale=rates, scale_q=places, mirrored=True)
@@ -134,7 +134,7 @@ def mirrored(setting: Setting) -> Change:
 
 
 def renumbered(setting: Setting) -> Change | None:
-    """Another order of the joints, parents before children; None where there is no other."""
+    """Reorder the joints, parents before children; None if no other order exists."""
     old = setting.mechanism
     for _ in range(20):
         order = _some_order(setting, old)
@@ -163,7 +163,7 @@ def _some_order(setting: Setting, old: Mechanism) -> list[int]:
 
 
 def axes_reversed(setting: Setting) -> Change | None:
-    """Some axes point the other way and are of another length; their coordinates count backwards. None where there is no axis."""
+    """Reverse and rescale some axes, which negates their coordinates; None without axes."""
     old, random = setting.mechanism, setting.random
     directed = [i for i, joint in enumerate(old.joints) if joint.type.directed]
     if not directed:
@@ -196,7 +196,7 @@ def axes_reversed(setting: Setting) -> Change | None:
 
 
 def zeros_moved(setting: Setting) -> Change:
-    """Coordinates that count from elsewhere."""
+    """Move the zeros of coordinates."""
     old = setting.mechanism
     zeros = tuple(
         setting.fraction(-2, 2) if joint.type.directed or position.unit == "m" else Fraction(0)
@@ -216,12 +216,12 @@ def zeros_moved(setting: Setting) -> Change:
 
 
 def frames_turned(setting: Setting) -> Change:
-    """The frames of joints and bodies in other axes, at the same places."""
+    """Rotate the frames of joints and bodies; their origins stay."""
     return _framed(setting, slid=False)
 
 
 def frames_slid(setting: Setting) -> Change:
-    """The frames of joints and bodies in other axes and elsewhere along the joints' axes."""
+    """Rotate the frames of joints and bodies and move them along the joint axes."""
     return _framed(setting, slid=True)
 
 
@@ -262,7 +262,7 @@ def _framed(setting: Setting, slid: bool) -> Change:
 
 
 def parts_split(setting: Setting) -> Change:
-    """Every inertia as two at different places, which together are what it was."""
+    """Split every inertia into two parts at different positions with the same sum."""
     old = setting.mechanism
     bodies = tuple(
         Body(b.name, tuple(half for part in b.parts for half in halves(setting, part)))
@@ -319,7 +319,7 @@ def motion(joint: Joint, *values: Fraction) -> Pose:
 
 
 def at_once(setting: Setting, relations: Sequence[str]) -> Change:
-    """Several of these, one upon the other."""
+    """Compose several changes of description."""
     by_name = {
         "base_moved": base_moved,
         "units_rescaled": units_rescaled,
@@ -338,7 +338,7 @@ def at_once(setting: Setting, relations: Sequence[str]) -> Change:
 
 
 def everything_at_once(setting: Setting) -> Change:
-    """All of the above in any order, one upon the other: one more robot judges every function of one."""
+    """Compose all changes above in random order, so that one case judges all functions."""
     names = [
         "base_moved",
         "units_rescaled",

@@ -26,7 +26,7 @@ from tests.metamorphic._tangents import differentiated_by
 
 
 def payload_declared(setting: Setting) -> Case | None:
-    """A load at run time is the same matter declared on its link. None without a load, and for a link that stands still."""
+    """Replace a run-time load by declared matter; None without a load or on a fixed link."""
     old, links = setting.mechanism, setting.links
     if links.payload is None or old.frame(links.payload).body == BASE:
         return None
@@ -47,7 +47,7 @@ def _alike(mechanism: Any, links: Links) -> Case:
         return {name: (values, answers[name]) for name, values in wanted.items()}
 
     def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        """None by the load, which the other side has not."""
+        """Return None for derivatives by the load, which the other problem lacks."""
         return (
             {}
             if any(argument.name == "payload" for argument in differentiated_by(function))
@@ -58,7 +58,7 @@ def _alike(mechanism: Any, links: Links) -> Case:
 
 
 def wrench_by_jacobian(setting: Setting) -> Case | None:
-    """A wrench on a link is Jᵀ of it at the joints, and what it exerts does not cross them; of several, the sum. None without."""
+    """Replace wrenches on links by joint forces Jᵀ f, summed over wrenches; None without one."""
     old, links = setting.mechanism, setting.links
     paths = [_carriers(old, name) for name in links.options.wrenches]
     if not any(paths):
@@ -108,7 +108,7 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
 
 
 def _carriers(mechanism: Mechanism, link: str) -> list[int]:
-    """The bodies between a link and the base, its own first; none for a link of the base."""
+    """Return the bodies from a link to the base, its own first; empty for a link of the base."""
     body, path = mechanism.frame(link).body, []
     while body != BASE:
         path.append(body)
@@ -117,7 +117,7 @@ def _carriers(mechanism: Mechanism, link: str) -> list[int]:
 
 
 def weight_turned_round(setting: Setting) -> Case:
-    """Gravity the other way: each force changes by twice that of gravity, its energy by its sign, and all else not at all."""
+    """Reverse gravity: forces change by −2 g(q), the potential energy by its sign."""
     old, links = setting.mechanism, setting.links
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -159,7 +159,7 @@ def weight_turned_round(setting: Setting) -> Case:
 
 
 def base_accelerated(setting: Setting) -> Case:
-    """Einstein's lift: without gravity, on a base that three slides accelerate against it, the joints feel the same."""
+    """Replace gravity by an acceleration of the base along three prismatic joints."""
     old, links = setting.mechanism, setting.links
     slides = tuple(
         Joint(f"lift_{axis}", "prismatic", i - 1, (), direction)

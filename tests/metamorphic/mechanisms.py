@@ -1,4 +1,4 @@
-"""Problems without end: random trees with all that a description may say, far bases, light and heavy links, frames and limits."""
+"""Random problems: trees with all features of descriptions, far bases, light and heavy links."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.metamorphic._core import Links
 from tests.shared.robots_for_tests import random_mechanism
 
 MOST = 8
-"""Velocities of a robot: where all meet, a derivation takes a minute with twice as many."""
+"""Largest number of velocities; with twice as many, some derivations take a minute."""
 
 
 def anything(seed: int) -> tuple[Mechanism, Links]:
-    """A mechanism of one to four joints, as it is read from its own canonical description, and the links that are meant."""
+    """Draw a mechanism of one to four joints, read from its canonical description, with links."""
     random = Random(f"anything {seed}")
     joints = random.sample(kinds(), random.randint(1, len(kinds())))
     count, seed = random.choice((1, 2, 2, 3, 3, 3, 4)), random.randrange(10**6)
@@ -45,7 +45,7 @@ def anything(seed: int) -> tuple[Mechanism, Links]:
 
 
 def some_links(mechanism: Mechanism, random: Random) -> Links:
-    """The frame is any, and so are the links that carry a load and feel wrenches, where there are any."""
+    """Draw the frame and, possibly, links with a payload and with wrenches."""
     names = [frame.name for frame in mechanism.frames]
     links = Links(
         random.choice(names),
@@ -76,7 +76,7 @@ def _pose(random: Random, size: float) -> Pose:
 
 
 def far(made: Mechanism, random: Random) -> Mechanism:
-    """A base that is turned, and a kilometre away."""
+    """Rotate the base and move it a kilometre away."""
     where = _pose(random, 1000)
     return replace(
         made,
@@ -95,7 +95,7 @@ def weightless(made: Mechanism, random: Random) -> Mechanism:
 
 
 def uneven(made: Mechanism, random: Random) -> Mechanism:
-    """A link of milligrams, or of tons."""
+    """Give a link a mass of milligrams or of tons."""
     by = Fraction(10) ** random.choice((-6, -4, -2, 2, 4))
 
     def heavier(part: Part) -> Part:
@@ -106,18 +106,18 @@ def uneven(made: Mechanism, random: Random) -> Mechanism:
 
 
 def empty(made: Mechanism, random: Random) -> Mechanism:
-    """A link without mass."""
+    """Remove the mass of a link."""
     return _with_body(made, random, lambda parts: ())
 
 
 def laden(made: Mechanism, random: Random) -> Mechanism:
-    """A link that carries a point mass besides."""
+    """Add a point mass to a link."""
     point = Part("stone", (Shift(_vector(random, 0.3)),), _fraction(random, 0.1, 2))
     return _with_body(made, random, lambda parts: (*parts, point))
 
 
 def crossed(made: Mechanism, random: Random) -> Mechanism:
-    """A link with products of inertia: its matter, and points on opposite sides of its centre."""
+    """Give a link products of inertia by points on opposite sides of its centre."""
     x, y, z = _vector(random, 0.3)
     points = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
 
@@ -133,7 +133,7 @@ def crossed(made: Mechanism, random: Random) -> Mechanism:
 def _with_body(
     made: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]
 ) -> Mechanism:
-    """One of the bodies with other parts."""
+    """Replace the parts of one body."""
     which = random.randrange(len(made.bodies))
     return replace(
         made,
@@ -144,7 +144,7 @@ def _with_body(
 
 
 def framed(made: Mechanism, random: Random) -> Mechanism:
-    """A tool on some link, and a place on the base."""
+    """Add a frame on a link and one on the base."""
     more = (
         Frame("tool", random.randrange(len(made.bodies)), _pose(random, 0.5)),
         Frame("spot", BASE, _pose(random, 2)),
@@ -153,7 +153,7 @@ def framed(made: Mechanism, random: Random) -> Mechanism:
 
 
 def limited(made: Mechanism, random: Random) -> Mechanism:
-    """Ranges, of some joints with one end."""
+    """Give joints ranges, some with one end only."""
 
     def limits() -> Limits:
         low, high = _fraction(random, -2, 0), _fraction(random, 0.1, 2)
@@ -167,7 +167,7 @@ def limited(made: Mechanism, random: Random) -> Mechanism:
 
 
 def parallel(made: Mechanism, random: Random) -> Mechanism:
-    """All axes along one direction, as in a plane."""
+    """Make all axes parallel, as in a planar robot."""
     axis = random.choice((X_AXIS, Z_AXIS))
 
     def along(joint: Joint) -> Joint:

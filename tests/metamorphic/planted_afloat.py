@@ -1,4 +1,4 @@
-"""Errors planted in the reference, of what floats and of joints without an axis; as those in `plants.py`."""
+"""Errors planted in the reference, about floating bases and joints without an axis."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def along_the_base(patch: Patch) -> None:
 
 
 def steps_along_the_base(patch: Patch) -> None:
-    """A step puts what it slides beside the place, along the axes of the base."""
+    """A step adds translations along the axes of the base."""
     was = mechanics.ORACLES["integrate"]
 
     def changed(reference: Reference, **arguments: object) -> dict[str, Array]:

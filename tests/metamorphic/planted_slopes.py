@@ -1,4 +1,4 @@
-"""Errors planted in the reference's derivatives; as those in `plants.py`."""
+"""Errors planted in the derivatives of the reference."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def bends(patch: Patch) -> None:
 
 
 def counts_rounds(patch: Patch) -> None:
-    """Forces change more the further an angle has gone round."""
+    """Derivatives of forces grow with the number of full turns of an angle."""
     _also(patch, lambda arguments: arguments["q"][..., 2:3] / 1024 + 0 * arguments["dq"])
 
 
 def slopes_without_the_load(patch: Patch) -> None:
-    """The load is forgotten on the way from inverse dynamics to its derivatives."""
+    """Derivatives of inverse dynamics omit the load."""
     was = differentials._directional
 
     def along(
@@ -122,4 +122,4 @@ OF_SLOPES: tuple[tuple[Callable[[Patch], None], str, str, str], ...] = (
     (counts_rounds, "tree", "turned_round", "inverse_dynamics:jvp"),
     (slopes_without_the_load, "tree", "payload_declared", "inverse_dynamics:jvp"),
 )
-"""An error, the mechanism that shows it, a relation that it breaks, and a derivative that does."""
+"""Error, mechanism that shows it, relation that it breaks, and derivative that it breaks."""

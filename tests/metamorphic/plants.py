@@ -1,4 +1,4 @@
-"""Errors planted where the derivation and the reference, or every reader, would share them: what no comparison of the two sees.
+"""Errors planted in code shared by derivation and reference, or by all readers.
 
 Each takes pytest's MonkeyPatch and leaves the error in place until that is undone; `forgotten` clears what was kept of it.
 """
@@ -37,7 +37,7 @@ Patch = pytest.MonkeyPatch
 
 
 def forgotten() -> None:
-    """Joint types are read once in a process."""
+    """Clear the cache of joint types, which a process reads only once."""
     joint_type.cache_clear()
 
 
@@ -176,7 +176,7 @@ def _parts(
 
 
 def base_at_the_origin(patch: Patch) -> None:
-    """The base's place is dropped."""
+    """The position of the base is dropped."""
     _misread(
         patch,
         _joints(
@@ -194,7 +194,7 @@ def falls_up(patch: Patch) -> None:
 
 
 def falls_as_on_earth(patch: Patch) -> None:
-    """Whatever gravity is declared."""
+    """The declared gravity is ignored."""
     _misread(patch, lambda mechanism: replace(mechanism, gravity=assembly.EARTH))
 
 
@@ -309,7 +309,7 @@ def no_gyroscope(patch: Patch) -> None:
 
 
 def rubs(patch: Patch) -> None:
-    """A damper in every joint."""
+    """Every joint has damping."""
     was = mechanics.Reference.inverse_dynamics
     patch.setattr(
         mechanics.Reference,
@@ -368,7 +368,7 @@ def payload_about_its_centre(patch: Patch) -> None:
 
 
 def wrench_in_the_base(patch: Patch) -> None:
-    """The wrench is taken to stand in the axes of the base."""
+    """The wrench is read in the axes of the base."""
     was = motion.Motion.external_wrenches
 
     def outside(self: motion.Motion, placed: object, wrench: object) -> object:
@@ -382,7 +382,7 @@ def wrench_in_the_base(patch: Patch) -> None:
 
 
 def wrenches_confused(patch: Patch) -> None:
-    """The first link feels the second one's wrench, and the other way about."""
+    """The wrenches of the first and of the second link are exchanged."""
     was = motion.Motion.external_wrenches
     patch.setattr(
         motion.Motion,
@@ -404,7 +404,7 @@ def last_wrench_alone(patch: Patch) -> None:
 
 
 def moments_about_the_origin(patch: Patch) -> None:
-    """The wrench across a joint is told about the base's origin."""
+    """The wrench across a joint is given about the origin of the base."""
     was = mechanics.interbody_forces
 
     def changed(self: motion.Motion, q: object, v: object, a: object, *more: object) -> object:
@@ -419,7 +419,7 @@ def moments_about_the_origin(patch: Patch) -> None:
 
 
 def momentum_about_the_origin(patch: Patch) -> None:
-    """Angular momentum is told about the base's origin."""
+    """Angular momentum is given about the origin of the base."""
     was = mechanics.ORACLES["centroidal_momentum"]
 
     def changed(reference: mechanics.Reference, **arguments: object) -> dict[str, Array]:
@@ -450,7 +450,7 @@ def centre_without_the_load(patch: Patch) -> None:
 
 
 def height_of_the_base(patch: Patch) -> None:
-    """Weight is worth what it is above the first link."""
+    """Potential energy is measured from the first link."""
     was = mechanics.ORACLES["potential_energy"]
 
     def changed(reference: mechanics.Reference, **arguments: object) -> dict[str, Array]:

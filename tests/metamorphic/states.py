@@ -32,7 +32,7 @@ from tests.metamorphic._tangents import Tangents, differentiated_by
 
 
 def turned_round(setting: Setting) -> Case | None:
-    """After 2π an angle that does nothing but turn is what it was, and a quaternion is with its other sign. None without one."""
+    """Results repeat for an angle plus 2π and for a negated quaternion; None without either."""
     old = setting.mechanism
     rounds = [
         setting.random.choice((-2, -1, 1, 2)) if position.unit == "rad" and not j.parameters else 0
@@ -71,7 +71,7 @@ def turned_round(setting: Setting) -> Case | None:
 
 
 def time_reversed(setting: Setting) -> Case:
-    """A film that runs backwards shows the same forces, accelerations and energies, as nothing rubs, and ends where it began."""
+    """Reversal of time keeps forces, accelerations and energies, since there is no friction."""
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
         if function == "integrate":
@@ -119,7 +119,7 @@ FILMED = (
 
 
 def backwards(results: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Results of FILMED, as the film that runs backwards shows them."""
+    """Return the results of FILMED after reversal of time."""
     return {
         name: -values if name in ("h", "dtau_dv", "da_dv") else values
         for name, values in results.items()
@@ -194,7 +194,7 @@ LINEAR = {
 
 
 def superposed(setting: Setting) -> Case:
-    """Answers are linear in accelerations or forces: f(x) = 3 f(x/3 + y) − f(y) − f(2y), since 3(x/3 + y) − y − 2y = x."""
+    """Results are affine in accelerations or forces: f(x) = 3 f(x/3 + y) − f(y) − f(2y)."""
     second_accelerations = [setting.fraction(-3, 3) for _ in range(setting.mechanism.nv)]
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -241,11 +241,11 @@ def directions_superposed(function: str, states: States, here: Asked, there: Ask
 
 
 STEP = Fraction(1, 10**25)
-"""Central differences miss by its square."""
+"""Step of central differences, whose error is proportional to its square."""
 
 
 def directions(setting: Setting) -> tuple[list[Fraction], bool]:
-    """A direction in the space of velocities that are the rates of their coordinates, and whether there are others."""
+    """Return a direction among velocities that are rates of coordinates, and True if others exist."""
     rates = [setting.mechanism.joints[i].type.directed for i, _ in setting.mechanism.dofs]
     return [setting.fraction(-1, 1) if rate else Fraction(0) for rate in rates], not all(rates)
 
@@ -292,7 +292,7 @@ def lagrange_obeyed(setting: Setting) -> Case:
 
 
 def weight_has_a_potential(setting: Setting) -> Case | None:
-    """No work is won on a round trip: ∂g/∂q is symmetric. None for a single joint, and where every velocity is in body axes."""
+    """Gravity is conservative: ∂g/∂q is symmetric; None if there is nothing to compare."""
     old = setting.mechanism
     both = [[setting.fraction(-1, 1) for _ in range(old.nv)], directions(setting)[0]]
 
@@ -329,11 +329,11 @@ DIFFERENTIATED = {
     "inverse_dynamics_derivatives": ("inverse_dynamics", "dtau_dq", "dtau_dv"),
     "forward_dynamics_derivatives": ("forward_dynamics", "da_dq", "da_dv"),
 }
-"""Function that each differentiates, and its derivatives by q and by v."""
+"""Function -> the function that it differentiates, and its derivatives by q and by v."""
 
 
 def slopes_followed(setting: Setting) -> Case:
-    """A derivative is the slope of what it is derived from: J, the gradient, the tip's acceleration and the momentum's rate."""
+    """Derivatives equal differences of their functions: J, gradients, accelerations, momentum rates."""
     old = setting.mechanism
 
     def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
@@ -502,7 +502,7 @@ def answers_fit(setting: Setting) -> Case:
 
 
 def _determinant(rows: list[list[flint.arb]]) -> flint.arb:
-    """By the first row (Laplace): slow, and without a division."""
+    """Return the determinant by Laplace expansion, which is slow but needs no division."""
     if not rows:
         return flint.arb(1)
     total = flint.arb(0)

@@ -1,4 +1,4 @@
-"""Joints that are made of others, joints that are held, and chains that are read from the other end."""
+"""Relations: composite joints, locked joints, and chains described from the other end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.metamorphic.states import STEP
 
 
 def screw_apart(setting: Setting) -> Case | None:
-    """A screw is a turn and a slide along its axis that go together, a cylindrical joint one of each. None without these."""
+    """Replace helical and cylindrical joints by a revolute and a prismatic one; None without any."""
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
@@ -105,7 +105,7 @@ def screw_apart(setting: Setting) -> Case | None:
 
 
 def without_axes_apart(setting: Setting) -> Case | None:
-    """A joint without an axis is slides along x, y and z and turns about them, one upon the other, away from where they lock.
+    """Replace a joint without an axis by prismatic and revolute joints, away from singular poses.
 
     None where there is no such joint. Its velocities are T times the rates of the others, which T(q) makes twists of the body.
     """
@@ -148,7 +148,7 @@ def without_axes_apart(setting: Setting) -> Case | None:
     gains = [setting.fraction(-2, 2) for _ in range(old.nv)]
 
     def twists(q: Array, scalars: Scalars) -> Array:
-        """T (1, NV, NV) at q of the new robot."""
+        """Return T (1, NV, NV) at q of the new robot."""
         twists_of_joints = scalars.array([np.eye(old.nv)])
         for i, made in apart.items():
             first = old.v_slices[i].start
@@ -287,13 +287,13 @@ def without_axes_apart(setting: Setting) -> Case | None:
 
 
 def log_determinant(matrix: Array) -> Array:
-    """ln |det| of one state's (1, n, n)."""
+    """Return ln |det| of a matrix (1, n, n)."""
     determinant = flint.arb_mat([list(row) for row in matrix[0]]).det()
     return np.array([abs(determinant).log()])
 
 
 def _turn(along: int, angle: Any) -> Array:
-    """About x, y or z."""
+    """Return the rotation about x, y or z."""
     rotation, (c, s) = (
         0 * angle + np.eye(3, dtype=int).astype(object),
         (np.cos(angle), np.sin(angle)),
@@ -309,7 +309,7 @@ def _turn(along: int, angle: Any) -> Array:
 
 
 def _quaternion(turns: Sequence[tuple[int, Any]]) -> list[Any]:
-    """x y z w of turns about axes, from left to right."""
+    """Return the quaternion x y z w of successive rotations about axes."""
     u, w = np.array([0 * turns[0][1]] * 3, dtype=object), 0 * turns[0][1] + 1
     for along, angle in turns:
         imaginary, c = np.array([0 * angle] * 3, dtype=object), np.cos(angle / 2)
@@ -319,7 +319,7 @@ def _quaternion(turns: Sequence[tuple[int, Any]]) -> list[Any]:
 
 
 def chain_reversed(setting: Setting) -> Case | None:
-    """The way from the frame back to the base is a chain as well: its pose is the inverse one.
+    """The chain from the frame back to the base has the inverse pose.
 
     None for what stands still, and for joints without an axis, whose velocities are in the axes of one end.
     """
@@ -353,7 +353,7 @@ def chain_reversed(setting: Setting) -> Case | None:
 
 
 def way_back(mechanism: Mechanism, frame: Frame) -> tuple[list[int], Pose]:
-    """The joints from a frame to the base, the last first, and the pose that ends the way."""
+    """Return the joints from a frame to the base, last joint first, and the remaining pose."""
     path, body = [], frame.body
     while body != BASE:
         path.append(body)
@@ -362,7 +362,7 @@ def way_back(mechanism: Mechanism, frame: Frame) -> tuple[list[int], Pose]:
 
 
 def _chain(old: Mechanism, path: list[int], first: Pose, end: Pose) -> tuple[Mechanism, str]:
-    """The joints of `path` turned round, the first at `first`; and the frame that was the base, at `end` from the last."""
+    """Reverse the joints of `path`, starting at `first`; return also the frame of the old base."""
     joints = []
     for k, i in enumerate(path):
         x, y, z = old.joints[i].axis
@@ -447,7 +447,7 @@ def floating_reversed(setting: Setting) -> Case | None:
 
 
 def _seen(body: Body, pose: Pose) -> Body:
-    """A body whose frame stands displaced by `pose`."""
+    """Return a body whose frame is displaced by `pose`."""
     return Body(
         f"{body.name}_seen",
         tuple(replace(p, pose=compose(inverse(pose), p.pose)) for p in body.parts),

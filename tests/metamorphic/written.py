@@ -30,7 +30,7 @@ from tests.metamorphic.described import halves
 
 
 def welded(setting: Setting) -> Case:
-    """Every link in two, welded by a fixed joint, what hung on the one hangs on the other; read from symgen's own format."""
+    """Split every link into two, welded by a fixed joint, and read the robot from TOML."""
     old = setting.mechanism
     first, blocks = [], []
     for i, body in enumerate(old.bodies):
@@ -72,7 +72,7 @@ def welded(setting: Setting) -> Case:
 
 
 def _part(part: Part) -> list[str]:
-    """An inertia in symgen's own format, about the frame's origin where it has the frame's axes."""
+    """Return an inertia as TOML, about the origin of the frame if it has the axes of the frame."""
     lines, moments = ["[[body.part]]", f"mass = {number(part.mass)}"], part.moments
     if len(part.pose) == 1 and isinstance(part.pose[0], Shift):
         x, y, z = part.pose[0].xyz
@@ -106,7 +106,7 @@ OF_ALL_MASS = tuple(name for name, function in FUNCTIONS.items() if function.kee
 
 
 def locked(setting: Setting) -> Case | None:
-    """A joint that is locked is one whose velocity and acceleration are zero, whatever force that takes.
+    """A locked joint equals one with zero velocity and acceleration, for any joint force.
 
     None for one joint, and where each has several coordinates.
     """
@@ -164,7 +164,7 @@ def locked(setting: Setting) -> Case | None:
 
 
 def in_urdf(setting: Setting) -> Case | None:
-    """The robot in URDF, every link in two welded ones. None for what that format has no words for."""
+    """Write the robot as URDF with every link split into two; None if URDF cannot represent it."""
     old = setting.mechanism
     try:
         written = to_urdf(old)
@@ -183,11 +183,11 @@ def _amiss(read: Mechanism, old: Mechanism) -> str:
 
 
 class NotInURDF(SymgenError):
-    """The format has no words for it."""
+    """Error for a feature that the format cannot represent."""
 
 
 def to_urdf(mechanism: Mechanism) -> str:
-    """A URDF of a mechanism whose poses are a shift and turns about z, y and x."""
+    """Return the URDF of a mechanism whose poses are a shift and rotations about z, y and x."""
     lines = ['<robot name="again">', f'<link name="{mechanism.base}"/>']
     for body in mechanism.bodies:
         lines.append(f'<link name="{body.name}"/>')
@@ -237,7 +237,7 @@ def to_urdf(mechanism: Mechanism) -> str:
 
 
 def _half(part: Part) -> Part:
-    """Half of the mass and of the moments, at the same place."""
+    """Return a part with half of the mass and of the moments at the same pose."""
     xx, xy, xz, yy, yz, zz = (moment / 2 for moment in part.moments)
     return replace(part, mass=part.mass / 2, moments=(xx, xy, xz, yy, yz, zz))
 
@@ -248,7 +248,7 @@ def _origin(pose: Pose) -> str:
 
 
 def _rpy(pose: Pose) -> str:
-    """Roll, pitch and yaw of a pose that is a shift and turns about z, y and x in this order."""
+    """Return roll, pitch and yaw of a pose made of a shift and rotations about z, y and x."""
     turns = pose[1:] if pose and isinstance(pose[0], Shift) else pose
     angles: dict[tuple[Fraction, ...], Angle] = {}
     waiting = [Z_AXIS, Y_AXIS, X_AXIS]
@@ -262,7 +262,7 @@ def _rpy(pose: Pose) -> str:
 
 
 def _angle(angle: Angle) -> str:
-    """A decimal, as such files have it: a right angle is printed, and read as what it is."""
+    """Return an angle as a decimal; printed right angles are read back as exact ones."""
     if angle.quarter_turns is None and angle.pi:
         raise NotInURDF("an angle that no decimal is")
     return f"{float(angle):.12g}" if angle.pi else _decimal(angle.radians)

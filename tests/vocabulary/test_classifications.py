@@ -1,4 +1,4 @@
-"""Classifications of functions are fields of `Function`: no other room keeps a list of names of functions."""
+"""Classifications of functions are fields of `Function`: no other file lists names of functions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = {*FUNCTIONS, *LOOP_FUNCTIONS, *EQUATIONS, *PREPARING}
 TABLE = "symgen/vocabulary/functions.py"
 EXPERIMENTS = "symgen/pages/reproduce/"
-"""A page names the functions that it measures."""
+"""Folder that may name functions: its pages measure them."""
 BUILDS = {"symgen/pipeline/loops/constraint_force_scan.py"}
-"""A file that builds these functions, one by one."""
+"""Files that may name functions: they build these functions one by one."""
 
 
 def constants_of(tree: ast.Module) -> dict[str, str]:
-    """Names of a module that stand for one string, as in FORWARD = "forward_dynamics"."""
+    """Return the string constants of a module, as in FORWARD = "forward_dynamics"."""
     values_by_name: dict[str, str] = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign):
@@ -35,7 +35,7 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
 
 
 def functions_in(node: ast.expr, constants: dict[str, str]) -> list[str]:
-    """Names of functions in a literal: elements of a tuple, list or set, keys of a table of constants."""
+    """Return names of functions in a literal: elements, or keys of a dict of constants."""
     match node:
         case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list"), args=[inner]):
             return functions_in(inner, constants)
@@ -61,7 +61,7 @@ def is_constant(node: ast.expr) -> bool:
 
 
 def literals(tree: ast.Module) -> Iterator[ast.expr]:
-    """Literals that a module or class names, and those that a name is looked for in."""
+    """Yield literals assigned in a module or class, and literals after `in`."""
     for node in ast.walk(tree):
         match node:
             case ast.Module(body=body) | ast.ClassDef(body=body):
@@ -78,14 +78,14 @@ def literals(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def classifications(text: str) -> list[str]:
-    """Lists of at least two names of functions that a file keeps: line and names."""
+    """Return line and names of each list of at least two names of functions in a file."""
     tree = ast.parse(text)
     constants = constants_of(tree)
     names_by_line = ((node.lineno, functions_in(node, constants)) for node in literals(tree))
     return [f"{line}: {', '.join(names)}" for line, names in names_by_line if len(names) > 1]
 
 
-def test_no_room_keeps_a_list_of_functions() -> None:
+def test_no_file_but_the_table_lists_functions() -> None:
     files = {
         path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "symgen").rglob("*.py"))
     }
@@ -97,7 +97,7 @@ def test_no_room_keeps_a_list_of_functions() -> None:
     assert not [f"{name}:{line}" for name, lines in kept.items() for line in lines]
 
 
-def test_a_list_of_functions_is_found_wherever_it_classifies() -> None:
+def test_a_list_of_functions_is_detected_only_if_it_classifies() -> None:
     lists = (
         'F = ("mass_matrix", "bias_force")',
         'A, B = "mass_matrix", "bias_force"\nBOTH = {A, B}',

@@ -1,4 +1,4 @@
-"""Numbers of a description: exact while rational, balls behind a root or a sine, and zero decided by the radius."""
+"""Numbers of a description: exact rationals, balls after a root or a sine, zero decided by radius."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_zero_and_one_are_decided_by_the_radius() -> None:
             assert k.normalize(value) == exact
             assert isinstance(k.normalize(value), fmpq)
         assert isinstance(k.normalize(root), arb)
-        near_one = arb(1) + arb(10) ** -30  # a real difference is kept, however small
+        near_one = arb(1) + arb(10) ** -30  # a real difference is kept, even if it is tiny
         assert isinstance(k.normalize(near_one), arb)
         assert k.normalize(near_one) != 1
         assert not k.is_zero(k.normalize(arb(10) ** -40))
@@ -38,7 +38,7 @@ def test_zero_and_one_are_decided_by_the_radius() -> None:
 
 
 @pytest.mark.parametrize("value", [0, 1, -1])
-def test_a_ball_that_lost_its_digits_before_its_sign_was_known_raises(value: int) -> None:
+def test_a_ball_too_wide_for_its_sign_raises(value: int) -> None:
     with k.precision():
         assert k.normalize(arb(value, 1e-60)) == value
         with pytest.raises(k.PrecisionLoss, match="differ so much in size"):
@@ -55,13 +55,13 @@ def test_square_roots_of_squares_of_rationals_are_exact() -> None:
             Fraction(2),
             Fraction(4, 3),
             Fraction(3, 4),
-        ):  # a square above or below the line is not enough
+        ):  # a square numerator or denominator alone gives no rational root
             exact_root = k.square_root(k.rational(value))
             assert isinstance(exact_root, arb)
             assert (exact_root * exact_root).overlaps(arb(k.rational(value)))
 
 
-def test_a_root_of_a_square_of_an_irrational_is_the_irrational() -> None:
+def test_the_root_of_the_square_of_an_irrational_is_that_irrational() -> None:
     with k.precision():
         root = k.square_root(k.rational(5))
         assert k.to_fraction(k.square_root(root * root)) == k.to_fraction(root)
@@ -76,7 +76,9 @@ def test_equal_numbers_reached_in_two_ways_give_equal_fractions() -> None:
         double_c, double_s = k.cosine_sine(Angle(Fraction(14, 10)))
         assert k.to_fraction(c * c - s * s) == k.to_fraction(double_c)
         assert k.to_fraction(2 * c * s) == k.to_fraction(double_s)
-        assert k.to_fraction(two) != k.to_fraction(two + arb(10) ** -60)  # 64 digits are kept
+        assert k.to_fraction(two) != k.to_fraction(
+            two + arb(10) ** -60
+        )  # differences beyond 64 digits are lost
 
 
 def test_a_fraction_is_the_rational_itself_or_the_ball_to_64_digits() -> None:
@@ -89,7 +91,7 @@ def test_a_fraction_is_the_rational_itself_or_the_ball_to_64_digits() -> None:
         assert k.as_float(k.square_root(k.rational(2))) == math.sqrt(2)
 
 
-def test_a_rational_that_grew_too_long_goes_on_as_a_ball_of_the_same_value() -> None:
+def test_a_rational_with_too_many_digits_becomes_a_ball() -> None:
     with k.precision():
         long = k.rational(Fraction(1, 3**4000))
         assert isinstance(k.normalize(long), arb)
@@ -107,11 +109,11 @@ def test_sines_of_quarter_turns_are_exact(quarter: int) -> None:
     assert isinstance(s, fmpq)
 
 
-def test_sines_of_other_angles_hold_a_hundred_digits() -> None:
+def test_sines_of_other_angles_have_a_hundred_digits() -> None:
     with k.precision():
         for turn in (angle("7/10"), angle("-1/3", "1/7"), angle("0", "1/3")):
             c, s = k.cosine_sine(turn)
-            assert abs(float(c) - math.cos(float(turn))) < 1e-15  # one rounding of each
+            assert abs(float(c) - math.cos(float(turn))) < 1e-15  # each number is rounded once
             assert abs(float(s) - math.sin(float(turn))) < 1e-15
             assert k.normalize(c * c + s * s) == 1
             assert c.rad() < arb(10) ** -100
@@ -120,7 +122,7 @@ def test_sines_of_other_angles_hold_a_hundred_digits() -> None:
             )
 
 
-def test_the_vector_operations_are_numpys() -> None:
+def test_vector_operations_agree_with_numpy() -> None:
     source = Random(1)
     for _ in range(20):
         a, b = rationals(source, 3), rationals(source, 3)
@@ -184,20 +186,18 @@ POSES = {
 
 
 @pytest.mark.parametrize("name", POSES)
-def test_a_displacement_is_the_product_of_its_steps(name: str) -> None:
+def test_a_displacement_is_the_product_of_its_steps_in_order(name: str) -> None:
     with k.precision():
         rotation, shift = k.displacement(POSES[name])  # type: ignore[arg-type]
         expected = pose_matrix(POSES[name])  # type: ignore[arg-type]
         matrix = np.eye(4)
         matrix[:3, :3] = [[k.as_float(x) for x in row] for row in rotation]
         matrix[:3, 3] = [k.as_float(x) for x in shift]
-        assert (
-            np.abs(matrix - expected).max() < 1e-14
-        )  # a dozen roundings of numbers below 10 in the floats
+        assert np.abs(matrix - expected).max() < 1e-14  # about a dozen roundings of floats below 10
         assert k.product(rotation, k.transpose(rotation)) == k.IDENTITY
 
 
-def test_a_turn_about_a_general_axis_undoes_itself_exactly() -> None:
+def test_a_rotation_and_its_inverse_are_exactly_the_identity() -> None:
     axis = (Fraction(1), Fraction(2), Fraction(-1, 3))
     with k.precision():
         rotation, shift = k.displacement(
@@ -214,7 +214,7 @@ def test_the_working_precision_ends_with_the_block() -> None:
     assert flint.ctx.dps == before
 
 
-def test_what_no_double_holds_is_said_in_a_sentence() -> None:
-    """Each length is one that a double holds; the fuzzer of the readers found their sum."""
+def test_a_number_beyond_a_double_is_refused() -> None:
+    """Sums of valid lengths may exceed a double; the fuzzer of the readers found such a sum."""
     with k.precision(), pytest.raises(MechanismError, match="more than any double holds"):
         k.as_float(fmpq(17 * 10**307) * 3)

@@ -1,4 +1,4 @@
-"""The real types against NumPy's, which are IEEE 754's."""
+"""Real types, compared with NumPy's IEEE 754 types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symgen.vocabulary.reals import REALS
 
 
 @pytest.mark.parametrize(("name", "theirs"), [("float", np.float32), ("double", np.float64)])
-def test_a_type_has_the_numbers_of_ieee_754(name: str, theirs: type[np.floating]) -> None:
+def test_limits_of_real_types_are_those_of_ieee_754(name: str, theirs: type[np.floating]) -> None:
     ours, info = REALS[name], np.finfo(theirs)
     assert ours.largest == Fraction(float(info.max))
     assert ours.least == Fraction(float(info.tiny))
