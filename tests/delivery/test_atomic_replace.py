@@ -1,4 +1,4 @@
-"""A folder is replaced whole or not at all: each system call of it fails once, is interrupted once, and is the last once."""
+"""Atomic replacement of a folder, with a failure, interruption or kill at each system call."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.shared.disk_calls import READS, WRITES, Calls, Killed, watched
 
 
 def files(text: str, *names: str) -> dict[str, str]:
-    found = {name: f"{name}: {text}\n" for name in (*names, "arm.h", "firmware/main.c")}
-    return found | {
+    texts = {name: f"{name}: {text}\n" for name in (*names, "arm.h", "firmware/main.c")}
+    return texts | {
         "manifest.json": json.dumps(
-            {"symgen": "0", "files": ["manifest.json", *found], "text": text}
+            {"symgen": "0", "files": ["manifest.json", *texts], "text": text}
         )
     }
 
@@ -43,23 +43,23 @@ Content = dict[str, str] | None
 
 
 def content(folder: Path) -> Content:
-    """Every file below, by name; a link by where it leads."""
+    """Return the contents of all files below a folder, and the targets of links."""
     if not folder.exists():
         return None
-    found = {}
-    for place, _, names in os.walk(folder):
-        for path in (Path(place) / name for name in names):
-            found[path.relative_to(folder).as_posix()] = (
+    contents = {}
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent) / name for name in names):
+            contents[path.relative_to(folder).as_posix()] = (
                 os.readlink(path) if path.is_symlink() else path.read_text()
             )
-    return found
+    return contents
 
 
-def prepare(place: Path, before: str) -> tuple[Path, Content]:
-    """A folder as it stands before, in a place of its own, and what it holds."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    folder = place / "arm"
+def prepare(parent: Path, before: str) -> tuple[Path, Content]:
+    """Make a folder in the state `before` replacement; return its path and its contents."""
+    shutil.rmtree(parent, ignore_errors=True)
+    parent.mkdir()
+    folder = parent / "arm"
     if before == "empty":
         folder.mkdir()
     if before == "old":
@@ -70,15 +70,15 @@ def prepare(place: Path, before: str) -> tuple[Path, Content]:
     return folder, content(folder)
 
 
-def mine(before: str) -> dict[str, str]:
+def user_files(before: str) -> dict[str, str]:
     return MINE | {"link": "nowhere"} if before == "old" else {}
 
 
-def beside(folder: Path) -> set[str]:
+def leftovers(folder: Path) -> set[str]:
     return {path.name for path in folder.parent.iterdir()} - {"arm"}
 
 
-def identities(folder: Path) -> dict[str, int]:
+def inode_numbers(folder: Path) -> dict[str, int]:
     return {
         name: (folder / name).lstat().st_ino
         for name in ("notes.txt", "link", "build")
@@ -87,14 +87,14 @@ def identities(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kill of a process shows what waiting for the disk is for, and it is slow. It is counted all the same."""
+def _without_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip the slow fsync, whose effect a killed process does not show; calls still count."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 @pytest.fixture
 def disk_folder(tmp_path: Path) -> Iterator[Path]:
-    """An empty folder in memory where there is such a place: the same calls, and a fraction of the time."""
+    """Make an empty folder, in memory if possible, since it needs a fraction of the time there."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -103,41 +103,43 @@ def disk_folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def supported(folder: Path) -> bool:
+def exchange_supported(folder: Path) -> bool:
     for name in ("one", "other"):
         (folder / name).mkdir()
     return disk.exchange(folder / "one", folder / "other")
 
 
 WAYS = [("old", True), ("old", False), ("nothing", True)]
-"""What stands before, and whether two folders are exchanged or renamed one after the other. With nothing both are the same."""
+"""Folder before, and True for an exchange of two folders, False for two renames."""
 
 
 @pytest.fixture(autouse=True)
 def _can_exchange(request: pytest.FixtureRequest, disk_folder: Path) -> None:
-    asked = getattr(request.node, "callspec", None)
-    if asked is not None and asked.params.get("exchanging") and not supported(disk_folder):
+    case = getattr(request.node, "callspec", None)
+    if case is not None and case.params.get("exchanging") and not exchange_supported(disk_folder):
         pytest.skip("this file system cannot exchange two folders")
 
 
-def again(folder: Path, before: str, known: dict[str, int]) -> None:
-    """The next run finds its way: the folder is whole, the user's files are those of before, and nothing stands beside."""
+def replace_again(folder: Path, before: str, inodes: dict[str, int]) -> None:
+    """Replace again: the folder is complete, user files are unchanged, and no leftovers remain."""
     replace_folder(folder, THIRD, "arm")
-    assert content(folder) == THIRD | mine(before)
-    assert identities(folder) == known
-    assert beside(folder) == set()
+    assert content(folder) == THIRD | user_files(before)
+    assert inode_numbers(folder) == inodes
+    assert leftovers(folder) == set()
 
 
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
 
 @pytest.mark.parametrize(("before", "exchanging"), WAYS)
-def test_every_call_fails_once(disk_folder: Path, before: str, exchanging: bool) -> None:
-    """Each call refuses in its turn. What the sentence says of the folder is so, and the next run finds its way."""
-    said = set()
+def test_a_failure_of_any_call_leaves_a_whole_folder_and_a_true_message(
+    disk_folder: Path, before: str, exchanging: bool
+) -> None:
+    """Let each call fail in turn: the message is true of the folder, and the next run succeeds."""
+    outcomes = set()
     for at in range(1, 1000):
-        folder, was = prepare(disk_folder / "place", before)
-        known, code = identities(folder), CODES[at % 3]
+        folder, content_before = prepare(disk_folder / "place", before)
+        inodes, code = inode_numbers(folder), CODES[at % 3]
 
         def refuse(calls: Calls, call: Callable[[], Any], code: int = code) -> Any:
             raise OSError(code, os.strerror(code))
@@ -151,31 +153,33 @@ def test_every_call_fails_once(disk_folder: Path, before: str, exchanging: bool)
         if calls.count < at:
             break
         assert "\n" not in sentence
-        new = NEW | mine(before)
+        new = NEW | user_files(before)
         where = f"{calls.name}, call {at}: {sentence}"
         if "nothing was changed" in sentence:
-            assert content(folder) == was, where
+            assert content(folder) == content_before, where
         else:
             assert content(folder) == new, where
-        assert beside(folder) <= {".arm.symgen.lock"}, where
-        assert identities(folder) == known, where
-        said.add(
+        assert leftovers(folder) <= {".arm.symgen.lock"}, where
+        assert inode_numbers(folder) == inodes, where
+        outcomes.add(
             next(
                 (words for words in ("nothing was changed", "is written") if words in sentence),
                 sentence,
             )
         )
-        again(folder, before, known)
+        replace_again(folder, before, inodes)
     assert at > 40, "the calls were not reached"
-    assert said == {"nothing was changed", "is written", ""}
+    assert outcomes == {"nothing was changed", "is written", ""}
 
 
 @pytest.mark.parametrize(("before", "exchanging"), WAYS[:2])
-def test_an_interruption_after_every_call(disk_folder: Path, before: str, exchanging: bool) -> None:
-    """Ctrl-C and SIGTERM: the folder is the old one or the new one at once, not with the next run alone."""
+def test_an_interruption_after_any_call_leaves_a_whole_folder(
+    disk_folder: Path, before: str, exchanging: bool
+) -> None:
+    """After Ctrl-C or SIGTERM the folder is old or new immediately, without another run."""
     for at in range(1, 1000):
-        folder, was = prepare(disk_folder / "place", before)
-        known = identities(folder)
+        folder, content_before = prepare(disk_folder / "place", before)
+        inodes = inode_numbers(folder)
 
         def interrupt(calls: Calls, call: Callable[[], Any]) -> Any:
             with suppress(OSError):
@@ -186,42 +190,53 @@ def test_an_interruption_after_every_call(disk_folder: Path, before: str, exchan
             replace_folder(folder, NEW, "arm")
         if calls.count < at:
             break
-        assert content(folder) in (was, NEW | mine(before)), f"{calls.name}, call {at}"
-        assert beside(folder) <= BESIDE
-        again(folder, before, known)
+        assert content(folder) in (content_before, NEW | user_files(before)), (
+            f"{calls.name}, call {at}"
+        )
+        assert leftovers(folder) <= BESIDE
+        replace_again(folder, before, inodes)
     assert at > 30, "the calls were not reached"
 
 
 @pytest.mark.parametrize(("before", "exchanging"), [*WAYS, ("empty", True), ("empty", False)])
-def test_a_kill_after_every_call(disk_folder: Path, before: str, exchanging: bool) -> None:
-    """The process ends at once. What stands then is old or new, and no file of the user's is missing but for a moved folder."""
+def test_a_kill_after_any_call_leaves_a_whole_folder(
+    disk_folder: Path, before: str, exchanging: bool
+) -> None:
+    """After a kill the folder is old or new; at most one folder of the user is still moved away."""
     absent = 0
     for at in range(1, 1000):
         folder, was = prepare(disk_folder / "place", before)
-        known = identities(folder)
+        inodes = inode_numbers(folder)
         if not killed(at, folder, exchanging):
             break
-        now = content(folder)
-        if now is None and before != "nothing":
+        contents = content(folder)
+        if contents is None and before != "nothing":
             absent += 1
-            now = content(folder.with_name(".arm.symgen") / "old")
-        if now is None:
+            contents = content(folder.with_name(".arm.symgen") / "old")
+        if contents is None:
             assert before == "nothing"
         else:
-            moved = {name for name in mine(before) if name.startswith("build/") and name not in now}
-            assert now | {name: mine(before)[name] for name in moved} in (was, NEW | mine(before))
-        assert beside(folder) <= BESIDE
-        again(folder, before, known)
+            moved = {
+                name
+                for name in user_files(before)
+                if name.startswith("build/") and name not in contents
+            }
+            assert contents | {name: user_files(before)[name] for name in moved} in (
+                was,
+                NEW | user_files(before),
+            )
+        assert leftovers(folder) <= BESIDE
+        replace_again(folder, before, inodes)
     assert at > 30, "the calls were not reached"
     assert absent == (
         0 if exchanging or before == "nothing" else 1
-    )  # after the first of two renames
+    )  # killed after the first of two renames
 
 
 def killed(at: int, folder: Path, exchanging: bool) -> bool:
-    """Replace the folder by a process that dies with its call `at`; False where it came to its end before.
+    """Replace the folder, but stop after call `at`; return False if the work ended before.
 
-    No process is needed for that: after the call no other reaches the disk, and the kernel closes what was open.
+    This imitates a killed process: no later call reaches the disk, and open files are closed.
     """
     before = open_handles()
     with watched(at, Calls.die, WRITES, exchanging) as calls, suppress(Killed):
@@ -239,21 +254,25 @@ def open_handles() -> set[int]:
     }
 
 
-def test_a_process_that_is_killed_leaves_what_a_call_that_is_the_last_one_leaves(
+def test_the_imitated_kill_leaves_the_same_files_as_a_real_one(
     disk_folder: Path,
 ) -> None:
-    """The test's own idea of a kill beside the kernel's, at some calls."""
+    """Compare the imitated kill with a real SIGKILL at some calls."""
     for at in (5, 25, 40, 45, 50):
         left = []
         for kill in (killed, killed_process):
             folder, _ = prepare(disk_folder / "place", "old")
             assert kill(at, folder, True)
-            found = content(folder.parent)
-            assert found is not None
+            contents = content(folder.parent)
+            assert contents is not None
             left.append(
                 (
-                    found.keys(),
-                    {name: text for name, text in found.items() if name != ".arm.symgen/journal"},
+                    contents.keys(),
+                    {
+                        name: text
+                        for name, text in contents.items()
+                        if name != ".arm.symgen/journal"
+                    },
                 )
             )
         assert left[0] == left[1]
@@ -286,8 +305,10 @@ def forked(work: Callable[[], None]) -> int:
 
 
 @pytest.mark.parametrize("exchanging", [True, False])
-def test_a_second_kill_while_the_first_is_cleared_up(disk_folder: Path, exchanging: bool) -> None:
-    """The next run may be killed as well, at each of its calls; the one after it finds its way."""
+def test_a_second_kill_while_clearing_up_is_repaired_by_the_next_run(
+    disk_folder: Path, exchanging: bool
+) -> None:
+    """A run that clears up after a kill may be killed as well; the next one succeeds."""
     last = 0
     while killed(last + 1, prepare(disk_folder / "place", "old")[0], exchanging):
         last += 1
@@ -295,17 +316,17 @@ def test_a_second_kill_while_the_first_is_cleared_up(disk_folder: Path, exchangi
     for first in range(last // 2, last, 5):
         for at in range(2, 30, 9):
             folder, _ = prepare(disk_folder / "place", "old")
-            known = identities(folder)
+            inodes = inode_numbers(folder)
             assert killed(first, folder, exchanging)
             killed(at, folder, exchanging)
-            again(folder, "old", known)
+            replace_again(folder, "old", inodes)
 
 
 @pytest.mark.parametrize("exchanging", [True, False])
-def test_everything_is_on_disk_before_it_has_its_name(
+def test_files_are_synced_before_the_folder_gets_its_name(
     disk_folder: Path, exchanging: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A power failure keeps what was waited for: text and names before the swap, the swap before the old folder is deleted."""
+    """Texts and names are synced before the swap, the swap before the old folder is deleted."""
     folder, _ = prepare(disk_folder / "place", "old")
     synced: set[str] = set()
     before: dict[str, set[str]] = {}
@@ -316,9 +337,9 @@ def test_everything_is_on_disk_before_it_has_its_name(
     def noted(module: Any, name: str) -> None:
         original = getattr(module, name)
 
-        def call(*given: Any, **named: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             before.setdefault(name, set(synced))
-            return original(*given, **named)
+            return original(*arguments, **named)
 
         monkeypatch.setattr(module, name, call)
 
@@ -326,7 +347,9 @@ def test_everything_is_on_disk_before_it_has_its_name(
     noted(os, "link")
     noted(atomic_replace, "_swap")
     noted(atomic_replace, "_settle")
-    monkeypatch.setattr(disk, "exchange", disk.exchange if exchanging else lambda one, other: False)
+    monkeypatch.setattr(
+        disk, "exchange", disk.exchange if exchanging else lambda first, second: False
+    )
     replace_folder(folder, NEW, "arm")
     assert before["link"] >= {f".arm.symgen/new/{name}" for name in NEW} | {
         ".arm.symgen/journal.part",
@@ -337,32 +360,32 @@ def test_everything_is_on_disk_before_it_has_its_name(
     assert "." not in before["_swap"]
 
 
-# Others at the same place, at the same time.
+# Several processes at the same folder at the same time.
 
 
 @pytest.mark.parametrize("exchanging", [True, False])
-def test_what_comes_in_meanwhile_goes_along(
+def test_files_written_during_the_replacement_are_kept(
     disk_folder: Path, exchanging: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files that a user's programs write in the last instant: a new one, one saved anew, and one with a name of symgen's."""
+    """Programs of the user write just before the swap: new files, changed ones, a name of symgen's."""
     folder, _ = prepare(disk_folder / "place", "old")
     original = atomic_replace._swap
     with (folder / "notes.txt").open("a") as editor:
 
-        def late(work: Path, place: Path) -> None:
-            (place / "late.txt").write_text("late")
-            (place / "late").mkdir()
-            (place / "late" / "deep").write_text("deep")
-            (place / "firmware" / "late.c").write_text("late too")
-            (place / "only_new.c").write_text("not symgen's")
-            (place / "link").unlink()
-            (place / "link").write_text("saved anew")
-            original(work, place)
+        def late(work: Path, target: Path) -> None:
+            (target / "late.txt").write_text("late")
+            (target / "late").mkdir()
+            (target / "late" / "deep").write_text("deep")
+            (target / "firmware" / "late.c").write_text("late too")
+            (target / "only_new.c").write_text("not symgen's")
+            (target / "link").unlink()
+            (target / "link").write_text("saved anew")
+            original(work, target)
             editor.write(", and more")
 
         monkeypatch.setattr(atomic_replace, "_swap", late)
         monkeypatch.setattr(
-            disk, "exchange", disk.exchange if exchanging else lambda one, other: False
+            disk, "exchange", disk.exchange if exchanging else lambda first, second: False
         )
         replace_folder(folder, NEW, "arm")
     late_ones = {
@@ -374,11 +397,13 @@ def test_what_comes_in_meanwhile_goes_along(
         "notes.txt": "mine, and more",
     }
     assert content(folder) == NEW | MINE | late_ones
-    assert beside(folder) == set()
+    assert leftovers(folder) == set()
 
 
-def test_what_came_in_after_a_kill_is_kept_beside_it(disk_folder: Path) -> None:
-    """A user's folder was under way when the process was killed, and its program made it anew: both stay."""
+def test_files_made_again_after_a_kill_are_kept_beside_the_recovered_ones(
+    disk_folder: Path,
+) -> None:
+    """The kill came while a folder of the user was moved, and it was made again: both stay."""
     folder, _ = prepare(disk_folder / "place", "old")
     at = 1
     while killed(at, folder, True) and (folder / "build").exists():
@@ -392,7 +417,7 @@ def test_what_came_in_after_a_kill_is_kept_beside_it(disk_folder: Path) -> None:
         "build/object": "made again",
         "build.recovered/object": "made",
     }
-    assert beside(folder) == set()
+    assert leftovers(folder) == set()
 
 
 def writer(number: int, folder: Path) -> None:
@@ -400,24 +425,25 @@ def writer(number: int, folder: Path) -> None:
         replace_folder(folder, files(f"writer {number} round {count}", f"own_{number}.c"), "arm")
 
 
-def test_writers_take_turns(disk_folder: Path) -> None:
-    """Four at once at one place: one of them stands whole at the end, and the user's files with it."""
+def test_concurrent_writers_leave_one_whole_folder(disk_folder: Path) -> None:
+    """Four writers at one folder: at the end one result is complete, with all user files."""
     folder, _ = prepare(disk_folder / "place", "old")
-    known = identities(folder)
+    inodes = inode_numbers(folder)
     with ThreadPoolExecutor(4) as writers:
         assert (
             list(writers.map(lambda number: forked(lambda: writer(number, folder)), range(4)))
             == [0] * 4
         )
     last = [
-        files(f"writer {number} round 14", f"own_{number}.c") | mine("old") for number in range(4)
+        files(f"writer {number} round 14", f"own_{number}.c") | user_files("old")
+        for number in range(4)
     ]
     assert content(folder) in last
-    assert identities(folder) == known
-    assert beside(folder) == set()
+    assert inode_numbers(folder) == inodes
+    assert leftovers(folder) == set()
 
 
-def test_a_turn_that_does_not_come_is_one_sentence(
+def test_a_lock_that_stays_taken_is_refused_in_one_sentence(
     disk_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk, "PATIENCE", 0.1)
@@ -428,7 +454,7 @@ def test_a_turn_that_does_not_come_is_one_sentence(
             match=r"arm cannot be written: another symgen is writing there; nothing was changed",
         ):
             replace_folder(folder, NEW, "arm")
-        replace_folder(folder.with_name("other"), NEW, "arm")  # another place is free
+        replace_folder(folder.with_name("other"), NEW, "arm")  # another folder is not locked
     assert content(folder) == was
     replace_folder(folder, NEW, "arm")
 
@@ -447,7 +473,7 @@ def test_a_damaged_journal_deletes_nothing(disk_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["arm.h", "firmware"])
-def test_a_folder_is_the_user_s_whatever_its_name(disk_folder: Path, name: str) -> None:
+def test_a_folder_of_the_user_with_a_name_of_symgen_is_kept(disk_folder: Path, name: str) -> None:
     folder, _ = prepare(disk_folder / "place", "old")
     shutil.rmtree(folder / "firmware")
     (folder / "arm.h").unlink()
@@ -464,7 +490,7 @@ def test_a_folder_is_the_user_s_whatever_its_name(disk_folder: Path, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("place", "says"),
+    ("path", "says"),
     [
         ("/", "/ is the root of the file system and cannot be replaced"),
         (".", "here is the working directory and cannot be"),
@@ -482,8 +508,8 @@ def test_a_folder_is_the_user_s_whatever_its_name(disk_folder: Path, name: str) 
         ("to_full", "here/full holds files that symgen did not write"),
     ],
 )
-def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, says: str
+def test_a_path_that_cannot_become_a_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str
 ) -> None:
     here = tmp_path / "here"
     for folder in ("full", "sub"):
@@ -498,32 +524,32 @@ def test_a_place_that_cannot_be_a_folder_is_refused_in_a_true_sentence(
     ):
         (here / link).symlink_to(target)
     monkeypatch.chdir(here)
-    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    before = sorted(str(entry) for entry in tmp_path.rglob("*"))
     with pytest.raises(RequestError, match=says):
-        replace_folder(Path(place), NEW, "arm")
-    assert sorted(str(path) for path in tmp_path.rglob("*")) == before, "nothing was changed"
+        replace_folder(Path(path), NEW, "arm")
+    assert sorted(str(entry) for entry in tmp_path.rglob("*")) == before, "nothing was changed"
 
 
 @pytest.mark.parametrize(
-    ("place", "target"), [("dangling", "nowhere/in/here"), ("to_sub", "sub"), ("~", "~")]
+    ("path", "target"), [("dangling", "nowhere/in/here"), ("to_sub", "sub"), ("~", "~")]
 )
-def test_a_link_s_target_is_written_and_a_tilde_is_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, target: str
+def test_the_target_of_a_link_is_written_and_a_tilde_is_a_plain_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, target: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
     Path("dangling").symlink_to("nowhere/in/here")
     Path("to_sub").symlink_to("sub")
-    replace_folder(Path(place), NEW, "arm")
+    replace_folder(Path(path), NEW, "arm")
     assert content(tmp_path / target) == NEW
 
 
-def test_a_folder_that_may_not_be_written_says_so(
+def test_a_folder_without_write_permission_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the system's own error: the superuser may write everywhere."""
+    """Simulate the error of the system, because root may write everywhere."""
 
-    def refuse(*given: Any, **settings: Any) -> None:
+    def refuse(*arguments: Any, **settings: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "makedirs", refuse)

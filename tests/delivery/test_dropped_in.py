@@ -1,4 +1,4 @@
-"""A folder dropped into somebody's project: one line links it, its text is ASCII, and the functions alone can be had."""
+"""Generated folders in a user's project: linking with one command, ASCII text, --functions-only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.shared.folders import cases, mechanism, run
 
 MAIN = '#include "arm.h"\nint main(void) { return arm_NV == 2 ? 0 : 1; }\n'
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
-WAYS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "target": {"target": "cortex-m4f"},
     "wrapped": {"wrap": ("cpp17",)},
@@ -36,36 +36,38 @@ WAYS: dict[str, dict[str, Any]] = {
     "own sines": {"trig": "auto"},
     "macros": {"trig": "macro"},
 }
-"""ProgramOptions of a folder, one at a time."""
+"""Options of a folder, one at a time."""
 
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def link(place: Path, *folders: str, compiler: str = "gcc") -> subprocess.CompletedProcess[str]:
-    """The line of someone who has the folders and a main.c."""
+def link_program(
+    folder: Path, *folders: str, compiler: str = "gcc"
+) -> subprocess.CompletedProcess[str]:
+    """Compile main.c and all C files of the folders with one command."""
     includes = " ".join(f"-I{folder}" for folder in folders)
     line = f"{compiler} main.c $(find {' '.join(folders)} -name '*.c') {includes} -lm -o main"
     return subprocess.run(
-        ["sh", "-c", line], cwd=place, capture_output=True, text=True, check=False
+        ["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False
     )
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-@pytest.mark.parametrize("way", WAYS)
-def test_one_line_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", VARIANTS)
+def test_one_command_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
     write(
         tmp_path / "arm",
         texts(
             FolderContents(
-                mechanism(), programs, text=TextOptions(**WAYS[way]), cases=cases(programs)
+                mechanism(), programs, text=TextOptions(**VARIANTS[way]), cases=cases(programs)
             )
         ),
     )
     (tmp_path / "main.c").write_text(MAIN)
-    done = link(tmp_path, "arm")
+    done = link_program(tmp_path, "arm")
     assert done.returncode == 0, done.stderr
     assert run(tmp_path / "main").returncode == 0
 
@@ -86,11 +88,11 @@ def test_all_options_at_once_link_for_two_robots(alone: bool, tmp_path: Path) ->
             functions_only=alone,
         )
     (tmp_path / "main.c").write_text(f'#include "other.h"\n{MAIN}')
-    done = link(tmp_path, "arm", "other")
+    done = link_program(tmp_path, "arm", "other")
     assert done.returncode == 0, done.stderr
 
 
-def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
+def test_without_its_macro_the_self_test_defines_no_symbols(tmp_path: Path) -> None:
     write(
         tmp_path / "arm",
         texts(
@@ -110,8 +112,8 @@ def test_without_its_macro_the_self_test_takes_nothing(tmp_path: Path) -> None:
 ODD = '関節 θ̈ ＊／ é "ﬁ" \u202e٣ ½ \\ ??/'
 
 
-def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -> None:
-    """Every name of a description in every alphabet, and every option that brings text."""
+def test_generated_c_is_ascii_for_any_names(tmp_path: Path) -> None:
+    """Use names in several alphabets, and all options that add text."""
     robot = tmp_path / "robot.urdf"
     names = ["Grundkörper", "плечо", re.sub('["\\\\\u202e]', "", ODD)]
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -159,17 +161,17 @@ def test_what_a_compiler_reads_is_ascii_whatever_the_names_are(tmp_path: Path) -
         ("a```b`c", "````a```b`c````"),
     ],
 )
-def test_a_name_is_code_in_markdown_whatever_it_holds(name: str, code: str) -> None:
+def test_any_name_is_code_in_markdown(name: str, code: str) -> None:
     assert markdown.code(name) == code
 
 
-def test_no_template_of_c_brings_a_sign_that_is_not_ascii() -> None:
+def test_templates_of_c_are_ascii() -> None:
     for path in sorted(TEMPLATES.rglob("*.j2")):
         if path.name.endswith((".c.j2", ".h.j2", ".hpp.j2")):
             assert path.read_bytes().isascii(), path.name
 
 
-def test_signs_are_written_out() -> None:
+def test_signs_beyond_ascii_are_written_out() -> None:
     written = {
         "rad/s²": "rad/s^2",
         "N·m": "N*m",
@@ -184,10 +186,10 @@ def test_signs_are_written_out() -> None:
     }
     assert {text: ascii_text(text) for text in written} == written
     for text in (ODD, "＊／ int x;", "／＊", "a＼", "？？／", "\ufeff\u2028x"):
-        said = comment(text)
-        assert said.isascii()
-        assert said.isprintable()
-        assert not re.search(r"\*/|/\*|\\|\?\?", said)
+        text_of_comment = comment(text)
+        assert text_of_comment.isascii()
+        assert text_of_comment.isprintable()
+        assert not re.search(r"\*/|/\*|\\|\?\?", text_of_comment)
 
 
 # Functions alone.
@@ -195,7 +197,9 @@ def test_signs_are_written_out() -> None:
 ALONE = {"arm.h", *(f"arm_{function}.c" for function in arm())}
 
 
-def put(folder: Path, name: str = "arm", alone: bool = True, few: bool = False) -> dict[str, Any]:
+def write_arm(
+    folder: Path, name: str = "arm", alone: bool = True, few: bool = False
+) -> dict[str, Any]:
     programs = {"mass_matrix": arm()["mass_matrix"]} if few else arm()
     return write(
         folder,
@@ -204,8 +208,8 @@ def put(folder: Path, name: str = "arm", alone: bool = True, few: bool = False) 
     )
 
 
-def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
-    made = symgen.generate(
+def test_functions_only_writes_only_headers_and_c(tmp_path: Path) -> None:
+    manifest = symgen.generate(
         "scara",
         tmp_path / "c",
         ["gravity_force", "mass_matrix"],
@@ -217,8 +221,8 @@ def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
         "scara_gravity_force.c",
         "scara_mass_matrix.c",
     ]
-    assert made["files"] == ["scara.h", "scara_gravity_force.c", "scara_mass_matrix.c"]
-    assert (made["real"], "target" in made["options"]) == ("float", False)
+    assert manifest["files"] == ["scara.h", "scara_gravity_force.c", "scara_mass_matrix.c"]
+    assert (manifest["real"], "target" in manifest["options"]) == ("float", False)
     symgen.generate("scara", tmp_path / "whole", ["gravity_force", "mass_matrix"], real="float")
     for path in (tmp_path / "c").iterdir():
         assert path.read_bytes() == (tmp_path / "whole" / path.name).read_bytes()
@@ -232,23 +236,23 @@ def test_functions_only_leaves_headers_and_c_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["verify", "prove", "show"])
-def test_what_cannot_be_judged_is_said_in_a_sentence(
+def test_commands_refuse_a_folder_of_functions_only_in_one_sentence(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put(tmp_path / "c")
+    write_arm(tmp_path / "c")
     assert main([command, str(tmp_path / "c")]) == 2
-    said = capsys.readouterr().err
-    assert "it has only functions, without the description and the manifest" in said
-    assert "generate again without --functions-only" in said
-    assert said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "it has only functions, without the description and the manifest" in message
+    assert "generate again without --functions-only" in message
+    assert message.count("\n") == 1
     (tmp_path / "c" / "arm.h").write_text("/* mine */")
     with pytest.raises(DescriptionError, match=r"without a manifest\.json"):
         symgen.verify(tmp_path / "c")
 
 
-def test_functions_alone_are_replaced_and_what_stands_beside_them_stays(tmp_path: Path) -> None:
+def test_only_functions_of_the_same_robot_are_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "src"
-    put(folder)
+    write_arm(folder)
     mine = {
         "main.c": b"int main(void) { return 0; }\n",
         "arm_board.c": b'#include "arm.h"\n',
@@ -256,25 +260,27 @@ def test_functions_alone_are_replaced_and_what_stands_beside_them_stays(tmp_path
     }
     for name, text in mine.items():
         (folder / name).write_bytes(text)
-    put(folder, "arm_left")  # another robot's functions in the same folder
+    write_arm(folder, "arm_left")  # functions of another robot in the same folder
     left = {name: text for name, text in content(folder).items() if name.startswith("arm_left")}
     assert len(left) == len(ALONE)
-    put(folder, few=True)
+    write_arm(folder, few=True)
     assert content(folder) == mine | left | {
         name: text
         for name, text in content(folder).items()
         if name in ("arm.h", "arm_mass_matrix.c")
     }
-    put(folder, alone=False)  # the whole folder in place of the functions
+    write_arm(folder, alone=False)  # the whole folder replaces the functions
     made = json.loads((folder / "manifest.json").read_text())
     assert set(content(folder)) == {*made["files"], *mine, *left}
-    put(folder)  # and back
+    write_arm(folder)  # the functions replace the whole folder
     assert set(content(folder)) == ALONE | mine.keys() | left.keys()
 
 
-def test_what_is_no_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe would keep its reader waiting for good."""
-    put(tmp_path)
+def test_a_pipe_is_no_file_and_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a pipe would block for ever."""
+    write_arm(tmp_path)
     os.mkfifo(tmp_path / "pipe.h")
     read: list[str] = []
     monkeypatch.setattr(marks, "_head", lambda path: read.append(path.name) or "")
@@ -282,24 +288,24 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.Monke
     assert set(read) == ALONE
 
 
-def test_what_is_not_known_to_be_symgen_s_is_not_replaced(tmp_path: Path) -> None:
+def test_files_that_symgen_may_not_have_written_are_not_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "src"
     folder.mkdir()
     (folder / "arm.h").write_text("#define arm_NQ 2\n")
     with pytest.raises(RequestError, match="holds files that symgen did not write"):
-        put(folder)
+        write_arm(folder)
     (folder / "arm.h").unlink()
-    put(folder, few=True)
+    write_arm(folder, few=True)
     (folder / "arm_gravity_force.c").write_text("int mine;\n")
     before = content(folder)
     with pytest.raises(RequestError, match=r"arm_gravity_force\.c was not written by symgen"):
-        put(folder)
+        write_arm(folder)
     (folder / "arm_gravity_force.c").unlink()
     with pytest.raises(RequestError, match="holds the functions of 'arm' alone"):
-        put(folder, "other", alone=False)
+        write_arm(folder, "other", alone=False)
     (folder / "manifest.json").write_text("{")
     with pytest.raises(RequestError, match="holds files that symgen did not write"):
-        put(folder)
+        write_arm(folder)
     assert {**before, "manifest.json": b"{"}.keys() - {"arm_gravity_force.c"} == content(
         folder
     ).keys()
@@ -309,7 +315,7 @@ def test_what_is_not_known_to_be_symgen_s_is_not_replaced(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("target", [*targets.names(), None])
-def test_the_real_type_is_the_target_s_unless_asked_for(
+def test_the_default_real_type_is_that_of_the_target(
     target: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     single = target in ("cortex-m4f", "rv32imafc")
@@ -334,9 +340,9 @@ def test_the_real_type_is_the_target_s_unless_asked_for(
     assert made["real"] == "double"
 
 
-def test_the_texts_of_a_folder_do_not_depend_on_what_is_left_of_them(tmp_path: Path) -> None:
+def test_functions_only_does_not_change_the_text_of_the_functions(tmp_path: Path) -> None:
     whole = texts(FolderContents(mechanism(), arm()))
-    put(tmp_path / "c")
+    write_arm(tmp_path / "c")
     assert content(tmp_path / "c") == {
         name: text.encode() for name, text in whole.items() if name in ALONE
     }

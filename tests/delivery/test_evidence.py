@@ -1,4 +1,4 @@
-"""What a folder for a target says of its C: cost, ranges, what is proved and what is not, in README and manifest alike."""
+"""Evidence in README and manifest of a folder for a target: cost, ranges, proofs and their limits."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ mass = 1.5
 centre = [0.2, 0, 0]
 inertia = [0.01, 0, 0, 0.02, 0, 0.02]
 """
-ASKED = ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
+FUNCTIONS = ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ur5_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need("cortex-m4f")
     folder = tmp_path_factory.mktemp("evidence") / "ur5"
-    symgen.generate("ur5", folder, ASKED, "float", target="cortex-m4f")
+    symgen.generate("ur5", folder, FUNCTIONS, "float", target="cortex-m4f")
     return folder
 
 
@@ -55,11 +55,11 @@ def readme(folder: Path) -> str:
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_cost_stands_under_its_heading(made: Path) -> None:
-    costs = manifest(made)["cost"]["functions"]
+def test_every_cost_is_in_the_column_of_its_heading(ur5_folder: Path) -> None:
+    costs = manifest(ur5_folder)["cost"]["functions"]
     tables = [
         [line.strip("|").split("|") for line in block.splitlines() if line.startswith("|")]
-        for block in readme(made).split("\n\n")
+        for block in readme(ur5_folder).split("\n\n")
         if "| cycles" in block
     ]
     ((heading, _, *rows),) = tables
@@ -70,19 +70,18 @@ def test_every_cost_stands_under_its_heading(made: Path) -> None:
         assert row[at].strip() == span(costs[name]["cycles"])
 
 
-def test_the_manifest_holds_what_the_proof_found(made: Path) -> None:
+def test_the_manifest_holds_the_facts_of_the_proof(ur5_folder: Path) -> None:
     mechanism, options = robot("ur5"), ProgramOptions("float", frame=tip(robot("ur5")))
-    found = proof.prove_programs(
-        mechanism, programs(mechanism, ASKED, options), options, compiled=False
+    facts = proof.prove_programs(
+        mechanism, programs(mechanism, FUNCTIONS, options), options, compiled=False
     ).facts()
-    held = manifest(made)["proof"]
-    assert {key: held[key] for key in found} == json.loads(json.dumps(found))
-    assert "eva" in held or "frama-c" in held["eva_missing"]
+    in_manifest = manifest(ur5_folder)["proof"]
+    assert {key: in_manifest[key] for key in facts} == json.loads(json.dumps(facts))
+    assert "eva" in in_manifest or "frama-c" in in_manifest["eva_missing"]
 
 
-def test_the_readme_answers_a_firmware_author(made: Path) -> None:
-    """Sizes, time, stack, ranges, what is proved, what is not."""
-    text, facts = readme(made), manifest(made)
+def test_the_readme_states_costs_ranges_and_proofs(ur5_folder: Path) -> None:
+    text, facts = readme(ur5_folder), manifest(ur5_folder)
     for heading in (
         "What a call costs on Arm Cortex-M4F",
         "Called from an interrupt",
@@ -95,20 +94,20 @@ def test_the_readme_answers_a_firmware_author(made: Path) -> None:
         assert len(re.findall(rf"^\| `{joint['joint']}` \|", text, re.MULTILINE)) >= 2
     for sentence in facts["proof"]["assumptions"]:
         assert f"- {sentence}\n" in text
-    for name in ASKED:
+    for name in FUNCTIONS:
         assert len(re.findall(rf"^\| `{name}` \|", text, re.MULTILINE)) >= 3 - (
             "eva_missing" in facts["proof"]
         )
-    for one in facts["proof"].get("eva", {}).values():
-        assert all(f"`{line}`" in text for line in one["admitted"])
+    for entry in facts["proof"].get("eva", {}).values():
+        assert all(f"`{line}`" in text for line in entry["admitted"])
 
 
-def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
-    facts = manifest(made)["proof"]
+def test_every_printed_bound_is_rounded_to_the_safe_side(ur5_folder: Path) -> None:
+    facts = manifest(ur5_folder)["proof"]
     cells = evidence_context({"proof": facts})
     for row, (name, result) in zip(
         cells["round_offs"],
-        ((f, r) for f, one in facts["functions"].items() for r in one["round_off"]["results"]),
+        ((f, r) for f, entry in facts["functions"].items() for r in entry["round_off"]["results"]),
         strict=True,
     ):
         assert float(row[-1]) >= facts["functions"][name]["round_off"]["results"][result]["bound"]
@@ -121,24 +120,24 @@ def test_every_printed_bound_is_on_the_safe_side(made: Path) -> None:
     assert all(0 < printed[joint] <= certified[joint] for joint in printed)
 
 
-def test_the_same_tools_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
-    symgen.generate("ur5", tmp_path / "ur5", ASKED, "float", target="cortex-m4f")
-    for path in sorted(p for p in made.rglob("*") if p.is_file()):
-        assert (tmp_path / "ur5" / path.relative_to(made)).read_bytes() == path.read_bytes(), (
-            path.name
-        )
+def test_the_same_tools_give_the_same_bytes(ur5_folder: Path, tmp_path: Path) -> None:
+    symgen.generate("ur5", tmp_path / "ur5", FUNCTIONS, "float", target="cortex-m4f")
+    for path in sorted(p for p in ur5_folder.rglob("*") if p.is_file()):
+        assert (
+            tmp_path / "ur5" / path.relative_to(ur5_folder)
+        ).read_bytes() == path.read_bytes(), path.name
 
 
-def test_such_a_folder_verifies_and_is_proved_again(
-    made: Path, capsys: pytest.CaptureFixture[str]
+def test_a_folder_for_a_target_passes_verify_and_prove(
+    ur5_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verify", str(made)]) == 0
+    assert main(["verify", str(ur5_folder)]) == 0
     capsys.readouterr()
-    assert main(["prove", str(made), "--states", "200"]) == 0
+    assert main(["prove", str(ur5_folder), "--states", "200"]) == 0
     assert "5 of 5 divisors certified" in capsys.readouterr().out
 
 
-def test_a_checked_folder_is_measured_and_proved_as_it_stands(
+def test_a_checked_folder_is_measured_and_proved_with_its_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     need("cortex-m4f")
@@ -160,7 +159,7 @@ def test_a_checked_folder_is_measured_and_proved_as_it_stands(
         assert main([*command, str(folder)]) == 0, capsys.readouterr()
 
 
-def test_where_frama_c_is_missing_the_readme_says_so(
+def test_the_readme_says_that_frama_c_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -174,7 +173,7 @@ def test_where_frama_c_is_missing_the_readme_says_so(
 
 
 def test_a_joint_without_a_certificate_is_named_with_the_reason(tmp_path: Path) -> None:
-    """The massless first link: its pivot is what others carry, which no link of its own bounds."""
+    """The first link has no mass, so that its own inertia gives no bound of the pivot."""
     arm = tmp_path / "arm.toml"
     arm.write_text(LIGHT, encoding="utf-8")
     symgen.generate(str(arm), tmp_path / "arm", ["forward_dynamics"], target="host")

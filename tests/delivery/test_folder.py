@@ -1,4 +1,4 @@
-"""The folder of C: its files, its self-test, its CMake package, and what is left when writing it is stopped."""
+"""The generated folder: files, self-test, CMake package, and files that are not replaced."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.shared.folders import binary, cases, cmake, mechanism, run, selftest
 from tests.shared.robots_for_tests import point_mass_arm
 
 
-def put(
+def write_arm(
     folder: Path, real: str = "double", trig: str = "libm", frame: str | None = None
 ) -> dict[str, Any]:
     programs = arm(real)
@@ -44,14 +44,14 @@ def put(
     )
 
 
-def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
-    manifest = put(tmp_path / "out" / "arm", frame="lower")
-    found = tmp_path / "out" / "arm"
-    assert sorted(p.name for p in found.iterdir()) == sorted(
+def test_files_manifest_and_readme_have_the_documented_content(tmp_path: Path) -> None:
+    manifest = write_arm(tmp_path / "out" / "arm", frame="lower")
+    folder = tmp_path / "out" / "arm"
+    assert sorted(p.name for p in folder.iterdir()) == sorted(
         [f"arm_{f}.c" for f in arm()]
         + ["arm.h", "arm.toml", "arm_selftest.c", "CMakeLists.txt", "manifest.json", "README.md"]
     )
-    assert json.loads((found / "manifest.json").read_text()) == manifest
+    assert json.loads((folder / "manifest.json").read_text()) == manifest
     assert list(manifest)[:8] == [
         "symgen",
         "robot",
@@ -95,24 +95,24 @@ def test_the_files_are_those_of_the_contract(tmp_path: Path) -> None:
         "shape": [],
     }
     assert manifest["options"] == {"name": "arm", "frame": "lower", "payload": None, "trig": "libm"}
-    readme = (found / "README.md").read_text()
+    readme = (folder / "README.md").read_text()
     assert "| 1 | `elbow` | revolute | `upper` → `lower` | rad |" in readme
     assert "arm_forward_dynamics(q, v, tau, a);" in readme
     (tmp_path / "plain").mkdir()
-    assert found.stat().st_mode == (tmp_path / "plain").stat().st_mode
-    assert [p.name for p in found.parent.iterdir()] == ["arm"]
+    assert folder.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert [p.name for p in folder.parent.iterdir()] == ["arm"]
 
 
-def test_the_c_of_the_folder_is_the_programs(tmp_path: Path) -> None:
-    put(tmp_path / "arm", trig="macro")
+def test_the_c_of_the_folder_computes_the_programs(tmp_path: Path) -> None:
+    write_arm(tmp_path / "arm", trig="macro")
     header = (tmp_path / "arm" / "arm.h").read_text()
     for function, program in arm().items():
         assert compare(program, (tmp_path / "arm" / f"arm_{function}.c").read_text(), header) == []
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
-    put(tmp_path / "one")
-    put(tmp_path / "two")
+    write_arm(tmp_path / "one")
+    write_arm(tmp_path / "two")
     for path in (tmp_path / "one").iterdir():
         data = path.read_bytes()
         assert data == (tmp_path / "two" / path.name).read_bytes()
@@ -122,8 +122,8 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
-    put(tmp_path / "arm", real)
+def test_the_self_test_passes_correct_code(tmp_path: Path, real: str) -> None:
+    write_arm(tmp_path / "arm", real)
     done = selftest(tmp_path / "arm")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
@@ -144,33 +144,33 @@ def test_the_self_test_passes(tmp_path: Path, real: str) -> None:
 
 
 def test_progress_never_exceeds_its_total_and_ends_with_the_folder(tmp_path: Path) -> None:
-    said: list[tuple[str, int, int]] = []
+    reports: list[tuple[str, int, int]] = []
     symgen.generate(
         "planar_arm",
         tmp_path / "out",
         ["mass_matrix"],
         checked=True,
-        progress=lambda *one: said.append(one),
+        progress=lambda *report: reports.append(report),
     )
-    assert all(0 <= done <= total for _, done, total in said)
-    assert [one[1:] for one in said[-3:]] == [(1, 3), (2, 3), (3, 3)]
+    assert all(0 <= done <= total for _, done, total in reports)
+    assert [report[1:] for report in reports[-3:]] == [(1, 3), (2, 3), (3, 3)]
 
 
-class Reached(Exception):
+class ProofReached(Exception):
     pass
 
 
 @pytest.mark.parametrize("name", ["arm", None])
-def test_what_is_proved_has_the_name_that_is_written(
+def test_the_proof_uses_the_name_of_the_written_code(
     name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def proved(*given: object) -> None:
-        assert given[-1] == (name or "scara")
-        raise Reached
+    def check_name(*arguments: object) -> None:
+        assert arguments[-1] == (name or "scara")
+        raise ProofReached
 
     monkeypatch.setattr("symgen.delivery.writing.cost_sheet", lambda *_: {})
-    monkeypatch.setattr("symgen.delivery.writing.proof_sheet", proved)
-    with pytest.raises(Reached):
+    monkeypatch.setattr("symgen.delivery.writing.proof_sheet", check_name)
+    with pytest.raises(ProofReached):
         symgen.generate("scara", tmp_path / "out", ["mass_matrix"], target="cortex-m4f", name=name)
 
 
@@ -179,9 +179,9 @@ def test_what_is_proved_has_the_name_that_is_written(
     [("0.7*c_2", "0.7*c_2*c_2"), ("a[0] = a_1;", "a[0] = a_1/0.0;"), ("    a[1] = out_a_1;\n", "    (void)out_a_1;\n"),
      ("    const double r_1", "    a[0] = 7.0;\n    const double r_1"), ("a[0] = a_1;", "a[0] = sqrt(-1.0 - a_1*a_1);")],
 )  # fmt: skip
-def test_the_self_test_fails(tmp_path: Path, old: str, new: str) -> None:
-    """A wrong operation, an infinity, a lost store, an argument overwritten too early, a number that is none."""
-    put(tmp_path / "arm")
+def test_the_self_test_fails_for_planted_errors(tmp_path: Path, old: str, new: str) -> None:
+    """Plant a wrong operation, an infinity, a missing store, an early store, and a NaN."""
+    write_arm(tmp_path / "arm")
     path = tmp_path / "arm" / "arm_forward_dynamics.c"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
@@ -194,7 +194,7 @@ def test_the_self_test_fails(tmp_path: Path, old: str, new: str) -> None:
     assert selftest(tmp_path / "arm", "-Darm_NO_STDIO").returncode == 1
 
 
-def test_payload_and_few_functions(tmp_path: Path) -> None:
+def test_the_self_test_covers_a_payload_and_single_functions(tmp_path: Path) -> None:
     programs = {"gravity_force": gravity(payload=True)}
     write(
         tmp_path / "arm",
@@ -215,23 +215,21 @@ def test_payload_and_few_functions(tmp_path: Path) -> None:
     assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
 
 
-def test_a_logarithm_of_nothing_is_not_judged(tmp_path: Path) -> None:
-    """Half a ton at the end of an arm that weighs nothing to speak of: in float det M may be off by all that it is, and be
-    negative. What else there is, is judged."""
+def test_a_log_determinant_without_correct_digits_is_not_judged(tmp_path: Path) -> None:
+    """With 500 kg on an almost massless arm, det M has no correct digit in float; M is judged."""
     heavy = point_mass_arm(Fraction(1, 10**12), Fraction(1, 10**12), 500)
     symgen.generate(
         heavy, tmp_path / "arm", ["mass_matrix", "mass_matrix_log_determinant"], real="float"
     )
-    said = selftest(tmp_path / "arm").stdout.splitlines()
+    lines = selftest(tmp_path / "arm").stdout.splitlines()
     assert (
-        "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in said
+        "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in lines
     )
-    assert said[-1] == "1 passed, 0 failed"
+    assert lines[-1] == "1 passed, 0 failed"
 
 
-def test_what_keeps_no_digit_is_not_judged(tmp_path: Path) -> None:
-    """Two hundred tons carry half a milligram by a ball joint: its accelerations are above a float's squares, and what the ball
-    joint bears may be off by more than it is. What else there is, is judged."""
+def test_results_without_correct_digits_are_not_judged(tmp_path: Path) -> None:
+    """With 200 t carrying half a milligram, joint forces have no correct digit; M is judged."""
     description = "\n".join(
         (
             "[base]",
@@ -266,19 +264,19 @@ def test_what_keeps_no_digit_is_not_judged(tmp_path: Path) -> None:
         ["mass_matrix", "interbody_forces=riccati"],
         real="float",
     )
-    said = selftest(tmp_path / "arm").stdout.splitlines()
-    assert "interbody_forces: not judged, at no state here has float a digit of it" in said
-    assert said[-1] == "1 passed, 0 failed"
+    lines = selftest(tmp_path / "arm").stdout.splitlines()
+    assert "interbody_forces: not judged, at no state here has float a digit of it" in lines
+    assert lines[-1] == "1 passed, 0 failed"
 
 
 @pytest.mark.parametrize("function", ["mass_matrix_solve", "mass_matrix"])
-def test_a_self_test_has_nothing_that_it_does_not_use(function: str, tmp_path: Path) -> None:
-    """One is judged by M x = b alone, the other entry by entry alone: a compiler warns of a function that nobody calls."""
+def test_a_self_test_has_no_unused_functions(function: str, tmp_path: Path) -> None:
+    """Each function needs another kind of check; compilers warn of unused functions."""
     symgen.generate("planar_arm", tmp_path / "arm", [function])
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
 
 
-def test_names_from_a_description_are_only_text(tmp_path: Path) -> None:
+def test_names_of_a_description_cannot_inject_code(tmp_path: Path) -> None:
     odd = mechanism("a|`*/ b\n#define int")
     odd = replace(
         odd, joints=(replace(odd.joints[0], name="j*/|`\n\\"), odd.joints[1]), base="*/\n"
@@ -302,12 +300,12 @@ def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
         texts(FolderContents(mechanism(), arm(), cases=[wrong]))
 
 
-# What else stands in the folder.
+# Other files in the folder.
 
 
 def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
     folder = tmp_path / "arm"
-    put(folder)
+    write_arm(folder)
     (folder / "notes.txt").write_text("mine")
     (folder / "build").mkdir()
     (folder / "dangling").symlink_to("nowhere")
@@ -319,7 +317,7 @@ def test_a_folder_of_symgen_is_replaced_and_other_files_stay(tmp_path: Path) -> 
     )
     assert not (folder / "arm_forward_dynamics.c").exists()
     (tmp_path / "link").symlink_to(folder)
-    put(tmp_path / "link")
+    write_arm(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (folder / "arm_forward_dynamics.c").exists()
     assert (folder / "notes.txt").read_text() == "mine"
@@ -330,21 +328,21 @@ def test_the_current_folder_is_not_replaced(
 ) -> None:
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    for place in (".", ".."):
+    for path in (".", ".."):
         with pytest.raises(RequestError, match="name a folder inside the working directory"):
-            put(Path(place))
-    put(Path("arm"))
+            write_arm(Path(path))
+    write_arm(Path("arm"))
     assert (tmp_path / "below" / "arm" / "arm.h").is_file()
 
 
-def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
+def test_files_that_symgen_did_not_write_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="is a file"):
-        put(tmp_path / "file")
+        write_arm(tmp_path / "file")
     with pytest.raises(
         RequestError, match=r"file is not a folder, so that no folder .*below can be made"
     ):
-        put(tmp_path / "file" / "below")
+        write_arm(tmp_path / "file" / "below")
     for text in (
         None,
         "{}",
@@ -362,15 +360,15 @@ def test_what_symgen_did_not_write_is_not_replaced(tmp_path: Path) -> None:
                 text.encode("utf-8", "surrogateescape")
             )
         with pytest.raises(RequestError, match="symgen"):
-            put(tmp_path / "full")
+            write_arm(tmp_path / "full")
         assert (tmp_path / "full" / "arm.h").read_text() == "mine"
-    put(tmp_path / "arm")
+    write_arm(tmp_path / "arm")
     write(
         tmp_path / "arm", texts(FolderContents(mechanism(), {"mass_matrix": arm()["mass_matrix"]}))
     )
     (tmp_path / "arm" / "arm_gravity_force.c").write_text("mine")
     with pytest.raises(RequestError, match=r"arm_gravity_force.c was not written by symgen"):
-        put(tmp_path / "arm")
+        write_arm(tmp_path / "arm")
 
 
 # The CMake package.
@@ -389,11 +387,11 @@ int main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q,
 """
 
 
-def consume(folder: Path, found: str, language: str, *flags: str) -> None:
+def consume(folder: Path, find_line: str, language: str, *flags: str) -> None:
     folder.mkdir()
     suffix = {"C": "c", "CXX": "cpp"}[language.split()[-1]]
     (folder / "CMakeLists.txt").write_text(
-        CONSUMER.format(language=language, found=found, suffix=suffix)
+        CONSUMER.format(language=language, found=find_line, suffix=suffix)
     )
     (folder / f"main.{suffix}").write_text(MAIN)
     cmake("-S", folder, "-B", folder / "build", *flags)
@@ -401,16 +399,16 @@ def consume(folder: Path, found: str, language: str, *flags: str) -> None:
     assert run(folder / "build" / "consumer").returncode == 0
 
 
-def test_cmake_links_libm_on_a_system_without_a_name(tmp_path: Path) -> None:
-    """CMake's Generic system, that of bare metal, which is neither UNIX nor Windows."""
-    put(tmp_path / "arm")
+def test_cmake_links_libm_on_a_generic_system(tmp_path: Path) -> None:
+    """Use CMake's system Generic (bare metal), which is neither UNIX nor Windows."""
+    write_arm(tmp_path / "arm")
     cmake("-S", tmp_path / "arm", "-B", tmp_path / "build", "-DCMAKE_SYSTEM_NAME=Generic")
     cmake("--build", tmp_path / "build")
     assert run(tmp_path / "build" / "arm_selftest").returncode == 0
 
 
-def test_the_cmake_package(tmp_path: Path) -> None:
-    put(tmp_path / "arm")
+def test_the_cmake_package_builds_installs_and_is_found(tmp_path: Path) -> None:
+    write_arm(tmp_path / "arm")
     build = tmp_path / "build"
     cmake("-S", tmp_path / "arm", "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
     (command,) = (

@@ -1,4 +1,4 @@
-"""The folder says what its C leaves out, how to read it and how to make it again, whatever the robot's parts are called."""
+"""Texts of a generated folder: omissions, conventions, the command, and escaped names."""
 
 from __future__ import annotations
 
@@ -58,46 +58,48 @@ def urdf(tmp_path: Path) -> Path:
     return path
 
 
-def test_everything_that_is_declared_and_not_known_to_the_c_is_listed(
-    urdf: Path, tmp_path: Path
-) -> None:
+def test_every_declaration_that_the_c_omits_is_listed(urdf: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     assert (
         main(["generate", str(urdf), "-o", str(folder), "--lock", "j3=0.1", "-f", "mass_matrix"])
         == 0
     )
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    said = {one["kind"]: one for one in manifest["not_modelled"]}
-    assert said["damping"]["joints"] == {"j0": 0.25}
-    assert said["friction"]["joints"] == {"j0": 0.5}
-    assert said["gear ratio"]["joints"] == {"j2": 100.0}
-    assert said["rotor inertia"]["joints"] == {"j2": 0.001}
-    assert said["mimic"]["joints"] == {"j4": {"joint": "j0", "multiplier": -2.0, "offset": 0.1}}
-    assert said["limits"]["joints"]["j0"] == {
+    omissions_by_kind = {entry["kind"]: entry for entry in manifest["not_modelled"]}
+    assert omissions_by_kind["damping"]["joints"] == {"j0": 0.25}
+    assert omissions_by_kind["friction"]["joints"] == {"j0": 0.5}
+    assert omissions_by_kind["gear ratio"]["joints"] == {"j2": 100.0}
+    assert omissions_by_kind["rotor inertia"]["joints"] == {"j2": 0.001}
+    assert omissions_by_kind["mimic"]["joints"] == {
+        "j4": {"joint": "j0", "multiplier": -2.0, "offset": 0.1}
+    }
+    assert omissions_by_kind["limits"]["joints"]["j0"] == {
         "lower": -1.0,
         "upper": 1.0,
         "velocity": 2.0,
         "effort": 3.0,
     }
-    assert "j3 locked at 0.1 m" in said["locked"]["text"]
-    assert "1.5708" in said["snapped"]["text"]
-    assert "the base world stands still" in said["fixed base"]["text"]
-    assert "7 kg" in said["fixed base"]["text"]
-    assert "inverse_dynamics" in said["functions"]["functions"]
-    assert "mass_matrix" not in said["functions"]["functions"]
+    assert "j3 locked at 0.1 m" in omissions_by_kind["locked"]["text"]
+    assert "1.5708" in omissions_by_kind["snapped"]["text"]
+    assert "the base world stands still" in omissions_by_kind["fixed base"]["text"]
+    assert "7 kg" in omissions_by_kind["fixed base"]["text"]
+    assert "inverse_dynamics" in omissions_by_kind["functions"]["functions"]
+    assert "mass_matrix" not in omissions_by_kind["functions"]["functions"]
     readme = (folder / "README.md").read_text(encoding="utf-8")
     bullets = re.findall(
         r"^- \*\*(.+?)\*\*: (.+)$", readme.partition("## What is left out")[2], re.M
     )
-    assert bullets == [(prose(one["kind"]), prose(one["text"])) for one in manifest["not_modelled"]]
-    again = load(folder)  # out of the canonical description nothing is lost
+    assert bullets == [
+        (prose(entry["kind"]), prose(entry["text"])) for entry in manifest["not_modelled"]
+    ]
+    again = load(folder)  # the canonical description contains everything that was read
     assert omissions(again) == [
-        one for one in manifest["not_modelled"] if one["kind"] != "functions"
+        entry for entry in manifest["not_modelled"] if entry["kind"] != "functions"
     ]
     assert to_toml(again) == (folder / "three.toml").read_text(encoding="utf-8")
 
 
-def test_the_command_makes_the_same_bytes_again(
+def test_the_printed_command_generates_the_same_bytes(
     urdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "first"
@@ -116,33 +118,31 @@ def test_the_command_makes_the_same_bytes_again(
     assert content(tmp_path / "my_arm-again") == content(folder)
 
 
-def test_a_changed_canonical_description_is_no_longer_the_one_first_read(
-    urdf: Path, tmp_path: Path
-) -> None:
+def test_a_changed_canonical_description_has_another_hash(urdf: Path, tmp_path: Path) -> None:
     first = load(urdf)
     path = tmp_path / "canonical.toml"
     path.write_text(to_toml(first), encoding="utf-8")
-    assert load(path) == first  # the hash as well
+    assert load(path) == first  # the source hash is kept, too
     assert load(path, lock={"j3": "0.1"}).source_sha256 != first.source_sha256
     path.write_text(to_toml(first).replace("mass = 2", "mass = 3", 1), encoding="utf-8")
     assert load(path).source_sha256 != first.source_sha256
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_only_text_in_markdown(name: str) -> None:
+def test_a_name_cannot_inject_markdown(name: str) -> None:
     for written, wraps in ((code(name), code), (cell(name), cell)):
         fence = re.match("`+", written)
         assert fence is not None
         assert written.endswith(fence[0])
         assert fence[0] not in written[len(fence[0]) : -len(fence[0])]
         assert wraps is code or "|" not in written.replace("\\|", "")
-    bare = re.sub(r"\\[^a-zA-Z0-9\s]", "", prose(name))  # what is not escaped
+    bare = re.sub(r"\\[^a-zA-Z0-9\s]", "", prose(name))  # the text without escapes
     assert not re.search(r"[<>`*\[\]|&]|://|www\.", bare)
     assert not re.search(r"(?<![^\W_])_|_(?![^\W_])", bare)
     assert prose("plain_name_1") == "plain_name_1"
 
 
-def test_names_in_the_folder_s_texts_are_only_text(tmp_path: Path) -> None:
+def test_names_cannot_inject_text_into_readme_and_comments(tmp_path: Path) -> None:
     text = URDF.format(links=LINKS)
     for old, new in (
         ("j0", "&lt;script&gt;"),
@@ -165,12 +165,12 @@ def test_names_in_the_folder_s_texts_are_only_text(tmp_path: Path) -> None:
     assert "<script" not in outside.replace("\\<", "")
     assert "](javascript" not in re.sub(r"\\.", "", outside)
     for path in folder.glob("*.[ch]"):
-        for found in re.findall(r"/\*.*?\*/", path.read_text(encoding="ascii"), re.S):
-            assert "*/" not in found[:-2]
+        for comment in re.findall(r"/\*.*?\*/", path.read_text(encoding="ascii"), re.S):
+            assert "*/" not in comment[:-2]
     assert "the frame: a|b `c` * / tool" in (folder / "three.h").read_text(encoding="ascii")
 
 
-def test_header_and_readme_say_frame_order_and_how_to_read(urdf: Path, tmp_path: Path) -> None:
+def test_header_and_readme_state_frame_order_and_notation(urdf: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     assert (
         main(

@@ -1,4 +1,4 @@
-"""A function that is too long is missing from the folder, and the others are written: exit code, console, manifest, README."""
+"""Functions that are too long are left out of the folder, and all outputs say so."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from tests.shared.folder_content import content
 
 REMEMBERED = (build._build, derive._attempt)
 CASES = {
-    "forward_dynamics:jacobian": (60, "forward_dynamics:jacobian needs"),  # of its rows
+    "forward_dynamics:jacobian": (
+        60,
+        "forward_dynamics:jacobian needs",
+    ),  # its rows exceed the limit
     "step_rk4:jacobian": (
         400,
         "step_rk4:jacobian of 'planar_arm' needs more than 400 rows",
-    ),  # by the chain rule
+    ),  # the chain rule exceeds the limit
     "inverse_dynamics_derivatives": (
         20,
         "inverse_dynamics_derivatives of 'planar_arm' (2 joints) needs more than 20 rows by",
@@ -34,12 +37,12 @@ CASES = {
         "forward_dynamics of 'planar_arm' by composite_body needs more than 20 rows",
     ),
 }
-"""Rows at most, with which a request is too long beside `mass_matrix`, and what is said of it."""
+"""Request -> limit of rows that makes it too long, and part of the message."""
 
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    """Forget before and after what another limit gave."""
+    """Clear caches before and after, since they depend on the limit."""
     forget()
     yield
     forget()
@@ -50,20 +53,20 @@ def forget() -> None:
         remembered.cache_clear()
 
 
-def limit(patch: pytest.MonkeyPatch, rows: int) -> None:
+def limit_rows(patch: pytest.MonkeyPatch, rows: int) -> None:
     for module in (derive, differentiation):
         patch.setattr(module, "ROW_BUDGET", rows)
 
 
 @pytest.mark.parametrize("request_", CASES)
-def test_the_rest_is_written_and_what_is_missing_is_said(
+def test_other_functions_are_written_and_the_missing_one_is_named(
     request_: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows, why = CASES[request_]
-    limit(monkeypatch, rows)
+    limit_rows(monkeypatch, rows)
     folder = tmp_path / "arm"
     words = ["generate", "planar_arm", "-f", "mass_matrix", "-f", request_, "-o", str(folder)]
     assert main(words) == 1
@@ -71,13 +74,13 @@ def test_the_rest_is_written_and_what_is_missing_is_said(
     assert f"symgen: {name} is missing: {why}" in capsys.readouterr().err
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert [*manifest["functions"]] == ["mass_matrix"]
-    (entry,) = (one for one in manifest["not_modelled"] if one["kind"] == "missing")
+    (entry,) = (omission for omission in manifest["not_modelled"] if omission["kind"] == "missing")
     assert entry["functions"] == [request_]
     assert entry["text"].startswith(why)
     assert not any(
-        name in one.get("functions", ())
-        for one in manifest["not_modelled"]
-        if one["kind"] == "functions"
+        name in omission.get("functions", ())
+        for omission in manifest["not_modelled"]
+        if omission["kind"] == "functions"
     )
     assert "- **missing**: " in (folder / "README.md").read_text(encoding="utf-8")
     monkeypatch.chdir(folder)
@@ -85,11 +88,11 @@ def test_the_rest_is_written_and_what_is_missing_is_said(
     assert content(tmp_path / "planar_arm-again") == content(folder)
 
 
-def test_a_folder_with_a_missing_function_is_verified_until_it_is_there(
+def test_a_missing_function_fails_verify_once_it_can_be_generated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        limit(patch, 60)
+        limit_rows(patch, 60)
         with pytest.warns(symgen.SymgenWarning, match="missing: forward_dynamics:jacobian needs"):
             symgen.generate(
                 "planar_arm", tmp_path / "arm", ["mass_matrix", "forward_dynamics:jacobian"]
@@ -99,27 +102,27 @@ def test_a_folder_with_a_missing_function_is_verified_until_it_is_there(
     assert not verify(tmp_path / "arm", states=2).passed
 
 
-def test_how_long_a_derivative_is_is_found_out_once(
+def test_the_length_of_a_derivative_is_computed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built, once = [], differentiation.shortest_derivative
     monkeypatch.setattr(
         differentiation, "shortest_derivative", lambda *rest: built.append(rest) or once(*rest)
     )
-    limit(monkeypatch, 60)
+    limit_rows(monkeypatch, 60)
     wanted = ["-f", "mass_matrix", "-f", "forward_dynamics:jacobian", "-o", str(tmp_path / "arm")]
     assert main(["generate", "planar_arm", *wanted]) == 1
     assert len(built) == 1
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_everything_is_refused_where_that_is_asked_for_or_nothing_is_left(
+def test_strict_or_no_function_left_refuses_everything(
     strict: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    limit(monkeypatch, 60)
+    limit_rows(monkeypatch, 60)
     wanted = ["mass_matrix"] * strict + ["forward_dynamics:jacobian", "forward_dynamics:hvp"]
     with pytest.raises(TooLong):
         symgen.generate("planar_arm", tmp_path / "arm", wanted, strict=strict)
@@ -127,11 +130,11 @@ def test_everything_is_refused_where_that_is_asked_for_or_nothing_is_left(
     assert main(["generate", "planar_arm", *flags, "-o", str(tmp_path / "arm")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "arm").exists()
-    with pytest.raises(OutOfReach):  # a solver has every function that it was asked for
+    with pytest.raises(OutOfReach):  # a solver must have all requested functions
         symgen.compile("planar_arm", ["mass_matrix", "forward_dynamics:jacobian"])
 
 
-def test_more_joints_than_rows_are_written_for_leave_the_loops(
+def test_too_many_joints_for_rows_leave_only_looped_functions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.modules[refuse_many_joints.__module__], "MOST_JOINTS", 60)

@@ -1,4 +1,4 @@
-"""The folder in shared libraries: a plugin calls its own functions, and a shared build exports what its headers declare."""
+"""Generated folders in shared libraries: plugins with different versions, and exported symbols."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ extern "C" double by_cpp() { return arm::gravity_force({0.0, 0.0})[0]; }
 QUICK = ("-DCMAKE_C_COMPILER_WORKS=1", "-DCMAKE_CXX_COMPILER_WORKS=1", "-DCMAKE_BUILD_TYPE=Debug")
 
 
-def test_two_plugins_with_two_versions_of_a_robot_each_call_their_own(tmp_path: Path) -> None:
-    """Both are loaded for all to see, the way in which a loader takes the first function of a name."""
+def test_each_of_two_plugins_calls_its_own_version_of_a_robot(tmp_path: Path) -> None:
+    """Load both with RTLD_GLOBAL, for which a loader takes the first function of a name."""
     if shutil.which("g++") is None:
         pytest.skip("there is no g++")
     (tmp_path / "CMakeLists.txt").write_text(PLUGIN)
@@ -64,24 +64,24 @@ def test_two_plugins_with_two_versions_of_a_robot_each_call_their_own(tmp_path: 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The build of a shared library, of a folder that has every header that declares functions."""
-    place = tmp_path_factory.mktemp("shared")
+    """Build a shared library of a folder with all headers that declare functions."""
+    folder = tmp_path_factory.mktemp("shared")
     symgen.generate(
         "four_bar",
-        place / "arm",
+        folder / "arm",
         ["gravity_force", "assemble"],
         name="arm",
         parameters=["gravity"],
         batch=True,
         evidence=False,
     )
-    cmake("-S", place / "arm", "-B", place / "build", "-DBUILD_SHARED_LIBS=ON", *QUICK)
-    cmake("--build", place / "build")
-    return place
+    cmake("-S", folder / "arm", "-B", folder / "build", "-DBUILD_SHARED_LIBS=ON", *QUICK)
+    cmake("--build", folder / "build")
+    return folder
 
 
-def declared(folder: Path) -> set[str]:
-    """Return the names that the headers of the folder declare behind arm_API."""
+def declared_names(folder: Path) -> set[str]:
+    """Return the names that the headers of the folder declare with arm_API."""
     lines = [
         line
         for header in folder.glob("*.h")
@@ -91,7 +91,7 @@ def declared(folder: Path) -> set[str]:
     return {line.partition("(")[0].rstrip(";").split()[-1] for line in lines}
 
 
-def test_a_shared_build_exports_what_the_headers_declare_and_passes_its_self_test(
+def test_a_shared_build_exports_exactly_the_declared_functions(
     shared: Path,
 ) -> None:
     lines = run("nm", "-D", "--defined-only", shared / "build" / "libarm.so").stdout.splitlines()
@@ -104,7 +104,7 @@ def test_a_shared_build_exports_what_the_headers_declare_and_passes_its_self_tes
         "arm_set_parameters",
         "arm_DEFAULTS",
     } <= exported
-    assert exported == declared(shared / "arm")
+    assert exported == declared_names(shared / "arm")
     assert run(shared / "build" / "arm_selftest").returncode == 0
 
 
@@ -118,7 +118,7 @@ def test_a_shared_build_exports_what_the_headers_declare_and_passes_its_self_tes
         ((), ""),
     ],
 )
-def test_the_attribute_of_an_exported_function(
+def test_the_attribute_of_an_exported_function_depends_on_the_platform(
     shared: Path, macros: tuple[str, ...], attribute: str
 ) -> None:
     seen = run("gcc", "-E", "-P", "-U_WIN32", *macros, shared / "arm" / "arm_parameters.h").stdout
