@@ -1,4 +1,4 @@
-"""The command line: what each command prints, where it prints it, and the exit code it ends with."""
+"""The command line: output, error output and exit code of each command."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return inside
 
 
-def process(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own, with pipes."""
+def run_process(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run `symgen` in a separate process with pipes."""
     return subprocess.run(
         [*SYMGEN, *words], capture_output=True, text=True, check=False, **settings
     )
 
 
 def refused(run: Run, *words: str) -> str:
-    """The one sentence that a refusal prints."""
+    """Run a command that must be refused; return its one-line message."""
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert err.startswith("symgen: ")
@@ -73,7 +73,7 @@ def refused(run: Run, *words: str) -> str:
     return err
 
 
-# -- every command does its work -------------------------------------------------------------------
+# -- results of every command -------------------------------------------------------------------
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -113,19 +113,19 @@ def test_every_command_has_help(run: Run, name: str) -> None:
     assert f"usage: symgen {name}" in out
 
 
-def test_help_is_quick() -> None:
-    """Of the process's own time, which a loaded machine does not stretch."""
-    taken = []
+def test_help_needs_less_than_a_fifth_of_a_second() -> None:
+    """Measure CPU time, which does not depend on the load of the machine."""
+    seconds = []
     for _ in range(4):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert process("--help").returncode == 0
+        assert run_process("--help").returncode == 0
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(taken) < 0.2
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(seconds) < 0.2
 
 
-def test_version(run: Run) -> None:
-    """With the Python and the compiler that a report of a defect needs; without a compiler it says so."""
+def test_version_names_python_and_compiler(run: Run) -> None:
+    """The version names Python and compiler, for reports of defects."""
     code, out, err = run("--version")
     assert (code, err) == (0, "")
     python = ".".join(map(str, sys.version_info[:3]))
@@ -144,7 +144,7 @@ def test_version(run: Run) -> None:
         ("sh", "sh of no known version"),
     ],
 )
-def test_version_never_fails_for_want_of_a_compiler(
+def test_version_does_not_need_a_compiler(
     run: Run, monkeypatch: pytest.MonkeyPatch, compiler: str, says: str
 ) -> None:
     monkeypatch.setenv("CC", compiler)
@@ -157,14 +157,14 @@ def test_version_never_fails_for_want_of_a_compiler(
 
 
 @pytest.mark.parametrize("name", commands.NAMES)
-def test_every_command_takes_quiet_and_verbose_and_colours_nothing(run: Run, name: str) -> None:
+def test_every_command_has_quiet_and_verbose_and_uses_no_colours(run: Run, name: str) -> None:
     _, out, _ = run(name, "--help")
     assert "-q, --quiet" in out
     assert "-v, --verbose" in out
     assert "\x1b" not in out
 
 
-def test_quiet_leaves_the_answer_and_the_errors(run: Run, tmp_path: Path) -> None:
+def test_quiet_prints_only_the_result_and_errors(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "arm"
     assert run("generate", "planar_arm", "-f", "jacobian", "-o", str(folder), "-q") == (0, "", "")
     assert (folder / "planar_arm_jacobian.c").is_file()
@@ -178,11 +178,11 @@ def test_quiet_leaves_the_answer_and_the_errors(run: Run, tmp_path: Path) -> Non
     assert "not allowed with argument" in refused(run, "show", "planar_arm", "-q", "-v")
 
 
-def test_verbose_says_the_methods_and_why_and_the_times(
+def test_verbose_prints_methods_reasons_and_times(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
-    unknown = ("--gravity", "0,0,-1.6251")  # no other test has derived it
+    unknown = ("--gravity", "0,0,-1.6251")  # no other test derives this robot
     words = ("generate", "planar_arm", *unknown, "-f", "mass_matrix", "-o", str(tmp_path / "arm"))
     code, out, err = run(*words, "-v")
     assert code == 0
@@ -204,18 +204,18 @@ def test_verbose_says_the_methods_and_why_and_the_times(
     ("name", "folder"),
     [("ur5-e_v1.2", "ur5-e_v1.2"), ("a b/c", "a_b_c"), ("..", "robot"), ("手", "手")],
 )
-def test_a_robots_name_is_the_name_of_a_folder_here(name: str, folder: str) -> None:
+def test_the_default_folder_has_the_name_of_the_robot(name: str, folder: str) -> None:
     assert generate._folder(name) == folder
 
 
-def test_robots_one_a_line(run: Run) -> None:
+def test_robots_prints_one_robot_per_line(run: Run) -> None:
     code, out, _ = run("robots")
     assert code == 0
     names = {line.split()[0] for line in out.splitlines()}
     assert names >= {"panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass"}
 
 
-def test_show(run: Run) -> None:
+def test_show_prints_the_joints(run: Run) -> None:
     code, out, err = run("show", "planar_arm")
     assert (code, err) == (0, "")
     assert "joint2" in out
@@ -226,7 +226,7 @@ def test_show_json_is_json(run: Run) -> None:
     facts = json.loads(out)
     assert code == 0
     assert facts["nq"] == len(facts["joints"]) == 4
-    assert out.startswith('{\n  "')  # and for a person
+    assert out.startswith('{\n  "')  # text output
 
 
 @pytest.mark.parametrize("words", [["--gravity", "-9.81,0,0"], ["--gravity=-9.81,0,0"]])
@@ -238,14 +238,14 @@ def test_a_value_may_start_with_a_minus(run: Run, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("lock", "value"), [("joint2", "0"), ("joint2=pi/2", "pi/2"), ("joint2=-0.5", "-0.5")]
 )
-def test_a_locked_joint_is_gone(run: Run, lock: str, value: str) -> None:
+def test_a_locked_joint_is_removed_and_noted(run: Run, lock: str, value: str) -> None:
     code, out, _ = run("show", "planar_arm", "--lock", lock, "--json")
     facts = json.loads(out)
     assert (code, facts["nv"]) == (0, 1)
     assert any(note["kind"] == "lock" and value in note["text"] for note in facts["notes"])
 
 
-def test_generate_writes_the_folder_and_says_what_next(run: Run, tmp_path: Path) -> None:
+def test_generate_writes_the_folder_and_prints_the_next_commands(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "arm"
     code, out, _ = run(
         "generate",
@@ -306,7 +306,7 @@ def test_generate_names_the_folder_after_the_robot(
         ("a" * 101, "is longer than 100 characters", "a" * 100),
     ],
 )
-def test_a_name_that_c_cannot_take_is_refused(
+def test_a_name_that_is_invalid_in_c_is_refused(
     run: Run, tmp_path: Path, name: str, why: str, instead: str
 ) -> None:
     sentence = refused(
@@ -327,9 +327,7 @@ def test_a_name_that_c_cannot_take_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_robots_own_name_that_c_cannot_take_is_changed_with_a_note(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_robot_name_that_is_invalid_in_c_is_changed_with_a_note(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "legs.urdf"
     path.write_text(
         robot(link("a", ""), link("b"), joint("j", "a", "b")).replace('name="r"', 'name="double"')
@@ -344,13 +342,13 @@ def test_a_robots_own_name_that_c_cannot_take_is_changed_with_a_note(
     assert "in C" not in run(*words, "--name", "double_robot")[2]
 
 
-def test_verify_says_yes(run: Run) -> None:
+def test_verify_of_correct_functions_ends_with_verified(run: Run) -> None:
     code, out, err = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "2")
     assert (code, err) == (0, "")
     assert out.endswith("verified\n")
 
 
-def test_verify_a_generated_folder_and_one_that_was_tampered_with(run: Run, tmp_path: Path) -> None:
+def test_verify_passes_a_generated_folder_and_fails_a_changed_one(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "arm"
     run("generate", "planar_arm", "-o", str(folder), "-f", "mass_matrix")
     assert run("verify", str(folder), "--states", "2")[0] == 0
@@ -376,16 +374,17 @@ def test_a_folder_generated_with_options_is_verified_with_them(run: Run, tmp_pat
     assert "--wrench does not apply" in refused(run, "verify", str(folder), "--wrench", "link2")
 
 
-def test_verify_takes_a_wrench(run: Run) -> None:
+def test_verify_accepts_a_wrench(run: Run) -> None:
     code, out, _ = run(
         "verify", "planar_arm", "-f", "inverse_dynamics", "--wrench", "link2", "--states", "2"
     )
     assert code == 0, out
     for command in ("generate", "verify"):
-        told = " ".join(run(command, "--help")[1].split())
-        assert "--wrench LINK" in told
+        help_text = " ".join(run(command, "--help")[1].split())
+        assert "--wrench LINK" in help_text
         assert (
-            "wrench[6]: moment (N·m) about the origin of the link's frame, then force (N)" in told
+            "wrench[6]: moment (N·m) about the origin of the link's frame, then force (N)"
+            in help_text
         )
 
 
@@ -398,17 +397,17 @@ def test_verify_takes_a_wrench(run: Run) -> None:
         ("planar_arm", "--method", "riccati", "-q", "--", "M[0,0]"),
     ],
 )
-def test_what_is_inspected_stands_before_options_or_behind_them(words: tuple[str, ...]) -> None:
+def test_the_inspected_formula_may_come_before_or_after_options(words: tuple[str, ...]) -> None:
     module = commands.find("inspect")
     parser = commands.Parser(prog="symgen inspect")
     module.arguments(parser)
     commands.add_verbosity(parser)
-    found = parser.parse(words)
-    assert (found.robot, found.what, found.method) == ("planar_arm", "M[0,0]", "riccati")
+    options = parser.parse(words)
+    assert (options.robot, options.what, options.method) == ("planar_arm", "M[0,0]", "riccati")
 
 
 @pytest.mark.parametrize("format", ["text", "latex", "python", "c"])
-def test_inspect(run: Run, format: str) -> None:
+def test_inspect_prints_every_format(run: Run, format: str) -> None:
     code, out, err = run("inspect", "planar_arm", "M[0,1]", "--format", format)
     note = {
         "python": "symgen: note: this takes: from math import cos\n",
@@ -418,7 +417,7 @@ def test_inspect(run: Run, format: str) -> None:
     assert "cos" in out
 
 
-def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_reports_every_function_and_form(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from symgen.benchmarks import bench
 
     monkeypatch.setattr(bench, "ROUNDS", 2)
@@ -442,7 +441,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert err.startswith("symgen: mass_matrix has no looped form")
 
 
-# -- what cannot be carried out is one sentence and a 2 --------------------------------------------
+# -- refusals: one sentence and exit code 2 --------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -561,7 +560,7 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_faulty_command_is_refused_in_one_sentence(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -601,10 +600,10 @@ def test_no_failure_is_a_traceback(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, expected: str
 ) -> None:
     monkeypatch.delenv("SYMGEN_TRACEBACK", raising=False)
-    monkeypatch.setattr(cli, "abandon", lambda stream: None)  # the test's own stdout stays
+    monkeypatch.setattr(cli, "abandon", lambda stream: None)  # keep the stdout of the test
     monkeypatch.setattr(commands.find("robots"), "run", failing(error))
-    found, out, err = run("robots")
-    assert (found, out, err.count("\n")) == (code, "", 1)
+    status, out, err = run("robots")
+    assert (status, out, err.count("\n")) == (code, "", 1)
     assert expected in err
 
 
@@ -612,7 +611,7 @@ def test_no_failure_is_a_traceback(
     ("stop", "code", "word"),
     [(KeyboardInterrupt, 130, "interrupted"), (cli.Terminated, 143, "terminated")],
 )
-def test_a_stop_is_one_where_argparse_fails_to_clear_up_after_it(
+def test_an_interruption_inside_argparse_is_one_line(
     run: Run, monkeypatch: pytest.MonkeyPatch, stop: type[KeyboardInterrupt], code: int, word: str
 ) -> None:
     def stopped(parser: commands.Parser) -> str:
@@ -620,11 +619,13 @@ def test_a_stop_is_one_where_argparse_fails_to_clear_up_after_it(
 
     monkeypatch.setattr(
         commands.Parser, "format_usage", stopped
-    )  # it is asked before positional arguments are set aside
+    )  # argparse calls it before it sorts positional arguments
     assert run("show", "panda") == (code, "", f"symgen: {word}\n")
 
 
-def test_a_traceback_can_be_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_shows_the_traceback(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYMGEN_TRACEBACK", "1")
     monkeypatch.setattr(commands.find("robots"), "run", failing(ZeroDivisionError()))
     assert "Traceback" in run("robots")[2]
@@ -634,20 +635,20 @@ def test_a_traceback_can_be_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_process_ends_with_the_exit_code() -> None:
-    done = process("genrate")
+    done = run_process("genrate")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "symgen: no command is named 'genrate'; did you mean 'generate'?\n"
 
 
-def test_a_pipe_gets_the_answer_and_no_progress(tmp_path: Path) -> None:
-    done = process("generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix")
+def test_a_pipe_receives_the_result_without_progress(tmp_path: Path) -> None:
+    done = run_process("generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\r" not in done.stdout
     assert "\033" not in done.stdout
 
 
 def crowded(folder: Path) -> str:
-    """A robot with three implausible inertias, and one damper whose note is longer than a line."""
+    """Write a robot with three implausible inertias, and a damper with a very long name."""
     odd = INERTIAL.replace('izz="1"', 'izz="3.14159265358979"')
     long = joint("the_joint_" + 150 * "x", "c", "d", inside="<dynamics damping='1'/>")
     path = folder / "crowded.urdf"
@@ -663,10 +664,10 @@ def crowded(folder: Path) -> str:
     return str(path)
 
 
-def test_notes_are_whole_in_a_pipe_and_warnings_alike_are_one_line(
+def test_a_pipe_receives_complete_notes_and_similar_warnings_in_one_line(
     run: Run, tmp_path: Path
 ) -> None:
-    """No number and no name is cut, and the warnings come last."""
+    """Numbers and names are complete, and warnings come last."""
     code, _, err = run("convert", crowded(tmp_path), "-o", str(tmp_path / "same.toml"))
     assert code == 0
     assert f"damping of j, the_joint_{150 * 'x'}\n" in err
@@ -688,10 +689,10 @@ def test_notes_are_whole_in_a_pipe_and_warnings_alike_are_one_line(
     ],
     ids=lambda words: words[0],
 )
-def test_every_command_that_answers_for_a_robot_says_its_warnings(
+def test_every_command_about_a_robot_prints_its_warnings(
     run: Run, tmp_path: Path, words: list[str]
 ) -> None:
-    """Before the work, which here ends at once."""
+    """Warnings are printed before the work, which fails here."""
     path = tmp_path / "legs.urdf"
     path.write_text(
         robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("k", "a", "c"))
@@ -703,8 +704,8 @@ def test_every_command_that_answers_for_a_robot_says_its_warnings(
     )
 
 
-def test_a_pipe_gets_names_whole(run: Run, tmp_path: Path) -> None:
-    """The same table as on a terminal, wider: the columns behind a long name stand below each other."""
+def test_a_pipe_receives_complete_names(run: Run, tmp_path: Path) -> None:
+    """The table is wider than on a terminal, and columns after a long name are still aligned."""
     _, out, _ = run("show", crowded(tmp_path))
     assert f"2 the_joint_{150 * 'x'} → d" in out
     names = f"b_{60 * 'y'}"
@@ -741,7 +742,7 @@ def test_a_terminal_shortens_notes_between_words(
     assert "symgen: note: read and not applied: damping of j …\n" in seen
 
 
-def test_a_terminal_gets_progress(tmp_path: Path) -> None:
+def test_a_terminal_shows_progress(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     words = ["generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix"]
     environment = {**os.environ, "TERM": "xterm"}
@@ -761,7 +762,7 @@ def test_a_terminal_gets_progress(tmp_path: Path) -> None:
     assert seen.endswith("\r\033[K")
 
 
-def test_a_long_step_says_how_long_it_takes(
+def test_a_long_step_shows_its_duration(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -774,7 +775,7 @@ def test_a_long_step_says_how_long_it_takes(
         progress("deriving", 2, 5)
         while not re.search(
             r"\[2/5\] deriving … \d+ min \d+ s, \d+ min \d+ s in all", seen
-        ):  # the clock goes on by itself
+        ):  # a clock that advances at each call
             seen += capsys.readouterr().err
     assert capsys.readouterr().err.endswith("\r\033[K")
     assert [_progress.elapsed(*t) for t in ((0.2, 0.9), (3, 3.5), (3, 70))] == [
@@ -784,7 +785,7 @@ def test_a_long_step_says_how_long_it_takes(
     ]
 
 
-def test_a_closed_pipe_is_silent() -> None:
+def test_a_closed_pipe_gives_no_error_message() -> None:
     child = subprocess.Popen(
         [*SYMGEN, "show", "panda"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -816,9 +817,9 @@ def test_a_full_disk_is_one_sentence() -> None:
 def test_an_interrupt_is_one_line(
     tmp_path: Path, number: signal.Signals, code: int, said: str
 ) -> None:
-    """A shell's background jobs ignore the signal and hand that on; the child must not inherit it.
+    """Reset the signal in the child, because background jobs of a shell ignore it.
 
-    Where SIGINT met Python in an `exec` of a text, `python -m` dies of it in the end; a shell shows 128 + 2 either way.
+    If SIGINT comes during an `exec`, `python -m` dies of the signal; a shell shows 128 + 2 as well.
     """
     child = subprocess.Popen(
         [*SYMGEN, "generate", "planar_point_mass:60", "-o", str(tmp_path / "chain")],
@@ -835,12 +836,12 @@ def test_an_interrupt_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_termination_lets_a_command_clear_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGTERM comes as an interruption of the work, ends the compilers too, and is answered as before once all is over."""
-    cleared = []
+def test_sigterm_ends_the_work_and_its_compilers(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM interrupts the work and ends compilers; then the signal handler is restored."""
+    returncodes = []
 
     def compiler() -> None:
-        cleared.append(subprocess.run(["sleep", "30"], check=False).returncode)
+        returncodes.append(subprocess.run(["sleep", "30"], check=False).returncode)
 
     def work(options: Any) -> int:
         with ThreadPoolExecutor(1) as workers:
@@ -850,20 +851,20 @@ def test_a_termination_lets_a_command_clear_up(run: Run, monkeypatch: pytest.Mon
         return 0
 
     monkeypatch.setattr(commands.find("robots"), "run", work)
-    begun = time.monotonic()
+    start = time.monotonic()
     assert run("robots") == (143, "", "symgen: terminated\n")
-    assert cleared == [-signal.SIGTERM]
-    assert time.monotonic() - begun < 20
+    assert returncodes == [-signal.SIGTERM]
+    assert time.monotonic() - start < 20
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    with monkeypatch.context() as patch:  # whoever chose to ignore it is not overruled
-        patch.setattr(signal, "signal", lambda *given: pytest.fail("the choice was overruled"))
+    with monkeypatch.context() as patch:  # an ignored signal stays ignored
+        patch.setattr(signal, "signal", lambda *arguments: pytest.fail("the choice was overruled"))
         patch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
         patch.setattr(commands.find("robots"), "run", lambda options: 0)
         assert run("robots") == (0, "", "")
 
 
 def test_a_terminal_without_greek_gets_substitutes() -> None:
-    done = process("show", "panda", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = run_process("show", "panda", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "panda_joint1" in done.stdout
 
@@ -884,7 +885,7 @@ ANSWERS = {
 
 
 def closing(*numbers: int) -> Callable[[], None]:
-    """Close standard streams in a child, as `>&-` does in a shell."""
+    """Return a function that closes standard streams in a child, as `>&-` in a shell."""
 
     def close() -> None:
         for number in numbers:
@@ -894,10 +895,10 @@ def closing(*numbers: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("command", ANSWERS)
-def test_an_answer_that_cannot_be_written_is_an_error(
+def test_a_result_that_cannot_be_written_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    """Python's sys.stdout is None where the descriptor is closed."""
+    """sys.stdout is None if its file descriptor is closed."""
     monkeypatch.setattr(sys, "stdout", None)
     assert cli.main([command, *ANSWERS[command]]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == CLOSED
@@ -905,7 +906,7 @@ def test_an_answer_that_cannot_be_written_is_an_error(
     assert cli.main([command, *ANSWERS[command]]) == 2
 
 
-def test_a_process_without_standard_output_says_so() -> None:
+def test_a_closed_standard_output_is_refused_in_one_sentence() -> None:
     done = subprocess.run(
         [*SYMGEN, "robots"], stderr=subprocess.PIPE, text=True, check=False, preexec_fn=closing(1)
     )
@@ -913,10 +914,10 @@ def test_a_process_without_standard_output_says_so() -> None:
 
 
 @pytest.mark.parametrize("closed", [(2,), (0, 1, 2)])
-def test_a_folder_is_delivered_whatever_stream_is_closed(
+def test_a_folder_is_generated_with_any_standard_streams_closed(
     tmp_path: Path, closed: tuple[int, ...]
 ) -> None:
-    """The account on standard output is not the result; the folder is. No file of it takes a closed stream's number."""
+    """The folder is the result, not the text on standard output; closed streams are no error."""
     done = subprocess.run(
         [*SYMGEN, "generate", "planar_arm", "-f", "jacobian", "-o", str(tmp_path / "arm")],
         capture_output=True,
@@ -930,7 +931,7 @@ def test_a_folder_is_delivered_whatever_stream_is_closed(
     assert symgen.verify(tmp_path / "arm", states=1).closing == "verified"
 
 
-def test_an_error_without_a_place_for_its_sentence_keeps_its_exit_code() -> None:
+def test_an_error_with_all_streams_closed_keeps_its_exit_code() -> None:
     done = subprocess.run(
         [*SYMGEN, "show", "pandas"], capture_output=True, check=False, preexec_fn=closing(0, 1, 2)
     )
@@ -961,7 +962,7 @@ def test_a_note_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_help_on_a_full_disk_is_an_error() -> None:
-    """argparse passes over an error of its own writing."""
+    """argparse itself ignores errors when it prints help."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*SYMGEN, "generate", "--help"],
@@ -977,7 +978,7 @@ def test_help_on_a_full_disk_is_an_error() -> None:
 
 
 def help_of(command: str, option: str) -> str:
-    """The text of one option in `symgen COMMAND --help`."""
+    """Return the text of one option in `symgen COMMAND --help`."""
     parser = Parser(prog=command)
     commands.find(command).arguments(parser)
     action = parser._option_string_actions[option]
@@ -985,7 +986,7 @@ def help_of(command: str, option: str) -> str:
 
 
 @pytest.mark.parametrize("command", commands.NAMES)
-def test_help_states_every_default_that_the_parser_has(command: str) -> None:
+def test_help_states_every_default_of_the_parser(command: str) -> None:
     parser = Parser(prog=command)
     commands.find(command).arguments(parser)
     for action in parser._actions:
@@ -1013,11 +1014,11 @@ DEFAULTS: dict[tuple[str, str], object] = {
     ): f"{targets.default_trig(None)}, with --target {targets.default_trig('host')}",
     ("cost", "--trig"): targets.default_trig("cortex-m4f"),
 }
-"""(command, option) -> the default that the code has."""
+"""(command, option) -> default in the code."""
 
 
 @pytest.mark.parametrize(("command", "option"), DEFAULTS)
-def test_help_states_the_defaults_that_hold(command: str, option: str) -> None:
+def test_help_states_the_defaults_of_the_code(command: str, option: str) -> None:
     stated = re.search(r"\(default[ :](.*)\)", help_of(command, option))
     assert stated is not None
     assert re.search(rf"(^|\s){re.escape(str(DEFAULTS[command, option]))}($|[\s;,])", stated[1]), (
@@ -1025,27 +1026,27 @@ def test_help_states_the_defaults_that_hold(command: str, option: str) -> None:
     )
 
 
-def test_help_of_generate_says_what_it_does(
+def test_help_of_generate_describes_functions_snapping_and_replaced_files(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without -f functions on request are left out, and a printed right angle is read as one whatever --snap's tolerance is."""
-    told = " ".join(run("generate", "--help")[1].split())
-    assert "every function except those that must be named" in told
+    """Help covers default functions, snapping of printed right angles, and replaced files."""
+    help_text = " ".join(run("generate", "--help")[1].split())
+    assert "every function except those that must be named" in help_text
     assert (
         "a decimal that equals k·pi/2 to its four or more printed places, such as 1.5708, is read so with any TOL"
-        in told
+        in help_text
     )
-    assert "symgen's own files in it are replaced, all others stay" in told
+    assert "symgen's own files in it are replaced, all others stay" in help_text
     robot = tmp_path / "my-arm.toml"
     robot.write_text(
         "name = 'my-arm'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\ncentre = [1, 0, 0]\n"
         "joint = { name = 'j', type = 'revolute', axis = [0, 0, 1] }\n"
     )
-    assert "a folder here with the name of --name, else of the robot" in told
+    assert "a folder here with the name of --name, else of the robot" in help_text
     monkeypatch.chdir(tmp_path)
     assert run("generate", str(robot), "-f", "mass_matrix")[0] == 0
     assert (tmp_path / "my-arm" / "my_arm.h").is_file()
-    assert "their headers and the files of --batch and --wrap" in told
+    assert "their headers and the files of --batch and --wrap" in help_text
     only = ("--functions-only", "--wrap", "cpp17", "--name", "arm")
     assert run("generate", str(robot), "-f", "mass_matrix", *only)[0] == 0
     assert sorted(path.name for path in (tmp_path / "arm").iterdir() if path.suffix) == [
@@ -1055,14 +1056,14 @@ def test_help_of_generate_says_what_it_does(
     ]
 
 
-def test_the_targets_of_cost_are_those_that_it_takes(run: Run) -> None:
+def test_cost_lists_exactly_the_targets_that_it_accepts(run: Run) -> None:
     code, _, err = run("cost", "planar_arm")
     assert code == 2
     assert "one of cortex-m4f, cortex-m7, rv32imafc" in err
     assert all(targets.find(name).counter for name in targets.counting())
 
 
-def test_prove_does_not_offer_the_drives_that_the_user_turned_off(run: Run, tmp_path: Path) -> None:
+def test_prove_does_not_suggest_drives_that_the_user_switched_off(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "damped.urdf"
     text = robot(
         link("world", ""), link("b"), joint("j", "world", "b", inside='<dynamics damping="1"/>')

@@ -1,4 +1,4 @@
-"""A folder in the working directory that has a built-in robot's name: which of the two a command takes, and that it says so."""
+"""Folders with the name of a built-in robot: each command states which of the two it takes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def spoilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a generated folder ./planar_arm whose mass matrix is wrong."""
+def wrong_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a working directory with a folder ./planar_arm whose mass matrix is wrong."""
     monkeypatch.chdir(tmp_path)
     symgen.generate("planar_arm", "planar_arm", ["mass_matrix"])
     source = tmp_path / "planar_arm" / "planar_arm_mass_matrix.c"
@@ -37,7 +37,7 @@ def spoilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "planar_arm"
 
 
-def test_verify_judges_the_folder_and_not_the_built_in_robot(run: Run, spoilt: Path) -> None:
+def test_verify_judges_the_folder_and_not_the_built_in_robot(run: Run, wrong_folder: Path) -> None:
     code, out, err = run("verify", "planar_arm", "--states", "1")
     assert code == 1
     assert out.startswith("planar_arm, the folder planar_arm: ")
@@ -50,7 +50,7 @@ def test_verify_judges_the_folder_and_not_the_built_in_robot(run: Run, spoilt: P
     assert "the folder planar_arm is verified as it was generated, so --real does not apply" in err
 
 
-def test_prove_judges_the_folder(run: Run, spoilt: Path) -> None:
+def test_prove_judges_the_folder(run: Run, wrong_folder: Path) -> None:
     code, out, err = run("prove", "planar_arm", "--states", "16", "--json")
     assert (code, json.loads(out)["folder"]) == (1, "planar_arm")
     assert "means the folder ./planar_arm here" in err
@@ -65,7 +65,7 @@ def test_prove_judges_the_folder(run: Run, spoilt: Path) -> None:
         ("generate", "planar_arm", *FUNCTION),
     ],
 )
-def test_commands_that_judge_no_folder_name_the_ambiguity(
+def test_commands_that_take_the_built_in_robot_mention_the_folder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,7 +76,7 @@ def test_commands_that_judge_no_folder_name_the_ambiguity(
 
 
 @pytest.mark.parametrize("manifest", [None, '{"name": "a web page", "icons": []}', "[]"])
-def test_a_folder_without_a_manifest_is_no_robot(
+def test_a_folder_without_a_manifest_of_symgen_is_not_taken(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -91,16 +91,14 @@ def test_a_folder_without_a_manifest_is_no_robot(
     assert report.notes == ("the built-in robot was judged; the folder ./planar_arm was not",)
 
 
-def test_a_damaged_manifest_is_refused_and_nothing_is_called_verified(
-    run: Run, spoilt: Path
-) -> None:
-    (spoilt / "manifest.json").write_text("{")
+def test_a_damaged_manifest_is_refused(run: Run, wrong_folder: Path) -> None:
+    (wrong_folder / "manifest.json").write_text("{")
     code, out, err = run("verify", "planar_arm")
     assert (code, out) == (2, "")
     assert "its manifest.json is not one that symgen wrote" in err
 
 
-def test_a_chain_names_the_folder_of_its_robot(
+def test_a_robot_name_with_a_size_mentions_the_folder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -111,35 +109,40 @@ def test_a_chain_names_the_folder_of_its_robot(
     )
 
 
-def test_in_python_load_says_that_a_generated_folder_has_the_name(
+def test_load_in_python_warns_of_a_generated_folder_of_that_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def said(robot: str | Path) -> list[str]:
+    def warnings_of_load(robot: str | Path) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", symgen.SymgenWarning)
             read = symgen.load(robot)
-        texts = [str(one.message) for one in caught]
+        texts = [str(warning.message) for warning in caught]
         assert not set(texts) - {note.text for note in read.notes}
         return texts
 
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "planar_arm"
     folder.mkdir()
-    assert said("planar_arm") == [], "a folder that symgen did not generate is no robot"
+    assert warnings_of_load("planar_arm") == [], "a folder that symgen did not generate is no robot"
     symgen.generate("planar_arm", folder, ["mass_matrix"])
     first = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     named = "'planar_arm' is the built-in robot; ./planar_arm names the folder"
-    assert said("planar_arm") == [named]
-    assert said("./planar_arm") == said(Path("planar_arm")) == said("scara") == []
+    assert warnings_of_load("planar_arm") == [named]
+    assert (
+        warnings_of_load("./planar_arm")
+        == warnings_of_load(Path("planar_arm"))
+        == warnings_of_load("scara")
+        == []
+    )
     symgen.generate("planar_arm", folder, ["mass_matrix"])
     assert first == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_in_python_verify_takes_the_folder_and_load_the_built_in_robot(spoilt: Path) -> None:
+def test_verify_in_python_takes_the_folder_and_load_the_robot(wrong_folder: Path) -> None:
     report = symgen.verify("planar_arm", states=1)
     assert (report.folder, report.passed) == ("planar_arm", False)
     assert str(report).startswith("planar_arm, the folder planar_arm: ")
-    toml = spoilt / "planar_arm.toml"
+    toml = wrong_folder / "planar_arm.toml"
     toml.write_text(toml.read_text().replace("-9.81", "-1.62"))
     assert [float(g) for g in symgen.load("planar_arm").gravity] == [0, -9.81, 0]
     assert [float(g) for g in symgen.load(Path("planar_arm")).gravity] == [0, -1.62, 0], (
@@ -147,11 +150,11 @@ def test_in_python_verify_takes_the_folder_and_load_the_built_in_robot(spoilt: P
     )
 
 
-def test_in_python_options_that_a_folder_has_decided_are_refused(spoilt: Path) -> None:
+def test_verify_in_python_refuses_options_fixed_by_the_folder(wrong_folder: Path) -> None:
     with pytest.raises(
         ArgumentError,
         match=r"the folder planar_arm is verified as it was generated, so real='float' does not",
     ):
         symgen.verify("planar_arm", real="float")
     with pytest.raises(ArgumentError, match=r"so parameters=\('gravity',\) does not apply"):
-        symgen.verify(spoilt, parameters="gravity")
+        symgen.verify(wrong_folder, parameters="gravity")

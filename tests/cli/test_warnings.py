@@ -1,4 +1,4 @@
-"""SymgenWarnings: what Python says of its own accord, where it points, and what a user's own choice silences."""
+"""SymgenWarning in Python: when it is issued, which line it names, and which choices silence it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ MIMIC = robot(
 )
 
 
-def issued(call: Any) -> list[str]:
-    """The texts of the SymgenWarnings of a call."""
+def warnings_of(call: Any) -> list[str]:
+    """Return the texts of all warnings of a call, which must be SymgenWarnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    assert all(one.category is symgen.SymgenWarning for one in caught)
-    return [str(one.message) for one in caught]
+    assert all(warning.category is symgen.SymgenWarning for warning in caught)
+    return [str(warning.message) for warning in caught]
 
 
 @pytest.mark.parametrize(
@@ -60,29 +60,31 @@ def issued(call: Any) -> list[str]:
         (MIMIC, "declared to mimic another joint: k; mimic='couple'", {"mimic": "couple"}),
     ],
 )
-def test_a_decision_that_nobody_named_warns_once_and_a_named_one_does_not(
+def test_a_default_decision_warns_once_and_an_explicit_one_does_not(
     text: str, words: str, choice: dict[str, Any]
 ) -> None:
-    seen = issued(lambda: symgen.load(text))
+    seen = warnings_of(lambda: symgen.load(text))
     assert len(seen) == 1
     assert words in seen[0]
-    assert not issued(lambda: symgen.load(text, **choice))
+    assert not warnings_of(lambda: symgen.load(text, **choice))
 
 
-def test_every_entry_that_reads_a_robot_warns(tmp_path: Path) -> None:
-    said = issued(lambda: symgen.load(TRUNK))
-    assert issued(lambda: symgen.program(TRUNK, "mass_matrix")) == said
-    assert issued(lambda: symgen.convert(TRUNK, tmp_path / "trunk.toml")) == said
-    assert issued(lambda: symgen.generate(TRUNK, tmp_path / "out", ["gravity_force"])) == said
-    assert issued(lambda: symgen.inspect(TRUNK, "M[0,0]")) == said
+def test_every_function_that_reads_a_robot_warns(tmp_path: Path) -> None:
+    expected = warnings_of(lambda: symgen.load(TRUNK))
+    assert warnings_of(lambda: symgen.program(TRUNK, "mass_matrix")) == expected
+    assert warnings_of(lambda: symgen.convert(TRUNK, tmp_path / "trunk.toml")) == expected
+    assert (
+        warnings_of(lambda: symgen.generate(TRUNK, tmp_path / "out", ["gravity_force"])) == expected
+    )
+    assert warnings_of(lambda: symgen.inspect(TRUNK, "M[0,0]")) == expected
     by_hand = symgen.Robot("r")
     by_hand.body(
         "a", parent="base", type="revolute", axis=(0, 0, 1), mass=0, inertia=(1, 0, 0, 1, 0, 1)
     )
-    assert any("no mass" in text for text in issued(by_hand.build))
+    assert any("no mass" in text for text in warnings_of(by_hand.build))
 
 
-def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Path) -> None:
+def test_a_warning_names_the_line_of_the_caller_and_is_shown_once(tmp_path: Path) -> None:
     path = tmp_path / "used.py"
     path.write_text(
         f"import symgen\nfor _ in range(3):\n    symgen.load({TRUNK!r})   # here\n",
@@ -96,20 +98,20 @@ def test_a_warning_points_at_the_line_of_the_user_and_is_shown_once(tmp_path: Pa
     assert "# here" in done.stderr
 
 
-def test_built_in_robots_load_silently_but_for_a_mass_that_is_missing() -> None:
-    loud = {name: issued(lambda name=name: symgen.load(name)) for name in builtin_robots()}  # type: ignore[misc]
+def test_built_in_robots_load_without_warnings_except_puma560() -> None:
+    loud = {name: warnings_of(lambda name=name: symgen.load(name)) for name in builtin_robots()}  # type: ignore[misc]
     assert {name for name, texts in loud.items() if texts} == {"puma560"}
 
 
-def test_a_right_angle_in_double_precision_is_no_change() -> None:
-    assert not issued(lambda: symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")))
+def test_snapping_a_right_angle_in_double_precision_gives_no_warning() -> None:
+    assert not warnings_of(lambda: symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")))
     assert any(
         note.kind == "snap"
         for note in symgen.load(SNAPPED.replace("1.5708", "1.5707963267948966")).notes
     )
 
 
-def test_the_command_line_prints_its_own_lines_and_no_python_warning(
+def test_the_command_line_prints_messages_instead_of_python_warnings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "trunk.urdf"
@@ -131,44 +133,44 @@ def test_the_command_line_prints_its_own_lines_and_no_python_warning(
         assert (out.count("is fixed, since no joint moves it"), err) == (1, "")
 
 
-def test_dynamics_that_ignore_loops_warn_and_those_that_keep_them_do_not() -> None:
+def test_only_dynamics_that_ignore_closed_loops_warn() -> None:
     robot_with_loops = symgen.load("four_bar")
-    seen = issued(lambda: symgen.program(robot_with_loops, "forward_dynamics"))
+    seen = warnings_of(lambda: symgen.program(robot_with_loops, "forward_dynamics"))
     assert len(seen) == 1
     assert "forward_dynamics of 'four_bar' ignores its loops" in seen[0]
-    assert not issued(lambda: symgen.program(robot_with_loops, "constrained_forward_dynamics"))
-    assert not issued(lambda: symgen.program(robot_with_loops, "gravity_force"))
+    assert not warnings_of(lambda: symgen.program(robot_with_loops, "constrained_forward_dynamics"))
+    assert not warnings_of(lambda: symgen.program(robot_with_loops, "gravity_force"))
 
 
-def test_a_frame_among_several_alike_warns_unless_it_is_named() -> None:
+def test_an_ambiguous_default_frame_warns() -> None:
     legs = symgen.load("quadruped")
-    seen = issued(lambda: symgen.program(legs, "forward_kinematics"))
+    seen = warnings_of(lambda: symgen.program(legs, "forward_kinematics"))
     assert len(seen) == 1
     assert "uses the frame" in seen[0]
-    assert not issued(
+    assert not warnings_of(
         lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name)
     )
-    assert not issued(lambda: symgen.program("planar_arm", "forward_kinematics"))
+    assert not warnings_of(lambda: symgen.program("planar_arm", "forward_kinematics"))
 
 
-def test_functions_that_a_robot_cannot_have_are_said_to_be_left_out() -> None:
+def test_functions_impossible_for_a_robot_are_named_as_left_out() -> None:
     line = symgen.load(
         "name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
         "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n"
-    )  # M = 0: the point is on the axis
+    )  # M = 0, since the point mass is on the axis
     made, refused = programs_and_refusals(Request(line))
-    said = issued(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
-    assert len(said) == 1
-    assert said[0].startswith(
+    messages = warnings_of(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
+    assert len(messages) == 1
+    assert messages[0].startswith(
         "left out: forward_dynamics of 'line' divides by the mass matrix, which is singular"
     )
-    assert "; likewise inverse_mass_matrix, mass_matrix_solve" in said[0]
+    assert "; likewise inverse_mass_matrix, mass_matrix_solve" in messages[0]
     assert "mass_matrix" in made
     for _ in ("compiled", "found in the cache"):
-        assert not issued(lambda: symgen.compile(line, ["mass_matrix"]))
+        assert not warnings_of(lambda: symgen.compile(line, ["mass_matrix"]))
 
 
-def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reason(
+def test_a_robot_without_inertias_gets_one_line_for_each_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "light.urdf"
@@ -188,24 +190,24 @@ def test_a_description_without_inertials_is_told_of_what_is_left_out_once_a_reas
     assert err[-1].startswith("symgen: warning: no moving link has mass")
 
 
-def test_a_name_that_c_does_not_take_is_noted_and_warns_where_names_of_c_are_made(
+def test_a_name_that_is_invalid_in_c_warns_only_when_c_is_generated(
     tmp_path: Path,
 ) -> None:
     arm = TRUNK.replace('name="r"', 'name="my-arm"', 1)
     read = symgen.load(arm)
     named = "the robot 'my-arm' is called my_arm in C, since its name has characters other than"
     assert [note.kind for note in read.notes if note.text.startswith(named)] == ["info"]
-    said = issued(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
-    assert len(said) == 1
-    assert said[0].startswith(named)
-    assert said[0].endswith("generate(name=...) sets another name")
-    assert not issued(
+    messages = warnings_of(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
+    assert len(messages) == 1
+    assert messages[0].startswith(named)
+    assert messages[0].endswith("generate(name=...) sets another name")
+    assert not warnings_of(
         lambda: symgen.generate(read, tmp_path / "b", ["gravity_force"], name="my_arm")
     )
     assert not [note for note in symgen.load(TRUNK).notes if "in C" in note.text]
 
 
-def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> None:
+def test_similar_notes_become_one_line_with_names_and_a_count() -> None:
     notes = [
         Note("info", f"line {i}, joint 'j{i}': declares no <limit>; read without limits")
         for i in range(15)
@@ -223,7 +225,7 @@ def test_notes_alike_are_one_line_that_names_the_first_and_counts_the_rest() -> 
     )
 
 
-def test_of_rotations_alike_the_one_that_moved_most_is_written_out() -> None:
+def test_of_similar_snaps_the_largest_is_printed() -> None:
     text = robot(
         link("world", ""),
         *(link(f"l{i}") for i in range(4)),
@@ -238,7 +240,7 @@ def test_of_rotations_alike_the_one_that_moved_most_is_written_out() -> None:
     assert "-1.5708 read as -pi/2 (moved by 3.7e-06 rad); the same of j1, j3" in lines[0]
 
 
-def test_every_note_has_a_kind_that_is_described_and_a_warning_is_picklable() -> None:
+def test_every_kind_of_note_is_documented_and_warnings_can_be_pickled() -> None:
     for name in builtin_robots():
         assert {note.kind for note in symgen.load(name).notes} <= KINDS.keys()
     assert str(pickle.loads(pickle.dumps(symgen.SymgenWarning("a sentence")))) == "a sentence"
