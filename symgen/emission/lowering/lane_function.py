@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from symgen.emission.c_text import C
 from symgen.emission.lowering.straight_line import Facts, rows, unindented
@@ -47,8 +48,12 @@ class Vectors:
             for array in arrays
         )
 
-    def loop(self, loop: Facts) -> For:
-        """Return a loop over lanes."""
+    def loop(self, loop: Facts, stores_at_once: bool = False) -> For:
+        """Return a loop over lanes.
+
+        With `stores_at_once` each value is stored behind its declaration, so that a compiler with few
+        registers has nothing to spill. Arrays that the loop writes must not overlap those that it reads.
+        """
         const = f"const {self.real}"
         takes = body(
             Comment("of earlier loops"),
@@ -59,15 +64,16 @@ class Vectors:
             Comment("for later loops"),
             (Assign(put["place"], put["name"]) for put in loop["puts"]),
         )
+        computed = list(rows(loop["groups"]))
+        stores = [Assign(store["place"], store["value"]) for store in loop["stores"]]
+        if stores_at_once:
+            computed, stores = _interleaved(computed, stores)
         statements = body(
-            takes if loop["takes"] else None,
-            rows(loop["groups"]),
-            puts if loop["puts"] else None,
-            (Assign(store["place"], store["value"]) for store in loop["stores"]),
+            takes if loop["takes"] else None, computed, puts if loop["puts"] else None, stores
         )
         return For(LANE, 0, self.lanes, statements)
 
-    def statements(self, facts: Facts) -> tuple[Statement, ...]:
+    def statements(self, facts: Facts, stores_at_once: bool = False) -> tuple[Statement, ...]:
         """Return the statements of a function: the calls of its parts, or its loops."""
         work, names = facts["work"], facts["own"]
         calls = tuple(
@@ -84,7 +90,7 @@ class Vectors:
             map(self.loop, facts["before"]),
             self._sines(facts, names["angle"], names["turn"]) if facts["read"] else None,
             map(self.loop, facts["between"]),
-            calls or map(self.loop, facts["loops"]),
+            calls or (self.loop(loop, stores_at_once) for loop in facts["loops"]),
         )
 
     def _sine_arrays(self, facts: Facts) -> Iterator[Statement]:
@@ -113,9 +119,8 @@ class Vectors:
         for step in steps:
             parameters = self.parameters(step["parameters"], "restrict")
             attribute = f"{symbol}_PART"
-            yield Function(
-                step["symbol"], parameters, self.statements(step), static=True, attribute=attribute
-            )
+            statements = self.statements(step, stores_at_once=True)
+            yield Function(step["symbol"], parameters, statements, static=True, attribute=attribute)
 
     def block(self, facts: Facts, symbol: str) -> Iterator[Function]:
         """Give the parts of a function of a block of states, and that function."""
@@ -162,6 +167,21 @@ class Vectors:
                 Assign(f"{names['status']}[{LANE}]", status),
             ),
         )
+
+
+def _interleaved(
+    statements: Iterable[Statement], stores: Iterable[Assign]
+) -> tuple[list[Statement], list[Assign]]:
+    """Return the statements with each store behind the local that it stores, and the other stores."""
+    stores_of_value: dict[Any, list[Assign]] = {}
+    for store in stores:
+        stores_of_value.setdefault(store.value, []).append(store)
+    result: list[Statement] = []
+    for statement in statements:
+        result.append(statement)
+        if isinstance(statement, Declare):
+            result += stores_of_value.pop(statement.name, [])
+    return result, [store for values in stores_of_value.values() for store in values]
 
 
 def text(functions: Iterable[Function]) -> str:
