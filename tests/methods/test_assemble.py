@@ -1,4 +1,4 @@
-"""`assemble` closes loops in C by steps that are verified, says when it cannot, and Python closes them to 120 places."""
+"""`assemble` closes kinematic loops: in C by verified steps with a status, in Python to 120 digits."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def four_bar() -> Mechanism:
     return symgen.load("four_bar")
 
 
-def twice() -> Mechanism:
-    """Its one loop is closed by two hinges, so that half of the rows are redundant."""
+def doubled_four_bar() -> Mechanism:
+    """Return a four-bar whose loop is closed by the same hinge twice, so that half of the rows are redundant."""
     robot = four_bar()
     return replace(robot, loops=(*robot.loops, replace(robot.loops[0], name="again")))
 
@@ -69,13 +69,13 @@ def ball() -> Mechanism:
 
 ROBOTS: dict[str, tuple[Callable[[], Mechanism], Sequence[float]]] = {
     "four_bar": (four_bar, (1.5708, -0.9273, 2.2143)),
-    "twice": (twice, (1.5708, -0.9273, 2.2143)),
+    "twice": (doubled_four_bar, (1.5708, -0.9273, 2.2143)),
     "ball": (ball, (0, 0, 0, 1)),
 }
 
 
 @pytest.mark.parametrize(
-    ("name", "real", "left"),
+    ("name", "real", "bound"),
     [
         ("four_bar", "double", 1e-15),
         ("twice", "double", 1e-15),
@@ -83,22 +83,20 @@ ROBOTS: dict[str, tuple[Callable[[], Mechanism], Sequence[float]]] = {
         ("twice", "float", 1e-6),
     ],
 )
-def test_from_positions_that_are_open_the_loops_are_closed(
-    name: str, real: str, left: float
-) -> None:
-    make, start = ROBOTS[name]
-    solver = symgen.compile(make(), CLOSING, real)
+def test_assemble_closes_loops_from_open_positions(name: str, real: str, bound: float) -> None:
+    make_robot, start = ROBOTS[name]
+    solver = symgen.compile(make_robot(), CLOSING, real)
     q = np.array(start) + np.random.default_rng(3).uniform(-0.8, 0.8, (200, len(start)))
     if name == "ball":
         q /= np.linalg.norm(q, axis=-1)[:, None]
     closed = solver.assemble(q.astype(real))
     assert np.abs(solver.constraint_residual(q.astype(real))).max() > 0.1
-    assert np.abs(solver.constraint_residual(closed)).max() <= left
-    if name == "ball":  # the way is one of turns
+    assert np.abs(solver.constraint_residual(closed)).max() <= bound
+    if name == "ball":  # steps are rotations: the quaternion keeps its length
         np.testing.assert_allclose(np.linalg.norm(closed, axis=-1), 1, atol=1e-13)
 
 
-def test_where_nothing_closes_the_position_stays_and_the_status_tells() -> None:
+def test_without_a_closed_position_the_result_is_unchanged_and_the_status_is_nonzero() -> None:
     solver = symgen.compile("four_bar", CLOSING)
     bad, out, status = (
         np.array([[np.nan, 0, 0], [1.5, -0.9, 2.2]]),
@@ -120,13 +118,13 @@ def test_where_nothing_closes_the_position_stays_and_the_status_tells() -> None:
         checked.assemble(bad[0])
 
 
-def test_python_closes_to_all_places() -> None:
-    robot = twice()
+def test_python_closes_loops_to_115_digits() -> None:
+    robot = doubled_four_bar()
     for q in (None, [1.2, -0.5, 2.0]):
-        found = symgen.assemble(robot, q)
-        assert list(found) == [joint.name for joint in robot.joints]
+        positions = symgen.assemble(robot, q)
+        assert list(positions) == [joint.name for joint in robot.joints]
         exact = Motion(robot, arb(150))
-        flat = np.array([x for values in found.values() for x in values], dtype=object)
+        flat = np.array([x for values in positions.values() for x in values], dtype=object)
         with exact.scalars.working():
             C = closing.residual(exact, None, exact.scalars.array(flat))
             assert all(abs(x) < exact.scalars.constant(Fraction(1, 10**115)) for x in C)
@@ -145,13 +143,13 @@ def test_python_closes_to_all_places() -> None:
         symgen.assemble(hopper(), [0.0] * 11)
 
 
-@pytest.mark.parametrize("asked", ["assemble=riccati", "assemble:jvp"])
-def test_it_has_no_method_and_no_derivative(asked: str) -> None:
+@pytest.mark.parametrize("request", ["assemble=riccati", "assemble:jvp"])
+def test_assemble_has_no_method_and_no_derivative(request: str) -> None:
     with pytest.raises(
         ArgumentError,
         match=r"calls other functions, .*; request assemble alone, or assembly_step",
     ):
-        requested(symgen.load("four_bar"), [asked])
+        requested(symgen.load("four_bar"), [request])
 
 
 def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
@@ -178,51 +176,51 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
     assert solver.assembly_step([0.0, 0, 0, 1, 0, 0, 0], 1.0)[2] == 2
 
 
-def step_without(planted: str) -> Callable[[Any], Any]:
-    """The step with a mistake in it."""
+def step_with_error(planted: str) -> Callable[[Any], Any]:
+    """Return the step of `assemble` with a planted error."""
 
     def step(robot: Any) -> Any:
         delta, *others = gauss_newton.step(robot)
         return {
             "sign": ([-x for x in delta], *others),
-            "damping": gauss_newton.step(undamped(robot)),
+            "damping": gauss_newton.step(SquaredDamping(robot)),
         }[planted]
 
     return step
 
 
-class undamped:
-    """The functions of a robot, with the square of the damping in its place."""
+class SquaredDamping:
+    """Planted error: the functions of a robot, with the damping squared."""
 
     def __init__(self, robot: Any) -> None:
         self.robot, self.home, self.mechanism = robot, robot.home, robot.mechanism
         self.inputs = {**robot.inputs, "damping": [x * x for x in robot.inputs["damping"]]}
 
-    def __call__(self, *words: Any, **given: Any) -> Any:
-        return self.robot(*words, **given)
+    def __call__(self, *words: Any, **options: Any) -> Any:
+        return self.robot(*words, **options)
 
 
 @pytest.mark.parametrize("planted", ["sign", "damping"])
-def test_a_wrong_step_is_caught(planted: str) -> None:
+def test_a_planted_error_in_the_assembly_step_is_caught(planted: str) -> None:
     robot = four_bar()
-    made = {
+    programs = {
         name: symgen.program(robot, name)
         for name in ("constraint_residual", "constraint_residual:jacobian", "link_poses")
     }
-    for compose, passed in ((gauss_newton.step, True), (step_without(planted), False)):
-        found = composing.compose_program(
-            robot, "assembly_step", "gauss_newton", compose, ProgramOptions(), made.__getitem__
+    for compose, passed in ((gauss_newton.step, True), (step_with_error(planted), False)):
+        step_program = composing.compose_program(
+            robot, "assembly_step", "gauss_newton", compose, ProgramOptions(), programs.__getitem__
         )
         assert (
             verify_programs(
-                Subject(robot, {"assembly_step": found}, states=2, compiled=False)
+                Subject(robot, {"assembly_step": step_program}, states=2, compiled=False)
             ).passed
             is passed
         )
 
 
-def built(folder: Path) -> tuple[int, str]:
-    """The exit code of the self-test, and what it says."""
+def run_selftest(folder: Path) -> tuple[int, str]:
+    """Compile and run the self-test of a folder; return its exit code and its output."""
     sources = [str(path) for path in sorted(folder.glob("*.c"))]
     name, program = (
         json.loads((folder / "manifest.json").read_text())["robot"],
@@ -248,8 +246,8 @@ def built(folder: Path) -> tuple[int, str]:
         ],
         check=True,
     )
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
+    completed = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    return completed.returncode, completed.stdout
 
 
 @pytest.mark.parametrize(
@@ -261,13 +259,15 @@ def built(folder: Path) -> tuple[int, str]:
         (("if (status == four_bar_ASSEMBLED)", "if (status >= 0)"), "assemble"),
     ],
 )
-def test_a_folder_judges_its_driver(edit: tuple[str, str], fails: str, tmp_path: Path) -> None:
-    """The self-test judges what it closes, `verify` every byte of it."""
+def test_errors_in_the_driver_are_caught_by_the_selftest_or_by_verify(
+    edit: tuple[str, str], fails: str, tmp_path: Path
+) -> None:
+    """The self-test judges the positions that `assemble` closes; `verify` judges every byte of its C."""
     out = tmp_path / "folder"
     manifest = symgen.generate("four_bar", out, ["assemble"])
-    known = manifest["closing"]
-    assert (known["assemble"]["calls"], known["mobility"]) == (list(ASSEMBLING), 1)
-    assert known["idle"]["closing"]
+    closing_facts = manifest["closing"]
+    assert (closing_facts["assemble"]["calls"], closing_facts["mobility"]) == (list(ASSEMBLING), 1)
+    assert closing_facts["idle"]["closing"]
     assert {"four_bar_assemble.c", "four_bar_assemble.h"} <= set(manifest["files"])
     driver = out / "four_bar_assemble.c"
     text = driver.read_text()
@@ -275,27 +275,29 @@ def test_a_folder_judges_its_driver(edit: tuple[str, str], fails: str, tmp_path:
     driver.write_text(text.replace(*edit) if edit[0] else text)
     report = symgen.verify(out, states=2, compiled=False)
     assert report.passed is not bool(fails)
-    code, said = built(out)
-    assert (code != 0, "assemble: FAILED" in said) == (fails == "assemble",) * 2
+    code, output = run_selftest(out)
+    assert (code != 0, "assemble: FAILED" in output) == (fails == "assemble",) * 2
 
 
-def test_a_folder_tells_what_closing_showed(
+def test_generate_reports_the_closed_position_the_rank_and_redundant_loops(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "twice.toml"
-    own = (Path(symgen.__file__).parent / "description" / "robots" / "four_bar.toml").read_text()
-    loop = own[own.index("[[loop]]") :]
-    path.write_text(own + loop.replace('"closing"', '"again"'))
+    description = (
+        Path(symgen.__file__).parent / "description" / "robots" / "four_bar.toml"
+    ).read_text()
+    loop = description[description.index("[[loop]]") :]
+    path.write_text(description + loop.replace('"closing"', '"again"'))
     assert main(["generate", str(path), "-o", str(tmp_path / "out"), "-f", "mass_matrix"]) == 0
-    told = capsys.readouterr().err
-    for said in (
+    message = capsys.readouterr().err
+    for sentence in (
         "the loops close at crank_joint 1.570799, coupler_joint",
         "the declared start is open by 2.4e-06 m or rad",
         "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them redundant",
         "loop again: no motion violates its force along z, moment about x and moment about y",
         "mass_matrix and all others are those of the tree, as if no loop were closed",
     ):
-        assert said in told
+        assert sentence in message
     readme, header = ((tmp_path / "out" / name).read_text() for name in ("README.md", "four_bar.h"))
     assert "orces of the loops are the least ones" in readme
     assert "as if no loop were closed" in readme
@@ -324,7 +326,7 @@ def test_a_folder_tells_what_closing_showed(
         ),
     ],
 )
-def test_what_cannot_be_closed_is_refused_in_one_sentence(
+def test_loops_that_cannot_be_closed_are_refused_in_one_sentence(
     old: str, new: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (
@@ -332,7 +334,7 @@ def test_what_cannot_be_closed_is_refused_in_one_sentence(
         .read_text()
         .replace(old, new)
     )
-    if "singular" in sentence:  # a parallelogram that lies flat
+    if "singular" in sentence:  # a folded parallelogram
         start = text[text.index("start =") :].partition("\n")[0]
         text = text.replace(
             start, "start = { crank_joint = 0, coupler_joint = 0, rocker_joint = 0 }"
@@ -342,6 +344,6 @@ def test_what_cannot_be_closed_is_refused_in_one_sentence(
     path.write_text(text)
     for words in ([], ["-f", "assemble"]):
         assert main(["generate", str(path), "-o", str(tmp_path / "out"), *words]) != 0
-        told = capsys.readouterr().err
-        assert sentence in told
-        assert (told.count("\n"), (tmp_path / "out").exists()) == (1, False)
+        message = capsys.readouterr().err
+        assert sentence in message
+        assert (message.count("\n"), (tmp_path / "out").exists()) == (1, False)

@@ -1,4 +1,4 @@
-"""Joints that close loops: A, γ, C and the forces, for every kind of joint, against the reference at closed states."""
+"""Closed loops: A, γ, C and the constraint forces, for every kind of closing joint, against the reference at closed states."""
 
 from __future__ import annotations
 
@@ -47,21 +47,27 @@ ALL = tuple(LOOP_FUNCTIONS)
 def errors(
     robot: Mechanism, functions: tuple[str, ...] = ALL, method: str = "riccati", count: int = 2
 ) -> dict[str, float]:
-    """How far each function is from the reference, relative to its answer; what divides by M is that of one method."""
+    """Return the relative error of each function against the reference.
+
+    `method` computes the functions that need M⁻¹.
+    """
     truth = Truth(robot, count, 5)
-    by = {name: method if FUNCTIONS[name].needs_inverse else None for name in functions}
+    method_of = {name: method if FUNCTIONS[name].needs_inverse else None for name in functions}
     return {
-        name: check_algebra(program(robot, name, by[name]), truth, name).error for name in functions
+        name: check_algebra(program(robot, name, method_of[name]), truth, name).error
+        for name in functions
     }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_joint_is_the_reference_to_forty_digits(kind: str) -> None:
+def test_every_kind_of_closing_joint_equals_the_reference_to_forty_digits(kind: str) -> None:
     assert max(errors(arms(kind)).values()) < 1e-40
 
 
 @pytest.mark.parametrize(("kind", "trunk"), [("revolute", False), ("universal", True)])
-def test_joints_of_several_degrees_and_free_bases_close_too(kind: str, trunk: bool) -> None:
+def test_loops_with_joints_of_several_degrees_and_free_bases_equal_the_reference(
+    kind: str, trunk: bool
+) -> None:
     joints = ("spherical", "revolute")
     robot = arms(kind, joints, trunk, "free" if trunk else "fixed")
     assert (
@@ -74,16 +80,16 @@ def test_joints_of_several_degrees_and_free_bases_close_too(kind: str, trunk: bo
     )
 
 
-def test_an_end_may_be_the_base() -> None:
+def test_loops_that_end_on_the_base_equal_the_reference() -> None:
     robot = arms("distance")
     (loop,) = robot.loops
-    place = End(-1, (Shift((Fraction(0), Fraction(3, 10), Fraction(4, 5))),))
-    for on_base in (replace(loop, first=place), replace(loop, second=place)):
+    end = End(-1, (Shift((Fraction(0), Fraction(3, 10), Fraction(4, 5))),))
+    for on_base in (replace(loop, first=end), replace(loop, second=end)):
         assert max(errors(replace(robot, loops=(on_base,))).values()) < 1e-40
 
 
 @pytest.mark.parametrize("method", FACTORED)
-def test_whoever_takes_m_apart_holds_loops(method: str) -> None:
+def test_every_method_with_a_factor_solves_closed_loops(method: str) -> None:
     robot = symgen.load("four_bar")
     if methods.find(method).refusal(robot) is None:
         assert (
@@ -96,7 +102,7 @@ def test_whoever_takes_m_apart_holds_loops(method: str) -> None:
         )
 
 
-def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
+def test_loops_with_mimic_joints_equal_the_reference() -> None:
     text = """
         name = "tongs"
         mimic = "couple"
@@ -134,8 +140,8 @@ def test_joints_that_follow_others_are_held_with_their_leaders() -> None:
 
 
 @pytest.mark.parametrize("mode", derivatives.MODES)
-def test_what_loops_hold_has_its_derivatives(mode: str) -> None:
-    """Along any step, also one that opens the loops: A is then the slope of C, whose second derivative stays zero."""
+def test_derivatives_of_constrained_dynamics_equal_the_reference(mode: str) -> None:
+    """Steps may open the loops: A is the first derivative of C along the step, and the second stays zero."""
     assert (
         max(errors(symgen.load("four_bar"), (f"constrained_forward_dynamics:{mode}",)).values())
         < 1e-40
@@ -143,7 +149,7 @@ def test_what_loops_hold_has_its_derivatives(mode: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["universal", "weld", "distance", "soft_finger"])
-def test_joints_of_other_kinds_have_them_too(kind: str) -> None:
+def test_derivatives_of_every_kind_of_closing_joint_equal_the_reference(kind: str) -> None:
     functions = (
         "constrained_forward_dynamics:jvp",
         "constraint_bias:jacobian",
@@ -152,11 +158,11 @@ def test_joints_of_other_kinds_have_them_too(kind: str) -> None:
     assert max(errors(arms(kind), functions).values()) < 1e-40
 
 
-def test_redundant_rows_are_differentiated_as_they_are_solved() -> None:
+def test_derivatives_with_redundant_rows_equal_the_reference() -> None:
     assert max(errors(bennett(), ("constrained_forward_dynamics:jvp",)).values()) < 1e-40
 
 
-def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
+def test_derivatives_by_the_solved_equation_are_cheaper_than_by_the_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     robot = replace(symgen.load("four_bar"), name="again")
@@ -175,58 +181,60 @@ def test_what_solves_an_equation_is_shorter_to_differentiate_by_it(
 
 def at_closed(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
     scalars = arb(100)
-    reference, found = Reference(robot, scalars), closed_states(robot, assemble(robot), count, 3)
-    return reference, scalars.array(found["q"]), scalars.array(found["v"])
+    reference, states = Reference(robot, scalars), closed_states(robot, assemble(robot), count, 3)
+    return reference, scalars.array(states["q"]), scalars.array(states["v"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_closed_states_are_closed(kind: str) -> None:
+def test_closed_states_satisfy_the_constraints_and_differ(kind: str) -> None:
     reference, q, v = at_closed(arms(kind))
-    kept = assemble(reference.mechanism).kept
+    kept_rows = assemble(reference.mechanism).kept
     with reference.scalars.working():
         assert np.abs(closing.residual(reference, None, q)).max() < 1e-90
-        assert np.abs(closing.rows(reference, kept, q, v, 0 * v)[1]).max() < 1e-90
+        assert np.abs(closing.rows(reference, kept_rows, q, v, 0 * v)[1]).max() < 1e-90
     assert len({tuple(row) for row in q.astype(float)}) == len(q)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_series_are_what_differences_say(kind: str) -> None:
-    """A is the slope of C, and γ that of A v, where positions answer for a row; no formula of the derivation takes part."""
+def test_constraint_rows_and_bias_are_derivatives_of_the_residual(kind: str) -> None:
+    """A v is the first derivative of C along v, and γ follows from the second, for rows of positions.
+
+    The comparison uses central differences and no formula of the derivation.
+    """
     reference, q, v = at_closed(arms(kind), 1)
     rows = closure(kind).rows
-    held = [k for k, row in enumerate(rows) if not isinstance(row, Unspun)]
+    holonomic = [k for k, row in enumerate(rows) if not isinstance(row, Unspun)]
     with reference.scalars.working():
-        h, still = reference.scalars.constant(Fraction(1, 10**25)), reference.scalars.array([0])
+        h, zero = reference.scalars.constant(Fraction(1, 10**25)), reference.scalars.array([0])
         up, down = (
-            closing.residual(reference, None, integrate(reference, q, v, still + s))
-            for s in (h, -h)
+            closing.residual(reference, None, integrate(reference, q, v, zero + s)) for s in (h, -h)
         )
         first, middle, second = closing.rows(reference, None, q, v, 0 * v)
-        assert np.abs((up - down) / (2 * h) - middle)[:, held].max() < 1e-45
-        assert np.abs((up - 2 * first + down) / (h * h) - 2 * second)[:, held].max() < 1e-20
+        assert np.abs((up - down) / (2 * h) - middle)[:, holonomic].max() < 1e-45
+        assert np.abs((up - 2 * first + down) / (h * h) - 2 * second)[:, holonomic].max() < 1e-20
         assert (
             np.abs((closing.jacobian(reference, None, q) @ v[..., None])[..., 0] - middle).max()
             < 1e-80
         )
 
 
-def test_a_soft_finger_does_not_spin() -> None:
-    """e · ω from the angular velocities of both frames, by the Jacobians of the two links."""
+def test_a_soft_finger_has_no_spin_about_its_normal() -> None:
+    """The relative angular velocity of the two frames, by the Jacobians of their links, has no component along the axis."""
     robot = arms("soft_finger")
     reference, q, v = at_closed(robot, 1)
     loop = robot.loops[0]
     with reference.scalars.working():
-        placed = reference.placements(q)
+        placements = reference.placements(q)
         spins = []
         for end in (loop.first, loop.second):
-            angular, _ = reference.columns(end.body, placed[end.body].shift[0], placed)
+            angular, _ = reference.columns(end.body, placements[end.body].shift[0], placements)
             spins.append((angular @ v[:, reference.supports[end.body]][..., None])[..., 0])
-        axis = (placed[loop.first.body].turn[0] @ reference.pose(loop.first.pose)[0])[..., 2]
+        axis = (placements[loop.first.body].turn[0] @ reference.pose(loop.first.pose)[0])[..., 2]
         assert abs((axis * (spins[1] - spins[0])).sum()) < 1e-80
 
 
 def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
-    """All rows of a weld are zero there as well."""
+    """All constraint rows of a weld also vanish if one frame is rotated by half a turn."""
     robot = symgen.load("four_bar")
     (loop,) = robot.loops
     flipped = replace(loop, second=End(2, (*loop.second.pose, Turn(X_AXIS, Angle(pi=Fraction(1))))))
@@ -235,73 +243,74 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
 
 
 @pytest.mark.parametrize("kind", ["four_bar", "universal"])
-def test_what_loops_ask_is_read_in_letters(kind: str) -> None:
+def test_inspected_quantities_of_loops_equal_the_reference(kind: str) -> None:
     robot = arms(kind) if kind in KINDS else symgen.load(kind)
     reference, q, v = at_closed(robot, 1)
-    kept = assemble(robot).kept
+    kept_rows = assemble(robot).kept
     with reference.scalars.working():
-        A = closing.jacobian(reference, kept, q)
+        A = closing.jacobian(reference, kept_rows, q)
         expected = {
             "A_loops": A[0],
-            "gamma": closing.bias(reference, kept, q, v)[0][:, None],
+            "gamma": closing.bias(reference, kept_rows, q, v)[0][:, None],
             "C_loops": 0 * A[0][:, :1],
             "S_loops": A[0]
             @ reference.scalars.solve(reference.mass_matrix(q), np.swapaxes(A, -1, -2))[0],
         }
         for letter, exact in expected.items():
-            given = {"q": q[0], "v": v[0]} if letter == "gamma" else {"q": q[0]}
-            found = numbers(
-                robot, letter, "composite_body" if letter == "S_loops" else "kinematics", given
+            state = {"q": q[0], "v": v[0]} if letter == "gamma" else {"q": q[0]}
+            actual = numbers(
+                robot, letter, "composite_body" if letter == "S_loops" else "kinematics", state
             )
-            assert np.abs(found - exact).max() < 1e-40, letter
+            assert np.abs(actual - exact).max() < 1e-40, letter
 
 
-# -- what is redundant -------------------------------------------------------------------------------------------------------
+# -- redundant rows -----------------------------------------------------------------------------------------------------------
 
 
-def test_rows_that_are_zero_for_ever_go() -> None:
-    found = assembly(symgen.load("four_bar"))
-    assert (found.kept, found.rank, found.redundant) == (((0, 1),), 2, 0)
+def test_constraint_rows_that_are_always_zero_are_removed() -> None:
+    closed = assembly(symgen.load("four_bar"))
+    assert (closed.kept, closed.rank, closed.redundant) == (((0, 1),), 2, 0)
 
 
-def test_redundant_rows_share_the_least_force() -> None:
-    """A loop that is closed twice: each joint bears half, and the accelerations are those of one."""
+def test_redundant_loops_share_the_minimum_norm_force() -> None:
+    """In a loop that is closed twice, each joint takes half of the force, and the accelerations do not change."""
     robot, single = doubled(symgen.load("four_bar")), symgen.load("four_bar")
     assert assembly(robot).redundant == 2
     assert (
         max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse")).values()) < 1e-40
     )
     reference, q, v = at_closed(single)
-    given = {"q": q, "v": v, "tau": v}
-    both, alone = (
-        scalar_runner(reference.scalars, program(one, "constrained_forward_dynamics"))(given)
-        for one in (robot, single)
+    states = {"q": q, "v": v, "tau": v}
+    doubled_results, single_results = (
+        scalar_runner(reference.scalars, program(mechanism, "constrained_forward_dynamics"))(states)
+        for mechanism in (robot, single)
     )
     with reference.scalars.working():
-        assert np.abs(both["a"] - alone["a"]).max() < 1e-15
+        assert np.abs(doubled_results["a"] - single_results["a"]).max() < 1e-15
         assert (
             np.abs(
-                2 * both["lambda"] - np.concatenate([alone["lambda"], alone["lambda"]], axis=-1)
+                2 * doubled_results["lambda"]
+                - np.concatenate([single_results["lambda"], single_results["lambda"]], axis=-1)
             ).max()
             < 1e-14
         )
 
 
-def lost(made: Program, robot: Mechanism, result: str) -> float:
-    """How far the machine's reals are off at closed states, relative to the largest entry at each."""
-    found = closed_states(robot, assemble(robot), 4, 1)
-    given = {
-        "q": found["q"].astype(float),
-        "v": found["v"].astype(float),
+def round_off(compiled_program: Program, robot: Mechanism, result: str) -> float:
+    """Return the round-off of a result at closed states, relative to the largest entry of each state."""
+    states = closed_states(robot, assemble(robot), 4, 1)
+    inputs = {
+        "q": states["q"].astype(float),
+        "v": states["v"].astype(float),
         "tau": np.array([[1.0, -2.0, 3.0]] * 4),
     }
     scalars = arb(80)
-    exact = scalar_runner(scalars, made)(
-        {name: scalars.array(values) for name, values in given.items()}
+    exact = scalar_runner(scalars, compiled_program)(
+        {name: scalars.array(values) for name, values in inputs.items()}
     )[result].astype(float)
     return float(
         (
-            np.abs(machine_runner(made)(given)[result] - exact).max(axis=1)
+            np.abs(machine_runner(compiled_program)(inputs)[result] - exact).max(axis=1)
             / np.abs(exact).max(axis=1)
         ).max()
     )
@@ -311,32 +320,32 @@ def lost(made: Program, robot: Mechanism, result: str) -> float:
     ("robot", "rank", "rows"),
     [
         (bennett, 2, 5),
-        (lambda: doubled(symgen.load("four_bar")), 2, 4),  # rows that are there twice
+        (lambda: doubled(symgen.load("four_bar")), 2, 4),  # each row appears twice
         (
             lambda: doubled(symgen.load("four_bar"), turned=True),
             2,
             4,
-        ),  # and in other axes, so that none is there twice
+        ),  # in other axes, so that no row appears twice
     ],
 )
-def test_redundant_rows_leave_the_accelerations_their_digits(
+def test_redundant_rows_cost_the_accelerations_no_digits(
     robot: Callable[[], Mechanism], rank: int, rows: int
 ) -> None:
-    """How rows share a force is known to fewer digits."""
-    made = program(robot(), "constrained_forward_dynamics")
+    """The distribution of a force over redundant rows has fewer digits than the accelerations."""
+    dynamics = program(robot(), "constrained_forward_dynamics")
     assert (assembly(robot()).rank, assembly(robot()).rows) == (rank, rows)
-    assert lost(made, robot(), "a") < 1e-14
-    assert lost(made, robot(), "lambda") < 1e-7
+    assert round_off(dynamics, robot(), "a") < 1e-14
+    assert round_off(dynamics, robot(), "lambda") < 1e-7
 
 
-def test_forces_that_are_equal_are_not_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one may stand for the other, what round-off does to them no longer cancels."""
+def test_sharing_equal_forces_would_cost_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If equal forces share one row of the Program, their round-off no longer cancels."""
     robot = replace(doubled(symgen.load("four_bar")), name="shared")
     monkeypatch.setattr(Derivation, "opaque_one", lambda self: self.one)
-    assert lost(program(robot, "constrained_forward_dynamics", "riccati"), robot, "a") > 1e-13
+    assert round_off(program(robot, "constrained_forward_dynamics", "riccati"), robot, "a") > 1e-13
 
 
-# -- what cannot be ----------------------------------------------------------------------------------------------------------
+# -- refused robots ----------------------------------------------------------------------------------------------------------
 
 
 def with_rocker(length: str) -> Mechanism:
@@ -351,7 +360,7 @@ def with_rocker(length: str) -> Mechanism:
 
 
 @pytest.mark.parametrize(
-    ("robot", "said"),
+    ("robot", "message"),
     [
         (
             lambda: with_rocker("0.02"),
@@ -372,14 +381,16 @@ def with_rocker(length: str) -> Mechanism:
         ),
     ],
 )
-def test_what_cannot_be_closed_is_one_sentence(robot: Callable[[], Mechanism], said: str) -> None:
-    with pytest.raises(OutOfReach, match=said) as error:
+def test_closed_dynamics_refuse_loops_that_cannot_be_closed_in_one_sentence(
+    robot: Callable[[], Mechanism], message: str
+) -> None:
+    with pytest.raises(OutOfReach, match=message) as error:
         program(robot(), "constrained_forward_dynamics")
     assert "\n" not in str(error.value)
     assert ";" in str(error.value)
 
 
-def test_without_loops_there_is_nothing_about_them() -> None:
+def test_robots_without_loops_have_no_loop_functions() -> None:
     for name in LOOP_FUNCTIONS:
         with pytest.raises(
             RequestError, match=f"{name} needs closed loops, and 'scara' has none; declare"
@@ -389,15 +400,15 @@ def test_without_loops_there_is_nothing_about_them() -> None:
     assert set(LOOP_FUNCTIONS).isdisjoint(list(FUNCTIONS))
     assert all(name in FUNCTIONS for name in LOOP_FUNCTIONS)
     assert all(
-        any(array.drawn in CLOSED for array in one.arguments)
-        for name, one in LOOP_FUNCTIONS.items()
+        any(array.drawn in CLOSED for array in function.arguments)
+        for name, function in LOOP_FUNCTIONS.items()
         if name not in ("constraint_residual", "assembly_step")
     )
 
 
-def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
+def test_a_proof_over_ranges_of_loops_has_divisors_only_and_lists_what_it_leaves_out() -> None:
     robot = symgen.load("four_bar")
-    made = {
+    programs = {
         name: program(robot, name)
         for name in (
             "mass_matrix",
@@ -407,27 +418,27 @@ def test_a_proof_over_ranges_has_divisors_of_loops_alone_and_says_so() -> None:
             "assembly_step",
         )
     }
-    found = prove_programs(robot, made, ProgramOptions(), states=50, compiled=False)
-    assert [one.function for one in found.functions] == [
+    proof = prove_programs(robot, programs, ProgramOptions(), states=50, compiled=False)
+    assert [entry.function for entry in proof.functions] == [
         "mass_matrix",
         "constraint_residual",
         "constrained_forward_dynamics",
     ]
-    divided = found.functions[-1]
+    divided = proof.functions[-1]
     assert not divided.round_off.bound
     assert len(divided.divisors) > 1
     for names in (
         "constraint_jacobian, assembly_step",
         "round-off of constrained_forward_dynamics",
     ):
-        assert any(one.startswith(f"{names} left out: ") for one in found.assumptions)
-    for asked in ("constraint_jacobian", "assembly_step=gauss_newton"):
-        with pytest.raises(ArgumentError, match=f"{asked} cannot be proved over ranges"):
-            prove(robot, [asked])
+        assert any(entry.startswith(f"{names} left out: ") for entry in proof.assumptions)
+    for request in ("constraint_jacobian", "assembly_step=gauss_newton"):
+        with pytest.raises(ArgumentError, match=f"{request} cannot be proved over ranges"):
+            prove(robot, [request])
 
 
 @pytest.mark.parametrize("with_eva", [False, True])
-def test_a_proof_of_no_function_is_one_sentence(with_eva: bool) -> None:
+def test_a_proof_without_provable_functions_is_one_sentence(with_eva: bool) -> None:
     robot = symgen.load("four_bar")
     proof = prove_programs(
         robot,
@@ -459,13 +470,13 @@ def test_a_folder_with_no_provable_function_says_so(
 
 
 @pytest.mark.parametrize("function", ALL)
-def test_a_sign_that_is_wrong_is_seen_wherever_it_stands(function: str) -> None:
+def test_a_wrong_sign_in_any_sum_is_caught(function: str) -> None:
     robot = symgen.load("four_bar")
-    made, truth = program(robot, function), Truth(robot, 2, 5)
-    places = [i for i, row in enumerate(made.rows) if row.op in ("add", "sub")]
-    assert places
-    assert all(not check_algebra(bent(made, i), truth, function).passed for i in places)
+    correct, truth = program(robot, function), Truth(robot, 2, 5)
+    sums = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
+    assert sums
+    assert all(not check_algebra(bent(correct, i), truth, function).passed for i in sums)
 
 
-def test_damping_of_the_oracle_is_the_programs() -> None:
+def test_the_reference_and_the_programs_have_the_same_damping() -> None:
     assert minimum_norm.DAMPING == constrained.DAMPING

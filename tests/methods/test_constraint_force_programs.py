@@ -1,4 +1,4 @@
-"""`constraint_force`: which robots it refuses, that its programs are others, and how deep they are."""
+"""`constraint_force`: the robots that it refuses, and the depth of its Programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.shared.robots_for_tests import (
     run,
 )
 
-# -- what it refuses ---------------------------------------------------------------------------------------------------------
+# -- refused robots -----------------------------------------------------------------------------------------------------------
 
 
 def _with_first_body(part: Part | None) -> Mechanism:
@@ -56,11 +56,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("method", ["constraint_force", "constraint_force:parallel"])
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("inertia", REFUSED)
 def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
-    what: str, method: str
+    inertia: str, method: str
 ) -> None:
-    part, why = REFUSED[what]
+    part, why = REFUSED[inertia]
     arm = _with_first_body(part)
     sentence = (
         f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
@@ -73,51 +73,54 @@ def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
     assert method not in methods_for(arm, "mass_matrix_solve")
 
 
-def test_matter_that_is_positive_definite_only_together_is_not_refused() -> None:
+def test_parts_whose_sum_is_positive_definite_are_not_refused() -> None:
     sides = [
         Part(f"p{i}", pose(tuple(Fraction(int(i == j)) for j in range(3))), Fraction(1))
         for i in range(3)
     ]  # type: ignore[arg-type]
     chain = random_mechanism(1, seed=2)
-    together = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
-    assert find_indefinite_body(together) is None
+    tripod = Mechanism("tripod", chain.joints, (Body("first", tuple(sides)),), chain.frames)
+    assert find_indefinite_body(tripod) is None
     assert find_indefinite_body(point_mass_arm(1, 1)) == ("b0", "is a point mass")
-    at = draw(together, 4)
-    x = run(symgen.program(together, "mass_matrix_solve", "constraint_force"), at)["x"]
-    mass = run(symgen.program(together, "mass_matrix"), at)["M"]
+    state = draw(tripod, 4)
+    x = run(symgen.program(tripod, "mass_matrix_solve", "constraint_force"), state)["x"]
+    mass = run(symgen.program(tripod, "mass_matrix"), state)["M"]
     assert (
-        np.abs(mass[:, :, 0] * x - at["b"]).max() < 1e-12
+        np.abs(mass[:, :, 0] * x - state["b"]).max() < 1e-12
     )  # a dozen roundings of numbers of order 10
 
 
-# -- what its programs look like ---------------------------------------------------------------------------------------------
+# -- depth of its Programs -----------------------------------------------------------------------------------------------------
 
 SUITED = [name for name in ROBOTS if methods.find("constraint_force").refusal(robot(name)) is None]
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if name in SUITED])
-def test_its_solve_is_another_program_than_the_others(name: str) -> None:
-    ours = program(name, "mass_matrix_solve", "constraint_force")
+def test_the_solve_of_constraint_force_differs_from_that_of_every_other_method(name: str) -> None:
+    cut_program = program(name, "mass_matrix_solve", "constraint_force")
     for method in methods_for(robot(name), "mass_matrix_solve"):
-        other = program(name, "mass_matrix_solve", method)
-        assert method == "constraint_force" or [r.op for r in other.rows] != [
-            r.op for r in ours.rows
+        other_program = program(name, "mass_matrix_solve", method)
+        assert method == "constraint_force" or [r.op for r in other_program.rows] != [
+            r.op for r in cut_program.rows
         ]
 
 
 @cache
 def _depth(n: int, function: str, method: str, general: bool = False, last: bool = True) -> int:
-    """Unless `last`, before the passes that come last, which add in another order: 4 links get deeper by it, and 16 less deep."""
+    """Return the depth of a Program; with `last=False`, before the final passes.
+
+    The final passes reorder additions, which makes 4 links deeper and 16 links less deep.
+    """
     chain = random_mechanism(n, seed=1, joints=PURE, general=general)
     if not last:
         return attempt(chain, function, method, ProgramOptions()).program(longest=4 * 10**7).depth
     return derive(chain, function, method, ProgramOptions(), 10**7).depth
 
 
-def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
-    """depth(2N) − depth(N) constant within 15 %: one more round of cyclic reduction.
+def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
+    """depth(2N) − depth(N) is constant within 15 %: one more round of cyclic reduction.
 
-    Forward dynamics and Λ⁻¹ do so to 256, docs/explanation/reproduce/fijany-depth.csv.
+    docs/explanation/reproduce/fijany-depth.csv has forward dynamics and Λ⁻¹ up to 256 links.
     """
     depths = [_depth(n, "mass_matrix_solve", "constraint_force:parallel") for n in (8, 16, 32)]
     steps = [b - a for a, b in pairwise(depths)]
@@ -125,12 +128,12 @@ def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
 
 
-def test_the_parallel_inverse_is_logarithmically_deep_too() -> None:
-    """A column of L⁻¹ H_abᵀ in odd-even order meets two joints a round, so that no sum of an entry is longer than that."""
+def test_the_depth_of_the_parallel_inverse_is_logarithmic() -> None:
+    """In odd-even order a column of L⁻¹ H_abᵀ meets two joints per round, which bounds the sum of each entry."""
     depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (4, 8, 16)]
     serial = [
         _depth(n, "inverse_mass_matrix", "constraint_force") for n in (3, 6, 12)
-    ]  # of 16 it takes seconds
+    ]  # 16 links take seconds
     assert depths[2] - depths[1] <= 1.15 * (depths[1] - depths[0])
     assert serial[2] - serial[1] >= 1.7 * (serial[1] - serial[0])
 
@@ -152,8 +155,11 @@ def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
     )
 
 
-def test_a_tree_is_reduced_by_rounds_too() -> None:
-    """A main chain with a branch of two links at every joint: the branches go at once, then the chain round after round."""
+def test_the_depth_of_the_parallel_variant_is_logarithmic_on_a_tree() -> None:
+    """The tree is a main chain with a branch of two links at every joint.
+
+    The elimination removes all branches at once, then halves the chain in each round.
+    """
 
     def branched(n: int) -> Mechanism:
         chain = random_mechanism(n, seed=4, general=False)

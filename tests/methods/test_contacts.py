@@ -1,4 +1,4 @@
-"""Contacts that come and go: verified on many robots, judged by Pinocchio, named and refused, and errors that are caught."""
+"""Contacts that may be active or inactive: identities, Pinocchio as judge, names, refusals and planted errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def program(name: str, function: str, *points: str) -> Program:
     return symgen.program(robot(name), function, contact=list(points))
 
 
-# -- what they obey ------------------------------------------------------------------------------------------------------------
+# -- laws of mechanics ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,14 @@ def program(name: str, function: str, *points: str) -> Program:
         ("on a free joint", ("link1:0,0.1,0.3",), "riccati"),
     ],
 )
-def test_they_are_what_they_are_asked_for(name: str, points: tuple[str, ...], method: str) -> None:
-    """With a load and a wrench. The tree cannot hold all points at once."""
-    asked = [f"{function}={method}" for function in (DYNAMICS, IMPACT)] + list(AROUND)
+def test_contact_dynamics_satisfy_their_identities(
+    name: str, points: tuple[str, ...], method: str
+) -> None:
+    """Payload and wrench are included. The tree has too few joints to hold all points at once."""
+    requests = [f"{function}={method}" for function in (DYNAMICS, IMPACT)] + list(AROUND)
     report = symgen.verify(
         robot(name),
-        asked,
+        requests,
         4,
         payload=points[0].partition(":")[0],
         wrench="link1",
@@ -95,38 +97,47 @@ def test_they_are_what_they_are_asked_for(name: str, points: tuple[str, ...], me
     )
 
 
-def test_every_method_that_takes_m_apart_has_them_to_forty_digits() -> None:
-    """Where joints follow others, that is one."""
+def test_every_method_with_a_factor_computes_contacts_to_forty_digits() -> None:
+    """With mimic joints, only `composite_body` is required."""
     coupled = symgen.load(
         "panda", lock={f"panda_joint{k}": None for k in (1, 2, 3, 5, 7)}, mimic="couple"
     )
-    for made, point in ((robot("arm"), "link2:0,0.1,0.3"), (coupled, "panda_leftfinger:0,0,0.1")):
-        truth, able = Truth(made, 3, 2, contact=point), methods_for(made, DYNAMICS)
-        assert "composite_body" in able
-        assert len(able) > 5 or made is coupled
-        for method in able:
-            found = symgen.program(made, DYNAMICS, method, contact=point)
-            assert check_algebra(found, truth, method).passed, (made.name, method)
+    for mechanism, point in (
+        (robot("arm"), "link2:0,0.1,0.3"),
+        (coupled, "panda_leftfinger:0,0,0.1"),
+    ):
+        truth, capable_methods = (
+            Truth(mechanism, 3, 2, contact=point),
+            methods_for(mechanism, DYNAMICS),
+        )
+        assert "composite_body" in capable_methods
+        assert len(capable_methods) > 5 or mechanism is coupled
+        for method in capable_methods:
+            dynamics = symgen.program(mechanism, DYNAMICS, method, contact=point)
+            assert check_algebra(dynamics, truth, method).passed, (mechanism.name, method)
 
 
 @pytest.mark.parametrize("mode", ["jacobian", "jvp", "vjp", "hvp"])
-def test_their_derivatives_are_exact(mode: str) -> None:
-    """To 1e-40, those of forces that do nothing among them: there the formula is differentiated, elsewhere the equation."""
-    made = driven(robot("arm")) if mode == "jvp" else robot("arm")
+def test_derivatives_of_contact_dynamics_equal_the_reference(mode: str) -> None:
+    """Derivatives are exact to 1e-40, with redundant contacts as well.
+
+    With redundant contacts symgen differentiates the formula, otherwise the equation.
+    """
+    mechanism = driven(robot("arm")) if mode == "jvp" else robot("arm")
     for points in (["link2:0,0.1,0.3"], *([["link1", "link2:0,0,0.3"]] if mode == "vjp" else [])):
         options = ProgramOptions(contact=points)
-        found = {
-            name: build.build_program(made, name, "composite_body", options)
+        programs = {
+            name: build.build_program(mechanism, name, "composite_body", options)
             for name in (
                 f"{DYNAMICS}:{mode}",
                 *([f"{IMPACT}:{mode}"] if mode in ("jvp", "vjp") else []),
             )
         }
-        report = verify_programs(Subject(made, found, options, states=2, compiled=False))
+        report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
         assert report.passed, str(report)
 
 
-def test_the_equation_is_shorter_than_the_rows_and_nobody_asks_for_it() -> None:
+def test_derivatives_by_the_equation_are_cheaper_and_the_equation_is_internal() -> None:
     by_equation, rows = (
         program("ur5", f"{DYNAMICS}:jacobian", "wrist_3_link"),
         program("ur5", DYNAMICS, "wrist_3_link"),
@@ -144,73 +155,73 @@ def test_the_equation_is_shorter_than_the_rows_and_nobody_asks_for_it() -> None:
 
 
 def test_the_momentum_changes_by_the_forces_and_the_weight() -> None:
-    """Of a robot that nothing else holds: a quadruped, some of whose feet stand."""
-    made, drawn = (
+    """Only contacts and gravity act on the free-floating quadruped; each state has other feet on the ground."""
+    mechanism, states = (
         robot("quadruped"),
         {name: x.astype(float) for name, x in draw_states(robot("quadruped"), 6, 5).items()},
     )
-    drawn["tau"][:, :6] = 0
+    states["tau"][:, :6] = 0
     active = np.array(
         [[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 0, 1]],
         dtype=float,
     )
-    given = {name: drawn[name] for name in ("q", "v", "tau")}
-    found = machine_runner(program("quadruped", DYNAMICS, *FEET))(given | {"active": active})
-    rate = machine_runner(symgen.program(made, "centroidal_momentum_rate"))(
-        {"q": drawn["q"], "v": drawn["v"], "a": found["a"]}
+    inputs = {name: states[name] for name in ("q", "v", "tau")}
+    results = machine_runner(program("quadruped", DYNAMICS, *FEET))(inputs | {"active": active})
+    rate = machine_runner(symgen.program(mechanism, "centroidal_momentum_rate"))(
+        {"q": states["q"], "v": states["v"], "a": results["a"]}
     )["hdot"]
-    mass = float(sum(body.mass for body in made.bodies))
-    centre = machine_runner(symgen.program(made, "center_of_mass"))({"q": drawn["q"]})["com"]
-    feet = machine_runner(symgen.program(made, "forward_kinematics", frame=FEET))(
-        {"q": drawn["q"]}
+    mass = float(sum(body.mass for body in mechanism.bodies))
+    centre = machine_runner(symgen.program(mechanism, "center_of_mass"))({"q": states["q"]})["com"]
+    feet = machine_runner(symgen.program(mechanism, "forward_kinematics", frame=FEET))(
+        {"q": states["q"]}
     )["p"]
-    force = found["forces"].sum(axis=1) + mass * np.array([float(x) for x in made.gravity])
-    moment = np.cross(feet - centre[:, None], found["forces"]).sum(axis=1)
+    force = results["forces"].sum(axis=1) + mass * np.array([float(x) for x in mechanism.gravity])
+    moment = np.cross(feet - centre[:, None], results["forces"]).sum(axis=1)
     assert np.abs(rate - np.concatenate([moment, force], axis=-1)).max() < 1e-9 * np.abs(rate).max()
-    assert (found["forces"][active == 0] == 0).all()
+    assert (results["forces"][active == 0] == 0).all()
 
 
-def test_a_rigid_foot_at_rest_takes_the_least_forces() -> None:
-    """Twelve numbers for six that count: what four points bear is what least squares says, and it does not accelerate."""
-    made = random_mechanism(2, 4, "chain", ("free", "revolute"))
-    assert contacts.redundant(made, tuple(FOUR_POINTS))
-    assert not contacts.redundant(made, tuple(FOUR_POINTS[:1]))
-    run = machine_runner(symgen.program(made, DYNAMICS, contact=FOUR_POINTS))
-    states = {name: x.astype(float) for name, x in draw_states(made, 4, 1).items()}
+def test_a_rigid_foot_at_rest_has_minimum_norm_forces() -> None:
+    """The twelve force components have rank six: they are the least-squares solution, and the foot does not accelerate."""
+    mechanism = random_mechanism(2, 4, "chain", ("free", "revolute"))
+    assert contacts.redundant(mechanism, tuple(FOUR_POINTS))
+    assert not contacts.redundant(mechanism, tuple(FOUR_POINTS[:1]))
+    run = machine_runner(symgen.program(mechanism, DYNAMICS, contact=FOUR_POINTS))
+    states = {name: x.astype(float) for name, x in draw_states(mechanism, 4, 1).items()}
     q, tau = states["q"], states["tau"]
-    found = run({"q": q, "v": 0 * tau, "tau": tau, "active": np.ones((4, 4))})
-    truth = Truth(made, 4, 1, contact=FOUR_POINTS)
-    A, forces = contacts.jacobian(truth.rough, q), found["forces"].reshape(4, -1)
-    assert np.abs(A @ found["a"][..., None]).max() < 1e-10 * np.abs(found["a"]).max()
-    for own, f in zip(A, forces, strict=True):
-        least = np.linalg.pinv(own.T) @ (own.T @ f)
+    results = run({"q": q, "v": 0 * tau, "tau": tau, "active": np.ones((4, 4))})
+    truth = Truth(mechanism, 4, 1, contact=FOUR_POINTS)
+    A, forces = contacts.jacobian(truth.rough, q), results["forces"].reshape(4, -1)
+    assert np.abs(A @ results["a"][..., None]).max() < 1e-10 * np.abs(results["a"]).max()
+    for jacobian, f in zip(A, forces, strict=True):
+        minimum_norm = np.linalg.pinv(jacobian.T) @ (jacobian.T @ f)
         assert (
-            np.abs(least - f).max() < 1e-8 * np.abs(f).max()
-        )  # forces that do nothing are damped by 1e-6: round-off counts so
+            np.abs(minimum_norm - f).max() < 1e-8 * np.abs(f).max()
+        )  # the null space is damped by 1e-6, which amplifies round-off
 
 
 @pytest.mark.parametrize("corners", [2, 4])
-def test_the_least_forces_leave_the_accelerations_their_digits(corners: int) -> None:
-    """How the corners of one foot share a force is known to fewer."""
-    made = robot("on a free joint")
-    run = symgen.program(made, DYNAMICS, "riccati", contact=FOUR_POINTS[:corners])
-    given = {name: draw_states(made, 4, 1)[name].astype(float) for name in ("q", "v", "tau")}
-    given |= {"v": 0 * given["v"], "active": np.ones((4, corners))}
+def test_redundant_contacts_cost_the_accelerations_no_digits(corners: int) -> None:
+    """The distribution of a force over the corners of one foot has fewer digits than the accelerations."""
+    mechanism = robot("on a free joint")
+    dynamics = symgen.program(mechanism, DYNAMICS, "riccati", contact=FOUR_POINTS[:corners])
+    states = {name: draw_states(mechanism, 4, 1)[name].astype(float) for name in ("q", "v", "tau")}
+    states |= {"v": 0 * states["v"], "active": np.ones((4, corners))}
     scalars = arb(60)
-    exact = scalar_runner(scalars, run)({name: scalars.array(x) for name, x in given.items()})[
-        "a"
-    ].astype(float)
+    exact = scalar_runner(scalars, dynamics)(
+        {name: scalars.array(x) for name, x in states.items()}
+    )["a"].astype(float)
     assert (
-        np.abs(machine_runner(run)(given)["a"] - exact).max(axis=1)
+        np.abs(machine_runner(dynamics)(states)["a"] - exact).max(axis=1)
         < 1e-13 * np.abs(exact).max(axis=1)
     ).all()
 
 
-# -- a foreign judge -----------------------------------------------------------------------------------------------------------
+# -- Pinocchio -----------------------------------------------------------------------------------------------------------------
 
 
 class Pinocchio:
-    """The built-in quadruped on Pinocchio, with those of its feet that stand."""
+    """The built-in quadruped in Pinocchio, with contacts at its active feet."""
 
     def __init__(self) -> None:
         from symgen.benchmarks.peers import pinocchio as peer
@@ -222,43 +233,43 @@ class Pinocchio:
         self.feet = [(ids[frame.body], self.pin.SE3(*poses(frame.pose))) for frame in frames]
         self.data, self.settings = self.model.createData(), self.pin.ProximalSettings(1e-14, 0.0, 1)
 
-    def held(self, active: np.ndarray) -> tuple[Any, Any]:
+    def constraint_models(self, active: np.ndarray) -> tuple[Any, Any]:
         pin = self.pin
         models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-        for (joint, seat), holds in zip(self.feet, active, strict=True):
-            if holds:
-                one = pin.RigidConstraintModel(
+        for (joint, seat), is_active in zip(self.feet, active, strict=True):
+            if is_active:
+                model = pin.RigidConstraintModel(
                     pin.ContactType.CONTACT_3D,
                     self.model,
                     joint,
                     seat,
                     pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
                 )
-                models.append(one)
-                datas.append(one.createData())
+                models.append(model)
+                datas.append(model.createData())
         pin.initConstraintDynamics(self.model, self.data, models, datas)
         return models, datas
 
     def jacobian(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         pin, rows = self.pin, []
         pin.computeJointJacobians(self.model, self.data, q)
-        for (joint, seat), holds in zip(self.feet, active, strict=True):
-            if holds:
+        for (joint, seat), is_active in zip(self.feet, active, strict=True):
+            if is_active:
                 turn = (self.data.oMi[joint] * seat).rotation
-                own = seat.inverse().action @ pin.getJointJacobian(
+                local_jacobian = seat.inverse().action @ pin.getJointJacobian(
                     self.model, self.data, joint, pin.LOCAL
                 )
-                rows.append(turn @ own[:3])
+                rows.append(turn @ local_jacobian[:3])
         return np.vstack(rows)
 
 
 PATTERNS = ((1, 1, 1, 1), (1, 0, 0, 1), (0, 1, 0, 0))
 
 
-def test_pinocchio_has_the_same_accelerations_forces_impulses_and_slopes() -> None:
+def test_accelerations_forces_impulses_and_derivatives_equal_pinocchio() -> None:
     judge, random = Pinocchio(), np.random.default_rng(3)
     pin, model, data = judge.pin, judge.model, judge.data
-    ahead, impact, slope = (
+    dynamics, impact, derivative = (
         machine_runner(program("quadruped", name, *FEET))
         for name in (DYNAMICS, IMPACT, f"{DYNAMICS}:jvp")
     )
@@ -266,37 +277,40 @@ def test_pinocchio_has_the_same_accelerations_forces_impulses_and_slopes() -> No
         active = np.array(pattern, dtype=float)
         q = pin.integrate(model, pin.neutral(model), random.uniform(-1, 1, model.nv))
         v, tau, dq, dv, dtau = random.uniform(-2, 2, (5, model.nv))
-        held = judge.held(active)
-        given = {
+        constraints = judge.constraint_models(active)
+        states = {
             name: x[None] for name, x in {"q": q, "v": v, "tau": tau, "active": active}.items()
         }
-        found = ahead(given)
-        close(found["a"][0], pin.constraintDynamics(model, data, q, v, tau, *held, judge.settings))
-        close(found["forces"][0][active == 1].ravel(), data.lambda_c)
-        pin.computeConstraintDynamicsDerivatives(model, data, *held, judge.settings)
-        changed = slope(given | {"dq": dq[None], "dv": dv[None], "dtau": dtau[None]})
-        close(changed["da"][0], data.ddq_dq @ dq + data.ddq_dv @ dv + data.ddq_dtau @ dtau)
+        results = dynamics(states)
         close(
-            changed["dforces"][0][active == 1].ravel(),
+            results["a"][0],
+            pin.constraintDynamics(model, data, q, v, tau, *constraints, judge.settings),
+        )
+        close(results["forces"][0][active == 1].ravel(), data.lambda_c)
+        pin.computeConstraintDynamicsDerivatives(model, data, *constraints, judge.settings)
+        derivatives = derivative(states | {"dq": dq[None], "dv": dv[None], "dtau": dtau[None]})
+        close(derivatives["da"][0], data.ddq_dq @ dq + data.ddq_dv @ dv + data.ddq_dtau @ dtau)
+        close(
+            derivatives["dforces"][0][active == 1].ravel(),
             data.dlambda_dq @ dq + data.dlambda_dv @ dv + data.dlambda_dtau @ dtau,
         )
-        stopped = impact({name: given[name] for name in ("q", "v", "active")})
+        impact_results = impact({name: states[name] for name in ("q", "v", "active")})
         close(
-            stopped["v_after"][0],
+            impact_results["v_after"][0],
             pin.impulseDynamics(model, data, q, v, judge.jacobian(q, active), 0.0, 0.0),
         )
-        close(stopped["impulses"][0][active == 1].ravel(), data.impulse_c)
+        close(impact_results["impulses"][0][active == 1].ravel(), data.impulse_c)
 
 
-def close(ours: np.ndarray, theirs: Any) -> None:
-    theirs = np.array(theirs)
-    assert np.abs(ours - theirs).max() < 1e-9 * np.abs(theirs).max()
+def close(actual: np.ndarray, expected: Any) -> None:
+    expected = np.array(expected)
+    assert np.abs(actual - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-# -- naming them ---------------------------------------------------------------------------------------------------------------
+# -- contact points -------------------------------------------------------------------------------------------------------------
 
 
-def test_points_are_named_with_exact_decimals() -> None:
+def test_contact_points_are_parsed_as_exact_decimals() -> None:
     assert parse_contact("foot") == Contact("foot")
     assert parse_contact("foot:0.1, -2e-2,.5") == Contact(
         "foot", (Fraction(1, 10), Fraction(-1, 50), Fraction(1, 2))
@@ -315,7 +329,7 @@ def test_points_are_named_with_exact_decimals() -> None:
         ProgramOptions(contact=())
 
 
-def test_a_request_that_cannot_be_carried_out_is_one_sentence() -> None:
+def test_a_missing_or_wrong_contact_is_refused_in_one_sentence() -> None:
     with pytest.raises(RequestError, match=r"needs contact points; name each with --contact LINK"):
         symgen.program("quadruped", DYNAMICS)
     with pytest.raises(UnknownName, match="no link is named 'FOOT'"):
@@ -336,19 +350,19 @@ ROD = """<robot name="pin"><link name="base"/><link name="rod"><inertial><origin
 def test_a_contact_that_no_joint_moves_is_refused_by_name(
     points: tuple[str, ...], function: str
 ) -> None:
-    says = f"contact '{re.escape(points[-1])}' of 'pin': no joint moves this point, .*; choose another point with --contact rod:x,y,z"
-    with pytest.raises(ArgumentError, match=says):
+    message = f"contact '{re.escape(points[-1])}' of 'pin': no joint moves this point, .*; choose another point with --contact rod:x,y,z"
+    with pytest.raises(ArgumentError, match=message):
         build.program(symgen.load(ROD), function, contact=points)
 
 
 @pytest.mark.parametrize("points", [("tip",), ("tip", "rod:0.4,0,0"), ("tip", "rod:0.4,0.1,0")])
-def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str, ...]) -> None:
-    """A hinge holds still whatever the contacts repeat; across its circle no force acts."""
+def test_zero_and_repeated_contact_rows_have_minimum_norm_forces(points: tuple[str, ...]) -> None:
+    """The rod does not move for any number of repeated contacts; the forces act along its circle only."""
     solver = symgen.compile(symgen.load(ROD), [DYNAMICS, IMPACT], contact=points)
     q, v, tau, active = [0.3], [0.7], [2.0], [1] * len(points)
     a, forces = solver.contact_forward_dynamics(q, [0.0], tau, active)
     assert np.abs(a).max() < 1e-10
-    moment = 2.0 + 9.81 * 1.5 * 0.2 * np.cos(0.3)  # about the y axis, with which q sinks
+    moment = 2.0 + 9.81 * 1.5 * 0.2 * np.cos(0.3)  # about the y axis; gravity increases q
     lever = 0.4 * np.array([-np.sin(0.3), 0, -np.cos(0.3)])
     assert np.allclose(forces, -moment * lever / (len(points) * 0.16), atol=1e-8)
     after, impulses = solver.contact_impulse(q, v, active)
@@ -356,7 +370,7 @@ def test_rows_that_are_zero_or_the_same_take_the_least_forces(points: tuple[str,
     assert np.allclose(impulses, impulses[0], atol=1e-8)
 
 
-def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:
+def test_functions_without_contacts_do_not_depend_on_the_option() -> None:
     assert DYNAMICS not in build.requested(robot("quadruped"), None)
     plain = build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions())
     assert (
@@ -365,10 +379,10 @@ def test_robots_that_do_not_ask_for_them_have_nothing_of_them() -> None:
     )
 
 
-def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In its header, its manifest, its README, and the command that makes it again; checked, and for many states."""
+def test_a_folder_stores_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Header, manifest, README and the command that regenerates the folder contain the contacts."""
     out = tmp_path / "scara"
-    asked = [
+    words = [
         "generate",
         "scara",
         "-f",
@@ -380,88 +394,97 @@ def test_a_folder_knows_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixtu
         "--checked",
         "--batch",
     ]
-    assert main([*asked, "-o", str(out)]) == 0
+    assert main([*words, "-o", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["options"]["contact"] == ["link4:0,0,-0.1"]
-    words = shlex.split(manifest["command"])
-    assert words[words.index("--contact") + 1] == "link4:0,0,-0.1"
+    command = shlex.split(manifest["command"])
+    assert command[command.index("--contact") + 1] == "link4:0,0,-0.1"
     header, page = ((out / name).read_text(encoding="utf-8") for name in ("scara.h", "README.md"))
     assert "#define scara_NT 1" in header
     assert "the contacts, in order: link4:0,0,-0.1" in header
     assert "outside every cone of friction" in page
     assert (
         "Friction, motors, gears, elasticity and whatever else" in page
-    )  # contact is not left out
+    )  # contact is not listed as neglected
     capsys.readouterr()
     assert main(["verify", str(out), "--states", "3"]) == 0
     assert main(["verify", str(out), "--contact", "link4"]) == 2
     assert "--contact does not apply" in capsys.readouterr().err
 
 
-# -- errors that are planted ---------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def weight_is_counted(patch: pytest.MonkeyPatch) -> None:
-    """Points accelerate as what they hang on does, gravity and all."""
-    true = _contacts.contact_acceleration
+def gravity_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: the accelerations of contact points lack gravity."""
+    original = _contacts.contact_acceleration
     patch.setattr(
-        _contacts, "contact_acceleration", lambda *given, gravity=True: true(*given, gravity=False)
+        _contacts,
+        "contact_acceleration",
+        lambda *arguments, gravity=True: original(*arguments, gravity=False),
     )
 
 
-def a_lever_is_lost(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts._columns
+def first_column_doubled(patch: pytest.MonkeyPatch) -> None:
+    original = _contacts._columns
 
-    def shortened(linkage: Any, contact: Any) -> Any:
-        found = true(linkage, contact)
-        first = next(iter(found))
-        return found | {first: found[first] * 2}
+    def columns_with_error(linkage: Any, contact: Any) -> Any:
+        columns = original(linkage, contact)
+        first = next(iter(columns))
+        return columns | {first: columns[first] * 2}
 
-    patch.setattr(_contacts, "_columns", shortened)
+    patch.setattr(_contacts, "_columns", columns_with_error)
 
 
-def idle_rows_count(patch: pytest.MonkeyPatch) -> None:
-    true = constrained.BorderedFactor.__init__
+def inactive_rows_used(patch: pytest.MonkeyPatch) -> None:
+    original = constrained.BorderedFactor.__init__
     patch.setattr(
         constrained.BorderedFactor,
         "__init__",
-        lambda self, factor, rows, active, solves: true(
+        lambda self, factor, rows, active, solves: original(
             self, factor, rows, [factor.linkage.one for _ in active], solves
         ),
     )
 
 
-def forces_stay_turned(patch: pytest.MonkeyPatch) -> None:
+def forces_in_link_axes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_contacts, "in_base_axes", lambda linkage, contact, force: list(force))
 
 
-def forces_pull(patch: pytest.MonkeyPatch) -> None:
-    true = constrained.BorderedFactor.constraint_forces
+def forces_negated(patch: pytest.MonkeyPatch) -> None:
+    original = constrained.BorderedFactor.constraint_forces
     patch.setattr(
         constrained.BorderedFactor,
         "constraint_forces",
-        lambda self, right: [-x for x in true(self, right)],
+        lambda self, right: [-x for x in original(self, right)],
     )
 
 
 @pytest.mark.parametrize(
-    "plant", [weight_is_counted, a_lever_is_lost, idle_rows_count, forces_stay_turned, forces_pull]
+    "plant",
+    [
+        gravity_ignored,
+        first_column_doubled,
+        inactive_rows_used,
+        forces_in_link_axes,
+        forces_negated,
+    ],
 )
 def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
-    options, made = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")
+    options, mechanism = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")
     programs = {
-        name: build.build_program(made, name, method, options)
+        name: build.build_program(mechanism, name, method, options)
         for name, method in (
             (DYNAMICS, "composite_body"),
             ("inverse_dynamics", None),
             ("forward_dynamics", None),
         )
     }
-    report = verify_programs(Subject(made, programs, options, states=2, compiled=False))
+    report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     build._build.cache_clear()
     derive._attempt.cache_clear()
     failed = {
@@ -471,36 +494,36 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
     assert {kind for kind, _ in failed} >= {"algebra", "identities"}, str(report)
 
 
-def a_moment_is_lost(patch: pytest.MonkeyPatch) -> None:
-    true = contact_equations._loaded
+def moments_ignored(patch: pytest.MonkeyPatch) -> None:
+    original = contact_equations._loaded
 
-    def without(linkage: Any, *given: Any) -> Any:
-        return [(Vector(linkage.zeros), force) for _, force in true(linkage, *given)]
+    def without_moments(linkage: Any, *arguments: Any) -> Any:
+        return [(Vector(linkage.zeros), force) for _, force in original(linkage, *arguments)]
 
-    patch.setattr(contact_equations, "_loaded", without)
+    patch.setattr(contact_equations, "_loaded", without_moments)
 
 
-def points_fall(patch: pytest.MonkeyPatch) -> None:
-    true = contact_equations.contact_acceleration
+def gravity_ignored_in_equation(patch: pytest.MonkeyPatch) -> None:
+    original = contact_equations.contact_acceleration
     patch.setattr(
         contact_equations,
         "contact_acceleration",
-        lambda *given, gravity=True: true(*given, gravity=False),
+        lambda *arguments, gravity=True: original(*arguments, gravity=False),
     )
 
 
-@pytest.mark.parametrize("plant", [a_moment_is_lost, points_fall])
-def test_an_error_in_the_equation_is_caught_in_the_derivative(
+@pytest.mark.parametrize("plant", [moments_ignored, gravity_ignored_in_equation])
+def test_a_planted_error_in_the_equation_is_caught_in_the_derivative(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
-    options, made = ProgramOptions(contact="link2:0,0.1,0.3"), robot("arm")
-    found = {
-        name: build.build_program(made, name, "composite_body", options)
+    options, mechanism = ProgramOptions(contact="link2:0,0.1,0.3"), robot("arm")
+    programs = {
+        name: build.build_program(mechanism, name, "composite_body", options)
         for name in (f"{DYNAMICS}:jvp", DYNAMICS)
     }
-    report = verify_programs(Subject(made, found, options, states=2, compiled=False))
+    report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     build._build.cache_clear()
     derive._attempt.cache_clear()
     failed = [(check.kind, check.subject) for check in report.failures]

@@ -1,4 +1,4 @@
-"""Contacts of robots whose loops are closed: against the reference, and loops that hold the same; and errors that are caught."""
+"""Contacts of robots with closed loops: the reference, equivalent loops in place of contacts, and planted errors."""
 
 from __future__ import annotations
 
@@ -63,56 +63,65 @@ POINTS = {
 
 @cache
 def robot(name: str) -> Mechanism:
-    """The arms can hold their point, the four-bar and Bennett's linkage have less to move than that takes."""
+    """Return a robot by name.
+
+    The four-bar and Bennett's linkage have too few degrees of freedom to hold a point; the arms have enough.
+    """
     if name == "followed":
-        made = arms("distance")
-        place = [joint.name for joint in made.joints].index("right1_joint")
-        own = replace(
-            made.joints[place], mimic=Mimic("left1_joint", Fraction(-1, 2), Fraction(1, 10))
+        mechanism = arms("distance")
+        index = [joint.name for joint in mechanism.joints].index("right1_joint")
+        follower = replace(
+            mechanism.joints[index], mimic=Mimic("left1_joint", Fraction(-1, 2), Fraction(1, 10))
         )
         return replace(
-            made, joints=(*made.joints[:place], own, *made.joints[place + 1 :]), coupled=True
+            mechanism,
+            joints=(*mechanism.joints[:index], follower, *mechanism.joints[index + 1 :]),
+            coupled=True,
         )
-    made_here: dict[str, Callable[[], Mechanism]] = {
+    factories: dict[str, Callable[[], Mechanism]] = {
         "hopper": hopper,
         "bennett": bennett,
         "arms": lambda: driven(arms("distance", ("revolute", "revolute"))),
     }
-    return made_here[name]() if name in made_here else symgen.load(name)
+    return factories[name]() if name in factories else symgen.load(name)
 
 
 def program(name: str, function: str, method: str | None = METHOD) -> Program:
     return build.build_program(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
 
 
-# -- what they obey ----------------------------------------------------------------------------------------------------------
+# -- laws of mechanics -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "others"),
+    ("name", "options"),
     [
         ("four_bar", {}),
         ("arms", {"payload": "right1", "wrench": "left1"}),
         ("hopper", {"baumgarte": True}),
     ],
 )
-def test_they_hold_loops_and_points(name: str, others: dict[str, Any]) -> None:
-    """Gains pull the hopper's leg together, at states in which it is open: A a + γ is not zero then."""
-    asked = [f"{function}={METHOD}" for function in (DYNAMICS, IMPACT, *AROUND[:2])] + list(
+def test_contact_dynamics_with_closed_loops_satisfy_their_identities(
+    name: str, options: dict[str, Any]
+) -> None:
+    """With Baumgarte gains, the hopper's states leave the loop open, so A a + γ is not zero."""
+    requests = [f"{function}={METHOD}" for function in (DYNAMICS, IMPACT, *AROUND[:2])] + list(
         AROUND[2:]
     )
-    report = symgen.verify(robot(name), asked, 3, contact=POINTS[name], compiled=False, **others)
-    assert report.passed, str(report)
-    seen = {check.subject for check in report.checks if check.kind == "identities"}
-    assert {one.title for one in OF_CONTACTS if one.loops} - seen == (
-        {"A a + γ = 0 beside contacts"} if "baumgarte" in others else set()
+    report = symgen.verify(
+        robot(name), requests, 3, contact=POINTS[name], compiled=False, **options
     )
-    assert not {one.title for one in OF_CONTACTS if one.loops is False} & seen - {
-        one.title for one in OF_CONTACTS if one.loops
+    assert report.passed, str(report)
+    titles = {check.subject for check in report.checks if check.kind == "identities"}
+    assert {identity.title for identity in OF_CONTACTS if identity.loops} - titles == (
+        {"A a + γ = 0 beside contacts"} if "baumgarte" in options else set()
+    )
+    assert not {identity.title for identity in OF_CONTACTS if identity.loops is False} & titles - {
+        identity.title for identity in OF_CONTACTS if identity.loops
     }
 
 
-def test_a_platform_that_touches_is_the_reference_to_forty_digits() -> None:
+def test_contact_dynamics_of_a_stewart_platform_equal_the_reference() -> None:
     truth = Truth(robot("stewart"), 1, 5, contact=POINTS["stewart"])
     assert check_algebra(program("stewart", DYNAMICS, "riccati"), truth, DYNAMICS).passed
 
@@ -130,100 +139,116 @@ def test_a_platform_that_touches_is_the_reference_to_forty_digits() -> None:
     ],
 )
 def test_derivatives_are_exact_along_steps_that_open_the_loops(name: str, function: str) -> None:
-    """By the equation where forces are told by it, by the formula where they are the least ones."""
-    made = program(name, function)
-    assert "lambda" not in " ".join(port.name for port in (*made.inputs, *made.outputs))
-    assert check_algebra(made, Truth(robot(name), 1, 5, contact=POINTS[name]), function).passed
+    """symgen differentiates the equation if the forces are unique, and the formula if they are of minimum norm."""
+    derivative = program(name, function)
+    assert "lambda" not in " ".join(port.name for port in (*derivative.inputs, *derivative.outputs))
+    assert check_algebra(
+        derivative, Truth(robot(name), 1, 5, contact=POINTS[name]), function
+    ).passed
 
 
-def with_its_point_held(made: Mechanism, point: str) -> Mechanism:
-    """A loop from the base in the place of a contact, where the point is at a closed position."""
-    reference, frame = Reference(made, arb(150), contact=point), made.contact(point)
+def with_point_loop(mechanism: Mechanism, point: str) -> Mechanism:
+    """Return the robot with a point loop to the base at the contact's position in a closed state."""
+    reference, frame = Reference(mechanism, arb(150), contact=point), mechanism.contact(point)
     q = (
-        closed_states(made, assemble(made), 1, 3)["q"]
-        if made.loops
-        else np.full((1, made.nq), Fraction(3, 10), dtype=object)
+        closed_states(mechanism, assemble(mechanism), 1, 3)["q"]
+        if mechanism.loops
+        else np.full((1, mechanism.nq), Fraction(3, 10), dtype=object)
     )
     with reference.scalars.working():
-        at = reference.placements(reference.scalars.array(q))[frame.body]
-        place = (at.shift[0] + times(at.turn[0], reference.pose(frame.pose)[1]))[0]
-    base = End(-1, (Shift(tuple(Fraction(str(x.str(120, radius=False))) for x in place)),))
+        pose = reference.placements(reference.scalars.array(q))[frame.body]
+        position = (pose.shift[0] + times(pose.turn[0], reference.pose(frame.pose)[1]))[0]
+    base = End(-1, (Shift(tuple(Fraction(str(x.str(120, radius=False))) for x in position)),))
     loop, start = Loop("held", "point", base, End(frame.body, frame.pose)), []
-    for joint, own in zip(made.joints, made.q_slices, strict=True):
-        start.append((joint.name, tuple(Fraction(round(x * 2**40), 2**40) for x in q[0, own])))
-    return replace(made, loops=(*made.loops, loop), start=tuple(start))
+    for joint, slice_ in zip(mechanism.joints, mechanism.q_slices, strict=True):
+        start.append((joint.name, tuple(Fraction(round(x * 2**40), 2**40) for x in q[0, slice_])))
+    return replace(mechanism, loops=(*mechanism.loops, loop), start=tuple(start))
 
 
 @pytest.mark.parametrize("loops", [True, False])
-def test_a_loop_to_the_base_holds_as_a_contact_does(loops: bool) -> None:
-    """The same accelerations and the same forces, of a tree and of a chain that is closed elsewhere."""
-    made = robot("arms") if loops else replace(robot("arms"), loops=(), start=())
-    held, options = (
-        with_its_point_held(made, POINTS["arms"]),
+def test_a_point_loop_to_the_base_equals_a_contact(loops: bool) -> None:
+    """Accelerations and forces of a contact and of a point loop agree, without and with another closed loop."""
+    mechanism = robot("arms") if loops else replace(robot("arms"), loops=(), start=())
+    with_loop, options = (
+        with_point_loop(mechanism, POINTS["arms"]),
         ProgramOptions(contact=POINTS["arms"]),
     )
-    found, scalars = closed_states(held, assemble(held), 2, 1), arb(100)
-    given = {
-        "q": found["q"],
-        "v": found["v"],
-        "tau": found["v"],
+    closed, scalars = closed_states(with_loop, assemble(with_loop), 2, 1), arb(100)
+    inputs = {
+        "q": closed["q"],
+        "v": closed["v"],
+        "tau": closed["v"],
         "active": np.ones((2, 1)),
         "restitution": np.zeros(2),
     }
-    for one, other, before in (
-        (DYNAMICS, AROUND[0], found["v"]),
-        (IMPACT, AROUND[1], found["v"] + found["q"]),
+    for contact_function, loop_function, velocities in (
+        (DYNAMICS, AROUND[0], closed["v"]),
+        (IMPACT, AROUND[1], closed["v"] + closed["q"]),
     ):
         states = {
-            name: scalars.array(values) for name, values in (given | {"v": before}).items()
-        }  # any, before a blow
+            name: scalars.array(values) for name, values in (inputs | {"v": velocities}).items()
+        }  # velocities before an impact may violate the constraints
         programs = (
-            build.build_program(made, one, METHOD, options),
-            build.build_program(held, other, METHOD, ProgramOptions()),
+            build.build_program(mechanism, contact_function, METHOD, options),
+            build.build_program(with_loop, loop_function, METHOD, ProgramOptions()),
         )
-        touched, closed = ([*scalar_runner(scalars, each)(states).values()] for each in programs)
+        contact_results, loop_results = (
+            [*scalar_runner(scalars, program_)(states).values()] for program_ in programs
+        )
         with scalars.working():
-            assert np.abs(touched[0] - closed[0]).max() < 1e-50
-            assert np.abs(touched[1][:, 0] - closed[1][:, -3:]).max() < 1e-50
+            assert np.abs(contact_results[0] - loop_results[0]).max() < 1e-50
+            assert np.abs(contact_results[1][:, 0] - loop_results[1][:, -3:]).max() < 1e-50
 
 
-def test_forces_that_do_nothing_are_decided_where_loops_are_closed() -> None:
-    """Of all rows. The program and the reference solve as often."""
-    for name, wanted in (
+def test_redundancy_of_contacts_takes_closed_loops_into_account() -> None:
+    """Redundancy is a property of all constraint rows together; Program and reference refine equally often."""
+    for name, expected in (
         ("hopper", False),
         ("stewart", False),
         ("four_bar", True),
         ("bennett", True),
     ):
-        assert contacts.redundant(robot(name), (POINTS[name],)) is wanted
+        assert contacts.redundant(robot(name), (POINTS[name],)) is expected
     assert contacts.redundant(
         robot("hopper"), ("front_shin", POINTS["hopper"])
     )  # two points of one link
     for points in (("link2",), ("link1", "link3")):
-        taken = contacts.solve_count(bennett(), points, Reference)
-        assert taken == touching.solve_count(bennett(), points) > 3
+        solves = contacts.solve_count(bennett(), points, Reference)
+        assert solves == touching.solve_count(bennett(), points) > 3
 
 
-def test_a_four_bar_at_rest_is_held_by_the_least_forces() -> None:
-    """Of the loop and the point together: nothing in them does nothing. While it moves, nothing holds both."""
-    made, name = robot("four_bar"), "four_bar"
+def test_a_four_bar_at_rest_has_minimum_norm_forces() -> None:
+    """The forces of loop and contact together have no component in the null space.
+
+    While the four-bar moves, no acceleration satisfies loop and contact.
+    """
+    mechanism, name = robot("four_bar"), "four_bar"
     run, loop = (machine_runner(program(name, function)) for function in (DYNAMICS, AROUND[0]))
     states = {
         key: values.astype(float)
-        for key, values in closed_states(made, assemble(made), 4, 2).items()
+        for key, values in closed_states(mechanism, assemble(mechanism), 4, 2).items()
     }
-    reference, q, tau = Reference(made, contact=POINTS[name]), states["q"], np.full((4, 3), 2.0)
+    reference, q, tau = (
+        Reference(mechanism, contact=POINTS[name]),
+        states["q"],
+        np.full((4, 3), 2.0),
+    )
     A, rest = (
         contacts.all_rows(reference, q),
         {"q": q, "v": 0 * q, "tau": tau, "active": np.ones((4, 1))},
     )
-    found = run(rest)
-    assert np.abs(found["a"]).max() < 1e-10
-    forces = found["forces"][:, 0]
-    borne = loop(rest | {"tau": tau + times(np.swapaxes(A[:, -3:], -1, -2), forces)})["lambda"]
-    shared = np.concatenate([borne, forces], axis=-1)
-    idle = np.linalg.svd(A)[0][..., 3:]
-    assert np.abs(times(np.swapaxes(idle, -1, -2), shared)).max() < 1e-8 * np.abs(shared).max()
+    results = run(rest)
+    assert np.abs(results["a"]).max() < 1e-10
+    forces = results["forces"][:, 0]
+    loop_forces = loop(rest | {"tau": tau + times(np.swapaxes(A[:, -3:], -1, -2), forces)})[
+        "lambda"
+    ]
+    all_forces = np.concatenate([loop_forces, forces], axis=-1)
+    null_space = np.linalg.svd(A)[0][..., 3:]
+    assert (
+        np.abs(times(np.swapaxes(null_space, -1, -2), all_forces)).max()
+        < 1e-8 * np.abs(all_forces).max()
+    )
     moving = run(rest | {"v": states["v"]})["a"]
     assert (
         np.abs(times(A, moving) + contacts.all_rates(reference, q, states["v"], 2)).max(axis=-1)
@@ -231,81 +256,89 @@ def test_a_four_bar_at_rest_is_held_by_the_least_forces() -> None:
     ).all()
 
 
-def test_the_momentum_changes_by_the_contact_and_the_weight() -> None:
-    """Of the hopper, whose trunk nothing else holds: what its loop bears is within."""
-    made, states = robot("hopper"), closed_states(hopper(), assemble(hopper()), 3, 4)
-    given = {name: values.astype(float) for name, values in states.items()} | {
+def test_the_momentum_rate_is_the_contact_force_plus_the_weight() -> None:
+    """The hopper's trunk floats, and forces of its loop are internal."""
+    mechanism, states = robot("hopper"), closed_states(hopper(), assemble(hopper()), 3, 4)
+    inputs = {name: values.astype(float) for name, values in states.items()} | {
         "active": np.array([[1.0], [0.0], [1.0]])
     }
-    given["tau"] = np.concatenate([np.zeros((3, 6)), given["v"][:, 6:]], axis=-1)
-    found = machine_runner(program("hopper", DYNAMICS))(given)
-    rate = machine_runner(symgen.program(made, "centroidal_momentum_rate"))(
-        given | {"a": found["a"]}
+    inputs["tau"] = np.concatenate([np.zeros((3, 6)), inputs["v"][:, 6:]], axis=-1)
+    results = machine_runner(program("hopper", DYNAMICS))(inputs)
+    rate = machine_runner(symgen.program(mechanism, "centroidal_momentum_rate"))(
+        inputs | {"a": results["a"]}
     )["hdot"]
-    weight = float(sum(body.mass for body in made.bodies)) * np.array([0, 0, -9.81])
+    weight = float(sum(body.mass for body in mechanism.bodies)) * np.array([0, 0, -9.81])
     assert (
-        np.abs(rate[:, 3:] - found["forces"].sum(axis=1) - weight).max()
+        np.abs(rate[:, 3:] - results["forces"].sum(axis=1) - weight).max()
         < 1e-10 * np.abs(rate).max()
     )
-    assert np.abs(found["forces"][:, 0, 2]).tolist()[1] == 0 < np.abs(found["forces"][[0, 2]]).max()
+    assert (
+        np.abs(results["forces"][:, 0, 2]).tolist()[1]
+        == 0
+        < np.abs(results["forces"][[0, 2]]).max()
+    )
 
 
-def test_numbers_at_run_time_leave_the_solves_as_they_are() -> None:
-    """As many as the described numbers ask for, although the drawn ones ask for more."""
-    made, options = (
+def test_run_time_parameters_do_not_change_the_number_of_solves() -> None:
+    """The Program solves as often as the described robot requires, although the drawn numbers require more solves."""
+    mechanism, options = (
         symgen.load("bennett"),
         ProgramOptions(contact="link2", parameters=("*.mass", "*.centre", "*.inertia")),
     )
-    programs = build.programs(made, [f"{DYNAMICS}={METHOD}"], options)
-    assert touching.solve_count(made, ("link2",)) < contacts.solve_count(
-        draw_adjusted_robot(made, programs, options, 0).mechanism, ("link2",), Reference
+    programs = build.programs(mechanism, [f"{DYNAMICS}={METHOD}"], options)
+    assert touching.solve_count(mechanism, ("link2",)) < contacts.solve_count(
+        draw_adjusted_robot(mechanism, programs, options, 0).mechanism, ("link2",), Reference
     )
-    assert verify_programs(Subject(made, programs, options, states=1, compiled=False)).passed
+    assert verify_programs(Subject(mechanism, programs, options, states=1, compiled=False)).passed
 
 
-# -- errors that are planted ---------------------------------------------------------------------------------------------------
+# -- planted errors ------------------------------------------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def loops_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+def loops_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_contacts, "closure_rows", lambda linkage: [])
     patch.setattr(_contacts, "bias_entries", lambda *_, **__: [])
 
 
-def contacts_come_first(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts.constraint_rows
+def contact_rows_first(patch: pytest.MonkeyPatch) -> None:
+    original = _contacts.constraint_rows
     patch.setattr(
-        _contacts, "constraint_rows", lambda linkage: [*(rows := true(linkage))[-3:], *rows[:-3]]
+        _contacts,
+        "constraint_rows",
+        lambda linkage: [*(rows := original(linkage))[-3:], *rows[:-3]],
     )
 
 
-def loops_open_with_the_contact(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts.BorderedFactor
+def loops_inactive_with_the_contact(patch: pytest.MonkeyPatch) -> None:
+    original = _contacts.BorderedFactor
     patch.setattr(
         _contacts,
         "BorderedFactor",
-        lambda factor, rows, active, solves: true(factor, rows, [active[-1]] * len(rows), solves),
+        lambda factor, rows, active, solves: original(
+            factor, rows, [active[-1]] * len(rows), solves
+        ),
     )
 
 
-def loops_do_not_turn(patch: pytest.MonkeyPatch) -> None:
-    true = _contacts.bias_entries
+def loop_bias_ignored(patch: pytest.MonkeyPatch) -> None:
+    original = _contacts.bias_entries
     patch.setattr(
-        _contacts, "bias_entries", lambda linkage, **how: [x * 0 for x in true(linkage, **how)]
+        _contacts, "bias_entries", lambda linkage, **how: [x * 0 for x in original(linkage, **how)]
     )
 
 
 @pytest.mark.parametrize(
     "plant",
-    [loops_are_forgotten, contacts_come_first, loops_open_with_the_contact, loops_do_not_turn],
+    [loops_ignored, contact_rows_first, loops_inactive_with_the_contact, loop_bias_ignored],
 )
 def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
-    made, options = robot("hopper"), ProgramOptions(contact=POINTS["hopper"])
+    mechanism, options = robot("hopper"), ProgramOptions(contact=POINTS["hopper"])
     programs = {name: program("hopper", name) for name in (DYNAMICS, AROUND[0])}
-    report = verify_programs(Subject(made, programs, options, states=3, compiled=False))
+    report = verify_programs(Subject(mechanism, programs, options, states=3, compiled=False))
     undone(monkeypatch)
     failed = {
         (check.kind, check.subject.partition("=")[0] if check.kind == "algebra" else "")
@@ -314,54 +347,56 @@ def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch)
     assert {("algebra", DYNAMICS), ("identities", "")} <= failed, str(report)
 
 
-def test_an_equation_without_what_loops_bear_is_caught_in_the_derivative(
+def test_an_equation_without_loop_forces_is_caught_in_the_derivative(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     undone(monkeypatch)
     monkeypatch.setattr(equations, "subtract_closure_forces", lambda linkage, rows, driven: driven)
-    made = program("hopper", f"{DYNAMICS}:jvp")
+    derivative = program("hopper", f"{DYNAMICS}:jvp")
     undone(monkeypatch)
     assert not check_algebra(
-        made, Truth(robot("hopper"), 1, 5, contact=POINTS["hopper"]), DYNAMICS
+        derivative, Truth(robot("hopper"), 1, 5, contact=POINTS["hopper"]), DYNAMICS
     ).passed
 
 
 @pytest.mark.parametrize("function", [DYNAMICS, IMPACT])
 def test_a_sign_that_is_wrong_is_seen(function: str) -> None:
-    made, truth = (
+    correct, truth = (
         program("four_bar", function),
         Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
     )
-    places = Random(function).sample(
-        [i for i, row in enumerate(made.rows) if row.op in ("add", "sub")], 12
+    sums = Random(function).sample(
+        [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")], 12
     )
-    assert all(not check_algebra(bent(made, i), truth, function).passed for i in places)
+    assert all(not check_algebra(bent(correct, i), truth, function).passed for i in sums)
 
 
 @pytest.mark.parametrize(("function", "result"), [(DYNAMICS, "forces"), (AROUND[0], "lambda")])
-def test_what_is_not_finite_has_failed(function: str, result: str) -> None:
-    made, truth = (
+def test_results_that_are_not_finite_fail(function: str, result: str) -> None:
+    correct, truth = (
         program("four_bar", function),
         Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
     )
 
     def broken(arguments: Mapping[str, Array]) -> Results:
         return {
-            name: np.where(name == result, np.nan, found)
-            for name, found in machine_runner(made)(arguments).items()
+            name: np.where(name == result, np.nan, values)
+            for name, values in machine_runner(correct)(arguments).items()
         }
 
-    found = check_floating(made, broken, truth, function)
-    assert not found.passed
-    assert found.detail == f"{result} is not finite"
+    check = check_floating(correct, broken, truth, function)
+    assert not check.passed
+    assert check.detail == f"{result} is not finite"
 
 
-# -- what is delivered -------------------------------------------------------------------------------------------------------
+# -- folders and proofs ------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_a_closed_robot_stores_its_contacts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "four_bar"
-    asked = [
+    words = [
         "generate",
         "four_bar",
         "-f",
@@ -373,7 +408,7 @@ def test_a_folder_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         "-o",
         str(out),
     ]
-    assert main(asked) == 0
+    assert main(words) == 0
     assert json.loads((out / "manifest.json").read_text(encoding="utf-8"))["options"][
         "contact"
     ] == [POINTS["four_bar"]]
@@ -383,19 +418,26 @@ def test_a_folder_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["verify", str(out), "--states", "2"]) == 0
     capsys.readouterr()
     assert main(["prove", str(out), "--states", "2"]) == 0
-    said = capsys.readouterr().out
-    assert "(damped row 4 of A M^-1 A^T)" in said
-    assert "depends on closed positions" in said
+    output = capsys.readouterr().out
+    assert "(damped row 4 of A M^-1 A^T)" in output
+    assert "depends on closed positions" in output
 
 
-def test_a_proof_over_ranges_has_floors_of_their_forces() -> None:
+def test_a_proof_over_ranges_has_lower_bounds_of_damped_pivots() -> None:
     options = ProgramOptions(contact=POINTS["four_bar"])
-    (found,) = (
+    (function,) = (
         proof := prove(robot("four_bar"), [IMPACT], options, states=20, compiled=False)
     ).functions
     assert (
-        sum(divisor.floor.certified for divisor in found.divisors if "damped" in divisor.floor.what)
+        sum(
+            divisor.floor.certified
+            for divisor in function.divisors
+            if "damped" in divisor.floor.what
+        )
         == 4
     )
-    assert not found.round_off.bound
-    assert any(one.startswith(f"round-off of {IMPACT} left out: ") for one in proof.assumptions)
+    assert not function.round_off.bound
+    assert any(
+        assumption.startswith(f"round-off of {IMPACT} left out: ")
+        for assumption in proof.assumptions
+    )

@@ -1,4 +1,4 @@
-"""The Coriolis matrix: closed forms, what it is asked for on every joint type, Pinocchio's word, and errors that are caught."""
+"""The Coriolis matrix: closed forms, identities on every joint type, Pinocchio as judge, and planted errors."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def body_in_space(centre: tuple[str, str, str] = ("0", "0", "0")) -> Mechanism:
     )
 
 
-def test_a_body_that_turns_freely() -> None:
-    """About its mass centre: m ω̃ and ½ (I ω̃ + ω̃ I − (I ω)~), by the Program and by the reference."""
-    made = body_in_space()
-    given = {name: draw(made, 3)[name] for name in ("q", "v")}
-    found = [
-        machine_runner(symgen.program(made, C))(given)["C"],
-        Reference(made).evaluate(C, given)["C"],
+def test_the_coriolis_matrix_of_a_free_body_is_the_closed_form() -> None:
+    """About its mass centre, C has the blocks m ω̃ and ½ (I ω̃ + ω̃ I − (I ω)~); Program and reference agree."""
+    mechanism = body_in_space()
+    states = {name: draw(mechanism, 3)[name] for name in ("q", "v")}
+    matrices = [
+        machine_runner(symgen.program(mechanism, C))(states)["C"],
+        Reference(mechanism).evaluate(C, states)["C"],
     ]
-    for state, v in enumerate(given["v"]):
+    for state, v in enumerate(states["v"]):
         spin, inertia = _cross(v[3:]), np.diag([2.0, 3.0, 4.0])
         turning = (inertia @ spin + spin @ inertia - _cross(inertia @ v[3:])) / 2
-        wanted = np.block([[5 * spin, np.zeros((3, 3))], [np.zeros((3, 3)), turning]])
-        for one in found:
-            np.testing.assert_allclose(one[state], wanted, atol=1e-13)
+        expected = np.block([[5 * spin, np.zeros((3, 3))], [np.zeros((3, 3)), turning]])
+        for matrix in matrices:
+            np.testing.assert_allclose(matrix[state], expected, atol=1e-13)
 
 
 def _cross(w: np.ndarray) -> np.ndarray:
@@ -59,8 +59,10 @@ def _cross(w: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["ur5", "scara"])
-def test_joints_of_one_coordinate_have_christoffels_symbols(name: str) -> None:
-    """½ ∂c/∂v, c being quadratic in v."""
+def test_the_coriolis_matrix_of_joints_with_one_coordinate_is_that_of_christoffel_symbols(
+    name: str,
+) -> None:
+    """C = ½ ∂c/∂v, because the bias c is quadratic in v."""
     robot = symgen.load(name)
     bias, (q, v) = (
         machine_runner(symgen.program(robot, "bias_force")),
@@ -70,15 +72,17 @@ def test_joints_of_one_coordinate_have_christoffels_symbols(name: str) -> None:
         (bias({"q": q, "v": v + e})["c"] - bias({"q": q, "v": v - e})["c"]) / 4
         for e in np.eye(robot.nv)
     ]
-    found = machine_runner(symgen.program(robot, C))({"q": q, "v": v})["C"]
-    np.testing.assert_allclose(found, np.stack(columns, axis=-1), atol=1e-12)
+    matrix = machine_runner(symgen.program(robot, C))({"q": q, "v": v})["C"]
+    np.testing.assert_allclose(matrix, np.stack(columns, axis=-1), atol=1e-12)
 
 
 def tree(types: Sequence[str]) -> Mechanism:
-    made = random_mechanism(len(types), 4, "tree")
+    mechanism = random_mechanism(len(types), 4, "tree")
     return replace(
-        made,
-        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)),
+        mechanism,
+        joints=tuple(
+            of_kind(joint, kind) for joint, kind in zip(mechanism.joints, types, strict=True)
+        ),
     )
 
 
@@ -86,11 +90,13 @@ TREES = [tree(kinds()[::2]), tree(kinds()[1::2])]
 
 
 @pytest.mark.parametrize(
-    "made", TREES, ids=lambda made: "-".join(joint.kind for joint in made.joints)
+    "mechanism", TREES, ids=lambda mechanism: "-".join(joint.kind for joint in mechanism.joints)
 )
-def test_every_joint_type_keeps_what_it_is_asked_for(made: Mechanism) -> None:
-    """Ṁ − 2C skew, C v = c − g, and C as Koszul's formula has it, to forty digits."""
-    report = symgen.verify(made, ALONE, 1, compiled=False)
+def test_every_joint_type_satisfies_the_identities_of_the_coriolis_matrix(
+    mechanism: Mechanism,
+) -> None:
+    """Ṁ − 2C is skew-symmetric, C v = c − g, and C is that of Koszul's formula, to forty digits."""
+    report = symgen.verify(mechanism, ALONE, 1, compiled=False)
     assert report.passed
     titles = {check.subject for check in report.of("identities")}
     assert titles >= {
@@ -102,7 +108,7 @@ def test_every_joint_type_keeps_what_it_is_asked_for(made: Mechanism) -> None:
     }
 
 
-def test_pinocchio_has_the_same_matrix() -> None:
+def test_the_coriolis_matrix_equals_that_of_pinocchio() -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import example_robot_data as judges
     from tests.judges import of_models
@@ -113,9 +119,9 @@ def test_pinocchio_has_the_same_matrix() -> None:
         "double_pendulum_description/urdf/double_pendulum.urdf",
     ):
         for base in ("fixed", "free"):
-            found = of_models.of_file(files[name], base)
-            assert set(found) == set(of_models.BY)
-            assert max(found.values()) <= of_models.BOUND
+            errors = of_models.of_file(files[name], base)
+            assert set(errors) == set(of_models.BY)
+            assert max(errors.values()) <= of_models.BOUND
     assert (
         max(
             of_models.of_trees(
@@ -129,28 +135,28 @@ def test_pinocchio_has_the_same_matrix() -> None:
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def couple_turned_round(patch: pytest.MonkeyPatch) -> None:
-    """D for its transpose."""
+def transposed_couple(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: D is used in place of its transpose."""
     applied = coriolis.RelativeMotion.apply_E
     patch.setattr(
         coriolis.RelativeMotion, "apply_E", lambda self, w, transpose=False: applied(self, w)
     )
 
 
-def shift_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """d ℓᵀ left out on the way to the parent."""
+def missing_shift(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: the shift to the parent lacks d ℓᵀ."""
     zero: Callable[[Vector, Vector], Matrix] = lambda a, b: (a * 0, a * 0, a * 0)  # noqa: E731
     patch.setattr(coriolis, "outer", zero)
 
 
-def shift_turned_round(patch: pytest.MonkeyPatch) -> None:
-    """ℓ dᵀ in place of d ℓᵀ."""
+def transposed_shift(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: the shift to the parent has ℓ dᵀ in place of d ℓᵀ."""
     outer = coriolis.outer
     patch.setattr(coriolis, "outer", lambda a, b: transposed(outer(a, b)))
 
 
-def roots_at_rest(patch: pytest.MonkeyPatch) -> None:
-    """Origins do not move against each other."""
+def fixed_origins(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: origins of links do not move relative to each other."""
     velocities = coriolis.link_velocities
 
     def still(linkage: object) -> object:
@@ -161,20 +167,20 @@ def roots_at_rest(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "plant", [couple_turned_round, shift_forgotten, shift_turned_round, roots_at_rest]
+    "plant", [transposed_couple, missing_shift, transposed_shift, fixed_origins]
 )
-def test_an_error_in_the_method_is_caught_twice(
+def test_an_error_in_the_coriolis_method_is_caught_by_algebra_and_identities(
     monkeypatch: pytest.MonkeyPatch, plant: Plant
 ) -> None:
-    made = random_mechanism(3, 11, "chain", ("revolute", "revolute", "prismatic"))
+    mechanism = random_mechanism(3, 11, "chain", ("revolute", "revolute", "prismatic"))
     plant(monkeypatch)
-    program = derive.Attempt(made, C, "composite_body", build.ProgramOptions()).program()
-    mass = build.program(made, "mass_matrix")
+    program = derive.Attempt(mechanism, C, "composite_body", build.ProgramOptions()).program()
+    mass = build.program(mechanism, "mass_matrix")
     from symgen.verification.steps import verify_programs
     from symgen.verification.subject import Subject
 
     report = verify_programs(
-        Subject(made, {C: program, "mass_matrix": mass}, states=1, compiled=False)
+        Subject(mechanism, {C: program, "mass_matrix": mass}, states=1, compiled=False)
     )
     failed = {check.kind for check in report.checks if not check.passed}
     assert {"algebra", "identities"} <= failed

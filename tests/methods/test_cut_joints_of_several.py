@@ -1,7 +1,9 @@
-"""Joints of several degrees cut as those of one are: n columns of W_a, 6 − n of W, and FF's and WC's factorizations with them.
+"""The partition M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ for joints with several degrees of freedom.
 
-Exact where that can be: trees of quarter turns at rational unit quaternions and half-angle tangents, where M x = b and det M must
-hold to the last digit. The letters are held to the reference's poses in balls, on trees with axes anyhow.
+A joint with n degrees of freedom has n columns of W_a and 6 − n of W; FF's and WC's factorizations
+follow. On trees of quarter turns, at rational unit quaternions and half-angle tangents, M x = b and
+det M must hold exactly. On trees with general axes, the quantities that `inspect` returns are
+compared with the reference's poses in ball arithmetic.
 """
 
 from __future__ import annotations
@@ -39,20 +41,22 @@ from tests.shared.inspected import Seen, numbers
 from tests.shared.robots_for_tests import BALLS, largest, random_mechanism, robot
 
 DIGITS = 1e-45
-"""Constants behind roots and sines carry 64 digits."""
+"""Tolerance: constants that contain roots and sines carry 64 digits."""
 TREES = (
     ("free", "spherical", "revolute"),
     ("spherical", "planar", "cylindrical"),
     ("free", "free"),
     ("cylindrical", "free", "helical"),
 )
-WAYS = ("constraint_force", "constraint_force:parallel", "fixman:spatial")
+METHODS = ("constraint_force", "constraint_force:parallel", "fixman:spatial")
 
 
 @cache
-def tree(of: Sequence[str], general: bool) -> Mechanism:
-    """Two joints on the first link, if there are three."""
-    made = random_mechanism(len(of), seed=len(of[0]), general=general)
+def tree(kinds_of_joints: Sequence[str], general: bool) -> Mechanism:
+    """Return a tree of joints of these types; with three joints, the first link carries the other two."""
+    mechanism = random_mechanism(
+        len(kinds_of_joints), seed=len(kinds_of_joints[0]), general=general
+    )
     joints = tuple(
         replace(
             joint,
@@ -61,16 +65,16 @@ def tree(of: Sequence[str], general: bool) -> Mechanism:
             parent=min(i, 1) - 1,
             parameters=tuple((p.name, Fraction(1, 7)) for p in joint_type(kind).parameters),
         )
-        for i, (joint, kind) in enumerate(zip(made.joints, of, strict=True))
+        for i, (joint, kind) in enumerate(zip(mechanism.joints, kinds_of_joints, strict=True))
     )
-    return replace(made, joints=joints, name="_".join(of))
+    return replace(mechanism, joints=joints, name="_".join(kinds_of_joints))
 
 
-# -- what a joint allows and forbids ---------------------------------------------------------------------------------------
+# -- subspaces of one joint ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_w_is_orthonormal_does_no_work_and_is_of_unit_vectors_unless_the_joint_winds(
+def test_w_is_orthonormal_workless_and_made_of_unit_vectors_unless_the_joint_is_helical(
     kind: str,
 ) -> None:
     H, (W_a, W) = joint_form(kind).motion_subspace, constraint_subspace(kind)
@@ -84,13 +88,13 @@ def test_w_is_orthonormal_does_no_work_and_is_of_unit_vectors_unless_the_joint_w
         assert H.T.tolist() == W_a.T.tolist()
 
 
-# -- exactly ---------------------------------------------------------------------------------------------------------------
+# -- exact results ----------------------------------------------------------------------------------------------------------
 
 
-def exactly(
-    mechanism: Mechanism, function: str, method: str, given: dict[str, list[Fraction]]
+def exact_result(
+    mechanism: Mechanism, function: str, method: str, inputs: dict[str, list[Fraction]]
 ) -> list[Fraction]:
-    """A program in the declared frames; an angle stands for the tangent of its half."""
+    """Evaluate a function exactly, in the declared frames; each angle is given as the tangent of its half."""
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
@@ -107,44 +111,50 @@ def exactly(
         no_root,
         no_root,
     )
-    return list(evaluate(program, {name: given[name] for name in shapes}, field)[result.name])
+    return list(evaluate(program, {name: inputs[name] for name in shapes}, field)[result.name])
 
 
 def no_root(x: Any) -> Any:
     raise AssertionError("a square root or a logarithm")
 
 
-EXACT = tuple(of for of in TREES if "helical" not in of)  # W of a joint that winds has a root in it
+EXACT = tuple(
+    kinds_of_joints for kinds_of_joints in TREES if "helical" not in kinds_of_joints
+)  # W of a helical joint contains a square root
 
 
-@pytest.mark.parametrize("method", WAYS)
-@pytest.mark.parametrize("of", EXACT, ids="_".join)
-def test_the_bridge_in_exact_rationals(of: tuple[str, ...], method: str) -> None:
-    """M x = b, M M⁻¹ = 1 and det M with nothing rounded, LC (8), (12)."""
-    made = tree(of, False)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kinds_of_joints", EXACT, ids="_".join)
+def test_the_partition_solves_with_the_mass_matrix_exactly(
+    kinds_of_joints: tuple[str, ...], method: str
+) -> None:
+    """M x = b, M M⁻¹ = 1 and det M hold exactly, LC (8), (12)."""
+    mechanism = tree(kinds_of_joints, False)
     state = {
         name: [Fraction(x) for x in values[0]]
-        for name, values in draw_states(made, 1).items()
+        for name, values in draw_states(mechanism, 1).items()
         if name in ("q", "b")
     }
-    n = made.nv
+    n = mechanism.nv
 
     def matrix(entries: list[Fraction]) -> Any:
         return flint.fmpq_mat(n, len(entries) // n, [constants.rational(x) for x in entries])
 
-    M = matrix(exactly(made, "mass_matrix", "composite_body", state))
-    one = matrix([Fraction(i == j) for i in range(n) for j in range(n)])
-    assert M * matrix(exactly(made, "mass_matrix_solve", method, state)) == matrix(state["b"])
-    assert M * matrix(exactly(made, "inverse_mass_matrix", method, state)) == one
-    (det,) = exactly(made, "mass_matrix_determinant", method, state)
+    M = matrix(exact_result(mechanism, "mass_matrix", "composite_body", state))
+    identity = matrix([Fraction(i == j) for i in range(n) for j in range(n)])
+    assert M * matrix(exact_result(mechanism, "mass_matrix_solve", method, state)) == matrix(
+        state["b"]
+    )
+    assert M * matrix(exact_result(mechanism, "inverse_mass_matrix", method, state)) == identity
+    (det,) = exact_result(mechanism, "mass_matrix_determinant", method, state)
     assert constants.rational(det) == M.det()
 
 
-# -- the letters -----------------------------------------------------------------------------------------------------------
+# -- inspected quantities -------------------------------------------------------------------------------------------------------
 
 
-def close(found: Array, expected: Array) -> bool:
-    return found.shape == expected.shape and largest(found - expected) <= DIGITS * (
+def close(actual: Array, expected: Array) -> bool:
+    return actual.shape == expected.shape and largest(actual - expected) <= DIGITS * (
         1 + largest(expected)
     )
 
@@ -153,64 +163,78 @@ def unit(n: int) -> Array:
     return np.array(np.eye(n, dtype=int), dtype=object)
 
 
-@pytest.mark.parametrize("of", [of for of in TREES if of != ("free", "free")], ids="_".join)
-def test_the_factorization_is_the_reference_s(of: tuple[str, ...]) -> None:
-    """𝓐 and I⁻¹, W_a and W against H, H_aa, H_ab, H_bb as their products, the Schur complement against M, det G · det H_bb."""
-    made = tree(of, True)
-    drawn = draw_states(made, 1)
-    here = Seen(made, {name: BALLS.array(drawn[name][0]) for name in ("q", "v", "a")})
+@pytest.mark.parametrize(
+    "kinds_of_joints",
+    [kinds_of_joints for kinds_of_joints in TREES if kinds_of_joints != ("free", "free")],
+    ids="_".join,
+)
+def test_the_matrices_of_the_partition_equal_those_of_the_reference(
+    kinds_of_joints: tuple[str, ...],
+) -> None:
+    """The matrices of the factorization equal those built from the reference.
 
-    def letter(what: str, method: str = "constraint_force") -> Array:
-        return numbers(made, what, method, {"q": here.state["q"]})
+    Compared are 𝓐, I⁻¹, W_a and W against H, the products H_aa, H_ab and H_bb, the Schur complement
+    against M⁻¹, and det G · det H_bb against det M.
+    """
+    mechanism = tree(kinds_of_joints, True)
+    states = draw_states(mechanism, 1)
+    here = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
+
+    def letter(quantity: str, method: str = "constraint_force") -> Array:
+        return numbers(mechanism, quantity, method, {"q": here.state["q"]})
 
     W_a, W, H = letter("W_a"), letter("W"), letter("H", "riccati")
     with BALLS.working():
         assert close(letter("A"), here.A)
         for i in range(here.n):
             assert close(letter(f"I_inv[{i}]") @ here.inertia(i), unit(6))
-            across = np.vstack([W_a[6 * i : 6 * i + 6, made.v_slices[i]].T, _own(made, W, i).T])
-            assert close(letter(f"dq_dxi[{i},{i}]", "fixman"), across)
-        assert close(W.T @ W, unit(6 * here.n - made.nv))
-        assert close(W_a.T @ H.T, unit(made.nv))
+            expected = np.vstack(
+                [W_a[6 * i : 6 * i + 6, mechanism.v_slices[i]].T, _block_of_W(mechanism, W, i).T]
+            )
+            assert close(letter(f"dq_dxi[{i},{i}]", "fixman"), expected)
+        assert close(W.T @ W, unit(6 * here.n - mechanism.nv))
+        assert close(W_a.T @ H.T, unit(mechanism.nv))
         assert largest(W.T @ H.T) <= DIGITS
         for method in ("constraint_force", "fixman"):
             aa, ab, bb = (letter(name, method) for name in ("H_aa", "H_ab", "H_bb"))
             assert close(aa, W_a.T @ here.A @ W_a)
             assert close(ab, W_a.T @ here.A @ W)
             assert close(bb, W.T @ here.A @ W)
-            assert close((aa - ab @ BALLS.solve(bb, ab.T)) @ here.M, unit(made.nv))
+            assert close((aa - ab @ BALLS.solve(bb, ab.T)) @ here.M, unit(mechanism.nv))
         det = letter("det_G", "fixman")[0, 0] * BALLS.determinant(letter("H_bb", "fixman"))
         assert largest(det - BALLS.determinant(here.M)) <= DIGITS * (1 + largest(det))
 
 
-def _own(made: Mechanism, W: Array, i: int) -> Array:
-    """W_i of diag(W_i)."""
-    first = sum(6 - joint.type.nv for joint in made.joints[:i])
-    return W[6 * i : 6 * i + 6, first : first + 6 - made.joints[i].type.nv]
+def _block_of_W(mechanism: Mechanism, W: Array, i: int) -> Array:
+    """Return the block W_i of diag(W_i)."""
+    first = sum(6 - joint.type.nv for joint in mechanism.joints[:i])
+    return W[6 * i : 6 * i + 6, first : first + 6 - mechanism.joints[i].type.nv]
 
 
-# -- what is free ----------------------------------------------------------------------------------------------------------
+# -- free bodies ------------------------------------------------------------------------------------------------------------
 
 
-def test_free_bodies_are_held_by_nothing() -> None:
-    """M⁻¹ is H_aa; letters without entries say why."""
-    made = tree(("free", "free"), True)
-    drawn = draw_states(made, 1)
-    here = Seen(made, {name: BALLS.array(drawn[name][0]) for name in ("q", "v", "a")})
+def test_free_bodies_have_no_constraint_forces() -> None:
+    """M⁻¹ is H_aa, and an inspected quantity without entries is refused with the reason."""
+    mechanism = tree(("free", "free"), True)
+    states = draw_states(mechanism, 1)
+    here = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
     with BALLS.working():
         for method in ("constraint_force", "fixman"):
-            assert close(numbers(made, "H_aa", method, {"q": here.state["q"]}) @ here.M, unit(12))
-    for what in ("H_bb", "H_ab[0,1]", "W", "W[1]"):
+            assert close(
+                numbers(mechanism, "H_aa", method, {"q": here.state["q"]}) @ here.M, unit(12)
+            )
+    for quantity in ("H_bb", "H_ab[0,1]", "W", "W[1]"):
         with pytest.raises(
             RequestError, match=r"of 'free_free' is empty: .*, and a free joint constrains none"
         ):
-            symgen.inspect(made, what, method="constraint_force")
+            symgen.inspect(mechanism, quantity, method="constraint_force")
     with pytest.raises(RequestError, match=r"^H_bb\[0,1\] of 'free_spherical_revolute' is empty"):
         symgen.inspect(tree(TREES[0], True), "H_bb[0,1]", method="fixman:spatial")
 
 
-def thin() -> Mechanism:
-    """A free body that turns about one line ten thousand times more easily than across it; the line is no axis of its frame."""
+def thin_body() -> Mechanism:
+    """Return a free body with a moment of inertia 10⁴ times smaller about one line, which is no axis of its frame."""
     body = robot("free_body").bodies[0]
     part = replace(
         body.parts[0], moments=tuple(map(Fraction, ("1", "9999/10000", "0", "1", "0", "1")))
@@ -219,26 +243,30 @@ def thin() -> Mechanism:
 
 
 @pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])
-def test_a_rounded_inverse_loses_digits_of_a_thin_body_and_symgen_knows(
+def test_precision_loss_on_a_thin_body_is_not_judged_and_another_method_is_chosen(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """M⁻¹ b leaves a residual that no elimination leaves: it is not judged, and the default is another method then."""
-    asked = [f"mass_matrix_solve={method}"]
-    (check,) = symgen.verify(thin(), asked, states=50, real="float", compiled=False).of("floating")
+    """The residual of M⁻¹ b exceeds that of any elimination: `verify` does not judge it, and the default method differs."""
+    requests = [f"mass_matrix_solve={method}"]
+    (check,) = symgen.verify(thin_body(), requests, states=50, real="float", compiled=False).of(
+        "floating"
+    )
     assert (check.verdict, check.lost) == ("not judged", True)
-    assert symgen.program(thin(), "mass_matrix_solve", real="float").method != method
-    assert symgen.program(thin(), "mass_matrix_solve").method == "constraint_force"
+    assert symgen.program(thin_body(), "mass_matrix_solve", real="float").method != method
+    assert symgen.program(thin_body(), "mass_matrix_solve").method == "constraint_force"
     monkeypatch.setattr(choose, "term_ratio", lambda *_: 1.0)
     monkeypatch.setattr(floating, "term_ratio", lambda *_: 1.0)
-    (check,) = symgen.verify(thin(), asked, states=50, real="float", compiled=False).of("floating")
-    assert check.verdict == "failed"  # what it would be called without
+    (check,) = symgen.verify(thin_body(), requests, states=50, real="float", compiled=False).of(
+        "floating"
+    )
+    assert check.verdict == "failed"  # the verdict without the estimate of precision loss
 
 
-def test_a_free_body_is_solved_by_the_inverse_of_its_inertia() -> None:
-    """The fewest operations of all methods, with no elimination: 40 against 62."""
-    found = {
+def test_constraint_force_is_the_cheapest_solve_of_a_free_body() -> None:
+    """Without an elimination, `constraint_force` takes the fewest operations of all methods: 40 against 62."""
+    costs = {
         method: symgen.program("free_body", "mass_matrix_solve", method).cost
         for method in choose.methods_for(robot("free_body"), "mass_matrix_solve")
     }
-    assert min(found, key=lambda method: found[method]) == "constraint_force"
-    assert found["constraint_force"] < 2 / 3 * found["riccati"]
+    assert min(costs, key=lambda method: costs[method]) == "constraint_force"
+    assert costs["constraint_force"] < 2 / 3 * costs["riccati"]

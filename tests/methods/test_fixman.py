@@ -150,7 +150,7 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
 
 @pytest.mark.parametrize("kind", ["chain", "tree"])
 @pytest.mark.parametrize("n", range(1, 9))
-def test_the_bridge_in_exact_rationals(n: int, kind: str) -> None:
+def test_the_partition_solves_with_the_mass_matrix_exactly(n: int, kind: str) -> None:
     """M x = b and det M = det 𝓜 · det H^bb with nothing rounded, on chains and trees with every joint type."""
     made = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
     source = Random(f"{n}{kind}")

@@ -278,7 +278,7 @@ def depth(n: int, method: str) -> int:
     return derive(mechanism, "interbody_forces", method, ProgramOptions(), 10**7).depth
 
 
-def test_the_parallel_variant_grows_by_a_constant_depth_a_doubling() -> None:
+def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
     """One more round of cyclic reduction, and runs of the prefix scans twice as long."""
     depths = [depth(n, "constraint_force:parallel") for n in (6, 12, 24)]
     steps = [b - a for a, b in pairwise(depths)]

@@ -1,7 +1,8 @@
-"""M⁻¹ where a trunk of a milligram floats and carries a hundred kilograms: its entries differ by as much, and all are right.
+"""M⁻¹ of a floating trunk of one milligram that carries a hundred kilograms.
 
-Each half of M⁻¹ is made once, so its columns are no solutions of M x = e that one elimination made, and their residuals may be
-hundreds of times what those of a solution are. `verify` and the self-test judge each entry by what M's round-off does to it.
+M⁻¹ is symmetric and symgen computes one half of it. A column of the result is therefore not the
+solution of M x = e by one elimination, and its residual may be hundreds of times that of a solution.
+`verify` and the self-test judge each entry by the effect of M's round-off on that entry.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from symgen.mechanism.mechanism import Body, Frame, Joint, Mechanism, Part
 from symgen.vocabulary.poses import Shift, Vector3
 from tests.mutants_of_c import Plot
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # certificates hold for rows after all passes
 
 FUNCTION = "inverse_mass_matrix"
 METHODS = ("composite_body", "riccati", "udut")
@@ -46,7 +47,7 @@ def trunk(kind: str, axis: Vector3) -> Mechanism:
     return Mechanism(
         "trunk",
         joints,
-        tuple(Body(one.link, (one,)) for one in parts),
+        tuple(Body(part.link, (part,)) for part in parts),
         (Frame("one", 0), Frame("two", 1)),
     )
 
@@ -61,23 +62,25 @@ TRUNKS = [
 
 @pytest.mark.parametrize(("kind", "axis"), TRUNKS)
 @pytest.mark.parametrize("method", METHODS)
-def test_it_is_within_the_bound(kind: str, axis: Vector3, method: str) -> None:
-    """In float M is singular within round-off, so that `verify` judges no digits; the bound holds all the same."""
+def test_the_error_of_the_inverse_is_within_the_bound(
+    kind: str, axis: Vector3, method: str
+) -> None:
+    """In float M is singular within round-off, so `verify` does not judge the digits; the bound still holds."""
     for real in ("double", "float"):
         report = symgen.verify(trunk(kind, axis), [f"{FUNCTION}={method}"], 8, real=real)
-        (found,) = report.of("floating")
-        assert found.error < found.bound, str(report)
+        (check,) = report.of("floating")
+        assert check.error < check.bound, str(report)
         assert real == "float" or report.passed, str(report)
 
 
-def test_a_column_is_no_solution(tmp_path: Path) -> None:
-    """What this file is about: M X − 1 is far beyond what solutions may leave, in C that is right in every entry."""
+def test_a_correct_inverse_may_leave_residuals_beyond_those_of_solutions(tmp_path: Path) -> None:
+    """In C code that is correct in every entry, M X − 1 exceeds the residual that a solution may leave."""
     plot = Plot(trunk(*TRUNKS[0]), "double", tmp_path, [FUNCTION])
     results = plot.results(FUNCTION, tmp_path / "whole")
-    sizes, scalars = plot.truth.scales, plot.truth.scalars
+    scales, scalars = plot.truth.scales, plot.truth.scalars
     with scalars.working():
-        left = plot.truth.mass_matrix @ scalars.array(results["Minv"]) - np.eye(7, dtype=int)
-    allowed = sizes.roots[..., None] * (sizes.roots[:, None, :] @ np.abs(results["Minv"]))
-    assert (np.abs(np.asarray(left, dtype=float)) / allowed).max() > 100 * 2.0**-52
+        residual = plot.truth.mass_matrix @ scalars.array(results["Minv"]) - np.eye(7, dtype=int)
+    allowed = scales.roots[..., None] * (scales.roots[:, None, :] @ np.abs(results["Minv"]))
+    assert (np.abs(np.asarray(residual, dtype=float)) / allowed).max() > 100 * 2.0**-52
     assert plot.off(plot.programs[FUNCTION], results, results) < 0.5
     assert plot.selftest(FUNCTION, tmp_path / "whole")

@@ -1,4 +1,7 @@
-"""Where mass centres lie far from what their links carry, a method that refers to them loses digits, and verify knows."""
+"""Precision loss of methods that refer to mass centres, for mass centres far from their joint axes.
+
+`leverage` estimates the loss, and `verify` reports it as not judged instead of failed.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,19 @@ from tests.shared.robots_for_tests import OPEN
 
 
 def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) -> Mechanism:
-    """Two turning joints, the first about z; the second link is light, its mass centre `centre` m out, with a load near."""
+    """Return an arm with two revolute joints, the first about z.
+
+    Link "two" is light, and its mass centre is `centre` metres from its joint.
+    """
     box = tuple(Fraction(x, 10) for x in (1, 0, 0, 1, 0, 1))
-    at = [(Shift((Fraction(x), Fraction(0), Fraction(0))),) for x in (Fraction(1, 2), centre)]
+    offsets = [(Shift((Fraction(x), Fraction(0), Fraction(0))),) for x in (Fraction(1, 2), centre)]
     joints = (
         Joint("a", "revolute", -1),
         Joint("b", "revolute", 0, (Shift((Fraction(1), Fraction(0), Fraction(0))),), axis),
     )
     parts = (
-        Part("one", at[0], Fraction(5), box),
-        Part("two", at[1], Fraction(1, 10**6), (Fraction(0),) * 6),
+        Part("one", offsets[0], Fraction(5), box),
+        Part("two", offsets[1], Fraction(1, 10**6), (Fraction(0),) * 6),
     )
     return Mechanism(
         "arm",
@@ -34,21 +40,21 @@ def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) ->
     )
 
 
-def test_a_load_far_from_the_centre_is_a_lever() -> None:
-    """The load is a fraction of a metre from the axis, so 4 m are some hundred times as much inertia, and 8 m four times that."""
+def test_leverage_grows_with_the_square_of_the_distance_of_the_mass_centre() -> None:
+    """Compare leverages of payloads near the axis: at 4 m the lever gives about a hundred times the inertia, at 8 m four times that."""
     near, far = (leverage(arm(centre), "two") for centre in (4, 8))
     assert near > 100
     assert 3 < far / near < 5
-    assert leverage(arm(4)) == 1.0  # without the load the light link's own lever is as long
+    assert leverage(arm(4)) == 1.0  # without the payload the light link is the only inertia
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
-def test_no_built_in_robot_has_such_levers(name: str) -> None:
+def test_built_in_robots_have_leverage_below_two(name: str) -> None:
     assert 1 <= leverage(symgen.load(name)) < 2
 
 
-def test_what_loses_its_digits_so_is_not_called_wrong() -> None:
-    """In float udut is off by 243 units of round-off where 33 are allowed, and by none to speak of in link frames."""
+def test_precision_loss_by_leverage_is_not_judged_and_another_method_is_chosen() -> None:
+    """In float, `udut` errs by 243 units of round-off where 33 are allowed; `udut:links` errs by less than 1."""
     skew = arm(32, (Fraction(0), Fraction(3), Fraction(4)))
     verdicts = {
         method: symgen.verify(

@@ -200,7 +200,7 @@ def unfelt(which: int) -> Callable[[Program], Program]:
     return change
 
 
-def test_a_sign_that_is_wrong_is_seen_wherever_it_stands() -> None:
+def test_a_wrong_sign_in_any_sum_is_caught() -> None:
     one, truth = (
         build_program(four_bar(), FUNCTION, None, PULLED),
         Truth(four_bar(), 2, 5, baumgarte=True),

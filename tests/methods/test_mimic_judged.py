@@ -1,4 +1,4 @@
-"""Joints that follow others, judged by Pinocchio: its mimic model, by its own reader of the URDF, has rnea and crba."""
+"""Mimic joints, judged by Pinocchio: `rnea` and `crba` of the mimic model that its own URDF reader builds."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ pin: Any = pytest.importorskip("pinocchio")
 STATES = 3
 
 
-def by_pinocchio(robot: Mechanism, model: Any, drawn: dict[str, Array]) -> tuple[Array, Array]:
-    """tau and M at the states, in our order; a joint that turns without limits has a cosine and a sine there."""
+def by_pinocchio(robot: Mechanism, model: Any, states: dict[str, Array]) -> tuple[Array, Array]:
+    """Return Pinocchio's tau and M at the states, in symgen's order of joints.
+
+    Pinocchio stores the cosine and the sine of a continuous joint.
+    """
     joints, data = (
         [model.joints[model.getJointId(joint.name)] for joint in robot.leading],
         model.createData(),
     )
     order = [joint.idx_v for joint in joints]
     forces, masses = [], []
-    for state in range(STATES):
+    for k in range(STATES):
         q, v, a = np.zeros(model.nq), *np.zeros((2, model.nv))
-        for joint, x in zip(joints, drawn["q"][state], strict=True):
+        for joint, x in zip(joints, states["q"][k], strict=True):
             q[joint.idx_q : joint.idx_q + joint.nq] = (
                 [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
             )
-        v[order], a[order] = drawn["v"][state], drawn["a"][state]
+        v[order], a[order] = states["v"][k], states["a"][k]
         forces.append(pin.rnea(model, data, q, v, a)[order])
         upper = np.triu(pin.crba(model, data, q))
         masses.append((upper + np.triu(upper, 1).T)[np.ix_(order, order)])
     return np.array(forces), np.array(masses)
 
 
-def near(found: Array, wanted: Array) -> bool:
-    return bool(abs(found - wanted).max() <= 1e-13 * abs(wanted).max())
+def near(values: Array, expected: Array) -> bool:
+    return bool(abs(values - expected).max() <= 1e-13 * abs(expected).max())
 
 
 @pytest.mark.parametrize(
@@ -54,10 +57,10 @@ def near(found: Array, wanted: Array) -> bool:
         ("baxter.urdf", 17, 19, False),
     ],
 )
-def test_forces_and_matrix_are_those_of_pinocchio(
+def test_inverse_dynamics_and_mass_matrix_of_mimic_robots_equal_pinocchio(
     file: str, nv: int, joints: int, programs: bool
 ) -> None:
-    """Nothing is snapped. Of whole robots the reference is judged, which judges their Programs."""
+    """Numbers are not snapped. For whole robots only the reference is compared: it judges their Programs elsewhere."""
     path = public_urdf(file)
     if path is None:
         pytest.skip("example-robot-data is not installed")
@@ -66,11 +69,11 @@ def test_forces_and_matrix_are_those_of_pinocchio(
         pin.buildModelFromUrdf(str(path), mimic=True),
     )
     assert (robot.nv, model.nv, len(robot.joints)) == (nv, nv, joints)
-    drawn = {name: x.astype(float) for name, x in draw_states(robot, STATES).items()}
-    tau, M = by_pinocchio(robot, model, drawn)
+    states = {name: x.astype(float) for name, x in draw_states(robot, STATES).items()}
+    tau, M = by_pinocchio(robot, model, states)
     reference = Reference(robot)
-    assert near(reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]), tau)
-    assert near(reference.mass_matrix(drawn["q"]), M)
+    assert near(reference.inverse_dynamics(states["q"], states["v"], states["a"]), tau)
+    assert near(reference.mass_matrix(states["q"]), M)
     if programs:
         run = {
             name: machine_runner(symgen.program(robot, name, method))
@@ -80,6 +83,6 @@ def test_forces_and_matrix_are_those_of_pinocchio(
             )
         }
         assert near(
-            run["inverse_dynamics"]({name: drawn[name] for name in ("q", "v", "a")})["tau"], tau
+            run["inverse_dynamics"]({name: states[name] for name in ("q", "v", "a")})["tau"], tau
         )
-        assert near(run["mass_matrix"]({"q": drawn["q"]})["M"], M)
+        assert near(run["mass_matrix"]({"q": states["q"]})["M"], M)

@@ -1,7 +1,7 @@
-"""RK's operator forms (3.12)-(3.21) of a declared chain against symgen's programs: J, C with gravity, the mass operator.
+"""RK's operator forms (3.12)-(3.21) of a declared chain against symgen's Programs: J, C with gravity, and M.
 
-Everything in the axes of the base and over balls; joints turn or slide, a sliding one by (2.31)-(2.32) with O(k) on the link
-that slides, where the printed (2.32) misses.
+All quantities are in the base frame, in ball arithmetic. Joints are revolute or prismatic. A
+prismatic joint follows (2.31)-(2.32) with O(k) on the moving link, where the printed (2.32) is wrong.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Chain:
         return B.T @ self.o.phi.T @ self.o.H.T  # (3.13)
 
     def C(self, slide: int = 2) -> Array:
-        """Of (3.20), gravity by (3.21); `slide`: how often a sliding rate enters (2.32)."""
+        """Return C by (3.20), with gravity by (3.21); `slide` is the factor of a sliding rate in (2.32)."""
         o = self.o
         V = (o.phi.T @ o.H.T @ self.rates).reshape(-1, 6)  # (3.12)
         a, b = [], []
@@ -70,29 +70,29 @@ class Chain:
 
 
 @cache
-def mechanism(name: str) -> Mechanism:
-    made = random_mechanism(N, seed=2, joints=CHAINS[name])
-    assert {joint.kind for joint in made.joints} == set(CHAINS[name])
-    return made
+def declared_chain(name: str) -> Mechanism:
+    mechanism = random_mechanism(N, seed=2, joints=CHAINS[name])
+    assert {joint.kind for joint in mechanism.joints} == set(CHAINS[name])
+    return mechanism
 
 
 @cache
 def chain(name: str) -> tuple[Chain, dict[str, Array]]:
-    made, at = mechanism(name), draw(mechanism(name), 1, BALLS)
-    reference = Reference(made, BALLS, frame=tip(made))
+    mechanism, at = declared_chain(name), draw(declared_chain(name), 1, BALLS)
+    reference = Reference(mechanism, BALLS, frame=tip(mechanism))
     with BALLS.working():
-        placed = reference.placements(at["q"][0])
-        origins = [place.shift[0] for place in placed]
+        placements = reference.placements(at["q"][0])
+        origins = [placement.shift[0] for placement in placements]
         steps, axes, inertias, slides = [], [], [], []
-        for i, (joint, part, place) in enumerate(
-            zip(made.joints, reference.parts(), placed, strict=True)
+        for i, (joint, part, placement) in enumerate(
+            zip(mechanism.joints, reference.parts(), placements, strict=True)
         ):
-            turn = place.turn[0]
+            turn = placement.turn[0]
             h = turn @ BALLS.array(np.array(joint.axis, dtype=object))
-            h, nothing = h / (h @ h).sqrt(), 0 * h
+            h, zero = h / (h @ h).sqrt(), 0 * h
             slides.append(joint.kind == "prismatic")
             axes.append(
-                np.array([[*nothing, *h] if slides[-1] else [*h, *nothing]], dtype=object)
+                np.array([[*zero, *h] if slides[-1] else [*h, *zero]], dtype=object)
             )  # (2.16), (2.31)
             steps.append(shift(origins[i] - (origins[i - 1] if i else 0)))
             p, m = skew(turn @ part.centre), part.mass
@@ -107,45 +107,47 @@ def chain(name: str) -> tuple[Chain, dict[str, Array]]:
             )
         frame = reference.evaluate("forward_kinematics", {"q": at["q"]})["p"][0]
         lifted = -np.concatenate(
-            [0 * origins[0], BALLS.array(np.array(made.gravity, dtype=object))]
+            [0 * origins[0], BALLS.array(np.array(mechanism.gravity, dtype=object))]
         )
-        found = Chain(
+        operators = Chain(
             Operators(steps[::-1], axes[::-1], inertias[::-1]),
             at["v"][0][::-1],
             shift(frame - origins[-1]),
             lifted,
             slides[::-1],
         )
-    return found, at
+    return operators, at
 
 
 def program(name: str, function: str) -> Array:
-    """One result at the chain's state."""
-    (found,) = run(symgen.program(mechanism(name), function), chain(name)[1], BALLS).values()
-    return found[0]
+    """Evaluate the Program of a function at the chain's state and return its only result."""
+    (result,) = run(symgen.program(declared_chain(name), function), chain(name)[1], BALLS).values()
+    return result[0]
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_the_jacobian_is_the_operators(name: str) -> None:
-    found, J = chain(name)[0], program(name, "jacobian")
+def test_the_jacobian_equals_that_of_the_operator_form(name: str) -> None:
+    operators, J = chain(name)[0], program(name, "jacobian")
     with BALLS.working():
-        assert largest(found.J()[:, ::-1] - J) < 1e-40
+        assert largest(operators.J()[:, ::-1] - J) < 1e-40
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_the_bias_is_the_operators_and_the_printed_coriolis_of_a_slide_misses(name: str) -> None:
-    found, c = chain(name)[0], program(name, "bias_force")
+def test_the_bias_force_equals_the_operator_form_and_not_the_printed_coriolis_term_of_a_prismatic_joint(
+    name: str,
+) -> None:
+    operators, c = chain(name)[0], program(name, "bias_force")
     with BALLS.working():
-        assert largest(found.C()[::-1] - c) < 1e-40 * largest(c)
-        printed = largest(found.C(slide=1)[::-1] - c)
+        assert largest(operators.C()[::-1] - c) < 1e-40 * largest(c)
+        printed = largest(operators.C(slide=1)[::-1] - c)
         if name == "mixed":
             assert printed > 1e-3
-        else:  # nothing slides, or nothing turns
+        else:  # no prismatic or no revolute joint
             assert printed < 1e-40 * largest(c)
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_the_mass_operator_is_the_mass_matrix(name: str) -> None:
-    found, mass = chain(name)[0], program(name, "mass_matrix")
+def test_the_mass_operator_equals_the_mass_matrix(name: str) -> None:
+    operators, mass = chain(name)[0], program(name, "mass_matrix")
     with BALLS.working():
-        assert largest(found.o.mass[::-1, ::-1] - mass) < 1e-40 * largest(mass)
+        assert largest(operators.o.mass[::-1, ::-1] - mass) < 1e-40 * largest(mass)

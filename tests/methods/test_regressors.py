@@ -1,4 +1,4 @@
-"""The regressor and the base parameters: what they are asked for, how many there are, and errors that are caught."""
+"""Regressor and base parameters: identities, numbers of parameters, and planted errors that `verify` catches."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ TYPES = ("spherical", "helical", "prismatic", "planar", "revolute")
 
 
 def tree() -> Mechanism:
-    made = random_mechanism(len(TYPES), 6, "tree")
+    mechanism = random_mechanism(len(TYPES), 6, "tree")
     return replace(
-        made,
-        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, TYPES, strict=True)),
+        mechanism,
+        joints=tuple(
+            of_kind(joint, kind) for joint, kind in zip(mechanism.joints, TYPES, strict=True)
+        ),
     )
 
 
-def test_every_joint_type_has_them() -> None:
-    """Y and its base against point masses and least squares; Y π = tau with what is declared, and with any π."""
+def test_regressors_of_every_joint_type_satisfy_their_identities() -> None:
+    """Y is compared with point masses, its base columns with least squares; Y π = tau for the declared π and for any π."""
     report = symgen.verify(tree(), (Y, *BASE, "inverse_dynamics"), 1, compiled=False)
     assert report.passed, str(report)
     assert {check.subject for check in report.of("identities")} >= {
@@ -48,37 +50,41 @@ def test_every_joint_type_has_them() -> None:
 
 
 @pytest.mark.parametrize(("name", "columns", "rank"), [("panda", 59, 43), ("ur5", 51, 36)])
-def test_there_are_as_many_as_inspection_finds(name: str, columns: int, rank: int) -> None:
+def test_the_number_of_base_parameters_is_the_rank_that_inspection_finds(
+    name: str, columns: int, rank: int
+) -> None:
     robot = symgen.load(name)
-    found = base_parameters(robot)
-    assert len(found) == rank == len(base_parameter_map(Reference(robot))[0])
-    assert name == "panda" or structure(robot, "tau").rank == rank  # that of Panda takes seconds
+    parameters = base_parameters(robot)
+    assert len(parameters) == rank == len(base_parameter_map(Reference(robot))[0])
+    assert (
+        name == "panda" or structure(robot, "tau").rank == rank
+    )  # for Panda, structure() takes seconds
     entries = Reference(robot).evaluate(Y, {key: draw(robot, 3)[key] for key in "qva"})["Y"]
     assert (np.abs(entries).max(axis=(0, 1)) > 1e-12).sum() == columns
-    made, width = symgen.program(robot, Y), 10 * len(robot.bodies)
+    program, width = symgen.program(robot, Y), 10 * len(robot.bodies)
     zeros = [
-        all(made.rows[r].op == "const" for r in made.outputs[0].rows[c::width])
+        all(program.rows[r].op == "const" for r in program.outputs[0].rows[c::width])
         for c in range(width)
     ]
-    assert sum(zeros) == width - columns  # stored as zeros, and no operation is spent on them
+    assert sum(zeros) == width - columns  # constants 0, which cost no operation
 
 
-def test_columns_are_told_apart_by_what_is_before_them() -> None:
-    """The first of two that are proportional stays, a column of zeros never."""
-    known = Independence()
-    news = [
-        known.add_row([flint.arb(x) for x in row])
+def test_a_column_is_a_base_parameter_if_earlier_columns_do_not_span_it() -> None:
+    """Of two proportional columns the first is kept; a column of zeros is never kept."""
+    independence = Independence()
+    are_independent = [
+        independence.add_row([flint.arb(x) for x in row])
         for row in ((0, 1, 2, 3), (0, 2, 4, 6), (0, 1, 2, 4))
     ]
-    assert news == [True, False, True]
-    found = known.base_parameters()
-    assert found.columns == (1, 3)
-    assert [dict(terms) for terms in found.terms] == [{1: 1, 2: 2}, {3: 1}]
+    assert are_independent == [True, False, True]
+    parameters = independence.base_parameters()
+    assert parameters.columns == (1, 3)
+    assert [dict(terms) for terms in parameters.terms] == [{1: 1, 2: 2}, {3: 1}]
 
 
-def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    """One wrong term."""
-    if what == "axis":
+def plant_error(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
+    """Plant an error in one term of the regressor."""
+    if term == "axis":
         of = regressor.Axis.of
         monkeypatch.setattr(
             regressor.Axis,
@@ -91,7 +97,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
                 )
             ),
         )
-    elif what == "moment":
+    elif term == "moment":
         entries = regressor.entries
         monkeypatch.setattr(regressor, "entries", lambda w, m, h, moved: entries(-w, m, h, moved))
     else:
@@ -106,13 +112,15 @@ def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
         )
 
 
-@pytest.mark.parametrize("what", ["axis", "moment", "meeting"])
-def test_an_error_in_the_method_is_caught_twice(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+@pytest.mark.parametrize("term", ["axis", "moment", "meeting"])
+def test_an_error_in_the_regressor_is_caught_by_algebra_and_identities(
+    monkeypatch: pytest.MonkeyPatch, term: str
+) -> None:
     robot = symgen.load(
-        "panda", lock={f"panda_joint{i}": None for i in (5, 6, 7)} if what == "meeting" else None
+        "panda", lock={f"panda_joint{i}": None for i in (5, 6, 7)} if term == "meeting" else None
     )
     helper = build.program(robot, "inverse_dynamics")
-    planted(monkeypatch, what)
+    plant_error(monkeypatch, term)
     wrong = derive.Attempt(robot, Y, "newton_euler", build.ProgramOptions()).program()
     report = verify_programs(
         Subject(robot, {Y: wrong}, states=1, compiled=False, helpers={"inverse_dynamics": helper})
@@ -120,26 +128,28 @@ def test_an_error_in_the_method_is_caught_twice(monkeypatch: pytest.MonkeyPatch,
     assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}
 
 
-def test_a_wrong_map_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A coefficient that is a thousandth off, and a column that is another's."""
+def test_a_wrong_coefficient_of_the_base_parameter_map_is_caught_by_algebra_and_identities(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The planted coefficient is off by a thousandth."""
     robot = symgen.load("scara")
     right = base_parameters(robot)
     helper = build.program(robot, "inverse_dynamics")
     longest = max(range(len(right)), key=lambda r: len(right.terms[r]))
     last = max(right.terms[longest])
-    bent = replace(
+    wrong = replace(
         right,
         terms=tuple(
             {**terms, last: terms[last] * 1001 / 1000} if r == longest else terms
             for r, terms in enumerate(right.terms)
         ),
     )
-    monkeypatch.setattr(derive, "base_parameters", lambda mechanism: bent)
-    made = {
+    monkeypatch.setattr(derive, "base_parameters", lambda mechanism: wrong)
+    programs = {
         name: derive.Attempt(robot, name, "newton_euler", build.ProgramOptions()).program()
         for name in BASE
     }
     report = verify_programs(
-        Subject(robot, made, states=1, compiled=False, helpers={"inverse_dynamics": helper})
+        Subject(robot, programs, states=1, compiled=False, helpers={"inverse_dynamics": helper})
     )
     assert {"algebra", "identities"} <= {check.kind for check in report.checks if not check.passed}

@@ -1,7 +1,9 @@
-"""RK (2.24)-(2.30), the recursion on twists and wrenches, typed from the paper, against the emitted (2.1)-(2.13).
+"""RK (2.24)-(2.30), the recursion on twists and wrenches, transcribed from the paper.
 
-The paper's numbering is kept: link 1 is the tip, link N the base link, all vectors in one frame (here the base's), M(k)
-and b(k) about O(k) by (2.15) and (2.23), a(k) by (2.19), and by (2.32) as corrected for a sliding joint.
+The emitted inverse dynamics follow (2.1)-(2.13) and must give the same torques. The test keeps the
+paper's numbering: link 1 is the tip, link N the base link. All vectors are in the base frame.
+M(k) and b(k) are about O(k) by (2.15) and (2.23). a(k) is by (2.19), and for a prismatic joint by
+the corrected (2.32).
 """
 
 from __future__ import annotations
@@ -20,21 +22,21 @@ def tilde(v: np.ndarray) -> np.ndarray:
 
 
 def phi(reach: np.ndarray) -> np.ndarray:
-    """φ(k+1, k) with ℓ(k+1, k) = `reach`, (2.16)."""
+    """Return φ(k+1, k) for ℓ(k+1, k) = `reach`, (2.16)."""
     out = np.eye(6)
     out[:3, 3:] = tilde(reach)
     return out
 
 
 def recursion(mechanism, q, v, a):  # type: ignore[no-untyped-def]
-    """T(1…N) of a serial chain by (2.24)-(2.30), gravity by (3.21)."""
+    """Return the torques T(1…N) of a serial chain by (2.24)-(2.30), with gravity by (3.21)."""
     reference = Reference(mechanism, FLOAT)
-    placed = reference.placements(q)
+    placements = reference.placements(q)
     n = len(mechanism.joints)
     origin = [
-        np.zeros(3) if k == n else placed[n - 1 - k].shift[0] for k in range(n + 1)
+        np.zeros(3) if k == n else placements[n - 1 - k].shift[0] for k in range(n + 1)
     ]  # O(k) at index k - 1
-    turn = [placed[n - 1 - k].turn[0] for k in range(n)]
+    turn = [placements[n - 1 - k].turn[0] for k in range(n)]
     joints = mechanism.joints[::-1]
     qd, qdd = v[::-1], a[::-1]
     V, alpha = (
@@ -72,8 +74,8 @@ def recursion(mechanism, q, v, a):  # type: ignore[no-untyped-def]
         b = np.concatenate(
             [np.cross(V[:3], inertia @ V[:3]), np.cross(V[:3], np.cross(V[:3], first))]
         )  # (2.23)
-        carried = phi(origin[k - 1] - origin[k]) @ f if k else f
-        f = carried + M @ alpha + b  # (2.29)
+        from_outer_link = phi(origin[k - 1] - origin[k]) @ f if k else f
+        f = from_outer_link + M @ alpha + b  # (2.29)
         torques.append(H @ f)  # (2.30)
     return np.array(torques[::-1])
 
@@ -85,9 +87,9 @@ def test_twists_and_wrenches_give_the_same_torques(name: str) -> None:
     )
     rng = np.random.default_rng(5)
     q, v, a = rng.uniform(-1, 1, (3, mechanism.nv))
-    wanted = recursion(mechanism, q, v, a)
-    got = Reference(mechanism, FLOAT).inverse_dynamics(q, v, a)
-    assert wanted == pytest.approx(got, rel=1e-12, abs=1e-12 * np.abs(got).max())
+    expected = recursion(mechanism, q, v, a)
+    actual = Reference(mechanism, FLOAT).inverse_dynamics(q, v, a)
+    assert expected == pytest.approx(actual, rel=1e-12, abs=1e-12 * np.abs(actual).max())
     program = build.program(mechanism, "inverse_dynamics")
     emitted = run(program, {"q": q[None], "v": v[None], "a": a[None]})["tau"][0]
-    assert emitted == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())
+    assert emitted == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(expected).max())

@@ -1,4 +1,4 @@
-"""What the rows of a task feel: identities, refusals, the rows on their way to a folder and back, and errors that are caught."""
+"""Task rows of the operational-space functions: identities, refusals, the command line, folders and planted errors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ INERTIA, INVERSE = "operational_inertia", "dynamically_consistent_inverse"
 ROBOT = random_mechanism(3, 2, "chain")
 
 
-def test_they_are_what_they_are_asked_for() -> None:
-    """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ, with a load, in rows out of order, by two methods."""
+def test_operational_space_functions_satisfy_their_identities() -> None:
+    """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ hold with a payload, for rows out of order, by two methods."""
     names = (INERTIA, INVERSE, "operational_inertia_inverse", "jacobian", "mass_matrix")
     for method in ("composite_body", "riccati"):
-        asked = [f"{name}={method}" if name in (INERTIA, INVERSE) else name for name in names]
+        requests = [f"{name}={method}" if name in (INERTIA, INVERSE) else name for name in names]
         report = symgen.verify(
-            ROBOT, asked, 1, frame="link2", payload="link2", task_rows="z,wy", compiled=False
+            ROBOT, requests, 1, frame="link2", payload="link2", task_rows="z,wy", compiled=False
         )
         assert report.passed, str(report)
         assert {check.subject for check in report.of("identities")} >= {
@@ -39,7 +39,7 @@ def test_they_are_what_they_are_asked_for() -> None:
         }
 
 
-def test_rows_are_named_in_many_ways() -> None:
+def test_task_rows_are_given_as_text_tuples_or_lists_of_names_and_numbers() -> None:
     for rows in ("x,y,2", (3, 4, "wz"), ["x", "4", 2]):
         assert ProgramOptions(task_rows=rows).rows == (3, 4, 2)
     assert ProgramOptions().rows == tuple(range(6))
@@ -51,9 +51,7 @@ def test_rows_are_named_in_many_ways() -> None:
 
 
 @pytest.mark.parametrize(("name", "rows"), [("scara", "wz,x,y,z"), ("planar_arm", "wz,x")])
-def test_rows_that_no_joint_moves_by_themselves_are_refused_with_those_that_can(
-    name: str, rows: str
-) -> None:
+def test_dependent_task_rows_are_refused_with_the_independent_ones(name: str, rows: str) -> None:
     robot = symgen.load(name)
     for function in (INERTIA, INVERSE):
         with pytest.raises(
@@ -69,8 +67,8 @@ def test_rows_that_no_joint_moves_by_themselves_are_refused_with_those_that_can(
         symgen.program(robot, INERTIA, task_rows="wx")
 
 
-def test_a_folder_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In its header, its manifest, and the command that makes it again."""
+def test_a_folder_stores_its_task_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The header, the manifest and the command that regenerates the folder contain the task rows."""
     out = tmp_path / "scara"
     assert main(["generate", "scara", "-f", INVERSE, "--task-rows", "3,4", "-o", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
@@ -85,7 +83,9 @@ def test_a_folder_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["generate", "scara", "-f", INVERSE, "-o", str(out)]) == 2
 
 
-def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_elimination_is_caught_by_algebra_and_identities(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     solve = task.LDLFactor.solve
     monkeypatch.setattr(
         task.LDLFactor,
@@ -95,7 +95,7 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
         ],
     )
     options = ProgramOptions(frame="link2", task_rows="x,z")
-    made = {
+    programs = {
         name: derive.Attempt(ROBOT, name, "udut", options).program() for name in (INERTIA, INVERSE)
     }
     helpers = {
@@ -103,7 +103,7 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
         for name in ("operational_inertia_inverse", "jacobian")
     }
     report = verify_programs(
-        Subject(ROBOT, made, options, states=1, compiled=False, helpers=helpers)
+        Subject(ROBOT, programs, options, states=1, compiled=False, helpers=helpers)
     )
     for function in (INERTIA, INVERSE):
         assert not next(
@@ -116,28 +116,28 @@ def test_an_error_in_the_elimination_is_caught_twice(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_compiled_they_are_numpy_s() -> None:
+def test_compiled_operational_space_functions_equal_numpy() -> None:
     solver = symgen.compile(
         "scara", [INERTIA, INVERSE, "jacobian", "mass_matrix"], task_rows="x,wz,z,y"
     )
     q = np.array([0.3, -1.1, 0.2, 0.4])
     J, M = solver.jacobian(q)[[3, 2, 5, 4]], solver.mass_matrix(q)
-    wanted = np.linalg.inv(J @ np.linalg.solve(M, J.T))
-    np.testing.assert_allclose(solver.operational_inertia(q), wanted, rtol=1e-9, atol=1e-15)
+    inertia = np.linalg.inv(J @ np.linalg.solve(M, J.T))
+    np.testing.assert_allclose(solver.operational_inertia(q), inertia, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(
-        solver.dynamically_consistent_inverse(q), np.linalg.solve(M, J.T) @ wanted, atol=1e-10
+        solver.dynamically_consistent_inverse(q), np.linalg.solve(M, J.T) @ inertia, atol=1e-10
     )
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main([*words])
     out, err = capsys.readouterr()
     return code, out, err
 
 
-def test_compare_measures_the_rows_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """Under their fewest operations, with a round-off that is judged; scara has no other rows."""
-    code, out, _ = said(
+def test_compare_measures_the_requested_task_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table has the operations of the Programs for these rows; every round-off is measured and judged."""
+    code, out, _ = run_command(
         capsys,
         "compare",
         "scara",
@@ -148,8 +148,8 @@ def test_compare_measures_the_rows_that_are_asked_for(capsys: pytest.CaptureFixt
         "--json",
     )
     assert code == 0
-    found = json.loads(out)["functions"][INERTIA]["methods"]
-    for method, figures in found.items():
+    figures_by_method = json.loads(out)["functions"][INERTIA]["methods"]
+    for method, figures in figures_by_method.items():
         program = symgen.program("scara", INERTIA, method, task_rows="x,wz")
         assert (figures["mul"], figures["missing"], figures["not_judged"]) == (
             program.operations["mul"],
@@ -176,24 +176,24 @@ def test_compare_measures_the_rows_that_are_asked_for(capsys: pytest.CaptureFixt
         (["-f", "mass_matrix", "--task-rows", "x"], "none of these functions is about a task"),
     ],
 )
-def test_compare_refuses_rows_in_a_sentence(
+def test_compare_refuses_wrong_task_rows_in_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(capsys, "compare", "scara", *words)
+    code, out, err = run_command(capsys, "compare", "scara", *words)
     assert (code, out) == (2, "")
     assert sentence in err
     assert err.count("\n") == 1
 
 
-def test_inspect_reads_the_rows_that_are_asked_for() -> None:
-    """Its formula has the Program's value, an entry by name is that by number, and Λ of one row is 1 over Λ⁻¹ of that row."""
+def test_inspect_returns_the_requested_task_rows() -> None:
+    """The formula has the Program's value, rows are addressed by name, and Λ of one row is 1 / Λ⁻¹ of that row."""
     solver = symgen.compile(
         "planar_arm", [INERTIA, "operational_inertia_inverse"], task_rows="x,wz"
     )
     q = np.array([0.3, -0.7])
     expected, at = solver.operational_inertia(q), {"q0": "0.3", "q1": "-0.7"}
-    whole = symgen.inspect("planar_arm", "Lambda", at=at, task_rows="x,wz")
-    assert np.allclose(np.array(whole, dtype=float), expected, rtol=1e-12)
+    matrix = symgen.inspect("planar_arm", "Lambda", at=at, task_rows="x,wz")
+    assert np.allclose(np.array(matrix, dtype=float), expected, rtol=1e-12)
     entry = symgen.inspect("planar_arm", "Lambda[x,wz]", at=at, task_rows="x,wz")
     assert float(entry) == pytest.approx(expected[0, 1], rel=1e-12)
     single = symgen.inspect("planar_arm", "Lambda[x,x]", at=at, symbols="m", task_rows="x")
@@ -226,16 +226,16 @@ def test_inspect_reads_the_rows_that_are_asked_for() -> None:
         (["--task-rows", "x"], "--task-rows needs a quantity"),
     ],
 )
-def test_inspect_refuses_rows_in_a_sentence(
+def test_inspect_refuses_wrong_task_rows_in_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(capsys, "inspect", "planar_arm", *words)
+    code, out, err = run_command(capsys, "inspect", "planar_arm", *words)
     assert (code, out) == (2, "")
     assert sentence in err.splitlines()[-1]
     assert "Traceback" not in err
 
 
-def test_a_picture_and_the_lines_of_the_c_know_the_rows(
+def test_pictures_and_lines_of_c_are_those_of_the_task_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "lambda.svg"
@@ -245,7 +245,7 @@ def test_a_picture_and_the_lines_of_the_c_know_the_rows(
     )
     assert picture.stat().st_size > 1000
     capsys.readouterr()
-    code, out, _ = said(
+    code, out, _ = run_command(
         capsys, "inspect", "planar_arm", "Jbar[0,wz]", "--where", "--task-rows", "x,wz"
     )
     assert code == 0

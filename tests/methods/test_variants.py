@@ -1,4 +1,4 @@
-"""Variants of a method: what completes them, what they share, and what is asked of each by itself."""
+"""Variants of a method: aliases, shared derivations, precision loss, refusals and costs."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from tests.shared.robots_for_tests import (
 )
 
 STANDING = [m for m in methods.names() if methods.find(m).stands_for is not None]
-"""Methods that are one variant on some robots and another on others."""
+"""Methods whose name stands for different variants on different robots."""
 DERIVED_AGAIN = (
     "mass_matrix_solve",
     "mass_matrix_determinant",
     "mass_matrix_log_determinant_gradient",
 )
-"""Where two names are alike there is one derivation: of one solve and of what is no solve it is seen to be."""
+"""Functions for which the test derives both names and compares the rows: one solve and two others."""
 
 
-def standing(method: str, made: Mechanism) -> str:
-    """Which variant it is on a robot."""
+def variant_for_robot(method: str, mechanism: Mechanism) -> str:
+    """Return the variant that a method's name stands for on a robot."""
     stands_for = methods.find(method).stands_for
     assert stands_for is not None
-    return f"{method}:{stands_for(made)}"
+    return f"{method}:{stands_for(mechanism)}"
 
 
 @pytest.mark.parametrize("method", STANDING)
 @pytest.mark.parametrize("name", ["planar_point_mass", *FEW])
-def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(
+def test_a_method_and_the_variant_that_it_stands_for_give_the_same_programs(
     name: str, method: str
 ) -> None:
     if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
-    variant = standing(method, robot(name))
+    variant = variant_for_robot(method, robot(name))
     for function in OF_ANY_ROBOT:
         if {method, variant} <= set(choose.methods_for(robot(name), function)):
             assert methods.canonical_name(method, function, robot(name)) == methods.canonical_name(
@@ -63,7 +63,7 @@ def test_a_method_that_stands_for_a_variant_gives_that_variants_programs(
 
 
 @pytest.mark.parametrize("method", STANDING)
-def test_its_variants_compute_all_that_the_method_does(method: str) -> None:
+def test_variants_provide_every_function_that_divides_by_the_mass_matrix(method: str) -> None:
     for function in (
         "mass_matrix_solve",
         "inverse_mass_matrix",
@@ -82,37 +82,37 @@ def test_its_variants_compute_all_that_the_method_does(method: str) -> None:
         assert every <= set(methods.providers(function))
 
 
-@pytest.mark.parametrize("made", ["planar_arm", "planar_point_mass:3", "ur5", "flat"])
-def test_the_search_for_the_cheapest_derives_nothing_twice(
-    made: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("robot_name", ["planar_arm", "planar_point_mass:3", "ur5", "flat"])
+def test_the_search_for_the_cheapest_program_derives_no_rows_twice(
+    robot_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even where one derivation has three names."""
-    mechanism = flat_chain(3) if made == "flat" else symgen.load(made)
-    found: list[Program] = []
+    """Derivations with several names are derived once as well."""
+    mechanism = flat_chain(3) if robot_name == "flat" else symgen.load(robot_name)
+    programs: list[Program] = []
     derivation = derive.record
 
-    def watched(*given: Any) -> Program:
-        found.append(derivation(*given))
-        return found[-1]
+    def recorded(*arguments: Any) -> Program:
+        programs.append(derivation(*arguments))
+        return programs[-1]
 
-    monkeypatch.setattr(derive, "record", watched)
+    monkeypatch.setattr(derive, "record", recorded)
     derive._attempt.cache_clear()
     for function in OF_ANY_ROBOT:
         if build.refusal(mechanism, function, None) is None and not methods.composers(function):
-            found.clear()
+            programs.clear()
             choose.best_program(
                 mechanism, function, ProgramOptions(task_rows=rows_of(mechanism, function))
             )
-            assert found or FUNCTIONS[function].ranked_as
-            for i, one in enumerate(found):
-                for other in found[i + 1 :]:
+            assert programs or FUNCTIONS[function].ranked_as
+            for i, earlier in enumerate(programs):
+                for later in programs[i + 1 :]:
                     assert (
-                        one.method.partition(":")[0] != other.method.partition(":")[0]
-                        or one.rows != other.rows
-                    ), (function, one.method, other.method)
+                        earlier.method.partition(":")[0] != later.method.partition(":")[0]
+                        or earlier.rows != later.rows
+                    ), (function, earlier.method, later.method)
 
 
-def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
+def test_variants_that_share_a_derivation_equal_their_own_derivation() -> None:
     scara = robot("scara")
     for function, shared in (
         ("forward_dynamics", {"riccati:fd4", "riccati:fd2"}),
@@ -130,36 +130,36 @@ def test_what_shares_a_derivation_would_have_been_derived_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "mechanism",
     [planar_rods(4), point_mass_arm(1, 2), flat_chain(4), *(robot(name) for name in FEW)],
     ids=lambda m: str(m.name),
 )
-def test_whether_the_answer_is_a_difference_of_larger_terms_is_asked_of_the_variant(
-    made: Mechanism,
+def test_cancellation_is_a_property_of_the_variant_and_the_robot(
+    mechanism: Mechanism,
 ) -> None:
-    """In space it always is; in a plane for rigid links, not for point masses."""
-    assert methods.find("fixman:spatial").cancels(made)
-    assert methods.find("fixman:planar").cancels(made) == (made.name != "arm")
-    assert methods.find("fixman").cancels(made) == methods.find(standing("fixman", made)).cancels(
-        made
-    )
-    assert methods.find("constraint_force").cancels(made)
-    assert methods.find("constraint_force:parallel").cancels(made)
-    others = [
+    """The variants of `fixman` cancel for rigid links; in a plane of point masses, `fixman:planar` does not."""
+    assert methods.find("fixman:spatial").cancels(mechanism)
+    assert methods.find("fixman:planar").cancels(mechanism) == (mechanism.name != "arm")
+    assert methods.find("fixman").cancels(mechanism) == methods.find(
+        variant_for_robot("fixman", mechanism)
+    ).cancels(mechanism)
+    assert methods.find("constraint_force").cancels(mechanism)
+    assert methods.find("constraint_force:parallel").cancels(mechanism)
+    other_methods = [
         m for m in methods.names() if m.partition(":")[0] not in ("fixman", "constraint_force")
     ]
-    assert not any(methods.find(m).cancels(made) for m in others)
+    assert not any(methods.find(m).cancels(mechanism) for m in other_methods)
 
 
 @pytest.mark.parametrize("method", ["fixman", "fixman:planar", "fixman:spatial"])
-def test_every_form_verifies_in_a_plane(method: str) -> None:
-    asked = [
+def test_every_variant_of_fixman_verifies_on_a_planar_chain(method: str) -> None:
+    requests = [
         f"{function}={method}" for function in OF_ANY_ROBOT if method in methods.providers(function)
     ]
-    assert len(asked) >= 5
+    assert len(requests) >= 5
     flat = flat_chain(3)
     report = symgen.verify(
-        flat, asked, states=2, compiled=False, task_rows=rows_of(flat, "operational_inertia")
+        flat, requests, states=2, compiled=False, task_rows=rows_of(flat, "operational_inertia")
     )
     assert report.passed, str(report)
 
@@ -167,7 +167,7 @@ def test_every_form_verifies_in_a_plane(method: str) -> None:
 @pytest.mark.parametrize(
     "method", [name for name in methods.names() if not methods.find(name).looped_only]
 )
-def test_what_is_read_of_a_method_is_a_derivation_that_has_a_name(method: str) -> None:
+def test_the_derivation_of_a_method_for_a_robot_is_a_named_derivation(method: str) -> None:
     for function in methods.find(method).functions:
         named = {
             methods.derivation(m, function)
@@ -195,11 +195,11 @@ def test_a_refusal_is_one_sentence_that_names_the_method_the_robot_and_a_way_out
 
 
 def test_fd4_is_the_shortest_of_long_chains_and_fd3_of_short_arms() -> None:
-    """Docs say so of UR5, Panda and a chain of general joints."""
+    """The documentation states these costs for UR5, Panda and a chain of general joints."""
 
-    def costs(made: Mechanism) -> dict[str, int]:
+    def costs(mechanism: Mechanism) -> dict[str, int]:
         return {
-            name: build.program(made, "forward_dynamics", f"riccati:{name}").cost
+            name: build.program(mechanism, "forward_dynamics", f"riccati:{name}").cost
             for name in ("fd1", "fd3", "fd4")
         }
 
