@@ -143,13 +143,13 @@ def test_python_closes_loops_to_115_digits() -> None:
         symgen.assemble(hopper(), [0.0] * 11)
 
 
-@pytest.mark.parametrize("request", ["assemble=riccati", "assemble:jvp"])
-def test_assemble_has_no_method_and_no_derivative(request: str) -> None:
+@pytest.mark.parametrize("function", ["assemble=riccati", "assemble:jvp"])
+def test_assemble_has_no_method_and_no_derivative(function: str) -> None:
     with pytest.raises(
         ArgumentError,
         match=r"calls other functions, .*; request assemble alone, or assembly_step",
     ):
-        requested(symgen.load("four_bar"), [request])
+        requested(symgen.load("four_bar"), [function])
 
 
 def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:

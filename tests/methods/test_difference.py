@@ -1,4 +1,8 @@
-"""The way from one q to another: against power series, Pinocchio and the step that it undoes, near no turn and half a turn."""
+"""`difference`, the velocity that leads from q to q_next in unit time.
+
+It is compared with power series, with Pinocchio and with the `integrate` that it inverts, also near
+rotations by zero and by half a turn.
+"""
 
 from __future__ import annotations
 
@@ -58,19 +62,19 @@ QUARTERS = (
     "1e9",
     "-1e9",
 )
-"""Tangents of a quarter of a turn. That of half a turn is 1; beyond, the other way round is shorter."""
+"""Tangents of a quarter of the rotation angle; beyond 1, half a turn, the shorter rotation is the opposite one."""
 AXIS = (Fraction(2, 7), Fraction(-3, 7), Fraction(6, 7))
 
 
 @cache
-def program(*of: str) -> Program:
-    return symgen.program(tree_of(*of), "difference")
+def program(*kinds_of_joints: str) -> Program:
+    return symgen.program(tree_of(*kinds_of_joints), "difference")
 
 
-def turned(q: Array, first: int, tangent: Fraction) -> None:
-    """The quaternion from `first` on in q (count, NQ), turned about AXIS: rational numbers stay rational."""
+def rotate_quaternion(q: Array, first: int, tangent: Fraction) -> None:
+    """Rotate the quaternion that starts at column `first` of q (count, NQ) about AXIS; rational numbers stay rational."""
     sine, cosine = 2 * tangent / (1 + tangent**2), (1 - tangent**2) / (1 + tangent**2)
-    a, b, d, c = (*(sine * one for one in AXIS), cosine)
+    a, b, d, c = (*(sine * component for component in AXIS), cosine)
     x, y, z, w = q[:, first : first + 4].T
     q[:, first : first + 4] = np.stack(
         [
@@ -83,55 +87,62 @@ def turned(q: Array, first: int, tangent: Fraction) -> None:
     )
 
 
-def at(mechanism: Mechanism, tangent: str) -> dict[str, Array]:
-    """Four states, exact, in which each quaternion of q_next is that of q, turned; and each angle of a planar joint as much."""
-    drawn = draw_states(mechanism, 4, seed=5)
-    found = {"q": drawn["q"].copy(), "q_next": drawn["q_next"].copy()}
-    for joint, own in zip(mechanism.joints, mechanism.q_slices, strict=True):
+def states_apart(mechanism: Mechanism, tangent: str) -> dict[str, Array]:
+    """Return four exact states in which q_next has each quaternion and each planar angle of q rotated by the same angle."""
+    random_states = draw_states(mechanism, 4, seed=5)
+    states = {"q": random_states["q"].copy(), "q_next": random_states["q_next"].copy()}
+    for joint, coordinates in zip(mechanism.joints, mechanism.q_slices, strict=True):
         if joint.type.quaternion is not None:
-            first = own.start + joint.type.quaternion
-            found["q_next"][:, first : first + 4] = found["q"][:, first : first + 4]
-            turned(found["q_next"], first, Fraction(tangent))
+            first = coordinates.start + joint.type.quaternion
+            states["q_next"][:, first : first + 4] = states["q"][:, first : first + 4]
+            rotate_quaternion(states["q_next"], first, Fraction(tangent))
         elif not joint.type.directed:
-            found["q_next"][:, own.stop - 1] = found["q"][:, own.stop - 1] + Fraction(
-                4 * np.arctan(float(tangent))
-            )
-    return found
+            states["q_next"][:, coordinates.stop - 1] = states["q"][
+                :, coordinates.stop - 1
+            ] + Fraction(4 * np.arctan(float(tangent)))
+    return states
 
 
 @pytest.mark.parametrize("tangent", QUARTERS)
-def test_it_is_the_logarithm_at_any_angle(tangent: str) -> None:
-    """To 44 digits where what is added to the square of the angle counts, which is far behind those of a double."""
-    given = {name: BALLS.array(values) for name, values in at(tree_of(*ALL), tangent).items()}
-    ours = run(program(*ALL), given, BALLS)["delta"]
+def test_difference_is_the_logarithm_at_any_angle(tangent: str) -> None:
+    """The error is below 2⁻¹⁴⁷, 44 digits; the constant 2⁻¹⁵⁰ that is added to the squared angle causes it."""
+    states = {
+        name: BALLS.array(values) for name, values in states_apart(tree_of(*ALL), tangent).items()
+    }
+    delta = run(program(*ALL), states, BALLS)["delta"]
     with BALLS.working():
-        missed = np.abs(
-            ours - Reference(tree_of(*ALL), BALLS).evaluate("difference", given)["delta"]
+        errors = np.abs(
+            delta - Reference(tree_of(*ALL), BALLS).evaluate("difference", states)["delta"]
         )
-        assert max(float(one.upper()) for one in missed.ravel()) < 2.0**-147
+        assert max(float(error.upper()) for error in errors.ravel()) < 2.0**-147
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("tangent", [*QUARTERS[:6], "0.9999", *QUARTERS[7:]])
-def test_the_compiled_c_is_as_near_as_its_sizes_say(tangent: str, real: str) -> None:
-    """Of the quaternions that are given: what the rounding of their entries does near half a turn is not the C's."""
+def test_the_error_of_compiled_difference_is_below_eight_units_of_its_scale(
+    tangent: str, real: str
+) -> None:
+    """The exact result is that of the rounded quaternions: near half a turn their rounding is no error of the C."""
     mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
-    given = {
-        name: values.astype(float).astype(kind) for name, values in at(mechanism, tangent).items()
+    states = {
+        name: values.astype(float).astype(kind)
+        for name, values in states_apart(mechanism, tangent).items()
     }
-    ours = _solver(real).difference(given["q"], given["q_next"])
-    entered = {name: BALLS.array(x.astype(float)) for name, x in given.items()}
+    delta = _solver(real).difference(states["q"], states["q_next"])
+    exact_states = {name: BALLS.array(x.astype(float)) for name, x in states.items()}
     with BALLS.working():
         for first in mechanism.quaternions:
-            for values in entered.values():
-                own = values[:, first : first + 4]
-                own[:] = own / np.sqrt((own * own).sum(axis=-1))[:, None]
-    exact = Reference(mechanism, BALLS).evaluate("difference", entered)["delta"].astype(float)
+            for values in exact_states.values():
+                quaternion = values[:, first : first + 4]
+                quaternion[:] = (
+                    quaternion / np.sqrt((quaternion * quaternion).sum(axis=-1))[:, None]
+                )
+    exact = Reference(mechanism, BALLS).evaluate("difference", exact_states)["delta"].astype(float)
     truth = Truth(mechanism, 4, 5)
-    truth.floats |= {name: values.astype(float) for name, values in given.items()}
-    assert np.isfinite(ours).all()
+    truth.floats |= {name: values.astype(float) for name, values in states.items()}
+    assert np.isfinite(delta).all()
     assert (
-        np.abs(ours - exact) <= 8 * REALS[real].eps * truth.scales.of("difference", "delta")
+        np.abs(delta - exact) <= 8 * REALS[real].eps * truth.scales.of("difference", "delta")
     ).all()
 
 
@@ -141,25 +152,30 @@ def _solver(real: str) -> Any:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_the_sign_of_a_quaternion_and_whole_turns_of_a_planar_joint_say_nothing(real: str) -> None:
+def test_difference_ignores_signs_of_quaternions_and_whole_turns_of_planar_joints(
+    real: str,
+) -> None:
     mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     q, goal = (draw_states(mechanism, 8)[name].astype(kind) for name in ("q", "q_next"))
-    once = _solver(real).difference(q, goal)
-    for one in (q, goal):
+    delta = _solver(real).difference(q, goal)
+    for positions in (q, goal):
         for first in mechanism.quaternions:
-            one[:, first : first + 4] *= -1
-            assert (_solver(real).difference(q, goal) == once).all()  # to the last bit
+            positions[:, first : first + 4] *= -1
+            assert (_solver(real).difference(q, goal) == delta).all()  # to the last bit
     assert (_solver(real).difference(q, q) == 0).all()
     index = next(i for i, joint in enumerate(mechanism.joints) if joint.kind == "planar")
     goal[:, mechanism.q_slices[index].stop - 1] += kind.type(4 * np.pi)
-    around = _solver(real).difference(q, goal)
-    assert np.abs(around - once)[:, mechanism.v_slices[index]].max() < 200 * REALS[real].eps
+    delta_after_two_turns = _solver(real).difference(q, goal)
+    assert (
+        np.abs(delta_after_two_turns - delta)[:, mechanism.v_slices[index]].max()
+        < 200 * REALS[real].eps
+    )
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("w", [0.0, -0.0])
-def test_half_a_turn_is_one_of_both(real: str, w: float) -> None:
-    """About ±AXIS by π; and the way there leads there, places and all."""
+def test_difference_at_half_a_turn_is_one_of_the_two_rotations(real: str, w: float) -> None:
+    """The rotation is ±π about AXIS, and `integrate` reaches the goal in orientation and position."""
     mechanism, kind = tree_of("free", "spherical"), np.dtype(REALS[real].numpy)
     solver = symgen.compile(mechanism, ["difference", "integrate"], real=real)
     q, goal = np.zeros(mechanism.nq, kind), np.zeros(mechanism.nq, kind)
@@ -168,17 +184,17 @@ def test_half_a_turn_is_one_of_both(real: str, w: float) -> None:
         q[first + 3] = 1
         goal[first : first + 4] = *map(float, AXIS), w
     delta = solver.difference(q, goal)
-    for own in (delta[3:6], delta[6:9]):
-        assert np.abs(np.abs(own @ np.array(AXIS, dtype=float)) - np.pi) < 4 * REALS[real].eps
-    arrived = solver.integrate(q, delta, kind.type(1))
+    for rotation in (delta[3:6], delta[6:9]):
+        assert np.abs(np.abs(rotation @ np.array(AXIS, dtype=float)) - np.pi) < 4 * REALS[real].eps
+    reached_position = solver.integrate(q, delta, kind.type(1))
     for first in mechanism.quaternions:
-        own = slice(first, first + 4)
-        arrived[own] *= np.sign(arrived[own] @ goal[own])
-    assert np.abs(arrived - goal).max() < 8 * REALS[real].eps
+        rotation = slice(first, first + 4)
+        reached_position[rotation] *= np.sign(reached_position[rotation] @ goal[rotation])
+    assert np.abs(reached_position - goal).max() < 8 * REALS[real].eps
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_pinocchio_goes_the_same_way(kind: str) -> None:
+def test_difference_equals_that_of_pinocchio(kind: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
@@ -186,60 +202,68 @@ def test_pinocchio_goes_the_same_way(kind: str) -> None:
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     bound = (
         1e-8 if kind == "planar" else 2e-13
-    )  # of a planar joint Pinocchio divides by 2 − 2 cos φ, and loses digits
+    )  # for planar joints Pinocchio divides by 2 − 2 cos φ, which loses digits
     for tangent in QUARTERS:
-        given = {name: values.astype(float) for name, values in at(mechanism, tangent).items()}
-        ours = run(program(kind), given)["delta"]
+        states = {
+            name: values.astype(float) for name, values in states_apart(mechanism, tangent).items()
+        }
+        delta = run(program(kind), states)["delta"]
         for k in range(4):
-            word = pinocchio_answers.Word(
-                model, {name: values[k] for name, values in given.items()}
+            judge = pinocchio_answers.Word(
+                model, {name: values[k] for name, values in states.items()}
             )
-            assert pinocchio_answers.ERRORS["difference"]({"delta": ours[k]}, word) < bound, (
+            assert pinocchio_answers.ERRORS["difference"]({"delta": delta[k]}, judge) < bound, (
                 tangent,
                 k,
             )
 
 
-def test_what_it_costs() -> None:
-    """mul + add + div with sqrt, sin, cos and atan2: a rate takes a difference, a free body one root and one angle."""
-    found = {kind: (program(kind).cost, program(kind).operations) for kind in ALL}
+def test_operation_counts_of_difference() -> None:
+    """Costs count mul, add, div, sqrt, sin, cos and atan2.
+
+    A joint with one coordinate takes one subtraction, a free body one square root and one angle.
+    """
+    costs = {kind: (program(kind).cost, program(kind).operations) for kind in ALL}
     assert all(
         cost == joint_type(kind).nq
-        for kind, (cost, _) in found.items()
+        for kind, (cost, _) in costs.items()
         if joint_type(kind).along is None
     )
     assert {
         kind: (cost, *(ops[op] for op in ("div", "sqrt", "sin", "cos", "atan2")))
-        for kind, (cost, ops) in found.items()
+        for kind, (cost, ops) in costs.items()
         if kind in TURNING
     } == {
         "free": (116, 1, 1, 0, 0, 1),
         "planar": (29, 1, 1, 2, 2, 1),
         "spherical": (46, 1, 1, 0, 0, 1),
     }
-    assert all("atan2" not in ops for kind, (_, ops) in found.items() if kind not in TURNING)
+    assert all("atan2" not in ops for kind, (_, ops) in costs.items() if kind not in TURNING)
 
 
-# -- the operation ------------------------------------------------------------------------------------------------------------
+# -- the operation atan2 ------------------------------------------------------------------------------------------------------
 
 
-def test_intervals_hold_every_angle_of_their_boxes() -> None:
+def test_intervals_of_atan2_contain_every_angle_of_their_boxes() -> None:
     random = np.random.default_rng(3)
     ends = np.concatenate(
         [random.uniform(-2, 2, (2, 2, 400)), random.choice([-1.0, 0.0, 1.0], (2, 2, 100))], axis=-1
     )
     ends = np.sort(ends, axis=1)
-    y, x = (Interval(*one) for one in ends)
-    found = y.angle(x)
-    assert (found.hi - found.lo < 6).sum() > 250
+    y, x = (Interval(*bounds) for bounds in ends)
+    angles = y.angle(x)
+    assert (angles.hi - angles.lo < 6).sum() > 250
     for share in random.random((60, 2, 500)):
         share = np.where(random.random(share.shape) < 0.2, np.round(share), share)
-        a, b = (one.lo + part * (one.hi - one.lo) for one, part in zip((y, x), share, strict=True))
-        for near in (
+        a, b = (
+            bounds.lo + part * (bounds.hi - bounds.lo)
+            for bounds, part in zip((y, x), share, strict=True)
+        )
+        for angle in (
             np.arctan2(a, b),
             np.arctan2(np.where(a == 0, -a, a), b),
-        ):  # of a zero with either sign
-            assert ((found.lo <= near) & (near <= found.hi)).all()
+        ):  # zeros of either sign
+            assert ((angles.lo <= angle) & (angle <= angles.hi)).all()
     jump = Interval(np.array([-0.0]), np.array([0.0])).angle(
         Interval(np.array([-1.0]), np.array([-1.0]))
     )
@@ -248,13 +272,13 @@ def test_intervals_hold_every_angle_of_their_boxes() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["nothing", "its own", "that of its operands", "the jump"])
-def test_the_bound_of_its_error_holds_and_misses_what_is_left_out(
+def test_the_error_bound_of_atan2_holds_and_fails_without_any_of_its_terms(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an arithmetic of ten digits, over points all round, and near the jump, where the bound is a whole turn."""
+    """The arithmetic has ten bits; points lie all around and near the jump of atan2, where the bound is a whole turn."""
     arithmetic, random = Coarse("double", bits=10), np.random.default_rng(7)
     inputs = (Row("input", (), (0, 0)), Row("input", (), (0, 1)))
-    own = check(
+    program_ = check(
         Program(
             "f",
             "by_hand",
@@ -273,36 +297,38 @@ def test_the_bound_of_its_error_holds_and_misses_what_is_left_out(
     q = random.uniform(-1, 1, (4000, 2))
     q[:400, 1] = q[:400, 0] * (
         1 + random.uniform(-1e-4, 1e-4, 400)
-    )  # on the negative half of the axis, where q is positive
+    )  # on the negative half axis for positive q
     exact = np.arctan2(q[:, 0] * q[:, 1] - q[:, 1] ** 2, q[:, 1] ** 2 - q[:, 0])
     if left_out == "the jump":
         monkeypatch.setattr(Interval, "cuts", lambda self, x: np.zeros(4000, dtype=bool))
-    told = propagate(
-        own,
+    propagated = propagate(
+        program_,
         {"q": [Interval(column, column) for column in q.T]},
         replace(arithmetic, angle=0.0 if left_out == "its own" else arithmetic.angle),
     )
     bound = (
-        4 * arithmetic.unit * np.abs(exact) if left_out == "that of its operands" else told[6].error
+        4 * arithmetic.unit * np.abs(exact)
+        if left_out == "that of its operands"
+        else propagated[6].error
     )
-    seen = np.max(
-        [np.abs(rows(own, {"q": q}, arithmetic, seed)[6] - exact) for seed in range(8)], axis=0
+    errors = np.max(
+        [np.abs(rows(program_, {"q": q}, arithmetic, seed)[6] - exact) for seed in range(8)], axis=0
     )
-    assert (seen <= bound).all() == (left_out == "nothing")
-    assert np.median(told[6].error) < 0.02
+    assert (errors <= bound).all() == (left_out == "nothing")
+    assert np.median(propagated[6].error) < 0.02
 
 
 @pytest.mark.parametrize("left_out", ["nothing", "own", "moved", "where w changes its sign"])
-def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
+def test_the_error_bound_of_a_rotation_holds_at_every_angle_and_fails_without_any_of_its_terms(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parts of a spherical joint's turn in an arithmetic of fourteen digits: no turn, small, large, about half a turn."""
-    own, random, arithmetic = (
+    """The arithmetic has fourteen bits; a spherical joint rotates by zero, little, much and about half a turn."""
+    difference, random, arithmetic = (
         program("spherical"),
         np.random.default_rng(11),
         Coarse("double", bits=14),
     )
-    (index,) = rounding.half_angle_ratios(own)
+    (index,) = rounding.half_angle_ratios(difference)
     q = random.normal(size=(3000, 4))
     q /= np.sqrt((q * q).sum(axis=-1))[:, None]
     step = random.normal(size=(3000, 4))
@@ -310,13 +336,18 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
     step[1::30, 3] = 1e-5
     step /= np.sqrt((step * step).sum(axis=-1))[:, None]
     goal = np.array(
-        [integrate.quaternion_product(one, other) for one, other in zip(q, step, strict=True)]
+        [
+            integrate.quaternion_product(position, rotation)
+            for position, rotation in zip(q, step, strict=True)
+        ]
     )
     bound = rounding.half_angle_ratio
 
-    def less(ratio: rounding.HalfAngleRatio, rows: Any, given: Any) -> Any:
-        square, w, unit = rows[ratio.square], rows[ratio.w], given.unit
-        assumed = SimpleNamespace(unit=unit, angle=given.angle, underflow=given.underflow)
+    def wrong_bound(ratio: rounding.HalfAngleRatio, rows: Any, arithmetic_: Any) -> Any:
+        square, w, unit = rows[ratio.square], rows[ratio.w], arithmetic_.unit
+        assumed = SimpleNamespace(
+            unit=unit, angle=arithmetic_.angle, underflow=arithmetic_.underflow
+        )
         if left_out == "own":
             assumed.unit = 0.0
         if left_out == "moved":
@@ -333,25 +364,26 @@ def test_the_bound_of_a_turn_holds_where_nothing_turns_too(
             )
         return bound(ratio, rows, assumed)
 
-    monkeypatch.setattr(rounding, "half_angle_ratio", less)
-    found = propagate(
-        own,
+    monkeypatch.setattr(rounding, "half_angle_ratio", wrong_bound)
+    propagated = propagate(
+        difference,
         {"q": [Interval(x, x) for x in q.T], "q_next": [Interval(x, x) for x in goal.T]},
         arithmetic,
     )
-    given = {"q": q, "q_next": goal}
-    exact = run(replace(own, outputs=(Port("rate", (1,), (index,)),)), given)["rate"][:, 0]
-    seen = np.max(
-        [np.abs(rows(own, given, arithmetic, seed)[index] - exact) for seed in range(6)], axis=0
+    states = {"q": q, "q_next": goal}
+    exact = run(replace(difference, outputs=(Port("rate", (1,), (index,)),)), states)["rate"][:, 0]
+    errors = np.max(
+        [np.abs(rows(difference, states, arithmetic, seed)[index] - exact) for seed in range(6)],
+        axis=0,
     )
-    bound = found[index].error
-    assert (seen <= bound).all() == (left_out == "nothing")
+    bound = propagated[index].error
+    assert (errors <= bound).all() == (left_out == "nothing")
     if left_out == "nothing":
         assert np.isfinite(bound).all()
         assert np.median(bound[::3] * 2.0**30) < 0.1
 
 
-def test_it_is_lowered_with_its_signs_and_never_of_constants() -> None:
+def test_atan2_is_lowered_with_its_signs_and_refuses_constants() -> None:
     home = Derivation({"q": 2})
     y, x = home.inputs["q"]
     a, b = sp.symbols("a b")
@@ -362,37 +394,39 @@ def test_it_is_lowered_with_its_signs_and_never_of_constants() -> None:
 
 
 @pytest.mark.parametrize(("real", "call"), [("double", "atan2"), ("float", "atan2f")])
-def test_the_c_calls_it_of_y_and_x(real: str, call: str) -> None:
-    """And is read back as that: operands exchanged, one of them twice, one less or another function are told."""
-    own = replace(program("spherical"), real=real)
-    text = c99.source(own, c99.Target("spherical", tree_of("spherical").sizes))
-    assert compare(own, text) == []
-    ((whole, y, x),) = re.findall(rf"({call}\((.*), (\w+)\));", text)
-    for given in (f"{x}, {y}", f"{x}, {x}", y, f"{y}, {x}, {x}"):
-        assert compare(own, text.replace(whole, f"{call}({given})")) != []
-    for wrong in (whole.replace("atan2", "pow"), whole.replace("atan2", "atan")):
-        assert compare(own, text.replace(whole, wrong)) != []
+def test_emitted_atan2_has_the_operands_y_and_x(real: str, call: str) -> None:
+    """The reader finds exchanged, repeated, missing or additional operands, and other functions."""
+    program_ = replace(program("spherical"), real=real)
+    text = c99.source(program_, c99.Target("spherical", tree_of("spherical").sizes))
+    assert compare(program_, text) == []
+    ((statement, y, x),) = re.findall(rf"({call}\((.*), (\w+)\));", text)
+    for operands in (f"{x}, {y}", f"{x}, {x}", y, f"{y}, {x}, {x}"):
+        assert compare(program_, text.replace(statement, f"{call}({operands})")) != []
+    for wrong in (statement.replace("atan2", "pow"), statement.replace("atan2", "atan")):
+        assert compare(program_, text.replace(statement, wrong)) != []
 
 
-# -- nothing is divided by zero -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("real", ["double", "float"])
-def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
-    mechanism, own = tree_of(*ALL), replace(program(*ALL), real=real)
-    found = floors(mechanism, own, ProgramOptions(real))
-    assert len(found) == 6  # of three types a square and its root
-    assert all(one.certified and one.joint is None and one.lost == 0 for one in found)
+# -- divisors are positive ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_every_number_is_finite_over_the_ranges(real: str) -> None:
+def test_every_divisor_of_difference_has_a_lower_bound_without_ranges(real: str) -> None:
+    mechanism, program_ = tree_of(*ALL), replace(program(*ALL), real=real)
+    divisors = floors(mechanism, program_, ProgramOptions(real))
+    assert len(divisors) == 6  # a square and its root for each of three joint types
+    assert all(
+        divisor.certified and divisor.joint is None and divisor.lost == 0 for divisor in divisors
+    )
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_frama_c_proves_every_number_of_difference_finite(real: str) -> None:
     if shutil.which("frama-c") is None:
         pytest.skip("Frama-C is not installed")
-    own = replace(program("free", "planar"), real=real)
+    program_ = replace(program("free", "planar"), real=real)
     proof = prove_programs(
         tree_of("free", "planar"),
-        {"difference": own},
+        {"difference": program_},
         ProgramOptions(real),
         states=8,
         compiled=False,
@@ -402,8 +436,8 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
     assert proof.finite["difference"].proved, str(proof)
 
 
-def test_nothing_told_of_quaternions_is_taken_for_one() -> None:
-    """Entries of a checked function: both positions are looked at, and 0 0 0 0 is refused in either."""
+def test_checked_difference_refuses_quaternions_without_length_one() -> None:
+    """A checked function checks the quaternions of both positions and refuses 0 0 0 0 in either."""
     mechanism = tree_of("free")
     solver = symgen.compile(mechanism, ["difference"], checked=True)
     q = np.array([0, 0, 0, 0, 0, 0, 1.0])
@@ -413,26 +447,28 @@ def test_nothing_told_of_quaternions_is_taken_for_one() -> None:
             solver.difference(*pair)
 
 
-# -- through everything -------------------------------------------------------------------------------------------------------
+# -- verify and folders -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize(
     "text", [TextOptions(), TextOptions("inline", checked=True)], ids=["plain", "checked"]
 )
-def test_it_is_verified(real: str, text: TextOptions) -> None:
-    made_of = {
+def test_difference_verifies_beside_integrate(real: str, text: TextOptions) -> None:
+    programs = {
         name: symgen.program(tree_of(*ALL), name, real=real) for name in ("integrate", "difference")
     }
-    report = verify_programs(Subject(tree_of(*ALL), made_of, ProgramOptions(real), text, states=8))
+    report = verify_programs(Subject(tree_of(*ALL), programs, ProgramOptions(real), text, states=8))
     assert report.passed, str(report)
     assert (
-        sum(one.kind == "identities" for one in report.checks) == 7 + 8
-    )  # those of steps, and four twice
+        sum(check_.kind == "identities" for check_ in report.checks) == 7 + 8
+    )  # eight of `difference`, seven of `integrate`
 
 
 @pytest.mark.parametrize("robot", ["panda", "afloat"])
-def test_a_folder_holds_it_and_tests_itself(robot: str, tmp_path: Path) -> None:
+def test_a_folder_with_difference_passes_its_selftest_and_verify(
+    robot: str, tmp_path: Path
+) -> None:
     mechanism = symgen.load("panda") if robot == "panda" else _on_a_free_base()
     folder = tmp_path / robot
     symgen.generate(
@@ -452,66 +488,68 @@ def test_a_folder_holds_it_and_tests_itself(robot: str, tmp_path: Path) -> None:
         ],
         check=True,
     )
-    done = subprocess.run([str(tmp_path / "own")], check=True, capture_output=True, text=True)
-    assert "1 passed, 0 failed" in done.stdout
+    completed = subprocess.run([str(tmp_path / "own")], check=True, capture_output=True, text=True)
+    assert "1 passed, 0 failed" in completed.stdout
     report = symgen.verify(folder)
     assert report.passed, str(report)
 
 
 def _on_a_free_base() -> Mechanism:
-    plain = random_mechanism(3, seed=4)
+    fixed_base = random_mechanism(3, seed=4)
     return replace(
-        plain, name="afloat", joints=(of_kind(plain.joints[0], "free"), *plain.joints[1:])
+        fixed_base,
+        name="afloat",
+        joints=(of_kind(fixed_base.joints[0], "free"), *fixed_base.joints[1:]),
     )
 
 
-def test_its_round_off_is_bounded() -> None:
+def test_the_round_off_of_difference_is_bounded() -> None:
     proof = prove(_on_a_free_base(), ["difference"], states=64)
-    (own,) = proof.functions
+    (function,) = proof.functions
     assert proof.holds, str(proof)
     assert any("atan2 within 2 ulp" in sentence for sentence in proof.assumptions)
-    bound = own.round_off.bound["delta"].max(axis=-1)
+    bound = function.round_off.bound["delta"].max(axis=-1)
     assert np.isfinite(bound).all()
-    assert (
-        np.median(bound) < 1e-12
-    )  # at half a turn, where corners of the box may be, it is a whole turn
-    assert all(one.floor.certified for one in own.divisors)
+    assert np.median(bound) < 1e-12  # near half a turn the bound is a whole turn
+    assert all(divisor.floor.certified for divisor in function.divisors)
 
 
-# -- errors planted -----------------------------------------------------------------------------------------------------------
+# -- planted errors -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
-    own, changed = program("free", "planar"), 0
+def test_a_wrong_sign_in_any_row_of_difference_is_caught() -> None:
+    correct, changed = program("free", "planar"), 0
     truth = Truth(tree_of("free", "planar"), 5)
-    assert check_algebra(own, truth, "difference").verdict == "passed"
-    for index, row in enumerate(own.rows):
+    assert check_algebra(correct, truth, "difference").verdict == "passed"
+    for index, row in enumerate(correct.rows):
         if row.op not in ("add", "sub") or any(
-            own.rows[a].op == "const" and own.rows[a].value < 1e-9 for a in row.args
+            correct.rows[a].op == "const" and correct.rows[a].value < 1e-9 for a in row.args
         ):
             continue
-        wrong = planted(own, index, op={"add": "sub", "sub": "add"}[row.op])
+        wrong = planted(correct, index, op={"add": "sub", "sub": "add"}[row.op])
         with np.errstate(all="ignore"):
             assert check_algebra(wrong, truth, "difference").verdict == "failed", (index, row)
         changed += 1
     assert changed > 40
 
 
-def test_operands_that_are_exchanged_are_seen() -> None:
-    own = program("free")
-    (index,) = (i for i, row in enumerate(own.rows) if row.op == "atan2")
-    wrong = planted(own, index, args=own.rows[index].args[::-1])
+def test_exchanged_operands_of_atan2_are_caught() -> None:
+    correct = program("free")
+    (index,) = (i for i, row in enumerate(correct.rows) if row.op == "atan2")
+    wrong = planted(correct, index, args=correct.rows[index].args[::-1])
     report = verify_programs(Subject(tree_of("free"), {"difference": wrong}, states=4))
-    assert {"algebra", "floating"} <= {one.kind for one in report.failures}
+    assert {"algebra", "floating"} <= {failure.kind for failure in report.failures}
 
 
-@pytest.mark.parametrize("change", ["half", "longer", "way"])
-def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = integrate.logarithm
+@pytest.mark.parametrize("change", ["half", "longer", "translation"])
+def test_a_planted_error_in_the_reference_of_difference_is_caught(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = integrate.logarithm
 
     def logarithm(turn: Array, shift: Array, scalars: Any) -> tuple[Array, Array]:
-        spin, slid = whole(turn, shift, scalars)
-        if change == "longer":  # the other way round
+        spin, slid = original(turn, shift, scalars)
+        if change == "longer":  # the rotation in the opposite direction
             size = np.sqrt(np.asarray((spin * spin).sum(axis=-1)))[..., None]
             return spin - spin / np.where(
                 np.asarray(size, dtype=float) == 0, 1, size
@@ -526,29 +564,29 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
     report = verify_programs(
         Subject(tree_of("free"), {"difference": program("free")}, states=5, compiled=False)
     )
-    assert "algebra" in {one.kind for one in report.failures}
+    assert "algebra" in {failure.kind for failure in report.failures}
 
 
-def test_hypergeometric_functions_say_the_same() -> None:
-    """A third road, which an attack of the adversary takes."""
-    mechanism, given = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
+def test_difference_by_hypergeometric_functions_is_the_same() -> None:
+    """A third derivation, used by the adversary's tests as well."""
+    mechanism, random_states = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
     exact = Reference(mechanism, BALLS).evaluate(
-        "difference", {name: given[name] for name in ("q", "q_next")}
+        "difference", {name: random_states[name] for name in ("q", "q_next")}
     )["delta"]
-    states = {name: BALLS.array(values) for name, values in given.items()}
-    found = _newton_euler.answers(mechanism, "difference", states, 80, {"delta": (mechanism.nv,)})[
+    states = {name: BALLS.array(values) for name, values in random_states.items()}
+    actual = _newton_euler.answers(mechanism, "difference", states, 80, {"delta": (mechanism.nv,)})[
         "delta"
     ]
     with BALLS.working():
-        assert max(float(abs(one).upper()) for one in (found - exact).ravel()) < 1e-70
+        assert max(float(abs(error).upper()) for error in (actual - exact).ravel()) < 1e-70
 
 
-def test_floats_and_balls_of_the_reference_agree() -> None:
-    given = draw_states(tree_of(*ALL), 8)
+def test_the_reference_of_difference_agrees_in_floats_and_balls() -> None:
+    states = draw_states(tree_of(*ALL), 8)
     exact = Reference(tree_of(*ALL), BALLS).evaluate(
-        "difference", {name: given[name] for name in ("q", "q_next")}
+        "difference", {name: states[name] for name in ("q", "q_next")}
     )["delta"]
-    near = Reference(tree_of(*ALL), FLOAT).evaluate(
-        "difference", {name: given[name].astype(float) for name in ("q", "q_next")}
+    rounded = Reference(tree_of(*ALL), FLOAT).evaluate(
+        "difference", {name: states[name].astype(float) for name in ("q", "q_next")}
     )
-    assert np.abs(exact.astype(float) - near["delta"]).max() < 1e-13
+    assert np.abs(exact.astype(float) - rounded["delta"]).max() < 1e-13

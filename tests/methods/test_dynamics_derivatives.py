@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics: their counts, foreign judges, loads, and errors that are planted to be caught."""
+"""Derivatives of inverse and forward dynamics: operation counts, payload and wrenches, Pinocchio, planted errors."""
 
 from __future__ import annotations
 
@@ -48,64 +48,68 @@ COUNTS = {
 
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize(("path", "base", "function"), COUNTS)
-def test_operations_only_fall(path: str, base: str, function: str) -> None:
+def test_operation_counts_do_not_grow(path: str, base: str, function: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import example_robot_data as judges
 
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path == PANDA else ()
-    made = symgen.load(
-        {judges.short(one): one for one in judges.files()}[path],
+    mechanism = symgen.load(
+        {judges.short(model_path): model_path for model_path in judges.files()}[path],
         base=base,
         lock=dict.fromkeys(fingers),
     )
-    assert symgen.program(made, function).cost <= COUNTS[path, base, function]
+    assert symgen.program(mechanism, function).cost <= COUNTS[path, base, function]
 
 
-def test_they_are_made_on_request_alone() -> None:
+def test_derivatives_are_generated_on_request_only() -> None:
     assert not {INVERSE, FORWARD} & {*BY_DEFAULT}
 
 
-# -- what is at run time -----------------------------------------------------------------------------------------------------
+# -- run-time payload and wrench ---------------------------------------------------------------------------------------------
 
 
 @cache
-def telling() -> Mechanism:
-    """A chain in which a joint that turns and slides, one of several and one that slides carry each other."""
+def chain_of_mixed_joints() -> Mechanism:
+    """Return a chain of a planar, a prismatic and a helical joint."""
     return random_mechanism(3, 4, "chain", ("planar", "prismatic", "helical"))
 
 
 @cache
 def program(function: str) -> Any:
-    return derive(telling(), function, METHOD, ProgramOptions())
+    return derive(chain_of_mixed_joints(), function, METHOD, ProgramOptions())
 
 
-def test_a_payload_and_wrenches_are_felt_to_forty_digits() -> None:
-    made = random_mechanism(3, 2, "tree", ("revolute", "cylindrical", "prismatic"))
+def test_derivatives_with_payload_and_wrenches_equal_the_reference_to_forty_digits() -> None:
+    mechanism = random_mechanism(3, 2, "tree", ("revolute", "cylindrical", "prismatic"))
     options = ProgramOptions(
-        payload=made.frames[-1].name, wrench=(made.frames[-1].name, made.frames[1].name)
+        payload=mechanism.frames[-1].name,
+        wrench=(mechanism.frames[-1].name, mechanism.frames[1].name),
     )
-    found = {function: derive(made, function, METHOD, options) for function in (INVERSE, FORWARD)}
-    report = verify_programs(Subject(made, found, options, states=2, compiled=False))
+    programs = {
+        function: derive(mechanism, function, METHOD, options) for function in (INVERSE, FORWARD)
+    }
+    report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     assert [check.passed for check in report.of("algebra")] == [True, True]
-    assert any(port.name == "wrench" for port in found[INVERSE].inputs)
+    assert any(port.name == "wrench" for port in programs[INVERSE].inputs)
 
 
-def test_a_wrench_changes_what_carries_it_and_nothing_at_its_own_link() -> None:
-    """It stands in the axes of its link: displaced by the last joint, it goes along, and that joint feels it as before."""
-    made = random_mechanism(2, 6, "chain")
-    tip = made.frames[-1].name
-    calm, pushed = (Truth(made, 1, 3, wrench=tip) for _ in range(2))
-    calm.balls["wrench"] = 0 * calm.balls["wrench"]
-    with calm.scalars.working():
+def test_a_wrench_changes_derivatives_of_earlier_joints_only() -> None:
+    """A wrench in link axes moves with its link: the last joint's displacement changes only the torques of earlier joints."""
+    mechanism = random_mechanism(2, 6, "chain")
+    tip = mechanism.frames[-1].name
+    without_wrench, with_wrench = (Truth(mechanism, 1, 3, wrench=tip) for _ in range(2))
+    without_wrench.balls["wrench"] = 0 * without_wrench.balls["wrench"]
+    with without_wrench.scalars.working():
         change = np.asarray(
-            pushed.results(INVERSE)["dtau_dq"] - calm.results(INVERSE)["dtau_dq"], dtype=float
+            with_wrench.results(INVERSE)["dtau_dq"] - without_wrench.results(INVERSE)["dtau_dq"],
+            dtype=float,
         )[0]
     assert np.abs(change[1]).max() < 1e-40
     assert np.abs(change[0, 0]) < 1e-40
     assert np.abs(change[0, 1]) > 1e-3
 
 
-# -- another judge -----------------------------------------------------------------------------------------------------------
+# -- Pinocchio ---------------------------------------------------------------------------------------------------------------
 
 
 def test_pinocchio_agrees_on_small_robots_with_both_bases() -> None:
@@ -128,27 +132,27 @@ def test_pinocchio_agrees_on_small_robots_with_both_bases() -> None:
     assert judged > len(small)
 
 
-def test_pinocchio_sees_one_wrong_entry() -> None:
+def test_one_wrong_entry_is_caught_by_pinocchio() -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import derivatives as judge
     from tests.judges import example_robot_data as judges
 
-    path = {judges.short(one): one for one in judges.files()}[UR5]
-    made = judge.recorded(symgen.load(path), INVERSE)
+    path = {judges.short(model_path): model_path for model_path in judges.files()}[UR5]
+    correct = judge.recorded(symgen.load(path), INVERSE)
     wrong = [
-        replace_port(port, 0, port.rows[7]) if port.name == "dtau_dq" else port
-        for port in made.outputs
+        replace_entry(port, 0, port.rows[7]) if port.name == "dtau_dq" else port
+        for port in correct.outputs
     ]
-    errors = judge.judge(path, ours={INVERSE: replace(made, outputs=tuple(wrong))})
+    errors = judge.judge(path, ours={INVERSE: replace(correct, outputs=tuple(wrong))})
     assert errors["dtau_dq"] > 1000 * judge.BOUND
     assert errors["dtau_dv"] < judge.BOUND
 
 
-def replace_port(port: Any, place: int, row: int) -> Any:
-    return port._replace(rows=(*port.rows[:place], row, *port.rows[place + 1 :]))
+def replace_entry(port: Any, index: int, row: int) -> Any:
+    return port._replace(rows=(*port.rows[:index], row, *port.rows[index + 1 :]))
 
 
-def test_the_committed_table_names_every_file_on_both_bases() -> None:
+def test_the_committed_table_has_every_model_on_both_bases() -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import derivatives as judge
     from tests.judges import example_robot_data as judges
@@ -172,13 +176,13 @@ def test_the_committed_table_names_every_file_on_both_bases() -> None:
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def the_wrench_does_not_turn(patch: pytest.MonkeyPatch) -> None:
-    """S ×* F without the force that a slide moves."""
+def force_of_translation_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: S ×* F lacks the force that a translation shifts."""
     patch.setattr(recursion, "wrench_change", lambda S, F: (S[0].cross(F[0]), S[0].cross(F[1])))
 
 
-def the_couple_stays(patch: pytest.MonkeyPatch) -> None:
-    """(10) without what passes the next origin."""
+def couple_not_shifted(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: (10) lacks the moment of the force about the next origin."""
     patch.setattr(
         recursion,
         "couple_to_parent",
@@ -186,39 +190,39 @@ def the_couple_stays(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def the_flow_stays_at_home(patch: pytest.MonkeyPatch) -> None:
-    """K without its shift."""
+def shift_of_K_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: K is not shifted."""
     patch.setattr(bodies, "outer", lambda a, b: (b * 0, b * 0, b * 0))
 
 
-def the_couple_is_not_turned(patch: pytest.MonkeyPatch) -> None:
-    """Bᵀ taken for B."""
+def transposed_couple(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: Bᵀ is used in place of B."""
     patch.setattr(bodies, "transposed", lambda m: m)
 
 
-def several_turn_as_one(patch: pytest.MonkeyPatch) -> None:
-    """(7) without J × S."""
+def cross_term_of_joint_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: (7) lacks J × S."""
     patch.setattr(recursion, "joint_rate_twist", lambda linkage, i, S: None)
 
 
-def slides_do_not_displace(patch: pytest.MonkeyPatch) -> None:
-    """v' = 0 where it is −u."""
-    whole = motion.twist_cross
+def linear_velocity_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: v' = 0 instead of −u."""
+    original = motion.twist_cross
     patch.setattr(
-        motion, "twist_cross", lambda V, S: whole((V[0], Vector([x * 0 for x in V[1]])), S)
+        motion, "twist_cross", lambda V, S: original((V[0], Vector([x * 0 for x in V[1]])), S)
     )
 
 
-def half_is_whole(patch: pytest.MonkeyPatch) -> None:
-    """(13) without ½."""
-    patch.setattr(recursion, "bias_force", _whole(recursion.bias_force))
+def half_missing(patch: pytest.MonkeyPatch) -> None:
+    """Plant an error: (13) lacks the factor ½."""
+    patch.setattr(recursion, "bias_force", _bias_force_without_half(recursion.bias_force))
 
 
-def _whole(bias_force: Callable[..., Any]) -> Callable[..., Any]:
-    def wrong(linkage: Any, found: Any) -> Any:
+def _bias_force_without_half(bias_force: Callable[..., Any]) -> Callable[..., Any]:
+    def wrong(linkage: Any, derivatives: Any) -> Any:
         return [
             c + linkage.dot(row, linkage.inputs["v"])
-            for c, row in zip(bias_force(linkage, found), found.by_v, strict=True)
+            for c, row in zip(bias_force(linkage, derivatives), derivatives.by_v, strict=True)
         ]
 
     return wrong
@@ -230,29 +234,32 @@ def _whole(bias_force: Callable[..., Any]) -> Callable[..., Any]:
         *(
             (plant, INVERSE)
             for plant in (
-                the_wrench_does_not_turn,
-                the_couple_stays,
-                the_flow_stays_at_home,
-                the_couple_is_not_turned,
-                several_turn_as_one,
-                slides_do_not_displace,
+                force_of_translation_ignored,
+                couple_not_shifted,
+                shift_of_K_ignored,
+                transposed_couple,
+                cross_term_of_joint_ignored,
+                linear_velocity_ignored,
             )
         ),
-        (half_is_whole, FORWARD),
+        (half_missing, FORWARD),
     ],
 )
 def test_a_planted_error_is_caught_by_the_reference_and_by_an_identity(
     plant: Plant, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     helpers = {
-        name: symgen.program(telling(), name) for name in ("inverse_dynamics", "forward_dynamics")
+        name: symgen.program(chain_of_mixed_joints(), name)
+        for name in ("inverse_dynamics", "forward_dynamics")
     }
     if function == FORWARD:
         helpers[INVERSE] = program(INVERSE)
     plant(monkeypatch)
-    wrong = derive(telling(), function, METHOD, ProgramOptions())
+    wrong = derive(chain_of_mixed_joints(), function, METHOD, ProgramOptions())
     report = verify_programs(
-        Subject(telling(), {function: wrong}, helpers=helpers, states=1, compiled=False)
+        Subject(
+            chain_of_mixed_joints(), {function: wrong}, helpers=helpers, states=1, compiled=False
+        )
     )
     for kind in ("algebra", "identities"):
         assert any(check.error > 1e-6 for check in report.of(kind)), kind
@@ -263,11 +270,11 @@ def test_a_planted_error_is_caught_by_the_reference_and_by_an_identity(
 # -- a folder ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_has_them_by_name_with_a_self_test_of_their_own(tmp_path: Path) -> None:
+def test_a_folder_has_derivative_functions_with_their_own_selftest(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", functions=[INVERSE, FORWARD])
     assert (
         "The frame that" not in (tmp_path / "arm" / "README.md").read_text()
-    )  # none of them speaks of one
+    )  # neither function depends on a frame
     text = (tmp_path / "arm" / "planar_arm_selftest.c").read_text()
     for function in (INVERSE, FORWARD):
         assert f"planar_arm_{function}(" in (tmp_path / "arm" / "planar_arm.h").read_text()

@@ -1,7 +1,7 @@
-"""Fixman's partition: what is derived of it, what it proves, where it stops, and what it costs.
+"""Fixman's partition: its derivation, theorems, refusals and operation counts.
 
-LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. What is derived and proved in the plane is held to chains of exact
-numbers and symbols (`point_mass_chains`); three links and slips in the printed text stand in `proofs`.
+LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. The planar results are compared with chains of
+exact numbers and symbols (`point_mass_chains`). `tests/proofs` has three links and the misprints of the papers.
 """
 
 from __future__ import annotations
@@ -49,48 +49,48 @@ from tests.shared.robots_for_tests import (
 Rows = list[dict[int, Any]]
 
 
-# -- what SymPy derives -------------------------------------------------------------------------------------------------
+# -- derivation by SymPy -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [3, 6])
-def test_the_blocks_of_h_are_banded(n: int) -> None:
-    """LC (24), with H^θL where the exact rows put it: diagonals −2 … 1."""
+def test_the_blocks_of_h_have_the_bands_of_the_paper(n: int) -> None:
+    """The bands are those of LC (24); by the exact rows H^θL has the diagonals −2 … 1."""
     bands = {"theta theta": (-2, 2), "theta L": (-2, 1), "L L": (-1, 1)}
     for (low, high), entries in zip(bands.values(), lee_chirikjian.theta_blocks(n), strict=True):
         band = {(i, j) for i in range(n) for j in range(n) if low <= j - i <= high}
         assert set(entries) == band - (
             {(0, 0)} if low + high < 0 else set()
-        )  # ∂θ_1 and ∂L_1 share one point, at right angles
+        )  # ∂θ_1 and ∂L_1 act on one point and are orthogonal
 
 
 @pytest.mark.parametrize(
     "case", [c for c in CHAINS if c[1] > 1], ids=[name for name, n in CHAINS if n > 1]
 )
-def test_the_derived_rows_are_those_of_the_inverse_jacobian(case: tuple[str, int]) -> None:
-    made = chain(case)
-    soft, hard = lee_chirikjian.exact_rows(made.n)
-    rows = made.rows(soft).vstack(made.rows(hard))
-    assert (rows * made.jacobian()).to_Matrix() == sp.eye(2 * made.n)
+def test_the_derived_rows_are_the_rows_of_the_inverse_jacobian(case: tuple[str, int]) -> None:
+    chain_ = chain(case)
+    soft, hard = lee_chirikjian.exact_rows(chain_.n)
+    rows = chain_.rows(soft).vstack(chain_.rows(hard))
+    assert (rows * chain_.jacobian()).to_Matrix() == sp.eye(2 * chain_.n)
 
 
-def test_the_points_of_the_declared_geometry_are_those_of_14() -> None:
-    made = symbolic(2)
-    found = lee_chirikjian.places(2)
+def test_the_points_of_the_declared_geometry_are_those_of_equation_14() -> None:
+    chain_ = symbolic(2)
+    coordinates = lee_chirikjian.places(2)
     phi = {
         sp.Symbol(f"theta{i + 1}", real=True): a
         for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))
     }
     values = {sp.Symbol("t2", real=True): sp.tan(sp.Rational(1, 4))}
     for i, x in enumerate(lee_chirikjian.points(2)[1:]):
-        for symbol, by_hand in zip(x, made.x[i], strict=True):
-            gap = (found[symbol].subs(phi) - by_hand.subs(values)).subs(
-                dict.fromkeys(made.length, 2)
+        for symbol, by_hand in zip(x, chain_.x[i], strict=True):
+            gap = (coordinates[symbol].subs(phi) - by_hand.subs(values)).subs(
+                dict.fromkeys(chain_.length, 2)
             )
             assert abs(sp.N(gap, 40)) < 1e-35
 
 
-def test_a_replaced_geometry_changes_the_blocks() -> None:
-    """Squared lengths for lengths: other blocks, other det G, and the same M. A direction counted twice: a quarter of M."""
+def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
+    """Squared lengths change the blocks and det G, but not M; a doubled direction gives a quarter of M."""
 
     def squared(tail: Any, head: Any) -> Any:
         return (head - tail).dot(head - tail)
@@ -113,25 +113,25 @@ def test_a_replaced_geometry_changes_the_blocks() -> None:
 
 
 def emitted(form: geometry.Geometry) -> list[float]:
-    """M⁻¹b and det M of a chain of four point masses at one state, by the emitted program of a geometry."""
+    """Return M⁻¹b and det M of a chain of four point masses at one state, by the Program of a geometry."""
     arm = point_mass_arm(1, 2, 3, 4)
     with constants.precision():
         home = Derivation({"q": 4, "b": 4})
         linkage = Linkage(declared(arm), home)
-        held = PlanarFactor(linkage, point_masses(linkage, form))
-        x, det = held.solve(linkage.inputs["b"]), held.determinant()
+        factor = PlanarFactor(linkage, point_masses(linkage, form))
+        x, det = factor.solve(linkage.inputs["b"]), factor.determinant()
         program = home.freeze(
             "mass_matrix_solve",
             "fixman",
             [("x", (4,), x), ("det", (), [det])],
             {"q": (4,), "b": (4,)},
         )
-    found = run(program, draw(arm, 1))
-    return [*found["x"][0].tolist(), float(found["det"][0])]
+    results = run(program, draw(arm, 1))
+    return [*results["x"][0].tolist(), float(results["det"][0])]
 
 
 def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
-    """In absolute directions H^φL_ii = 0 from either end of link i."""
+    """In absolute directions both ends of link i give H^φL_ii = 0."""
     form = geometry.meeting()
     assert form[0, 1] == form[2, 3] == 0
     L, K, c, s, w = geometry.L, geometry.K, geometry.COS, geometry.SIN, geometry.W
@@ -142,42 +142,39 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
     assert geometry.metric() == L**2
 
 
-# -- what it proves -----------------------------------------------------------------------------------------------------
-
-
 # -- in space -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree"])
 @pytest.mark.parametrize("n", range(1, 9))
 def test_the_partition_solves_with_the_mass_matrix_exactly(n: int, kind: str) -> None:
-    """M x = b and det M = det 𝓜 · det H^bb with nothing rounded, on chains and trees with every joint type."""
-    made = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
+    """M x = b and det M = det 𝓜 · det H^bb hold exactly, on chains and trees with every joint type."""
+    mechanism = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
     source = Random(f"{n}{kind}")
-    given = {"q": rationals(source, n), "b": rationals(source, n)}
+    inputs = {"q": rationals(source, n), "b": rationals(source, n)}
     mass = sp.Matrix(
         n,
         n,
         [
             sp.Rational(x.numerator, x.denominator)
-            for x in map(Fraction, exactly(made, "mass_matrix", "composite_body", given))
+            for x in map(Fraction, exactly(mechanism, "mass_matrix", "composite_body", inputs))
         ],
     )
     x = sp.Matrix(
         [
             sp.Rational(x.numerator, x.denominator)
-            for x in exactly(made, "mass_matrix_solve", "fixman:spatial", given)
+            for x in exactly(mechanism, "mass_matrix_solve", "fixman:spatial", inputs)
         ]
     )
-    assert list(mass * x) == [sp.Rational(b.numerator, b.denominator) for b in given["b"]]
-    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", given)
+    assert list(mass * x) == [sp.Rational(b.numerator, b.denominator) for b in inputs["b"]]
+    (det,) = exactly(mechanism, "mass_matrix_determinant", "fixman:spatial", inputs)
     assert mass.det() == sp.Rational(det.numerator, det.denominator)
 
 
-# -- which robots it suits ----------------------------------------------------------------------------------------------
+# -- refused robots ------------------------------------------------------------------------------------------------------
 
 
-def without(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
+def with_parts(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
     return replace(
         arm, bodies=(*arm.bodies[:i], Body(arm.bodies[i].name, parts), *arm.bodies[i + 1 :])
     )
@@ -231,24 +228,24 @@ SENTENCES = {
     ),
     "point masses and a rigid link": (
         "fixman",
-        lambda: without(planar_rods(3), 1, Part("b1", (), Fraction(1))),
+        lambda: with_parts(planar_rods(3), 1, Part("b1", (), Fraction(1))),
         "link 'b1' is a point mass, but not all links are point masses at their ends",
     ),
 }
 
 
 @pytest.mark.parametrize("case", SENTENCES)
-def test_a_robot_that_the_partition_does_not_suit_is_told_why(case: str) -> None:
-    method, made, sentence = SENTENCES[case]
+def test_unsuitable_robots_are_refused_with_the_reason(case: str) -> None:
+    method, make_robot, sentence = SENTENCES[case]
     with pytest.raises(RequestError) as refused:
-        symgen.program(made(), "mass_matrix_solve", method)
+        symgen.program(make_robot(), "mass_matrix_solve", method)
     text = str(refused.value)
     assert sentence in text
     assert text.count(";") == 1
     assert text.endswith("another method, such as riccati")
 
 
-def test_a_payload_on_a_point_mass_is_declined_and_the_default_goes_round_it() -> None:
+def test_a_payload_on_a_point_mass_is_refused_by_fixman_and_not_by_the_default() -> None:
     arm = symgen.load("planar_point_mass")
     link = arm.frames[-1].name
     with pytest.raises(
@@ -262,32 +259,34 @@ CHECKED = ["mass_matrix_solve=fixman", "mass_matrix_determinant=fixman", "forwar
 
 
 @pytest.mark.parametrize(
-    "made",
+    "mechanism",
     [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
     ids=["planar rods", "point masses", "a tree"],
 )
-def test_every_form_verifies(made: Mechanism) -> None:
-    assert symgen.verify(made, CHECKED, states=4, compiled=False).passed
+def test_fixman_verifies_on_rods_point_masses_and_trees(mechanism: Mechanism) -> None:
+    assert symgen.verify(mechanism, CHECKED, states=4, compiled=False).passed
 
 
-def test_a_payload_counts_in_the_rigid_forms() -> None:
-    for made, link in ((planar_rods(3), "b1"), (robot("ur5"), robot("ur5").frames[-1].name)):
-        assert symgen.verify(made, CHECKED[:2], states=3, compiled=False, payload=link).passed
+def test_payloads_verify_on_rigid_links() -> None:
+    for mechanism, link in ((planar_rods(3), "b1"), (robot("ur5"), robot("ur5").frames[-1].name)):
+        assert symgen.verify(mechanism, CHECKED[:2], states=3, compiled=False, payload=link).passed
 
 
-# -- what it costs ------------------------------------------------------------------------------------------------------
+# -- operation counts ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [10, 50])
-def test_a_planar_point_mass_takes_under_thirty_operations_and_one_sine_and_cosine(n: int) -> None:
-    found = symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman").operations
-    assert found["mul"] + found["add"] + found["div"] + found["neg"] <= 23 * n
-    assert found["div"] <= n
-    assert found["sin"] == found["cos"] == n - 1  # the first angle turns the whole chain
+def test_a_point_mass_takes_at_most_23_operations_one_sine_and_one_cosine(n: int) -> None:
+    operations = symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman").operations
+    assert operations["mul"] + operations["add"] + operations["div"] + operations["neg"] <= 23 * n
+    assert operations["div"] <= n
+    assert (
+        operations["sin"] == operations["cos"] == n - 1
+    )  # the first angle rotates the whole chain and is not used
 
 
 @pytest.mark.usefixtures("finished_here")
-def test_other_masses_and_lengths_stay_under_thirty() -> None:
+def test_unequal_point_masses_take_at_most_thirty_operations_each() -> None:
     source = Random(2)
     arm = point_mass_arm(*(source.randint(1, 99) for _ in range(20)))
     joints = tuple(
@@ -302,29 +301,29 @@ def test_other_masses_and_lengths_stay_under_thirty() -> None:
         Body(b.name, (replace(b.parts[0], pose=end),))
         for b, end in zip(arm.bodies, ends, strict=True)
     )
-    found = symgen.program(
+    program = symgen.program(
         replace(arm, joints=joints, bodies=bodies), "mass_matrix_solve", "fixman"
     )
-    assert found.method == "fixman"
-    assert found.cost <= 30 * 20
+    assert program.method == "fixman"
+    assert program.cost <= 30 * 20
 
 
 @pytest.mark.parametrize("n", [2, 10, 30, 100])
 def test_the_solve_is_backward_stable(n: int) -> None:
-    """‖M x − b‖ ≤ 1e-13 (‖M‖ ‖x‖ + ‖b‖) at random, straight and zigzag chains; M = JᵀJ of LC (14)."""
+    """‖M x − b‖ ≤ 1e-13 (‖M‖ ‖x‖ + ‖b‖) for random, straight and zigzag chains, with M = JᵀJ by LC (14)."""
     random = np.random.default_rng(n)
     bent, b = random.uniform(-np.pi, np.pi, (6, n)), random.uniform(-1, 1, (8, n))
     q = np.concatenate([bent, np.zeros((1, n)), np.tile([3.0, -3.0], (1, n))[:, :n]])
     x = run(
         symgen.program(f"planar_point_mass:{n}", "mass_matrix_solve", "fixman"), {"q": q, "b": b}
     )["x"]
-    for angles, right, found in zip(q, b, x, strict=True):
+    for angles, right, solution in zip(q, b, x, strict=True):
         steps = np.stack([-np.sin(np.cumsum(angles)), np.cos(np.cumsum(angles))])
-        places = np.cumsum(steps, axis=1)  # turned by a quarter
+        points = np.cumsum(steps, axis=1)  # rotated by a quarter turn
         J = np.concatenate(
             [
                 [
-                    np.where(np.arange(n) >= j, places[a] - (places[a][j - 1] if j else 0), 0)
+                    np.where(np.arange(n) >= j, points[a] - (points[a][j - 1] if j else 0), 0)
                     for j in range(n)
                 ]
                 for a in (0, 1)
@@ -332,8 +331,8 @@ def test_the_solve_is_backward_stable(n: int) -> None:
             axis=1,
         )
         mass = J @ J.T
-        size = np.abs(mass).sum(axis=1).max() * np.abs(found).max() + np.abs(right).max()
-        assert np.abs(mass @ found - right).max() <= 1e-13 * size
+        size = np.abs(mass).sum(axis=1).max() * np.abs(solution).max() + np.abs(right).max()
+        assert np.abs(mass @ solution - right).max() <= 1e-13 * size
 
 
 @EVERY_CHAIN
@@ -346,6 +345,6 @@ def test_hard_gradients_in_soft_rows_keep_the_schur_complement(case: tuple[str, 
     check_that_hard_gradients_in_soft_rows_keep_the_schur_complement(case)
 
 
-def test_the_bridge_for_every_state_of_two_links() -> None:
-    """Three links take minutes: `tests/proofs/test_three_links.py`."""
+def test_the_partition_holds_for_every_state_of_two_links() -> None:
+    """`tests/proofs/test_three_links.py` proves it for three links, which takes minutes."""
     check_the_bridge_for_every_state(2)

@@ -1,4 +1,4 @@
-"""Arms that hold one object, RK Part II: every grasp model, several at once, against the reference and the elimination."""
+"""`riccati:grasps`, arms that hold one object (RK Part II): every closure, several arms, reference and elimination."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ BOX = body("box", "ground", "free", mass=2)
 
 
 @cache
-def carried(kind: str) -> Mechanism:
-    """A box at the hand of a gantry, by any closure."""
+def gantry_with_box(kind: str) -> Mechanism:
+    """Return a gantry whose hand holds a box by a closure of this kind."""
     names, parts = ["ground", "x", "y", "z", "yaw", "pitch", "hand"], ""
     for k, (joint, axis) in enumerate(
         (
@@ -76,7 +76,7 @@ def carried(kind: str) -> Mechanism:
 
 @cache
 def planar() -> Mechanism:
-    """Two arms of three links and a box, all in one plane, and a massless rod between it and a lever."""
+    """Return two planar arms that hold a box, and a lever tied to the box by a massless rod."""
     arms = chain("left", [-0.5, 0, 0], [Z] * 3, [0.4, 0, 0]) + chain(
         "right", [0.5, 0, 0], [Z] * 3, [0.4, 0, 0]
     )
@@ -98,7 +98,7 @@ def planar() -> Mechanism:
 
 @cache
 def mixed() -> Mechanism:
-    """A box in a soft finger and against a point without friction."""
+    """Return a box between a soft finger and a frictionless point."""
     arms = finger("soft", 0, (X, Y, Y, Z)) + turning("flat", "ground", Y, [-0.3, 0, 0])
     hold = loop(
         "soft_finger", 'link = "box", xyz = [0.1, 0, 0]', 'link = "soft", xyz = [0, 0, 0.3]'
@@ -120,23 +120,23 @@ ROBOTS: dict[str, Callable[[], Mechanism]] = {
 }
 
 
-def algebra(made: Mechanism, method: str = GRASPS, states: int = 1) -> bool:
-    program = derive.derive(made, FUNCTION, method, ProgramOptions())
-    return check_algebra(program, Truth(made, states), method).passed
+def passes_algebra(mechanism: Mechanism, method: str = GRASPS, states: int = 1) -> bool:
+    program = derive.derive(mechanism, FUNCTION, method, ProgramOptions())
+    return check_algebra(program, Truth(mechanism, states), method).passed
 
 
 @pytest.mark.parametrize("kind", ["cylindrical", "prismatic", "universal"])
-def test_closures_that_are_no_grasp_of_a_finger(kind: str) -> None:
-    assert algebra(carried(kind))
+def test_grasps_by_other_closures_equal_the_reference(kind: str) -> None:
+    assert passes_algebra(gantry_with_box(kind))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_several_arms(name: str) -> None:
-    assert algebra(ROBOTS[name]())
+def test_grasps_by_several_arms_equal_the_reference(name: str) -> None:
+    assert passes_algebra(ROBOTS[name]())
 
 
-def test_every_closure_is_tried() -> None:
-    tried = {loop.kind for made in ROBOTS.values() for loop in made().loops} | {
+def test_the_robots_of_this_file_have_every_closure() -> None:
+    tried = {loop.kind for make_robot in ROBOTS.values() for loop in make_robot().loops} | {
         "cylindrical",
         "prismatic",
         "universal",
@@ -147,39 +147,44 @@ def test_every_closure_is_tried() -> None:
 
 @cache
 def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """The hand where it is closed, some torques, and what they cause."""
-    made = hand()
-    at = {
-        name: one.astype(float)
-        for name, one in closed_states(made, loop_closure.assembly(made), 3).items()
+    """Return closed states of the hand with torques, and the accelerations and constraint forces."""
+    mechanism = hand()
+    states = {
+        name: values.astype(float)
+        for name, values in closed_states(mechanism, loop_closure.assembly(mechanism), 3).items()
     }
-    tau = np.random.default_rng(1).uniform(-1, 1, at["v"].shape)
-    found = run(symgen.program(made, FUNCTION, GRASPS), {**at, "tau": tau})
-    return {**at, "tau": tau}, found["a"], found["lambda"]
+    tau = np.random.default_rng(1).uniform(-1, 1, states["v"].shape)
+    results = run(symgen.program(mechanism, FUNCTION, GRASPS), {**states, "tau": tau})
+    return {**states, "tau": tau}, results["a"], results["lambda"]
 
 
 def test_the_ball_gains_the_momentum_that_the_fingers_give() -> None:
-    """Three forces at three points, and its weight; λ of each is in the axes of the loop's first frame."""
-    at, a, forces = state()
-    for q, v, tau, found, push in zip(at["q"], at["v"], at["tau"], a, forces, strict=True):
-        R = turned(q[-4:])
+    """Newton and Euler hold for the ball under three point forces and its weight.
+
+    λ of each loop is in the axes of the loop's first frame.
+    """
+    states, a, forces = state()
+    for q, v, tau, acceleration, constraint_forces in zip(
+        states["q"], states["v"], states["tau"], a, forces, strict=True
+    ):
+        R = rotation_matrix(q[-4:])
         omega, force, moment = v[-3:], R @ tau[-6:-3], R @ tau[-3:]
         for k, grasp_loop in enumerate(hand().loops):
-            one = push[3 * k : 3 * k + 3]
+            force_components = constraint_forces[3 * k : 3 * k + 3]
             if grasp_loop.first.body == len(hand().joints) - 1:  # the first frame is the ball's
-                on_ball, pull = grasp_loop.first, -R @ one
+                on_ball, pull = grasp_loop.first, -R @ force_components
             else:
                 on_ball = grasp_loop.second
-                pull = orientation(grasp_loop.first.body, q) @ one
+                pull = orientation(grasp_loop.first.body, q) @ force_components
             lever = R @ np.array([float(x) for x in on_ball.pose[0].xyz])
             force, moment = force + pull, moment + np.cross(lever, pull)
         weight = 2 * np.array([0.3, -2, -9.81])
-        moved = R @ (found[-6:-3] + np.cross(omega, v[-6:-3]))
-        assert np.abs(2 * moved - force - weight).max() < 1e-9
-        assert np.abs(0.02 * R @ found[-3:] - moment).max() < 1e-9
+        ball_acceleration = R @ (acceleration[-6:-3] + np.cross(omega, v[-6:-3]))
+        assert np.abs(2 * ball_acceleration - force - weight).max() < 1e-9
+        assert np.abs(0.02 * R @ acceleration[-3:] - moment).max() < 1e-9
 
 
-def turned(quaternion: np.ndarray) -> np.ndarray:
+def rotation_matrix(quaternion: np.ndarray) -> np.ndarray:
     x, y, z, w = quaternion
     return np.array(
         [
@@ -190,14 +195,14 @@ def turned(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
-def orientation(of: int, q: np.ndarray) -> np.ndarray:
-    frame = next(one.name for one in hand().frames if one.body == of)
-    return np.asarray(Reference(hand(), frame=frame).forward_kinematics(q)[0], dtype=float)
+def orientation(body_index: int, q: np.ndarray) -> np.ndarray:
+    frame_name = next(frame.name for frame in hand().frames if frame.body == body_index)
+    return np.asarray(Reference(hand(), frame=frame_name).forward_kinematics(q)[0], dtype=float)
 
 
-def test_grasps_take_no_power() -> None:
-    """What is held gains what the torques do, and nothing else: d(T + U)/dt = tau · v along q ⊕ (v + a t/2) t."""
-    at, a, _ = state()
+def test_grasps_do_no_work() -> None:
+    """Only the torques change the total energy: d(T + U)/dt = tau · v along q ⊕ (v + a t/2) t."""
+    states, a, _ = state()
     kinetic, potential = (
         symgen.program(hand(), name) for name in ("kinetic_energy", "potential_energy")
     )
@@ -206,81 +211,85 @@ def test_grasps_take_no_power() -> None:
     def energy(t: float) -> np.ndarray:
         q = np.array(
             [
-                integrate(motion, one, v + acceleration * t / 2, np.array(t))
-                for one, v, acceleration in zip(at["q"], at["v"], a, strict=True)
+                integrate(motion, position, v + acceleration * t / 2, np.array(t))
+                for position, v, acceleration in zip(states["q"], states["v"], a, strict=True)
             ]
         )
-        given = {"q": q, "v": at["v"] + a * t}
-        return run(kinetic, given)["T"] + run(potential, {"q": q})["U"]
+        state_ = {"q": q, "v": states["v"] + a * t}
+        return run(kinetic, state_)["T"] + run(potential, {"q": q})["U"]
 
     gained = (energy(h) - energy(-h)) / (2 * h)
-    assert np.abs(gained - (at["tau"] * at["v"]).sum(axis=-1)).max() < 1e-6
+    assert np.abs(gained - (states["tau"] * states["v"]).sum(axis=-1)).max() < 1e-6
 
 
-def test_the_elimination_says_the_same() -> None:
-    at, a, forces = state()
-    other = run(symgen.program(hand(), FUNCTION, "riccati"), at)
-    for found, wanted in ((a, other["a"]), (forces, other["lambda"])):
-        assert np.abs(found - wanted).max() < 1e-9 * np.abs(wanted).max()
+def test_grasps_equal_the_elimination() -> None:
+    states, a, forces = state()
+    eliminated = run(symgen.program(hand(), FUNCTION, "riccati"), states)
+    for actual, expected in ((a, eliminated["a"]), (forces, eliminated["lambda"])):
+        assert np.abs(actual - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-def test_drives_and_loads_are_felt() -> None:
-    """On the arms, and on the box as well."""
+def test_drives_payload_and_wrenches_verify() -> None:
+    """Drives are on all joints, wrenches on arm and box, the payload on the box."""
     drive = replace(planar().joints[0].drive, armature=Fraction(1, 10), damping=Fraction(1, 5))
     driven = replace(
         planar(), joints=tuple(replace(joint, drive=drive) for joint in planar().joints)
     )
-    asked = [f"{FUNCTION}={GRASPS}"]
+    requests = [f"{FUNCTION}={GRASPS}"]
     assert symgen.verify(
-        driven, asked, 1, payload="box", wrench=["box", "left0"], compiled=False
+        driven, requests, 1, payload="box", wrench=["box", "left0"], compiled=False
     ).passed
 
 
 PLANTED: dict[str, Callable[[Any], Any]] = {
-    "_grasp_load": lambda real: lambda *given: tuple(-part for part in real(*given)),
-    "_object_rows": lambda real: lambda *given: [[-x for x in row] for row in real(*given)],
-    "_row_accelerations": lambda real: lambda *given: [-x for x in real(*given)],
+    "_grasp_load": lambda real: lambda *arguments: tuple(-part for part in real(*arguments)),
+    "_object_rows": lambda real: lambda *arguments: [[-x for x in row] for row in real(*arguments)],
+    "_row_accelerations": lambda real: lambda *arguments: [-x for x in real(*arguments)],
     "_object_bias_acceleration": lambda real: lambda linkage, body: (linkage.zeros, linkage.zeros),
     "mobility_step": lambda real: (
-        lambda *given: replace(real(*given), C=real(*given).C + real(*given).C)
+        lambda *arguments: replace(real(*arguments), C=real(*arguments).C + real(*arguments).C)
     ),
 }
 
 
-@pytest.mark.parametrize("what", PLANTED)
-def test_a_planted_error_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grasps, what, PLANTED[what](getattr(grasps, what)))
-    assert not algebra(planar())
+@pytest.mark.parametrize("attribute", PLANTED)
+def test_a_planted_error_in_grasps_is_caught(
+    attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grasps, attribute, PLANTED[attribute](getattr(grasps, attribute)))
+    assert not passes_algebra(planar())
 
 
-def test_it_is_taken_only_where_it_is_named() -> None:
+def test_grasps_are_used_only_if_requested() -> None:
     assert symgen.program(planar(), FUNCTION).method != GRASPS
     assert symgen.program(planar(), FUNCTION, GRASPS).method == GRASPS
 
 
-def test_what_is_no_such_robot_is_refused() -> None:
-    says = "riccati:grasps is for arms that hold one object, and in 'elsewhere' no body on the base without children"
+def test_robots_without_one_free_object_are_refused() -> None:
+    message = "riccati:grasps is for arms that hold one object, and in 'elsewhere' no body on the base without children"
     arm = chain("arm", [0, 0, 0], (Z, Y, Y), [0.2, 0, 0.1])
     for end in ("arm1", "arm0"):
-        made = robot(
+        mechanism = robot(
             "elsewhere", arm, loop("point", f'link = "{end}"', 'link = "ground", xyz = [0, 0, 0.1]')
         )
-        with pytest.raises(RequestError, match=says):
-            symgen.program(made, FUNCTION, GRASPS)
-    twice = loop("point", 'link = "ball"', 'link = "arm"') + loop(
+        with pytest.raises(RequestError, match=message):
+            symgen.program(mechanism, FUNCTION, GRASPS)
+    two_loops = loop("point", 'link = "ball"', 'link = "arm"') + loop(
         "point", 'link = "ball"', 'link = "branch"', "other"
     )
-    both = robot("elsewhere", arm, turning("branch", "arm0", X, [0, 0, 0.1]), BALL, twice)
-    with pytest.raises(RequestError, match=says):
-        symgen.program(both, FUNCTION, GRASPS)
+    two_arms_one_trunk = robot(
+        "elsewhere", arm, turning("branch", "arm0", X, [0, 0, 0.1]), BALL, two_loops
+    )
+    with pytest.raises(RequestError, match=message):
+        symgen.program(two_arms_one_trunk, FUNCTION, GRASPS)
 
 
-def test_an_arm_that_gives_way_too_little_is_refused_by_the_name_of_its_loop() -> None:
+def test_a_singular_arm_is_refused_with_the_name_of_its_loop() -> None:
     hold = loop("point", 'link = "ball"', 'link = "arm", xyz = [0.3, 0, 0]')
-    made = robot("stiff", turning("arm", "ground", Y, [0, 0, 0]), BALL, hold)
+    mechanism = robot("stiff", turning("arm", "ground", Y, [0, 0, 0]), BALL, hold)
     with pytest.raises(
         MethodRefusal,
         match=r"the arm of loop 'point' is singular in the assembled pose \(rank 1 of 3\); use",
     ):
-        symgen.program(made, FUNCTION, GRASPS)
-    assert algebra(made, "riccati")
+        symgen.program(mechanism, FUNCTION, GRASPS)
+    assert passes_algebra(mechanism, "riccati")

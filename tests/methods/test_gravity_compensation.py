@@ -1,4 +1,4 @@
-"""The weight that is borne for links, MuJoCo's gravcomp: in all functions that feel it, by all methods, and as it is declared."""
+"""Gravity compensation of links (MuJoCo's gravcomp): every dependent function by every method, and its declaration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.shared.mjcf_texts import HINGE, ROD, arm, mjcf
 from tests.shared.robots_for_tests import BALLS, PROVIDED, largest, of_kind, random_mechanism, run
 
 EXACT = 1e-40
-FELT = (
+DEPENDENT_FUNCTIONS = (
     "inverse_dynamics",
     "forward_dynamics",
     "bias_force",
@@ -43,8 +43,8 @@ FELT = (
 FRACTIONS = (Fraction(7, 10), Fraction(0), Fraction(-1, 3), Fraction(3, 2))
 
 
-def borne(made: Mechanism, fractions: Sequence[Fraction] = FRACTIONS) -> Mechanism:
-    """The robot with these fractions of the weight of its bodies borne, one after the other, and gravity along no axis."""
+def compensated(mechanism: Mechanism, fractions: Sequence[Fraction] = FRACTIONS) -> Mechanism:
+    """Return the robot with these gravity-compensated fractions, one body after the other, and gravity along no axis."""
     bodies = tuple(
         replace(
             body,
@@ -52,36 +52,38 @@ def borne(made: Mechanism, fractions: Sequence[Fraction] = FRACTIONS) -> Mechani
                 replace(part, gravcomp=fractions[i % len(fractions)]) for part in body.parts
             ),
         )
-        for i, body in enumerate(made.bodies)
+        for i, body in enumerate(mechanism.bodies)
     )
-    return replace(made, bodies=bodies, gravity=(Fraction(1, 2), Fraction(-1), Fraction(-9)))
+    return replace(mechanism, bodies=bodies, gravity=(Fraction(1, 2), Fraction(-1), Fraction(-9)))
 
 
-def shaped(name: str, *types: str) -> Mechanism:
-    """Two links behind each other, and others on both."""
-    made = random_mechanism(len(types), 11)
+def compensated_tree(name: str, *types: str) -> Mechanism:
+    """Return a tree of joints of these types with gravity compensation; a fourth joint is on the first link."""
+    mechanism = random_mechanism(len(types), 11)
     joints = tuple(
         replace(of_kind(joint, kind), parent=(i - 1, 0)[i == 3])
-        for i, (joint, kind) in enumerate(zip(made.joints, types, strict=True))
+        for i, (joint, kind) in enumerate(zip(mechanism.joints, types, strict=True))
     )
-    return borne(replace(made, name=name, joints=joints))
+    return compensated(replace(mechanism, name=name, joints=joints))
 
 
 @cache
 def small() -> Mechanism:
-    return driven(shaped("small", "revolute", "helical", "prismatic", "continuous"))
+    return driven(compensated_tree("small", "revolute", "helical", "prismatic", "continuous"))
 
 
 @cache
 def mixed() -> Mechanism:
-    return shaped("mixed", "free", "cylindrical", "spherical", "planar")
+    return compensated_tree("mixed", "free", "cylindrical", "spherical", "planar")
 
 
 ROBOTS = {"small": small, "mixed": mixed}
 CASES = [
     (name, function, method)
     for function, method in PROVIDED
-    if function in FELT and method != "fixman:planar" and not methods.find(method).mimic_only
+    if function in DEPENDENT_FUNCTIONS
+    and method != "fixman:planar"
+    and not methods.find(method).mimic_only
     for name in ROBOTS
     if name == "small" or function not in ("link_accelerations", "interbody_forces")
     if name == "small" or methods.find(method).refusal(ROBOTS[name]()) is None
@@ -90,28 +92,32 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "function", "method"), CASES)
 def test_every_method_agrees_with_the_reference(name: str, function: str, method: str) -> None:
-    made = ROBOTS[name]()
-    frame = made.frames[-1].name if function == "link_accelerations" else None
-    found = run(
-        symgen.program(made, function, method, frame=frame), arguments_of(made, function), BALLS
+    mechanism = ROBOTS[name]()
+    frame = mechanism.frames[-1].name if function == "link_accelerations" else None
+    results = run(
+        symgen.program(mechanism, function, method, frame=frame),
+        arguments_of(mechanism, function),
+        BALLS,
     )
     assert (
         differing(
-            found,
-            Reference(made, BALLS, frame=frame).evaluate(function, arguments_of(made, function)),
+            results,
+            Reference(mechanism, BALLS, frame=frame).evaluate(
+                function, arguments_of(mechanism, function)
+            ),
         )
         < EXACT
     )
 
 
-def test_it_goes_along_with_frames_that_are_slid() -> None:
-    made = replace(borne(symgen.load("panda")), gravity=symgen.load("panda").gravity)
-    assert layouts(made).general.slides
+def test_gravity_compensation_is_correct_with_shifted_frames() -> None:
+    mechanism = replace(compensated(symgen.load("panda")), gravity=symgen.load("panda").gravity)
+    assert layouts(mechanism).general.slides
     assert (
         differing(
-            answers(made, "inverse_dynamics"),
-            Reference(made, BALLS).evaluate(
-                "inverse_dynamics", arguments_of(made, "inverse_dynamics")
+            answers(mechanism, "inverse_dynamics"),
+            Reference(mechanism, BALLS).evaluate(
+                "inverse_dynamics", arguments_of(mechanism, "inverse_dynamics")
             ),
         )
         < EXACT
@@ -119,11 +125,11 @@ def test_it_goes_along_with_frames_that_are_slid() -> None:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_it_spares_the_joints_the_weight_of_what_is_borne(name: str) -> None:
-    """Which is the gravity force of a robot of those masses alone."""
-    made = ROBOTS[name]()
-    held = replace(
-        made,
+def test_gravity_compensation_reduces_the_bias_by_the_compensated_weight(name: str) -> None:
+    """The bias force decreases by the gravity force of a robot that has only the compensated masses."""
+    mechanism = ROBOTS[name]()
+    of_compensated_mass = replace(
+        mechanism,
         bodies=tuple(
             replace(
                 body,
@@ -131,123 +137,128 @@ def test_it_spares_the_joints_the_weight_of_what_is_borne(name: str) -> None:
                     replace(part, mass=abs(part.gravcomp) * part.mass) for part in body.parts
                 ),
             )
-            for body in made.bodies
+            for body in mechanism.bodies
         ),
     )
     up = replace(
-        held,
+        of_compensated_mass,
         bodies=tuple(
             replace(body, parts=tuple(part for part in body.parts if part.gravcomp > 0))
-            for body in held.bodies
+            for body in of_compensated_mass.bodies
         ),
     )
     down = replace(
-        held,
+        of_compensated_mass,
         bodies=tuple(
             replace(body, parts=tuple(part for part in body.parts if part.gravcomp < 0))
-            for body in held.bodies
+            for body in of_compensated_mass.bodies
         ),
     )
     with BALLS.working():
-        weights = [answers(one, "gravity_force")["g"] for one in (up, down)]
-        spared = (
-            answers(made.without_gravity_compensation, "bias_force")["c"]
-            - answers(made, "bias_force")["c"]
+        weights = [answers(mechanism_, "gravity_force")["g"] for mechanism_ in (up, down)]
+        reduction = (
+            answers(mechanism.without_gravity_compensation, "bias_force")["c"]
+            - answers(mechanism, "bias_force")["c"]
         )
-        assert largest(spared - weights[0] + weights[1]) < EXACT
-        assert largest(spared) > 1
+        assert largest(reduction - weights[0] + weights[1]) < EXACT
+        assert largest(reduction) > 1
 
 
 @pytest.mark.parametrize("function", UNFELT)
-def test_what_is_of_the_whole_weight_does_not_feel_it(function: str) -> None:
-    made = small()
+def test_other_functions_do_not_depend_on_gravity_compensation(function: str) -> None:
+    mechanism = small()
     assert (
-        symgen.program(made, function).rows
-        == symgen.program(made.without_gravity_compensation, function).rows
+        symgen.program(mechanism, function).rows
+        == symgen.program(mechanism.without_gravity_compensation, function).rows
     )
 
 
-def test_forces_between_bodies_are_of_the_whole_weight() -> None:
-    """As MuJoCo's cfrc_int are: what bears it acts in the joints."""
-    made = small()
-    (first, *_), a = (answers(made, "interbody_forces", "riccati")[name] for name in ("F", "a"))
-    states = arguments_of(made, "interbody_forces")
-    wanted = Reference(made.without_drives, BALLS)
-    tau = wanted.inverse_dynamics(states["q"], states["v"], a)
-    whole = wanted.evaluate("interbody_forces", {**states, "tau": tau})["F"]
+def test_interbody_forces_include_the_whole_weight() -> None:
+    """As in MuJoCo's cfrc_int, compensation acts in the joints and does not change the wrenches between bodies."""
+    mechanism = small()
+    (first, *_), a = (
+        answers(mechanism, "interbody_forces", "riccati")[name] for name in ("F", "a")
+    )
+    states = arguments_of(mechanism, "interbody_forces")
+    reference = Reference(mechanism.without_drives, BALLS)
+    tau = reference.inverse_dynamics(states["q"], states["v"], a)
+    expected = reference.evaluate("interbody_forces", {**states, "tau": tau})["F"]
     with BALLS.working():
-        assert largest(first - whole[0]) < EXACT * (1 + largest(whole))
+        assert largest(first - expected[0]) < EXACT * (1 + largest(expected))
 
 
-# -- the same fraction of all ----------------------------------------------------------------------------------------------------
+# -- one fraction for all links ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "function", ["bias_force", "forward_dynamics", "inverse_dynamics_derivatives"]
 )
 @pytest.mark.parametrize("fraction", [Fraction(1), Fraction(1, 4)])
-def test_the_same_fraction_of_all_costs_nothing(function: str, fraction: Fraction) -> None:
-    made = borne(random_mechanism(3, 2), [fraction])
-    x, y, z = made.gravity
-    less = replace(
-        made.without_gravity_compensation,
+def test_equal_fractions_for_all_links_are_a_smaller_gravity(
+    function: str, fraction: Fraction
+) -> None:
+    mechanism = compensated(random_mechanism(3, 2), [fraction])
+    x, y, z = mechanism.gravity
+    lighter = replace(
+        mechanism.without_gravity_compensation,
         gravity=((1 - fraction) * x, (1 - fraction) * y, (1 - fraction) * z),
     )
-    assert symgen.program(made, function).rows == symgen.program(less, function).rows
+    assert symgen.program(mechanism, function).rows == symgen.program(lighter, function).rows
     assert (
         differing(
-            answers(made, function),
-            Reference(made, BALLS).evaluate(function, arguments_of(made, function)),
+            answers(mechanism, function),
+            Reference(mechanism, BALLS).evaluate(function, arguments_of(mechanism, function)),
         )
         < EXACT
     )
 
 
-def test_a_payload_is_borne_by_nobody() -> None:
-    made = borne(random_mechanism(3, 2), [Fraction(1)])
-    link = made.bodies[-1].name
+def test_a_payload_is_not_compensated() -> None:
+    mechanism = compensated(random_mechanism(3, 2), [Fraction(1)])
+    link = mechanism.bodies[-1].name
     states = {
-        name: BALLS.array(values) for name, values in draw_states(made, 2, payload=link).items()
+        name: BALLS.array(values)
+        for name, values in draw_states(mechanism, 2, payload=link).items()
     }
-    program = symgen.program(made, "inverse_dynamics", payload=link)
-    taken = {port.name: states[port.name] for port in program.inputs}
-    wanted = Reference(made, BALLS, payload=link).evaluate("inverse_dynamics", taken)
-    assert differing(run(program, taken, BALLS), wanted) < EXACT
+    program = symgen.program(mechanism, "inverse_dynamics", payload=link)
+    inputs = {port.name: states[port.name] for port in program.inputs}
+    expected = Reference(mechanism, BALLS, payload=link).evaluate("inverse_dynamics", inputs)
+    assert differing(run(program, inputs, BALLS), expected) < EXACT
 
 
-def test_joints_that_follow_others_are_spared_through_their_leaders() -> None:
-    text = to_toml(borne(random_mechanism(3, 5))).replace(
+def test_gravity_compensation_of_mimic_joints_equals_the_reference() -> None:
+    text = to_toml(compensated(random_mechanism(3, 5))).replace(
         'name = "joint2"',
         'name = "joint2"\nmimic = { joint = "joint0", multiplier = -2, offset = "1/3" }',
     )
-    made = symgen.load(text, mimic="couple")
-    assert made.nv == 2
+    mechanism = symgen.load(text, mimic="couple")
+    assert mechanism.nv == 2
     for function in ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives"):
         assert (
             differing(
-                answers(made, function),
-                Reference(made, BALLS).evaluate(function, arguments_of(made, function)),
+                answers(mechanism, function),
+                Reference(mechanism, BALLS).evaluate(function, arguments_of(mechanism, function)),
             )
             < EXACT
         )
 
 
-# -- how it is declared --------------------------------------------------------------------------------------------------------
+# -- declaration ---------------------------------------------------------------------------------------------------------------
 
 TEXT = mjcf(arm(ROD, attributes='gravcomp="0.7"'))
 
 
-def test_the_canonical_description_keeps_it() -> None:
-    made = symgen.load(TEXT.replace("0.7", "0.333", 1))
+def test_the_canonical_description_keeps_gravity_compensation() -> None:
+    mechanism = symgen.load(TEXT.replace("0.7", "0.333", 1))
     assert (
-        symgen.load(to_toml(made)).content
-        == made.content
-        != made.without_gravity_compensation.content
+        symgen.load(to_toml(mechanism)).content
+        == mechanism.content
+        != mechanism.without_gravity_compensation.content
     )
-    assert symgen.load(to_toml(made)).compensated_parts == made.compensated_parts
+    assert symgen.load(to_toml(mechanism)).compensated_parts == mechanism.compensated_parts
 
 
-def test_what_bears_weight_is_a_drive() -> None:
+def test_gravity_compensation_follows_the_option_drives() -> None:
     assert [part.gravcomp for part in symgen.load(TEXT).compensated_parts] == [Fraction(7, 10)] * 2
     assert [
         part.gravcomp for part in symgen.load(TEXT, drives="gravcomp,damping").compensated_parts
@@ -261,7 +272,7 @@ def test_what_bears_weight_is_a_drive() -> None:
         assert symgen.load(to_toml(off)).notes == off.notes
 
 
-def test_it_is_declared_by_hand_and_in_a_table(tmp_path: Path) -> None:
+def test_gravity_compensation_is_declared_in_python_and_in_a_table(tmp_path: Path) -> None:
     by_hand = symgen.Robot("r").body(
         "a",
         parent="base",
@@ -273,35 +284,37 @@ def test_it_is_declared_by_hand_and_in_a_table(tmp_path: Path) -> None:
     )
     sheet = "name,parent,type,axis_y,mass,cx,gravcomp\na,base,revolute,1,2,1,1/4\n"
     (tmp_path / "r.csv").write_text(sheet)
-    for made in (by_hand.build(), symgen.load(tmp_path / "r.csv")):
-        assert str(symgen.inspect(made, "c[0]")) == "-2943*cos(q0)/200"
-        assert str(symgen.inspect(made, "g[0]")) == "-981*cos(q0)/50"
+    for mechanism in (by_hand.build(), symgen.load(tmp_path / "r.csv")):
+        assert str(symgen.inspect(mechanism, "c[0]")) == "-2943*cos(q0)/200"
+        assert str(symgen.inspect(mechanism, "g[0]")) == "-981*cos(q0)/50"
 
 
-def test_masses_that_are_borne_are_constants() -> None:
-    made = symgen.load(TEXT)
+def test_masses_with_gravity_compensation_cannot_be_parameters() -> None:
+    mechanism = symgen.load(TEXT)
     with pytest.raises(
         SymgenError,
         match=r"parameter 'a.mass': link 'a' has gravity compensation",
     ):
-        symgen.program(made, "bias_force", parameters=["a.mass"])
+        symgen.program(mechanism, "bias_force", parameters=["a.mass"])
     with pytest.raises(
         SymgenError, match=r"which is not available in symbols m and c; keep l and I"
     ):
-        symgen.inspect(made, "c[0]", symbols="m")
-    assert symgen.program(made, "bias_force", parameters=["gravity", "payload:b.mass"]).operations
+        symgen.inspect(mechanism, "c[0]", symbols="m")
+    assert symgen.program(
+        mechanism, "bias_force", parameters=["gravity", "payload:b.mass"]
+    ).operations
 
 
-def test_gravity_at_run_time_is_borne_as_well() -> None:
-    made, gravity = symgen.load(TEXT), [1.0, 2.0, -3.0]
-    solver = symgen.compile(made, ["bias_force"], parameters=["gravity"])
+def test_gravity_at_run_time_is_compensated() -> None:
+    mechanism, gravity = symgen.load(TEXT), [1.0, 2.0, -3.0]
+    solver = symgen.compile(mechanism, ["bias_force"], parameters=["gravity"])
     q, v = np.array([0.3, 0.4, -0.2, 1.0]), np.zeros(4)
-    there = replace(made, gravity=(Fraction(1), Fraction(2), Fraction(-3)))
+    there = replace(mechanism, gravity=(Fraction(1), Fraction(2), Fraction(-3)))
     solver.parameters["gravity"] = gravity
     assert np.abs(solver.bias_force(q, v) - Reference(there).bias_force(q, v)).max() < 1e-12
 
 
-def test_a_folder_says_what_is_borne_and_is_verified(
+def test_a_folder_lists_compensated_links_and_verifies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "r.xml").write_text(TEXT)
@@ -336,7 +349,7 @@ def test_a_folder_says_what_is_borne_and_is_verified(
 
 
 def in_mujoco(text: str) -> tuple[Array, Array]:
-    """(forces that it spares, the wrench across the first joint about the world's origin) at some state, of MuJoCo."""
+    """Return MuJoCo's forces of gravity compensation and its passive forces at one state."""
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
@@ -345,24 +358,24 @@ def in_mujoco(text: str) -> tuple[Array, Array]:
     return np.array(data.qfrc_gravcomp), np.array(data.qfrc_passive)
 
 
-def test_mujoco_spares_the_same() -> None:
+def test_gravity_compensation_equals_that_of_mujoco() -> None:
     text = mjcf(arm(ROD, HINGE, 'gravcomp="0.7"'), '<option gravity="1 2 -3"/>')
-    made = symgen.load(text)
+    mechanism = symgen.load(text)
     q, v = np.array([0.3, 0.4]), np.array([1.0, -2.0])
-    spared = Reference(made.without_gravity_compensation).bias_force(q, v) - Reference(
-        made
+    reduction = Reference(mechanism.without_gravity_compensation).bias_force(q, v) - Reference(
+        mechanism
     ).bias_force(q, v)
-    assert np.abs(spared - in_mujoco(text)[0]).max() < 1e-13
+    assert np.abs(reduction - in_mujoco(text)[0]).max() < 1e-13
 
 
-def test_from_mujoco_it_is_the_same() -> None:
+def test_from_mujoco_reads_gravity_compensation() -> None:
     mujoco = pytest.importorskip("mujoco")
     text = mjcf(arm(ROD, HINGE, 'gravcomp="0.7"'))
     q, v = np.array([0.3, 0.4]), np.array([1.0, -2.0])
-    made = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
+    mechanism = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
     assert (
         np.abs(
-            Reference(made).bias_force(q, v) - Reference(symgen.load(text)).bias_force(q, v)
+            Reference(mechanism).bias_force(q, v) - Reference(symgen.load(text)).bias_force(q, v)
         ).max()
         < 1e-12
     )
@@ -372,44 +385,47 @@ def test_from_mujoco_it_is_the_same() -> None:
     assert not symgen.from_mujoco(mujoco.MjModel.from_xml_string(off)).compensated_parts
 
 
-def test_what_actuators_bear_is_said() -> None:
+def test_actuator_gravity_compensation_is_reported() -> None:
     mujoco = pytest.importorskip("mujoco")
     text = mjcf(
         f'<body name="a" gravcomp="1"><joint name="j" actuatorgravcomp="true"/>{ROD}</body>'
     )
-    (said,) = [note for note in symgen.load(text).notes if "gravcomp" in note.text]
+    (note_,) = [note for note in symgen.load(text).notes if "gravcomp" in note.text]
     assert (
-        said.text == "at j MuJoCo adds gravcomp to the actuator forces; here it is not part of tau"
+        note_.text == "at j MuJoCo adds gravcomp to the actuator forces; here it is not part of tau"
     )
-    made = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
-    assert any("adds gravcomp to the actuator forces" in note.text for note in made.notes)
+    mechanism = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
+    assert any("adds gravcomp to the actuator forces" in note.text for note in mechanism.notes)
     without = symgen.load(text.replace('gravcomp="1"', ""))
     assert not [note for note in without.notes if "gravcomp" in note.text]
 
 
-def test_mujoco_built_of_it_says_the_same() -> None:
-    """Where a body has one fraction; else, and for Pinocchio, it is refused."""
+def test_mujoco_models_built_from_compensated_robots_agree() -> None:
+    """MuJoCo accepts one fraction per body; several fractions are refused, and all fractions for Pinocchio."""
     pytest.importorskip("mujoco")
-    made = borne(symgen.load("panda"))
-    states = draw_float_states(made)
+    mechanism = compensated(symgen.load("panda"))
+    states = draw_float_states(mechanism)
     for function in ("inverse_dynamics", "forward_dynamics"):
-        assert error(made, function, states, answers_of("mujoco", made, function, states)) < 1e-11
+        assert (
+            error(mechanism, function, states, answers_of("mujoco", mechanism, function, states))
+            < 1e-11
+        )
         assert (
             error(
-                made,
+                mechanism,
                 function,
                 states,
-                answers_of("mujoco", made.without_gravity_compensation, function, states),
+                answers_of("mujoco", mechanism.without_gravity_compensation, function, states),
             )
             > 1e-3
         )
-    first, *others = made.bodies
+    first, *others = mechanism.bodies
     another = replace(first.parts[0], gravcomp=Fraction(2))
-    several = replace(made, bodies=(replace(first, parts=(*first.parts, another)), *others))
-    for judge, one in (("mujoco", several), ("pinocchio", made)):
+    several = replace(mechanism, bodies=(replace(first, parts=(*first.parts, another)), *others))
+    for judge, refused_robot in (("mujoco", several), ("pinocchio", mechanism)):
         pytest.importorskip(judge)
         with pytest.raises(
             SymgenError,
             match="has no such gravcomp as link 'panda_link1' has; leave it out with --drives",
         ):
-            peers.PEERS[judge](one)
+            peers.PEERS[judge](refused_robot)

@@ -1,4 +1,4 @@
-"""q ⊕ v dt: against power series, against Pinocchio, at rest, and after whole turns; what it costs; and errors planted in it."""
+"""`integrate`, q ⊕ v dt: power series, Pinocchio, rest, many turns, operation counts, proofs and planted errors."""
 
 from __future__ import annotations
 
@@ -36,51 +36,60 @@ from tests.shared.robots_for_tests import of_kind, random_mechanism, run
 from tests.shared.turning_robots import ALL, BALLS, TURNING, planted, tree_of
 
 SPANS = ("0", "1e-30", "1e-12", "1e-4", "0.3", "3.1415926", "3.2", "40", "-7")
-"""Times for a velocity of about 1: nothing, what round-off would swallow, half turns from both sides, and many turns."""
+"""Time steps for velocities of about 1: zero, below round-off, near half a turn from both sides, and many turns."""
 
 
 @cache
-def program(*of: str) -> Program:
-    return symgen.program(tree_of(*of), "integrate")
+def program(*kinds_of_joints: str) -> Program:
+    return symgen.program(tree_of(*kinds_of_joints), "integrate")
 
 
-def at(mechanism: Mechanism, span: str) -> dict[str, Array]:
-    """States with the time `span` (s), exact."""
-    drawn = draw_states(mechanism, 4, seed=5)
-    return {"q": drawn["q"], "v": drawn["v"], "dt": np.array([Fraction(span)] * 4, dtype=object)}
+def states_with_span(mechanism: Mechanism, span: str) -> dict[str, Array]:
+    """Return exact states with the time step `span` (s)."""
+    random_states = draw_states(mechanism, 4, seed=5)
+    return {
+        "q": random_states["q"],
+        "v": random_states["v"],
+        "dt": np.array([Fraction(span)] * 4, dtype=object),
+    }
 
 
 @pytest.mark.parametrize("span", SPANS)
-def test_it_is_the_exponential_map_at_any_angle(span: str) -> None:
-    """To 44 digits where what is added to the square of the angle counts, which is far behind those of a double."""
-    given = {name: BALLS.array(values) for name, values in at(tree_of(*ALL), span).items()}
-    ours = run(program(*ALL), given, BALLS)["q_next"]
+def test_integrate_is_the_exponential_map_at_any_angle(span: str) -> None:
+    """The error is below 2⁻¹⁵⁰ (1 + |dt|), 44 digits; the constant that is added to the squared angle causes it."""
+    states = {
+        name: BALLS.array(values) for name, values in states_with_span(tree_of(*ALL), span).items()
+    }
+    q_next = run(program(*ALL), states, BALLS)["q_next"]
     with BALLS.working():
-        missed = np.abs(
-            ours - Reference(tree_of(*ALL), BALLS).evaluate("integrate", given)["q_next"]
+        errors = np.abs(
+            q_next - Reference(tree_of(*ALL), BALLS).evaluate("integrate", states)["q_next"]
         )
-        assert max(float(one.upper()) for one in missed.ravel()) < 2.0**-150 * (
+        assert max(float(error.upper()) for error in errors.ravel()) < 2.0**-150 * (
             1 + abs(float(span))
         )
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("span", SPANS)
-def test_the_compiled_c_is_as_near_as_its_sizes_say(span: str, real: str) -> None:
+def test_the_error_of_compiled_integrate_is_below_eight_units_of_its_scale(
+    span: str, real: str
+) -> None:
     mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     solver = _solver(real)
-    given = {
-        name: values.astype(float).astype(kind) for name, values in at(mechanism, span).items()
+    states = {
+        name: values.astype(float).astype(kind)
+        for name, values in states_with_span(mechanism, span).items()
     }
-    ours = solver.integrate(given["q"], given["v"], given["dt"])
+    q_next = solver.integrate(states["q"], states["v"], states["dt"])
     exact = Reference(mechanism, BALLS).evaluate(
-        "integrate", {name: BALLS.array(x.astype(float)) for name, x in given.items()}
+        "integrate", {name: BALLS.array(x.astype(float)) for name, x in states.items()}
     )
-    missed = np.abs(ours - exact["q_next"].astype(float))
+    errors = np.abs(q_next - exact["q_next"].astype(float))
     truth = Truth(mechanism, 4, 5)
-    truth.floats |= {name: values.astype(float) for name, values in given.items()}
-    assert np.isfinite(ours).all()
-    assert (missed <= 8 * REALS[real].eps * truth.scales.of("integrate", "q_next")).all()
+    truth.floats |= {name: values.astype(float) for name, values in states.items()}
+    assert np.isfinite(q_next).all()
+    assert (errors <= 8 * REALS[real].eps * truth.scales.of("integrate", "q_next")).all()
 
 
 @cache
@@ -89,108 +98,121 @@ def _solver(real: str) -> Any:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_at_rest_and_in_no_time_nothing_moves_to_the_last_bit(real: str) -> None:
+def test_zero_velocity_or_zero_time_leaves_positions_unchanged_to_the_last_bit(real: str) -> None:
     mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     q, v = (draw_states(mechanism, 8)[name].astype(kind) for name in ("q", "v"))
     for speed, dt in ((v, 0.0), (0 * v, 0.25), (0 * v, 0.0)):
         assert (_solver(real).integrate(q, speed, np.array(dt, kind)) == q).all()
 
 
-def test_a_scalar_argument_is_one_number_a_state() -> None:
+def test_a_scalar_argument_is_one_number_per_state() -> None:
     mechanism, solver = tree_of(*ALL), _solver("double")
-    given = {name: values.astype(float) for name, values in draw_states(mechanism, 5).items()}
-    together = solver.integrate(given["q"], given["v"], given["dt"])
+    states = {name: values.astype(float) for name, values in draw_states(mechanism, 5).items()}
+    q_next = solver.integrate(states["q"], states["v"], states["dt"])
     for k in range(5):
-        for dt in (given["dt"][k], float(given["dt"][k]), given["dt"][k, ...]):
-            assert (solver.integrate(given["q"][k], given["v"][k], dt) == together[k]).all()
+        for dt in (states["dt"][k], float(states["dt"][k]), states["dt"][k, ...]):
+            assert (solver.integrate(states["q"][k], states["v"][k], dt) == q_next[k]).all()
     assert (
-        solver.integrate(given["q"], given["v"], 0.1)
-        == solver.integrate(given["q"], given["v"], np.full(5, 0.1))
+        solver.integrate(states["q"], states["v"], 0.1)
+        == solver.integrate(states["q"], states["v"], np.full(5, 0.1))
     ).all()
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_pinocchio_takes_the_same_step(kind: str) -> None:
+def test_integrate_equals_that_of_pinocchio(kind: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
     mechanism = tree_of(kind)
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
     for span in SPANS:
-        given = {name: values.astype(float) for name, values in at(mechanism, span).items()}
-        ours = run(program(kind), given)["q_next"]
+        states = {
+            name: values.astype(float) for name, values in states_with_span(mechanism, span).items()
+        }
+        q_next = run(program(kind), states)["q_next"]
         for k in range(4):
-            word = pinocchio_answers.Word(
-                model, {name: values[k] for name, values in given.items()}
+            judge = pinocchio_answers.Word(
+                model, {name: values[k] for name, values in states.items()}
             )
-            assert pinocchio_answers.ERRORS["integrate"]({"q_next": ours[k]}, word) < 2e-14, (
+            assert pinocchio_answers.ERRORS["integrate"]({"q_next": q_next[k]}, judge) < 2e-14, (
                 span,
                 k,
             )
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_its_slope_is_what_the_columns_of_the_joint_are_made_of(kind: str) -> None:
-    """d/dt of `advanced` at dt = 0 is that of `moved`, which SymPy differentiates for H."""
+def test_the_time_derivative_of_integrate_is_that_of_the_joint_columns(kind: str) -> None:
+    """The derivative of `integrate` at dt = 0 equals that of `integrate_first_order`, which gives the columns of H."""
     joint, h = joint_type(kind), Fraction(1, 10**30)
     numbers = [sp.Rational(k + 2, 7) for k in range(joint.nq + joint.nv)]
     q, v = numbers[: joint.nq], numbers[joint.nq :]
     linear = [
-        sp.N(one, 90)
-        for one in joint.integrate_first_order(
-            q, [one * sp.Rational(1, h.denominator) for one in v]
+        sp.N(number, 90)
+        for number in joint.integrate_first_order(
+            q, [number * sp.Rational(1, h.denominator) for number in v]
         )
     ]
     flat = {
-        name: BALLS.array([[Fraction(int(one.p), int(one.q)) for one in part]])
+        name: BALLS.array([[Fraction(int(number.p), int(number.q)) for number in part]])
         for name, part in (("q", q), ("v", v))
     }
     with BALLS.working():
         up, down = (
             run(program(kind), flat | {"dt": BALLS.array([s])}, BALLS)["q_next"][0] for s in (h, -h)
         )
-        for one, two, moved, x in zip(up, down, linear, flat["q"][0], strict=True):
-            assert abs(float((one - two) / 2 - (flint.arb(str(moved)) - x))) < 1e-25 * h
+        for number, backward, first_order, x in zip(up, down, linear, flat["q"][0], strict=True):
+            assert (
+                abs(float((number - backward) / 2 - (flint.arb(str(first_order)) - x))) < 1e-25 * h
+            )
 
 
-def test_what_it_costs() -> None:
-    """mul + add + div with sqrt, sin and cos: a rate takes a product and a sum, a free body one root, one sine and one cosine."""
-    found = {kind: (program(kind).cost, program(kind).operations) for kind in ALL}
-    assert {kind: cost for kind, (cost, _) in found.items() if joint_type(kind).along is None} == {
+def test_operation_counts_of_integrate() -> None:
+    """Costs count mul, add, div, sqrt, sin and cos.
+
+    A joint with one coordinate takes a product and a sum, a free body one root, one sine and one cosine.
+    """
+    costs = {kind: (program(kind).cost, program(kind).operations) for kind in ALL}
+    assert {kind: cost for kind, (cost, _) in costs.items() if joint_type(kind).along is None} == {
         kind: 2 * joint_type(kind).nq for kind in ALL if joint_type(kind).along is None
     }
     assert {
         kind: (cost, *(ops[op] for op in ("div", "sqrt", "sin", "cos")))
-        for kind, (cost, ops) in found.items()
+        for kind, (cost, ops) in costs.items()
         if kind in TURNING
     } == {"free": (115, 1, 1, 1, 1), "planar": (21, 1, 1, 2, 1), "spherical": (43, 1, 1, 1, 1)}
-    assert all("log" not in ops for _, ops in found.values())
+    assert all("log" not in ops for _, ops in costs.values())
 
 
-# -- nothing is divided by zero ---------------------------------------------------------------------------------------------
+# -- divisors are positive --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_every_divisor_has_a_floor_that_needs_no_range(real: str) -> None:
-    mechanism, own = tree_of(*ALL), replace(program(*ALL), real=real)
-    found = floors(mechanism, own, ProgramOptions(real))
-    assert len(found) == 6  # of three types a square and its root
-    assert all(one.certified and one.joint is None and one.lost == 0 for one in found)
-    for one in found:
-        assert own.rows[one.row].op in ("add", "sqrt")
-        assert one.floor is not None
-        assert (
-            0 < Fraction(2) ** -90 - one.floor < Fraction(2) ** -105
-            or 0 <= Fraction(2) ** -45 - one.floor < Fraction(2) ** -60
-        )
-    still = {"q": np.zeros((1, mechanism.nq)), "v": np.zeros((1, mechanism.nv)), "dt": np.zeros(1)}
-    still["q"][:, [first + 3 for first in mechanism.quaternions]] = 1
-    port = own.outputs[0]._replace(
-        name="divisors", shape=(6,), rows=tuple(one.row for one in found)
+def test_every_divisor_of_integrate_has_a_lower_bound_without_ranges(real: str) -> None:
+    mechanism, program_ = tree_of(*ALL), replace(program(*ALL), real=real)
+    divisors = floors(mechanism, program_, ProgramOptions(real))
+    assert len(divisors) == 6  # a square and its root for each of three joint types
+    assert all(
+        divisor.certified and divisor.joint is None and divisor.lost == 0 for divisor in divisors
     )
-    seen = run(replace(own, outputs=(port,)), still)["divisors"][0]
-    assert [float(x) for x in seen] == [
-        2.0**-45 if own.rows[one.row].op == "sqrt" else 2.0**-90 for one in found
+    for divisor in divisors:
+        assert program_.rows[divisor.row].op in ("add", "sqrt")
+        assert divisor.floor is not None
+        assert (
+            0 < Fraction(2) ** -90 - divisor.floor < Fraction(2) ** -105
+            or 0 <= Fraction(2) ** -45 - divisor.floor < Fraction(2) ** -60
+        )
+    state_at_rest = {
+        "q": np.zeros((1, mechanism.nq)),
+        "v": np.zeros((1, mechanism.nv)),
+        "dt": np.zeros(1),
+    }
+    state_at_rest["q"][:, [first + 3 for first in mechanism.quaternions]] = 1
+    port = program_.outputs[0]._replace(
+        name="divisors", shape=(6,), rows=tuple(divisor.row for divisor in divisors)
+    )
+    values = run(replace(program_, outputs=(port,)), state_at_rest)["divisors"][0]
+    assert [float(x) for x in values] == [
+        2.0**-45 if program_.rows[divisor.row].op == "sqrt" else 2.0**-90 for divisor in divisors
     ]
 
 
@@ -233,20 +255,20 @@ def _rows(*rows: Row) -> Program:
         ((Row("const", (), Fraction(3)), Row("mul", (0, 1)), Row("add", (1, 2))), 0),
     ],
 )
-def test_a_bound_is_there_for_squares_and_a_positive_constant_alone(
+def test_only_sums_of_squares_and_a_positive_constant_have_a_lower_bound(
     rows: tuple[Row, ...], bound: int | None
 ) -> None:
-    found = positive_bounds(_rows(*rows), [len(rows)]).get(len(rows), Fraction(0))
+    lower_bound = positive_bounds(_rows(*rows), [len(rows)]).get(len(rows), Fraction(0))
     if bound is None:
         assert (
-            0 <= 2 - found**2 < Fraction(2) ** -50
-        )  # the largest double that is no more than the root of two
-        assert Fraction(float(found)) == found
+            0 <= 2 - lower_bound**2 < Fraction(2) ** -50
+        )  # the largest double below the root of two
+        assert Fraction(float(lower_bound)) == lower_bound
     else:
-        assert found == bound
+        assert lower_bound == bound
 
 
-SHARE = (
+RATIO_ROWS = (
     Row("mul", (0, 0)),
     Row("const", (), Fraction(3)),
     Row("add", (1, 2)),
@@ -258,9 +280,9 @@ SHARE = (
 
 
 @pytest.mark.parametrize(
-    ("at", "row"),
+    ("index", "row"),
     [
-        (None, SHARE[0]),
+        (None, RATIO_ROWS[0]),
         (0, Row("neg", (0,))),
         (1, Row("const", (), Fraction(1, 2**1022))),
         (1, Row("const", (), Fraction(-3))),
@@ -272,21 +294,21 @@ SHARE = (
         (6, Row("add", (6, 0))),
     ],
 )
-def test_a_share_of_a_length_is_no_longer_than_it(at: int | None, row: Row) -> None:
-    """Only where it is one: any other row in its place, and nothing is claimed."""
-    rows = tuple(row if at == k else one for k, one in enumerate(SHARE))
-    assert bounded_shares(_rows(*rows)) == ({7: Fraction(2)} if at is None else {})
+def test_a_component_of_a_vector_is_bounded_by_its_norm(index: int | None, row: Row) -> None:
+    """x / √(x² + c) · x is bounded by |x|; with any of its rows changed, no bound is claimed."""
+    rows = tuple(row if index == k else original_row for k, original_row in enumerate(RATIO_ROWS))
+    assert bounded_shares(_rows(*rows)) == ({7: Fraction(2)} if index is None else {})
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_every_number_is_finite_over_the_ranges(real: str) -> None:
-    """With what is admitted, which is the floors above and, in float, that a share of a length is no longer than it."""
+def test_frama_c_proves_every_number_of_integrate_finite(real: str) -> None:
+    """The proof admits the lower bounds above and, in float, that a component is not larger than its norm."""
     if shutil.which("frama-c") is None:
         pytest.skip("Frama-C is not installed")
-    own = replace(program("free", "planar"), real=real)
+    program_ = replace(program("free", "planar"), real=real)
     proof = prove_programs(
         tree_of("free", "planar"),
-        {"integrate": own},
+        {"integrate": program_},
         ProgramOptions(real),
         states=8,
         compiled=False,
@@ -297,14 +319,14 @@ def test_every_number_is_finite_over_the_ranges(real: str) -> None:
     assert len(proof.finite["integrate"].admitted) == (7 if real == "float" else 4)
 
 
-# -- through everything -------------------------------------------------------------------------------------------------------
+# -- verify and folders -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize(
     "text", [TextOptions(), TextOptions("inline", checked=True)], ids=["plain", "checked"]
 )
-def test_it_is_verified(real: str, text: TextOptions) -> None:
+def test_integrate_verifies(real: str, text: TextOptions) -> None:
     report = verify_programs(
         Subject(
             tree_of(*ALL),
@@ -316,13 +338,13 @@ def test_it_is_verified(real: str, text: TextOptions) -> None:
     )
     assert report.passed, str(report)
     assert (
-        sum(one.kind == "identities" for one in report.checks) == 7
-    )  # four over balls, three of them in the C as well
+        sum(check_.kind == "identities" for check_ in report.checks) == 7
+    )  # four in ball arithmetic, three of them in the C as well
 
 
 @pytest.mark.parametrize("robot", ["panda", "afloat"])
-def test_a_folder_holds_it_and_tests_itself(robot: str, tmp_path: Path) -> None:
-    """A scalar argument is an array of one number in C and C++, as a scalar result is."""
+def test_a_folder_with_integrate_passes_its_selftest_and_verify(robot: str, tmp_path: Path) -> None:
+    """In C and C++ a scalar argument is an array of one number, like a scalar result."""
     mechanism = symgen.load("panda") if robot == "panda" else _on_a_free_base()
     folder = tmp_path / robot
     symgen.generate(
@@ -344,8 +366,8 @@ def test_a_folder_holds_it_and_tests_itself(robot: str, tmp_path: Path) -> None:
         ],
         check=True,
     )
-    done = subprocess.run([str(tmp_path / "own")], check=True, capture_output=True, text=True)
-    assert "1 passed, 0 failed" in done.stdout
+    completed = subprocess.run([str(tmp_path / "own")], check=True, capture_output=True, text=True)
+    assert "1 passed, 0 failed" in completed.stdout
     (tmp_path / "call.cpp").write_text(
         f"""#include "{mechanism.name}.hpp"
 int main() {{ const std::array<double, 1> dt{{0.1}}; return (void){mechanism.name}::integrate({{}}, {{}}, dt), 0; }}
@@ -361,49 +383,56 @@ int main() {{ const std::array<double, 1> dt{{0.1}}; return (void){mechanism.nam
 
 
 def _on_a_free_base() -> Mechanism:
-    plain = random_mechanism(3, seed=4)
+    fixed_base = random_mechanism(3, seed=4)
     return replace(
-        plain, name="afloat", joints=(of_kind(plain.joints[0], "free"), *plain.joints[1:])
+        fixed_base,
+        name="afloat",
+        joints=(of_kind(fixed_base.joints[0], "free"), *fixed_base.joints[1:]),
     )
 
 
-def test_its_round_off_is_bounded() -> None:
+def test_the_round_off_of_integrate_is_bounded() -> None:
     proof = prove(_on_a_free_base(), ["integrate"], states=64)
-    (own,) = proof.functions
+    (function,) = proof.functions
     assert proof.holds, str(proof)
     assert any("time steps within ±1 s" in sentence for sentence in proof.assumptions)
-    assert own.round_off.most("q_next") < 1e-11
-    assert all(one.floor.certified for one in own.divisors)
+    assert function.round_off.most("q_next") < 1e-11
+    assert all(divisor.floor.certified for divisor in function.divisors)
 
 
-# -- errors planted -----------------------------------------------------------------------------------------------------------
+# -- planted errors -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_sign_that_is_turned_in_any_row_is_seen() -> None:
-    own, turned = program("free", "planar"), 0
-    for index, row in enumerate(own.rows):
+def test_a_wrong_sign_in_any_row_of_integrate_is_caught() -> None:
+    correct, changed = program("free", "planar"), 0
+    for index, row in enumerate(correct.rows):
         if row.op not in ("add", "sub") or any(
-            own.rows[a].op == "const" and own.rows[a].value < 1e-9 for a in row.args
+            correct.rows[a].op == "const" and correct.rows[a].value < 1e-9 for a in row.args
         ):
             continue
-        wrong = planted(own, index, op={"add": "sub", "sub": "add"}[row.op])
+        wrong = planted(correct, index, op={"add": "sub", "sub": "add"}[row.op])
         with np.errstate(all="ignore"):
             report = verify_programs(
                 Subject(tree_of("free", "planar"), {"integrate": wrong}, states=2, compiled=False)
             )
-        assert {"algebra", "identities"} <= {one.kind for one in report.failures}, (index, row)
-        turned += 1
-    assert turned > 40
+        assert {"algebra", "identities"} <= {failure.kind for failure in report.failures}, (
+            index,
+            row,
+        )
+        changed += 1
+    assert changed > 40
 
 
 @pytest.mark.parametrize("change", ["half", "series", "order"])
-def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = integrate._exponential_series
+def test_a_planted_error_in_the_reference_of_integrate_is_caught(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = integrate._exponential_series
 
     def series(spin: Array, shift: Array, scalars: Any) -> Any:
         if change == "half":
-            return whole(spin / 2, shift, scalars)
-        turn, displaced = whole(spin, shift, scalars)
+            return original(spin / 2, shift, scalars)
+        turn, displaced = original(spin, shift, scalars)
         return (
             (turn, displaced + shift * scalars.array(Fraction(1, 10**6)))
             if change == "series"
@@ -414,31 +443,36 @@ def test_an_error_in_the_reference_is_seen(change: str, monkeypatch: pytest.Monk
     report = verify_programs(
         Subject(tree_of("free"), {"integrate": program("free")}, states=4, compiled=False)
     )
-    assert {one.kind for one in report.failures} >= {"algebra", "floating"}
+    assert {failure.kind for failure in report.failures} >= {"algebra", "floating"}
 
 
 @pytest.mark.parametrize("value", [Fraction(0), Fraction(1, 2**60), Fraction(1, 2**160)])
-def test_another_constant_under_the_root_is_seen(value: Fraction) -> None:
-    """None divides by zero where nothing turns, a large one is seen in the algebra, and a small one is nothing in a float."""
-    own = program("free")
+def test_a_wrong_constant_under_the_root_is_caught(value: Fraction) -> None:
+    """Without the constant, a state at rest divides by zero.
+
+    A constant that is too large fails the algebra, and one that is too small is zero in float.
+    """
+    correct = program("free")
     (index,) = (
-        i for i, row in enumerate(own.rows) if row.op == "const" and row.value == Fraction(1, 2**90)
+        i
+        for i, row in enumerate(correct.rows)
+        if row.op == "const" and row.value == Fraction(1, 2**90)
     )
-    wrong = replace(planted(own, index, value=value), real="float")
+    wrong = replace(planted(correct, index, value=value), real="float")
     with np.errstate(all="ignore"):
         report = verify_programs(
             Subject(tree_of("free"), {"integrate": wrong}, ProgramOptions("float"), states=4)
         )
-    assert {one.kind for one in report.failures} >= (
+    assert {failure.kind for failure in report.failures} >= (
         {"algebra"} if value > Fraction(1, 2**90) else {"floating"}
     )
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(
+def test_the_radius_of_the_series_contains_its_truncation_error(
     counted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a series that is cut short, balls without that radius miss the answer."""
+    """The balls of a truncated series contain the exact value only with the truncation bound in their radius."""
     twist = [[Fraction(k + 1, 5) for k in range(3)]]
     sharp = arb(160)
     with sharp.working():
@@ -449,35 +483,35 @@ def test_what_the_series_of_the_reference_leaves_out_stands_in_its_radius(
     with BALLS.working():
         short = integrate.exponential(BALLS.array(twist), BALLS.array(twist), BALLS)
     with sharp.working():
-        met = [
-            one.overlaps(two)
-            for ours, theirs in zip(short, long, strict=True)
-            for one, two in zip(ours.ravel(), theirs.ravel(), strict=True)
+        overlaps = [
+            truncated.overlaps(exact)
+            for truncated_values, exact_values in zip(short, long, strict=True)
+            for truncated, exact in zip(truncated_values.ravel(), exact_values.ravel(), strict=True)
         ]
-    assert all(met) if counted else not any(met)
-    assert all(float(one.rad()) < 1e-150 for part in long for one in part.ravel())
+    assert all(overlaps) if counted else not any(overlaps)
+    assert all(float(truncated.rad()) < 1e-150 for part in long for truncated in part.ravel())
 
 
-def test_exponentials_of_matrices_say_the_same() -> None:
-    """A third road, which an attack of the adversary takes."""
-    mechanism, given = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
+def test_integrate_by_matrix_exponentials_is_the_same() -> None:
+    """A third derivation, used by the adversary's tests as well."""
+    mechanism, random_states = tree_of(*ALL), draw_states(tree_of(*ALL), 8)
     exact = Reference(mechanism, BALLS).evaluate(
-        "integrate", {name: given[name] for name in ("q", "v", "dt")}
+        "integrate", {name: random_states[name] for name in ("q", "v", "dt")}
     )["q_next"]
-    states = {name: BALLS.array(given[name]) for name in ("q", "v", "dt")}
-    found = _newton_euler.answers(mechanism, "integrate", states, 80, {"q_next": (mechanism.nq,)})[
+    states = {name: BALLS.array(random_states[name]) for name in ("q", "v", "dt")}
+    actual = _newton_euler.answers(mechanism, "integrate", states, 80, {"q_next": (mechanism.nq,)})[
         "q_next"
     ]
     with BALLS.working():
-        assert max(float(abs(one).upper()) for one in (found - exact).ravel()) < 1e-70
+        assert max(float(abs(error).upper()) for error in (actual - exact).ravel()) < 1e-70
 
 
-def test_floats_and_balls_of_the_reference_agree() -> None:
-    given = draw_states(tree_of(*ALL), 8)
+def test_the_reference_of_integrate_agrees_in_floats_and_balls() -> None:
+    states = draw_states(tree_of(*ALL), 8)
     exact = Reference(tree_of(*ALL), BALLS).evaluate(
-        "integrate", {name: given[name] for name in ("q", "v", "dt")}
+        "integrate", {name: states[name] for name in ("q", "v", "dt")}
     )["q_next"]
-    near = Reference(tree_of(*ALL), FLOAT).evaluate(
-        "integrate", {name: given[name].astype(float) for name in ("q", "v", "dt")}
+    rounded = Reference(tree_of(*ALL), FLOAT).evaluate(
+        "integrate", {name: states[name].astype(float) for name in ("q", "v", "dt")}
     )
-    assert np.abs(exact.astype(float) - near["q_next"]).max() < 1e-13
+    assert np.abs(exact.astype(float) - rounded["q_next"]).max() < 1e-13

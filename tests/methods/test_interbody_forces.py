@@ -1,4 +1,4 @@
-"""`interbody_forces`: who carries what, by hand and by weight; own inertias, not regrouped ones; how deep the programs are."""
+"""`interbody_forces`, the wrench of the parent on each link: closed forms, weights, regrouped inertias, depth."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fracti
 def two_links(
     gravity: tuple[int, int, int], axis: tuple[Fraction, Fraction, Fraction] = Z_AXIS
 ) -> Mechanism:
-    """2 kg and 3 kg, each 1 m out along x from its revolute joint, the joints 1 m apart."""
+    """Return two links of 2 kg and 3 kg, each mass 1 m along x from its revolute joint, the joints 1 m apart."""
     joints = tuple(
         Joint(f"j{i}", "revolute", i - 1, pose(X_AXIS) if i else (), axis) for i in range(2)
     )
@@ -63,15 +63,15 @@ def two_links(
 def forces(
     mechanism: Mechanism, method: str, q: list[float], tau: list[float]
 ) -> tuple[Array, Array]:
-    """F (NV, 6) and a (NV,) at rest."""
-    found = run(
+    """Return F (NV, 6) and a (NV,) at rest."""
+    results = run(
         symgen.program(mechanism, "interbody_forces", method),
         {"q": np.array([q]), "v": np.zeros((1, len(q))), "tau": np.array([tau])},
     )
-    return found["F"][0], found["a"][0]
+    return results["F"][0], results["a"][0]
 
 
-# -- by hand -----------------------------------------------------------------------------------------------------------------
+# -- closed forms ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -110,15 +110,15 @@ def test_two_links_at_rest_carry_their_weight(
     first: list[float],
     second: list[float],
 ) -> None:
-    """The base bears 5 kg, the first link 3 kg of it: upwards, for it is what a link is held by."""
+    """The base carries 5 kg and the first link 3 kg; the forces on the links point upwards."""
     F, a = forces(two_links(gravity), method, q, tau)
     assert np.abs(F - [first, second]).max() < 1e-12  # a few roundings of numbers of order 100
     assert np.abs(a).max() < 1e-12
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_slider_is_pushed_along_and_borne_across(method: str) -> None:
-    """2 kg on a rail along x, its centre 1 m above it: 6 N push it, the rail bears 20 N and keeps it from tipping."""
+def test_a_prismatic_joint_transmits_the_driving_force_and_the_weight(method: str) -> None:
+    """2 kg slide along x, the mass centre 1 m above the rail: 6 N accelerate it; the rail carries 20 N and a moment."""
     part = Part("cart", pose((Fraction(0), Fraction(0), Fraction(1))), Fraction(2), ROUND)
     cart = Mechanism(
         "cart",
@@ -133,117 +133,123 @@ def test_a_slider_is_pushed_along_and_borne_across(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_siblings_carry_nothing_of_each_other(method: str) -> None:
-    """A load on one arm of two: its own joint and the trunk's feel it, the other arm's does not."""
-    whole = random_mechanism(3, seed=5)
-    tree = replace(whole, joints=(*whole.joints[:2], replace(whole.joints[2], parent=0)))
-    at = draw(tree, 1, BALLS, payload="link1")
+def test_a_payload_on_one_branch_does_not_change_wrenches_of_another(method: str) -> None:
+    """A payload on one of two arms changes the wrenches at its own joint and at the trunk, not at the other arm."""
+    chain = random_mechanism(3, seed=5)
+    tree = replace(chain, joints=(*chain.joints[:2], replace(chain.joints[2], parent=0)))
+    state = draw(tree, 1, BALLS, payload="link1")
     with BALLS.working():
-        at["v"] = 0 * at["v"]
-        made = symgen.program(tree, "interbody_forces", method, payload="link1")
+        state["v"] = 0 * state["v"]
+        program_ = symgen.program(tree, "interbody_forces", method, payload="link1")
         hold = symgen.program(tree, "gravity_force", payload="link1")
-        found = []
-        for load in (at["payload"], 0 * at["payload"]):
-            tau = run(hold, {**at, "payload": load}, BALLS)["g"]
-            found.append(run(made, {**at, "payload": load, "tau": tau}, BALLS)["F"][0])
-        gained = found[0] - found[1]
-        weight = -at["payload"][0, 0] * BALLS.array(list(tree.gravity))
-        assert largest(gained[2]) < 1e-40
-        assert max(largest(gained[i, 3:] - weight) for i in (0, 1)) < 1e-40
-        assert min(largest(gained[i, :3]) for i in (0, 1)) > 1e-3
+        forces_by_load = []
+        for load in (state["payload"], 0 * state["payload"]):
+            tau = run(hold, {**state, "payload": load}, BALLS)["g"]
+            forces_by_load.append(
+                run(program_, {**state, "payload": load, "tau": tau}, BALLS)["F"][0]
+            )
+        difference = forces_by_load[0] - forces_by_load[1]
+        weight = -state["payload"][0, 0] * BALLS.array(list(tree.gravity))
+        assert largest(difference[2]) < 1e-40
+        assert max(largest(difference[i, 3:] - weight) for i in (0, 1)) < 1e-40
+        assert min(largest(difference[i, :3]) for i in (0, 1)) > 1e-3
 
 
-# -- by weight ---------------------------------------------------------------------------------------------------------------
+# -- weights -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*FEW, "panda", "square_tree6", "planar_arm"])
-def test_what_is_held_at_rest_crosses_every_joint_as_weight(name: str) -> None:
-    """With tau = g(q): a = 0, and the force on every link is the weight of all that it carries."""
+def test_under_gravity_compensation_every_joint_transmits_the_weight_of_its_descendants(
+    name: str,
+) -> None:
+    """With tau = g(q), a = 0, and the force on every link is the weight of the link and all its descendants."""
     mechanism = robot(name)
-    at = dict(states(name, 1, BALLS))
+    state = dict(states(name, 1, BALLS))
     with BALLS.working():
-        at["v"] = 0 * at["v"]
-        at["tau"] = run(program(name, "gravity_force"), at, BALLS)["g"]
+        state["v"] = 0 * state["v"]
+        state["tau"] = run(program(name, "gravity_force"), state, BALLS)["g"]
         mass = [sum(part.mass for part in body.parts) for body in mechanism.bodies]
         for i in reversed(range(mechanism.nv)):
             if (parent := mechanism.joints[i].parent) != BASE:
                 mass[parent] += mass[i]
         weight = np.array([[-m * g for g in mechanism.gravity] for m in mass])
         for method in methods_for(mechanism, "interbody_forces"):
-            found = run(program(name, "interbody_forces", method), at, BALLS)
-            assert largest(found["F"][0, :, 3:] - BALLS.array(weight)) < 1e-40 * largest(
+            results = run(program(name, "interbody_forces", method), state, BALLS)
+            assert largest(results["F"][0, :, 3:] - BALLS.array(weight)) < 1e-40 * largest(
                 BALLS.array(weight)
             )
-            assert largest(found["a"]) < 1e-40
+            assert largest(results["a"]) < 1e-40
 
 
 # -- a link's own inertia ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def regrouped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function as if regrouping did it no harm."""
+def regrouping_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let symgen regroup inertias for this function, which is otherwise excluded."""
     monkeypatch.setitem(
         FUNCTIONS, "interbody_forces", replace(FUNCTIONS["interbody_forces"], own_inertia=False)
     )
 
 
-def test_regrouping_takes_the_mass_off_a_turning_link() -> None:
-    """What the next test rests on: behind its joint the regrouped link has no mass, so nothing would hang on the joint."""
+def test_regrouping_removes_the_mass_of_a_revolute_link() -> None:
+    """The next test relies on it: a regrouped link has no mass, so that its joint would carry no weight."""
     arm = two_links((10, 0, 0))
-    plain, moved = models(arm)
+    plain, regrouped_model = models(arm)
     assert [float(link.inertia.m) for link in plain.links] == [2, 3]
-    assert [float(link.inertia.m) for link in moved.links] == [0, 0]
-    assert moved == regroup(plain)
+    assert [float(link.inertia.m) for link in regrouped_model.links] == [0, 0]
+    assert regrouped_model == regroup(plain)
 
 
-@pytest.mark.usefixtures("regrouped")
-def test_regrouped_inertias_would_lose_the_weight() -> None:
-    """And only forces of the reference can tell: along the joints, and in the accelerations, nothing changes."""
+@pytest.mark.usefixtures("regrouping_allowed")
+def test_forces_of_regrouped_inertias_lack_the_weight() -> None:
+    """Joint torques and accelerations do not change, so only the reference's forces show the error."""
     arm = two_links((10, 0, 0))
-    made = derive(arm, "interbody_forces", "riccati", ProgramOptions())
-    still = {"q": np.zeros((1, 2)), "v": np.zeros((1, 2)), "tau": np.zeros((1, 2))}
-    assert np.abs(run(made, still)["F"][0, 1, 3:]).max() < 1e-12
-    report = checked(arm, lambda: made)
+    program_ = derive(arm, "interbody_forces", "riccati", ProgramOptions())
+    state_at_rest = {"q": np.zeros((1, 2)), "v": np.zeros((1, 2)), "tau": np.zeros((1, 2))}
+    assert np.abs(run(program_, state_at_rest)["F"][0, 1, 3:]).max() < 1e-12
+    report = verified(arm, lambda: program_)
     assert {check.kind for check in report.failures} == {"algebra", "floating"}
 
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_methods_agree_on_every_force(name: str) -> None:
-    """One inverts every link's inertia, the other sums them up; what they share is the robot."""
-    at, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")
-    ways = [
-        run(program(name, "interbody_forces", m), at, BALLS)["F"] for m in METHODS if m in suited
+    """The methods are independent: one inverts each link's inertia, the other sums composite inertias."""
+    state, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")
+    forces_by_method = [
+        run(program(name, "interbody_forces", m), state, BALLS)["F"] for m in METHODS if m in suited
     ]
     with BALLS.working():
-        for other in ways[1:]:
-            assert largest(other - ways[0]) <= 1e-40 * largest(ways[0])
+        for other_forces in forces_by_method[1:]:
+            assert largest(other_forces - forces_by_method[0]) <= 1e-40 * largest(
+                forces_by_method[0]
+            )
 
 
-def test_the_methods_are_two_ways() -> None:
+def test_the_methods_have_different_programs() -> None:
     for name in FEW:
         suited = [m for m in METHODS if m in methods_for(robot(name), "interbody_forces")]
         ops = {m: [r.op for r in program(name, "interbody_forces", m).rows] for m in suited}
         assert "constraint_force" not in ops or ops["constraint_force"] != ops["riccati"]
     assert (
         program("planar_arm", "interbody_forces").method == "riccati"
-    )  # the other refuses thin rods
+    )  # constraint_force refuses thin rods
 
 
-# -- errors planted ----------------------------------------------------------------------------------------------------------
+# -- planted errors ----------------------------------------------------------------------------------------------------------
 
 
-def checked(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
-    """The function verified beside the forward dynamics that its accelerations have to equal."""
+def verified(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
+    """Verify a Program together with forward dynamics, whose accelerations it must reproduce."""
     helpers = {"forward_dynamics": symgen.program(mechanism, "forward_dynamics")}
     return verify_programs(
         Subject(mechanism, {"interbody_forces": derived()}, states=3, helpers=helpers)
     )
 
 
-def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moment_without_its_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(31, 4, branching=0.5)
-    assert checked(
+    assert verified(
         tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions())
     ).passed
     monkeypatch.setattr(
@@ -253,7 +259,7 @@ def test_a_moment_that_forgets_the_lever_is_caught(monkeypatch: pytest.MonkeyPat
             rotation, shift * rotation.factors[0][0][0].home.zero, n, f
         ),
     )
-    report = checked(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
+    report = verified(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
 
 
@@ -263,7 +269,7 @@ def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.Mon
     monkeypatch.setattr(
         by_constraints, "axes_by_sweep", lambda linkage: [straight(linkage)[0]] * len(linkage)
     )
-    report = checked(
+    report = verified(
         tree, lambda: derive(tree, "interbody_forces", "constraint_force", ProgramOptions())
     )
     assert {check.kind for check in report.failures} >= {"algebra", "identities"}
@@ -279,7 +285,7 @@ def depth(n: int, method: str) -> int:
 
 
 def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
-    """One more round of cyclic reduction, and runs of the prefix scans twice as long."""
+    """Each doubling adds one round of cyclic reduction and doubles the length of the prefix scans."""
     depths = [depth(n, "constraint_force:parallel") for n in (6, 12, 24)]
     steps = [b - a for a, b in pairwise(depths)]
     print(depths, steps)
@@ -287,7 +293,7 @@ def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() ->
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
 
 
-def test_the_serial_reading_grows_linearly() -> None:
+def test_the_depth_of_the_serial_variant_grows_linearly() -> None:
     small, middle, large = (depth(n, "constraint_force") for n in (6, 12, 24))
     assert large - middle >= 1.7 * (middle - small)
     assert depth(24, "constraint_force:parallel") < large / 4

@@ -1,4 +1,4 @@
-"""How J and J̇ v are stated: judged by Pinocchio and by the reference, verified, said in every text; what does not follow."""
+"""Conventions of J and J̇ v (axes, order of rows): Pinocchio, the reference, `verify`, folders and messages."""
 
 from __future__ import annotations
 
@@ -41,27 +41,32 @@ from tests.shared.robots_for_tests import (
     run,
 )
 
-FOLLOWING = ("jacobian", "bias_acceleration")
-CONVENTIONS = tuple(Convention(*one) for one in product(JACOBIAN_FRAMES, JACOBIAN_ORDERS))
+CONVENTION_FUNCTIONS = ("jacobian", "bias_acceleration")
+CONVENTIONS = tuple(Convention(*pair) for pair in product(JACOBIAN_FRAMES, JACOBIAN_ORDERS))
 TREE = random_tree(31, 4, branching=0.5)
 
 
 @cache
 def of_every_kind(away: int = 3) -> Mechanism:
-    """A chain of a joint of every type, so far (m) from the base's origin, whose last frame is displaced and turned."""
-    made = random_mechanism(len(kinds()), seed=3, kind="chain")
-    joints = [of_kind(joint, kind) for joint, kind in zip(made.joints, kinds(), strict=True)]
+    """Return a chain with one joint of every type that starts `away` metres from the base's origin.
+
+    Its last frame is displaced and rotated relative to its link.
+    """
+    mechanism = random_mechanism(len(kinds()), seed=3, kind="chain")
+    joints = [of_kind(joint, kind) for joint, kind in zip(mechanism.joints, kinds(), strict=True)]
     joints[0] = replace(
         joints[0], pose=(Shift((Fraction(away), Fraction(-2), Fraction(1))), *joints[0].pose)
     )
     last = replace(
-        made.frames[-1],
+        mechanism.frames[-1],
         pose=(
             Shift((Fraction(1, 3), Fraction(1, 5), Fraction(-1, 4))),
             Turn(X_AXIS, Angle(Fraction(1, 2))),
         ),
     )
-    return replace(made, name="every_kind", joints=tuple(joints), frames=(*made.frames[:-1], last))
+    return replace(
+        mechanism, name="every_kind", joints=tuple(joints), frames=(*mechanism.frames[:-1], last)
+    )
 
 
 ROBOTS: dict[str, tuple[Mechanism, tuple[str, ...]]] = {
@@ -71,7 +76,7 @@ ROBOTS: dict[str, tuple[Mechanism, tuple[str, ...]]] = {
 }
 
 
-def stated(
+def program_in_convention(
     mechanism: Mechanism,
     function: str,
     convention: Convention,
@@ -88,49 +93,54 @@ def stated(
     )
 
 
-def test_these_functions_follow() -> None:
+def test_jacobian_and_bias_acceleration_follow_the_convention() -> None:
     assert (
         tuple(name for name, function in FUNCTIONS.items() if function.follows_convention)
-        == FOLLOWING
+        == CONVENTION_FUNCTIONS
     )
     assert CONVENTIONS[0] == USUAL == ProgramOptions().convention
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS, ids="-".join)
-@pytest.mark.parametrize("which", ROBOTS)
-def test_pinocchio_and_the_reference_say_the_same(which: str, convention: Convention) -> None:
+@pytest.mark.parametrize("robot_name", ROBOTS)
+def test_every_convention_equals_pinocchio_and_the_reference(
+    robot_name: str, convention: Convention
+) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
-    mechanism, frames = ROBOTS[which]
-    balls, given = draw(mechanism, 2, BALLS), draw(mechanism, 2)
-    theirs = [
-        words(pinocchio_answers.built(mechanism, frame), convention, given) for frame in frames
+    mechanism, frames = ROBOTS[robot_name]
+    balls, states = draw(mechanism, 2, BALLS), draw(mechanism, 2)
+    judged = [
+        pinocchio_results(pinocchio_answers.built(mechanism, frame), convention, states)
+        for frame in frames
     ]
     reference = Reference(mechanism, BALLS, frame=frames, convention=convention)
-    for function, place in zip(FOLLOWING, (0, 1), strict=True):
-        known = reference.evaluate(
+    for function, index in zip(CONVENTION_FUNCTIONS, (0, 1), strict=True):
+        expected_balls = reference.evaluate(
             function, {a.name: balls[a.name] for a in FUNCTIONS[function].arguments}
         )
         for method in methods_for(mechanism, function):
-            made = stated(mechanism, function, convention, frames, method)
-            name = made.outputs[0].name
+            program = program_in_convention(mechanism, function, convention, frames, method)
+            name = program.outputs[0].name
             with BALLS.working():
-                assert largest(run(made, balls, BALLS)[name] - known[name]) < 1e-40
-            ours, wanted = (
-                run(made, given)[name],
-                np.stack([word[place] for word in theirs], axis=1),
+                assert largest(run(program, balls, BALLS)[name] - expected_balls[name]) < 1e-40
+            actual, expected = (
+                run(program, states)[name],
+                np.stack([word[index] for word in judged], axis=1),
             )
             np.testing.assert_allclose(
-                ours.reshape(wanted.shape),
-                wanted,
+                actual.reshape(expected.shape),
+                expected,
                 rtol=0,
-                atol=1e-13 * max(1.0, np.abs(wanted).max()),
+                atol=1e-13 * max(1.0, np.abs(expected).max()),
             )
 
 
-def words(model: object, convention: Convention, given: dict[str, Array]) -> tuple[Array, Array]:
-    """Pinocchio's J (states, 6, NV) and dJ/dt v (states, 6) of its frame, its joints in our order."""
+def pinocchio_results(
+    model: object, convention: Convention, states: dict[str, Array]
+) -> tuple[Array, Array]:
+    """Return Pinocchio's J (states, 6, NV) and dJ/dt v (states, 6), with the joints in symgen's order."""
     from tests.judges.pinocchio_answers import Model, Word
 
     assert isinstance(model, Model)
@@ -139,66 +149,68 @@ def words(model: object, convention: Convention, given: dict[str, Array]) -> tup
         convention.frame
     ]
     half = [*range(6)] if convention.order == "linear" else [3, 4, 5, 0, 1, 2]
-    found = []
-    for state in range(2):
-        word = Word(model, {name: values[state] for name, values in given.items()})
-        pin.computeJointJacobiansTimeVariation(model.model, model.data, word.q, word.v)
+    pairs = []
+    for k in range(2):
+        judge = Word(model, {name: values[k] for name, values in states.items()})
+        pin.computeJointJacobiansTimeVariation(model.model, model.data, judge.q, judge.v)
         pin.updateFramePlacements(model.model, model.data)
         J = pin.getFrameJacobian(model.model, model.data, model.frame, axes)[half][:, model.order]
-        found.append(
+        pairs.append(
             (
                 J,
                 (
                     pin.getFrameJacobianTimeVariation(model.model, model.data, model.frame, axes)
-                    @ word.v
+                    @ judge.v
                 )[half],
             )
         )
-    return np.array([one for one, _ in found]), np.array([two for _, two in found])
+    return np.array([J_ for J_, _ in pairs]), np.array([rate for _, rate in pairs])
 
 
 @pytest.mark.usefixtures("polished_here")
-def test_what_it_costs() -> None:
-    """Of a quadruped's foot: the order costs nothing, and in its own axes a foot need not know where the trunk is."""
+def test_operation_counts_of_the_conventions() -> None:
+    """For a quadruped's foot, the order of rows changes no cost, and local axes need no pose of the trunk."""
     mechanism, (foot, _) = ROBOTS["feet"]
-    found = {
+    costs = {
         convention: tuple(
-            stated(mechanism, function, convention, foot).cost for function in FOLLOWING
+            program_in_convention(mechanism, function, convention, foot).cost
+            for function in CONVENTION_FUNCTIONS
         )
         for convention in CONVENTIONS
     }
     assert all(
-        found[convention] == found[Convention(convention.frame)] for convention in CONVENTIONS
+        costs[convention] == costs[Convention(convention.frame)] for convention in CONVENTIONS
     )
-    assert found[Convention("aligned")] == (140, 146)
-    assert found[Convention("local")] == (48, 86)
-    assert found[Convention("world")] == (121, 180)
+    assert costs[Convention("aligned")] == (140, 146)
+    assert costs[Convention("local")] == (48, 86)
+    assert costs[Convention("world")] == (121, 180)
 
 
 @pytest.mark.parametrize(
     "function", ["forward_kinematics", "operational_inertia_inverse", "link_accelerations"]
 )
-def test_what_does_not_follow_is_the_same(function: str) -> None:
-    assert stated(TREE, function, Convention("local", "linear"), "tool") == symgen.program(
-        TREE, function, frame="tool"
-    )
+def test_other_functions_do_not_depend_on_the_convention(function: str) -> None:
+    assert program_in_convention(
+        TREE, function, Convention("local", "linear"), "tool"
+    ) == symgen.program(TREE, function, frame="tool")
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS, ids="-".join)
-def test_a_program_keeps_it(convention: Convention) -> None:
-    made = stated(TREE, "jacobian", convention, "tool")
-    assert made.convention == made.outline.convention == convention
-    assert from_plain(json.loads(json.dumps(to_plain(made)))) == made
+def test_a_program_stores_its_convention(convention: Convention) -> None:
+    program = program_in_convention(TREE, "jacobian", convention, "tool")
+    assert program.convention == program.outline.convention == convention
+    assert from_plain(json.loads(json.dumps(to_plain(program)))) == program
     assert (
-        outline_from_plain(json.loads(json.dumps(outline_to_plain(made.outline)))) == made.outline
+        outline_from_plain(json.loads(json.dumps(outline_to_plain(program.outline))))
+        == program.outline
     )
-    assert from_plain(to_plain(made) | {"convention": ["mixed", "angular"]}) is None
+    assert from_plain(to_plain(program) | {"convention": ["mixed", "angular"]}) is None
 
 
 # -- verified ------------------------------------------------------------------------------------------------------------
 
 
-OTHERS = (
+OTHER_FUNCTIONS = (
     "forward_kinematics",
     "operational_inertia_inverse",
     "link_accelerations",
@@ -207,47 +219,56 @@ OTHERS = (
 )
 
 
-def failures(convention: Convention, given: dict[str, Convention]) -> set[str]:
-    """What fails where `given` functions are stated otherwise than was asked for."""
+def failures(convention: Convention, conventions: dict[str, Convention]) -> set[str]:
+    """Return the failed checks if some functions have other `conventions` than the requested one."""
     frames = ("link0", "tool")
     programs = {
-        name: stated(TREE, name, given.get(name, convention), frames)
-        for name in (*FOLLOWING, *OTHERS)
+        name: program_in_convention(TREE, name, conventions.get(name, convention), frames)
+        for name in (*CONVENTION_FUNCTIONS, *OTHER_FUNCTIONS)
     }
     truth = Truth(TREE, 1, frame=frames, convention=convention)
-    algebra = {name for name in FOLLOWING if not check_algebra(programs[name], truth, name).passed}
+    algebra = {
+        name
+        for name in CONVENTION_FUNCTIONS
+        if not check_algebra(programs[name], truth, name).passed
+    }
     return algebra | {
         check.subject for check in check_identities(programs, None, truth) if not check.passed
     }
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS[3::2], ids="-".join)
-def test_verify_holds_and_sees_another_convention(convention: Convention) -> None:
+def test_verify_passes_the_convention_and_fails_another_one(convention: Convention) -> None:
     assert failures(convention, {}) == set()
-    other = Convention({"local": "aligned", "world": "local"}[convention.frame], convention.order)
-    assert failures(convention, {"bias_acceleration": other}) == {
+    another = Convention({"local": "aligned", "world": "local"}[convention.frame], convention.order)
+    assert failures(convention, {"bias_acceleration": another}) == {
         "bias_acceleration",
         "J̇ v = d/dt J v",
     }
-    seen = failures(convention, {"jacobian": other})
-    assert seen >= {"jacobian", "J̇ v = d/dt J v", "J v = d/dt pose", "alpha_tip = J a + J̇ v"}
-    order = failures(convention, {"jacobian": Convention(convention.frame, "angular")})
-    assert order >= {"jacobian", "J̇ v = d/dt J v", "J v = d/dt pose"}
+    failures_of_frame = failures(convention, {"jacobian": another})
+    assert failures_of_frame >= {
+        "jacobian",
+        "J̇ v = d/dt J v",
+        "J v = d/dt pose",
+        "alpha_tip = J a + J̇ v",
+    }
+    failures_of_order = failures(convention, {"jacobian": Convention(convention.frame, "angular")})
+    assert failures_of_order >= {"jacobian", "J̇ v = d/dt J v", "J v = d/dt pose"}
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS, ids="-".join)
 def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> None:
-    """In doubles, two kilometres from the base's origin. In a convention's order: no size fits the other half."""
+    """In double, 2 km from the base's origin, the error is bounded by the sizes of linear and angular rows separately."""
     mechanism, (_, frames) = of_every_kind(2000), ROBOTS["every kind"]
     truth = Truth(mechanism, 4, frame=frames[0], convention=convention)
-    for function in FOLLOWING:
-        made = stated(mechanism, function, convention, frames[0])
-        name = made.outputs[0].name
+    for function in CONVENTION_FUNCTIONS:
+        program = program_in_convention(mechanism, function, convention, frames[0])
+        name = program.outputs[0].name
         exact, size = truth.results(function)[name], truth.scales.of(function, name)
-        found = run(made, truth.floats)[name]
+        actual = run(program, truth.floats)[name]
         with truth.scalars.working():
-            missed = np.abs(truth.scalars.array(found) - exact).astype(float)
-        assert (missed <= 2**-53 * (made.depth + 2) * size).all()
+            error = np.abs(truth.scalars.array(actual) - exact).astype(float)
+        assert (error <= 2**-53 * (program.depth + 2) * size).all()
         assert (np.abs(exact.astype(float)) <= 1.001 * size).all()
     angular = truth.scales.of("jacobian", "J")[
         :, slice(0, 3) if convention.order == "angular" else slice(3, 6)
@@ -258,26 +279,28 @@ def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> No
 # -- the folder ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_says_it_verifies_and_is_made_again(
+def test_a_folder_states_its_convention_verifies_and_regenerates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "planar_arm"
     manifest = symgen.generate(
         "planar_arm",
         folder,
-        [*FOLLOWING, "operational_inertia_inverse"],
+        [*CONVENTION_FUNCTIONS, "operational_inertia_inverse"],
         jacobian_frame="local",
         jacobian_order="linear",
     )
     header, readme = (
         (folder / name).read_text(encoding="utf-8") for name in ("planar_arm.h", "README.md")
     )
-    words = "the linear part first, axes of the frame, at its origin (Pinocchio's LOCAL)."
-    assert f" * J and Jdot_v are stated as was asked for:\n * {words}\n" in header
+    pinocchio_results = (
+        "the linear part first, axes of the frame, at its origin (Pinocchio's LOCAL)."
+    )
+    assert f" * J and Jdot_v are stated as was asked for:\n * {pinocchio_results}\n" in header
     assert " These are Lambda_inv.\n" in header
     assert " *   J: linear rows first, axes of the frame, at its origin\n" in header
     assert (
-        f"J and Jdot_v are stated as was asked for: {words}\n`operational_inertia_inverse` does not follow: axes"
+        f"J and Jdot_v are stated as was asked for: {pinocchio_results}\n`operational_inertia_inverse` does not follow: axes"
         in readme
     )
     assert "--jacobian-frame local --jacobian-order linear" in " ".join(
@@ -293,24 +316,24 @@ def test_the_folder_says_it_verifies_and_is_made_again(
         (folder.parent / "planar_arm-again" / path.name).read_bytes() == path.read_bytes()
         for path in folder.iterdir()
     )
-    other = tmp_path / "other"
-    shutil.copytree(folder, other)
-    (other / "manifest.json").write_text(
+    changed_folder = tmp_path / "other"
+    shutil.copytree(folder, changed_folder)
+    (changed_folder / "manifest.json").write_text(
         (folder / "manifest.json").read_text().replace('"local"', '"world"')
     )
-    assert {check.kind for check in symgen.verify(other, states=1, compiled=False).failures} >= {
-        "text"
-    }
+    assert {
+        check.kind for check in symgen.verify(changed_folder, states=1, compiled=False).failures
+    } >= {"text"}
 
 
-def test_the_usual_convention_is_not_spoken_of(tmp_path: Path) -> None:
+def test_the_default_convention_is_not_mentioned(tmp_path: Path) -> None:
     manifest = symgen.generate("planar_arm", tmp_path / "arm", ["jacobian"])
     assert not any("jacobian" in key for key in manifest["options"])
     assert "asked for" not in (tmp_path / "arm" / "planar_arm.h").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("options", "sentence"),
     [
         (
             {"jacobian_frame": "body"},
@@ -322,14 +345,16 @@ def test_the_usual_convention_is_not_spoken_of(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_unknown_one_is_refused(given: dict[str, str], sentence: str) -> None:
+def test_an_unknown_convention_is_refused(options: dict[str, str], sentence: str) -> None:
     with pytest.raises(RequestError) as refused:
-        symgen.program("planar_arm", "jacobian", **given)  # type: ignore[arg-type]
+        symgen.program("planar_arm", "jacobian", **options)  # type: ignore[arg-type]
     assert str(refused.value) == sentence
 
 
-def test_the_command_line_says_what_does_not_follow(capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
+def test_the_command_line_notes_functions_without_the_convention(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pinocchio_results = [
         "verify",
         "planar_arm",
         "-f",
@@ -341,7 +366,7 @@ def test_the_command_line_says_what_does_not_follow(capsys: pytest.CaptureFixtur
         "--frame",
         "link2",
     ]
-    assert cli.main([*words, "--jacobian-frame", "world"]) == 0
+    assert cli.main([*pinocchio_results, "--jacobian-frame", "world"]) == 0
     assert capsys.readouterr().err == (
         "symgen: note: operational_inertia_inverse does not follow --jacobian-frame and "
         "--jacobian-order: axes of the base, at the frame's origin, the angular part first\n"

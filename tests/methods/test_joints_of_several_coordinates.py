@@ -1,4 +1,4 @@
-"""Joints of several degrees of freedom: slices of q and v, a column of H each, and the methods that go along them."""
+"""Joints with several degrees of freedom: slices of q and v, columns of H, methods, determinants and quaternions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.shared.ball_trees import tree
 from tests.shared.robots_for_tests import LONG, PROVIDED, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
-ALONG = tuple(
+METHODS = tuple(
     name
     for name in methods.names()  # but "fixman", which is fixman:spatial on these; of steps see tests/methods/test_time_step.py
     if methods.find(name).functions
@@ -41,24 +41,24 @@ ALONG = tuple(
 ROBOTS = (("free", "spherical"), ("cylindrical", "planar", "revolute"))
 
 
-def floats(mechanism: Mechanism, count: int) -> dict[str, Array]:
+def random_states(mechanism: Mechanism, count: int) -> dict[str, Array]:
     return {name: values.astype(float) for name, values in draw_states(mechanism, count).items()}
 
 
-def test_slices_are_consecutive_and_names_tell_the_entries_apart() -> None:
-    made = tree(["free", "revolute", "cylindrical"], "slices")
-    assert (made.nq, made.nv, made.sizes) == (10, 9, Sizes(10, 9, 3, 1, 1, NP=30))
-    assert [(s.start, s.stop) for s in made.q_slices] == [(0, 7), (7, 8), (8, 10)]
-    assert [(s.start, s.stop) for s in made.v_slices] == [(0, 6), (6, 7), (7, 9)]
-    assert made.dofs == (*((0, k) for k in range(6)), (1, 0), (2, 0), (2, 1))
-    assert made.quaternions == (3,)
-    assert made.coordinate_names == (
+def test_slices_are_consecutive_and_entries_have_distinct_names() -> None:
+    mechanism = tree(["free", "revolute", "cylindrical"], "slices")
+    assert (mechanism.nq, mechanism.nv, mechanism.sizes) == (10, 9, Sizes(10, 9, 3, 1, 1, NP=30))
+    assert [(s.start, s.stop) for s in mechanism.q_slices] == [(0, 7), (7, 8), (8, 10)]
+    assert [(s.start, s.stop) for s in mechanism.v_slices] == [(0, 6), (6, 7), (7, 9)]
+    assert mechanism.dofs == (*((0, k) for k in range(6)), (1, 0), (2, 0), (2, 1))
+    assert mechanism.quaternions == (3,)
+    assert mechanism.coordinate_names == (
         *(f"joint0.{x}" for x in ("px", "py", "pz", "x", "y", "z", "w")),
         "joint1",
         "joint2.angle",
         "joint2.distance",
     )
-    assert made.velocity_names == (
+    assert mechanism.velocity_names == (
         *(f"joint0.{x}" for x in ("vx", "vy", "vz", "wx", "wy", "wz")),
         "joint1",
         "joint2.angle",
@@ -67,14 +67,14 @@ def test_slices_are_consecutive_and_names_tell_the_entries_apart() -> None:
 
 
 @pytest.mark.parametrize("kind", SEVERAL)
-def test_columns_are_those_of_the_pose_and_those_that_the_type_says(kind: str) -> None:
-    """`along` tells the reference what the derivation differentiates."""
+def test_motion_columns_are_those_declared_by_the_joint_type(kind: str) -> None:
+    """`along`, which the reference uses, equals the columns that the derivation obtains by differentiation."""
     of_type, H = joint_type(kind), closed_forms.joint_form(kind).motion_subspace
     assert H.shape == (6, of_type.nv)
     if of_type.along is not None:
         rows = [
-            along + 3 * (one.unit == "m")
-            for along, one in zip(of_type.along, of_type.velocities, strict=True)
+            along + 3 * (velocity.unit == "m")
+            for along, velocity in zip(of_type.along, of_type.velocities, strict=True)
         ]
         assert [[r for r in range(6) if H[r, k] != 0] for k in range(of_type.nv)] == [
             [row] for row in rows
@@ -83,70 +83,80 @@ def test_columns_are_those_of_the_pose_and_those_that_the_type_says(kind: str) -
 
 
 @cache
-def truth(of: tuple[str, ...]) -> Truth:
-    made = tree(of, "_".join(of))
-    return Truth(made, 1, frame=tip(made))
+def truth(kinds_of_joints: tuple[str, ...]) -> Truth:
+    mechanism = tree(kinds_of_joints, "_".join(kinds_of_joints))
+    return Truth(mechanism, 1, frame=tip(mechanism))
 
 
-@pytest.mark.parametrize("method", ALONG)
-def test_every_method_that_takes_them_is_the_reference(method: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_equals_the_reference_on_joints_of_several_degrees(method: str) -> None:
     """Compare every method with the reference; tests/verification/test_random_robots.py verifies the text and its round-off."""
-    for of in ROBOTS:
+    for kinds_of_joints in ROBOTS:
         for function in (
             name
-            for name, along in PROVIDED
-            if along == method and (name not in LONG or of == ROBOTS[0])
+            for name, provider in PROVIDED
+            if provider == method and (name not in LONG or kinds_of_joints == ROBOTS[0])
         ):
             check = check_algebra(
-                symgen.program(truth(of).mechanism, function, method), truth(of), function
+                symgen.program(truth(kinds_of_joints).mechanism, function, method),
+                truth(kinds_of_joints),
+                function,
             )
             assert (check.passed, check.error < 1e-40) == (True, True), (
-                f"{function} of {of}: {check}"
+                f"{function} of {kinds_of_joints}: {check}"
             )
 
 
-def test_a_cylindrical_joint_is_a_turn_and_a_slide_with_nothing_between() -> None:
-    """The reference, too: two joints about one axis with a massless body between them have the same dynamics."""
-    one = tree(["cylindrical", "revolute"], "one")
-    first = one.joints[0]
-    apart = replace(
-        one,
+def test_a_cylindrical_joint_equals_a_revolute_and_a_prismatic_joint() -> None:
+    """A revolute and a prismatic joint on one axis, with a massless body between them, have the same dynamics."""
+    cylindrical = tree(["cylindrical", "revolute"], "one")
+    first = cylindrical.joints[0]
+    two_joints = replace(
+        cylindrical,
         name="apart",
         joints=(
             replace(first, kind="revolute"),
             replace(first, name="slide", kind="prismatic", parent=0, pose=()),
             *(
                 replace(joint, parent=joint.parent + 1 if joint.parent >= 0 else -1)
-                for joint in one.joints[1:]
+                for joint in cylindrical.joints[1:]
             ),
         ),
-        bodies=(replace(one.bodies[0], name="between", parts=()), *one.bodies),
+        bodies=(replace(cylindrical.bodies[0], name="between", parts=()), *cylindrical.bodies),
         frames=tuple(
-            replace(frame, body=frame.body + 1 if frame.body >= 0 else -1) for frame in one.frames
+            replace(frame, body=frame.body + 1 if frame.body >= 0 else -1)
+            for frame in cylindrical.frames
         ),
     )
-    at = floats(one, 3)
-    ours, theirs = Reference(one), Reference(apart)
-    assert np.abs(ours.mass_matrix(at["q"]) - theirs.mass_matrix(at["q"])).max() < 1e-12
+    at = random_states(cylindrical, 3)
+    cylindrical_reference, two_joint_reference = Reference(cylindrical), Reference(two_joints)
     assert (
         np.abs(
-            ours.inverse_dynamics(at["q"], at["v"], at["a"])
-            - theirs.inverse_dynamics(at["q"], at["v"], at["a"])
+            cylindrical_reference.mass_matrix(at["q"]) - two_joint_reference.mass_matrix(at["q"])
+        ).max()
+        < 1e-12
+    )
+    assert (
+        np.abs(
+            cylindrical_reference.inverse_dynamics(at["q"], at["v"], at["a"])
+            - two_joint_reference.inverse_dynamics(at["q"], at["v"], at["a"])
         ).max()
         < 1e-11
     )
 
 
-def test_a_free_body_obeys_euler() -> None:
-    """Textbook: m (v̇ + ω × v − Rᵀ g) and I ω̇ + ω × I ω of a body whose mass centre is its origin, in its own axes."""
-    made = tree(["free"], "body")
+def test_a_free_body_obeys_newton_and_euler() -> None:
+    """In body axes about the mass centre: m (v̇ + ω × v − Rᵀ g) and I ω̇ + ω × I ω."""
+    mechanism = tree(["free"], "body")
     part = replace(
-        made.bodies[0].parts[0], pose=(), moments=tuple(map(Fraction, (2, 0, 0, 3, 0, 4)))
+        mechanism.bodies[0].parts[0], pose=(), moments=tuple(map(Fraction, (2, 0, 0, 3, 0, 4)))
     )
-    joint = replace(made.joints[0], pose=())
-    made = replace(made, joints=(joint,), bodies=(replace(made.bodies[0], parts=(part,)),))
-    at = floats(made, 4)
-    solver = symgen.compile(made, ["inverse_dynamics"], optimize=0)
+    joint = replace(mechanism.joints[0], pose=())
+    mechanism = replace(
+        mechanism, joints=(joint,), bodies=(replace(mechanism.bodies[0], parts=(part,)),)
+    )
+    at = random_states(mechanism, 4)
+    solver = symgen.compile(mechanism, ["inverse_dynamics"], optimize=0)
     x, y, z, w = at["q"][:, 3:].T
     m, inertia = float(part.mass), np.array([2.0, 3.0, 4.0])
     down = np.stack(
@@ -163,10 +173,10 @@ def test_a_free_body_obeys_euler() -> None:
     )
 
 
-def light(made: Mechanism) -> Mechanism:
+def light(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with links of some billionths of a kilogram."""
     return replace(
-        made,
+        mechanism,
         bodies=tuple(
             replace(
                 body,
@@ -177,13 +187,13 @@ def light(made: Mechanism) -> Mechanism:
                     for part in body.parts
                 ),
             )
-            for body in made.bodies
+            for body in mechanism.bodies
         ),
     )
 
 
-def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> None:
-    """det M of a free body has six factors, and leaves a float's range before a joint's has."""
+def test_a_determinant_that_underflows_in_float_is_refused_or_not_judged() -> None:
+    """det M of a free body has six small factors and underflows in float."""
     with pytest.raises(
         symgen.SymgenError,
         match=r"is a constant of about 1e-5\d, which is zero in a float; use other units",
@@ -209,10 +219,10 @@ def test_a_determinant_that_is_nothing_in_float_is_refused_or_not_judged() -> No
     )
 
 
-def heavy(made: Mechanism) -> Mechanism:
+def heavy(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with links of some hundred thousand tons."""
     return replace(
-        made,
+        mechanism,
         bodies=tuple(
             replace(
                 body,
@@ -223,27 +233,40 @@ def heavy(made: Mechanism) -> Mechanism:
                     for part in body.parts
                 ),
             )
-            for body in made.bodies
+            for body in mechanism.bodies
         ),
     )
 
 
-def test_a_determinant_that_is_too_large_for_float_is_not_judged() -> None:
-    """An overflow of what does not fit is no error, and neither is an identity of it. One of the wrong sign is, and so is one of
-    what would fit."""
-    made = heavy(random_mechanism(5, 3))
+def test_a_determinant_that_overflows_in_float_is_not_judged() -> None:
+    """An overflow of a determinant beyond float's range is not judged, nor are its identities.
+
+    An overflow with the wrong sign fails, and so does an overflow of a determinant within the range.
+    """
+    mechanism = heavy(random_mechanism(5, 3))
     report = symgen.verify(
-        made, ["mass_matrix", "mass_matrix_determinant"], states=1, real="float", compiled=False
+        mechanism,
+        ["mass_matrix", "mass_matrix_determinant"],
+        states=1,
+        real="float",
+        compiled=False,
     )
     check = next(
-        one for one in report.of("floating") if one.subject.startswith("mass_matrix_determinant")
+        check_
+        for check_ in report.of("floating")
+        if check_.subject.startswith("mass_matrix_determinant")
     )
     assert check.unjudged == "det is above the largest number that a float holds"
     assert not report.failures
-    truth, program = Truth(made, 1), symgen.program(made, "mass_matrix_determinant", real="float")
-    for found, verdict in ((np.inf, "not judged"), (-np.inf, "failed"), (np.nan, "failed")):
+    truth, program = (
+        Truth(mechanism, 1),
+        symgen.program(mechanism, "mass_matrix_determinant", real="float"),
+    )
+    for determinant, verdict in ((np.inf, "not judged"), (-np.inf, "failed"), (np.nan, "failed")):
         assert (
-            check_floating(program, lambda _, x=found: {"det": np.array([x])}, truth, "det").verdict
+            check_floating(
+                program, lambda _, x=determinant: {"det": np.array([x])}, truth, "det"
+            ).verdict
             == verdict
         )
     fits = Truth(random_mechanism(5, 3), 1)
@@ -254,50 +277,51 @@ def test_a_determinant_that_is_too_large_for_float_is_not_judged() -> None:
 
 
 def test_a_quaternion_and_its_negative_are_one_state() -> None:
-    made = tree(["spherical", "revolute"], "both")
-    at, reference = floats(made, 2), Reference(made, FLOAT)
-    other = at["q"] * np.array([-1, -1, -1, -1, 1.0])
-    assert np.abs(reference.mass_matrix(at["q"]) - reference.mass_matrix(other)).max() < 1e-12
-    assert made.joints[0].type.neutral == (0, 0, 0, 1)
+    mechanism = tree(["spherical", "revolute"], "both")
+    state, reference = random_states(mechanism, 2), Reference(mechanism, FLOAT)
+    negated = state["q"] * np.array([-1, -1, -1, -1, 1.0])
+    assert np.abs(reference.mass_matrix(state["q"]) - reference.mass_matrix(negated)).max() < 1e-12
+    assert mechanism.joints[0].type.neutral == (0, 0, 0, 1)
 
 
-def test_what_is_of_the_plane_alone_names_the_joint_that_is_not() -> None:
-    made = tree(["cylindrical", "revolute"], "two")
+def test_planar_methods_refuse_with_the_name_of_the_joint() -> None:
+    mechanism = tree(["cylindrical", "revolute"], "two")
     refusing = [
         name
         for name in methods.names()
-        if methods.find(name).refusal(made)
+        if methods.find(name).refusal(mechanism)
         and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
     ]
     assert refusing == ["fixman:parallel", "fixman:planar", "fixman:segments"]
-    assert methods.find("fixman:planar").refusal(made) == (
+    assert methods.find("fixman:planar").refusal(mechanism) == (
         "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'two' joint 'joint0' is cylindrical; use "
         "fixman:spatial, or another method, such as riccati"
     )
 
 
 def test_a_joint_without_an_axis_refuses_one() -> None:
-    made = tree(["spherical"], "ball")
+    mechanism = tree(["spherical"], "ball")
     with pytest.raises(
         symgen.SymgenError, match="'joint0' is spherical, which has no axis; remove the axis"
     ):
         replace(
-            made, joints=(replace(made.joints[0], axis=(Fraction(1), Fraction(0), Fraction(0))),)
+            mechanism,
+            joints=(replace(mechanism.joints[0], axis=(Fraction(1), Fraction(0), Fraction(0))),),
         )
 
 
-# -- quaternions that are none ----------------------------------------------------------------------------------------------
+# -- quaternions of wrong length ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_a_checked_function_refuses_a_quaternion_of_another_length(real: str) -> None:
-    made = tree(["free"], "one_body")
-    solver = symgen.compile(made, ["gravity_force"], real, optimize=0, checked=True)
+    mechanism = tree(["free"], "one_body")
+    solver = symgen.compile(mechanism, ["gravity_force"], real, optimize=0, checked=True)
     slack = {"double": 2.0**-20, "float": 2.0**-12}[real]
     for off, refused in ((0.4, False), (-0.4, False), (0.8, True), (-0.8, True)):
         q = np.array([0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.8]) * (
             1 + off * slack
-        )  # the square is off by twice as much
+        )  # the squared length deviates by twice as much
         if refused:
             with pytest.raises(StateError, match="a quaternion does not have length 1"):
                 solver.gravity_force(q.astype(solver.gravity_force(np.eye(7)[6]).dtype))
@@ -318,19 +342,19 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("what", ["nothing", *PLANTED])
-def test_the_check_of_a_quaternion_is_read_back(what: str) -> None:
-    made = tree(["free", "spherical"], "arm")
+@pytest.mark.parametrize("error", ["nothing", *PLANTED])
+def test_errors_in_the_check_of_a_quaternion_are_caught_by_the_reader(error: str) -> None:
+    mechanism = tree(["free", "spherical"], "arm")
     program, target = (
-        symgen.program(made, "gravity_force"),
-        c99.Target("arm", made.sizes, TextOptions(checked=True)),
+        symgen.program(mechanism, "gravity_force"),
+        c99.Target("arm", mechanism.sizes, TextOptions(checked=True)),
     )
     text = c99.source(program, target)
-    if what != "nothing":
-        old, new = PLANTED[what]
+    if error != "nothing":
+        old, new = PLANTED[error]
         assert old in text
         text = text.replace(old, new, 1)
     check = check_text(
         program, Source(text, c99.header({"gravity_force": program}, target)), "f", target, {}
     )
-    assert check.passed == (what == "nothing")
+    assert check.passed == (error == "nothing")

@@ -1,4 +1,4 @@
-"""ln det M and its gradient: what a textbook arm gives, what they cost, and chains of atoms whose determinant no real holds."""
+"""ln det M and its gradient: closed forms, operation counts, and chains of atoms whose det M underflows."""
 
 from __future__ import annotations
 
@@ -60,21 +60,28 @@ VALUE, SLOPE = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradi
 ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)  # kg, m: a carbon atom, a bond of 1.5 Å
 
 
-def points(n: int, mass: Fraction, length: Fraction, back: tuple[int, ...] = ()) -> Mechanism:
-    """A planar chain of point masses at the ends of its links; the axes of the joints in `back` point the other way."""
-    out = pose((length, Fraction(0), Fraction(0)))
-    over = (Turn(X_AXIS, Angle(pi=Fraction(1))),)
+def points(
+    n: int, mass: Fraction, length: Fraction, reversed_axes: tuple[int, ...] = ()
+) -> Mechanism:
+    """Return a planar chain of point masses at the ends of its links; joints in `reversed_axes` have reversed axes."""
+    link_pose = pose((length, Fraction(0), Fraction(0)))
+    half_turn = (Turn(X_AXIS, Angle(pi=Fraction(1))),)
     joints = tuple(
-        Joint(f"j{i}", "revolute", i - 1, (out if i else ()) + (over if i in back else ()))
+        Joint(
+            f"j{i}",
+            "revolute",
+            i - 1,
+            (link_pose if i else ()) + (half_turn if i in reversed_axes else ()),
+        )
         for i in range(n)
     )
-    bodies = tuple(Body(f"b{i}", (Part(f"b{i}", out, mass),)) for i in range(n))
+    bodies = tuple(Body(f"b{i}", (Part(f"b{i}", link_pose, mass),)) for i in range(n))
     return Mechanism("points", joints, bodies, tuple(Frame(f"b{i}", i) for i in range(n)))
 
 
-def rods(n: int, back: tuple[int, ...]) -> Mechanism:
-    """The same with a rigid body on every link, its centre beside the line between the joints."""
-    chain, zero = points(n, Fraction(1), Fraction(1), back), Fraction(0)
+def rods(n: int, reversed_axes: tuple[int, ...]) -> Mechanism:
+    """Return a planar chain with a rigid body on every link, its mass centre beside the line between the joints."""
+    chain, zero = points(n, Fraction(1), Fraction(1), reversed_axes), Fraction(0)
     bodies = tuple(
         Body(
             body.name,
@@ -108,16 +115,16 @@ def compiled(
 
 
 def bends(n: int, count: int = 1) -> Array:
-    """Joint angles that a float holds exactly."""
+    """Return joint angles that a float represents exactly."""
     return np.random.default_rng(n).integers(-128, 129, size=(count, n)) / 64.0
 
 
-# -- the answer ----------------------------------------------------------------------------------------------------------
+# -- closed forms ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", methods.providers(VALUE))
-def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
-    """det M = m₂ l₁² l₂² (m₁ + m₂ sin² θ₂): M from (½) Σ m ẋ² by hand."""
+def test_the_log_determinant_of_a_planar_2r_arm_is_the_closed_form(method: str) -> None:
+    """det M = m₂ l₁² l₂² (m₁ + m₂ sin² θ₂), by hand from the kinetic energy ½ Σ m ẋ²."""
     m1, m2, l1, l2 = Fraction(3, 2), Fraction(7, 4), Fraction(2, 5), Fraction(3, 10)
     arm = points(2, m1, l1)
     end = pose((l2, Fraction(0), Fraction(0)))
@@ -126,23 +133,24 @@ def test_a_planar_2r_arm_of_point_masses(method: str) -> None:
     )
     if methods.find(method).refusal(arm) is not None:
         pytest.skip("the method refuses this robot by name")
-    at = draw(arm, 4, BALLS)
+    states_ = draw(arm, 4, BALLS)
     with BALLS.working():
         a, b, c, d = (BALLS.constant(x) for x in (m1, m2, l1, l2))
-        s, cosine = np.sin(at["q"][:, 1]), np.cos(at["q"][:, 1])
-        felt = a + b * s * s
-        logdet = np.log(b * c * c * d * d * felt)
-        grad = np.stack([0 * s, 2 * b * s * cosine / felt], axis=-1)
-        found = run(symgen.program(arm, VALUE, method), at, BALLS)["logdet"]
-        assert largest(found - logdet) < 1e-60
+        s, cosine = np.sin(states_["q"][:, 1]), np.cos(states_["q"][:, 1])
+        inertia = a + b * s * s
+        logdet = np.log(b * c * c * d * d * inertia)
+        grad = np.stack([0 * s, 2 * b * s * cosine / inertia], axis=-1)
+        actual = run(symgen.program(arm, VALUE, method), states_, BALLS)["logdet"]
+        assert largest(actual - logdet) < 1e-60
         if method in methods.providers(SLOPE):
             assert (
-                largest(run(symgen.program(arm, SLOPE, method), at, BALLS)["grad"] - grad) < 1e-60
+                largest(run(symgen.program(arm, SLOPE, method), states_, BALLS)["grad"] - grad)
+                < 1e-60
             )
 
 
 @pytest.mark.parametrize("name", TELLING)
-def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> None:
+def test_the_gradient_along_a_joint_on_the_base_is_zero(name: str) -> None:
     for method in methods_for(robot(name), SLOPE):
         derived = program(name, SLOPE, method)
         for joint, row in zip(robot(name).joints, derived.outputs[0].rows, strict=True):
@@ -151,8 +159,8 @@ def test_a_joint_on_the_base_turns_everything_and_changes_nothing(name: str) -> 
 
 
 @pytest.mark.parametrize("name", TELLING)
-def test_the_gradient_does_not_know_the_joints_that_come_before(name: str) -> None:
-    """M depends on no coordinate of a joint on the base, and neither does anything made of it."""
+def test_the_gradient_does_not_depend_on_joints_on_the_base(name: str) -> None:
+    """M does not depend on coordinates of joints on the base, so its determinant and gradient do not either."""
     roots = {i for i, joint in enumerate(robot(name).joints) if joint.parent < 0}
     for method in methods_for(robot(name), SLOPE):
         read = {row.value[1] for row in program(name, SLOPE, method).rows if row.op == "input"}
@@ -161,7 +169,7 @@ def test_the_gradient_does_not_know_the_joints_that_come_before(name: str) -> No
 
 @pytest.mark.parametrize("name", [*FEW, "planar_point_mass"])
 def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) -> None:
-    """tr(M⁻¹ ∂M/∂q_i), ∂M by central differences in 80 digits: the reference's closed form of the rates is not used."""
+    """grad_i = tr(M⁻¹ ∂M/∂q_i), with ∂M by central differences in 80 digits instead of the reference's closed form."""
     at, n = states(name, 1, BALLS), robot(name).nv
     reference = Reference(robot(name), BALLS)
     with BALLS.working():
@@ -177,7 +185,7 @@ def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) 
 
 @pytest.mark.parametrize("kind", ONE_DEGREE)
 def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> None:
-    """φ⁻¹ dφ/dq of φ = [[R, r × R], [0, R]], from the declared pose; a constant matrix."""
+    """φ⁻¹ dφ/dq for φ = [[R, r × R], [0, R]] is a constant matrix, derived here from the declared pose."""
     form = joint_form(kind)
     rotation, shift = form.rotation, form.shift
     phi = sp.Matrix(
@@ -191,14 +199,15 @@ def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> N
     rate = (back * phi.diff(form.q[0])).applyfunc(sp.trigsimp)
     assert rate == wrench_rate(joint_form(kind).motion_subspace)
     assert rate.free_symbols <= set(form.parameters.values())
-    found = trace_form(kind)
+    form_of_trace = trace_form(kind)
     assert sp.Poly(
-        found.trace - (found.X * rate * found.P).trace(), *found.trace.free_symbols
+        form_of_trace.trace - (form_of_trace.X * rate * form_of_trace.P).trace(),
+        *form_of_trace.trace.free_symbols,
     ).is_zero
 
 
-def test_the_bend_of_a_point_mass_comes_from_the_declared_geometry() -> None:
-    """H^LL of two links that meet at an angle t is w [[1, −cos t], [−cos t, 1]]: only the corner bends, by w sin t."""
+def test_the_angle_derivative_of_a_point_mass_block_follows_from_the_declared_geometry() -> None:
+    """H^LL of two links at angle t is w [[1, −cos t], [−cos t, 1]]; its derivative has w sin t off the diagonal only."""
     bend = geometry.bending()
     assert bend == sp.Matrix([[0, geometry.W * geometry.SIN], [geometry.W * geometry.SIN, 0]])
     stretched = geometry.Geometry(length=lambda tail, head: geometry.distance(tail, head) ** 2)
@@ -207,21 +216,25 @@ def test_the_bend_of_a_point_mass_comes_from_the_declared_geometry() -> None:
     )
 
 
-@pytest.mark.parametrize("back", [(), (1,), (2, 3), (1, 2, 4)])
+@pytest.mark.parametrize("reversed_axes", [(), (1,), (2, 3), (1, 2, 4)])
 @pytest.mark.parametrize("bodies", ["points", "rods"])
-def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(
-    bodies: str, back: tuple[int, ...]
+def test_the_gradient_is_the_same_by_all_methods_with_reversed_axes(
+    bodies: str, reversed_axes: tuple[int, ...]
 ) -> None:
-    chain = rods(5, back) if bodies == "rods" else points(5, Fraction(1), Fraction(1), back)
+    chain = (
+        rods(5, reversed_axes)
+        if bodies == "rods"
+        else points(5, Fraction(1), Fraction(1), reversed_axes)
+    )
     at = draw(chain, 2, BALLS)
-    found = {
+    gradients = {
         m: run(symgen.program(chain, SLOPE, m), at, BALLS)["grad"]
         for m in methods_for(chain, SLOPE)
     }
-    assert set(found) >= {"fixman:planar", "riccati"}
+    assert set(gradients) >= {"fixman:planar", "riccati"}
     with BALLS.working():
-        for grad in found.values():
-            assert largest(grad - found["riccati"]) < 1e-50
+        for grad in gradients.values():
+            assert largest(grad - gradients["riccati"]) < 1e-50
 
 
 # -- the compiled C ------------------------------------------------------------------------------------------------------
@@ -229,13 +242,16 @@ def test_bodies_may_be_points_or_rigid_and_axes_may_point_back(
 
 @pytest.mark.parametrize("name", ["panda", "planar_point_mass", "tree5"])
 def test_the_gradient_is_the_difference_of_the_compiled_value(name: str) -> None:
-    """Central differences with h = 1e-5: an error of order h² and of 1e-16/h."""
-    made = robot(name)
+    """Central differences with h = 1e-5 have errors of order h² and 1e-16/h."""
+    mechanism = robot(name)
     solver = Solver.from_programs(
-        made.name, {f: symgen.program(made, f) for f in (VALUE, SLOPE)}, made.sizes, optimize=0
+        mechanism.name,
+        {f: symgen.program(mechanism, f) for f in (VALUE, SLOPE)},
+        mechanism.sizes,
+        optimize=0,
     )
     q, h = states(name, 8)["q"], 1e-5
-    steps = h * np.eye(made.nv)
+    steps = h * np.eye(mechanism.nv)
     value = solver.mass_matrix_log_determinant
     rates = np.stack([(value(q + step) - value(q - step)) / (2 * h) for step in steps], axis=-1)
     slope = solver.mass_matrix_log_determinant_gradient(q)
@@ -254,7 +270,7 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
 
 
 def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> None:
-    """100 points of 2e-26 kg at 1.5e-10 m; the gradient is the difference of the value, and both methods agree."""
+    """For 100 points of 2e-26 kg at 1.5e-10 m, the gradient equals differences of the value, and both methods agree."""
     chain, q, h = atoms(100), bends(100, 2), 1e-5
     solvers = {
         m: compiled(chain, m, functions=(VALUE, SLOPE, "mass_matrix_determinant"))
@@ -279,8 +295,8 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
         )  # 1e4 eps / h
 
 
-def test_a_hundred_light_points_stay_finite_in_either_real() -> None:
-    """1e-26 kg: fixman's pivots are 1/m, which a float holds, and all that is constant is one logarithm of exact numbers."""
+def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> None:
+    """With masses of 1e-26 kg, fixman's pivots 1/m are within float's range; the constant factor is one exact logarithm."""
     n = 100
     chain, q = points(n, Fraction(1, 10**26), Fraction(1)), bends(n)
     mass = Reference(chain).mass_matrix(q)
@@ -298,12 +314,12 @@ def test_a_hundred_light_points_stay_finite_in_either_real() -> None:
         assert np.abs(grad - slopes).max() <= n * REALS[real].eps * np.abs(slopes).max()
 
 
-def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
+def test_constant_factors_are_one_logarithm_of_exact_numbers() -> None:
     with constants.precision():
         home = Derivation({"q": 1})
-        found = home.log(home.constant(ATOM))
-        assert found.is_constant
-        assert abs(float(found.value) - math.log(2e-26)) < 1e-13
+        logarithm = home.log(home.constant(ATOM))
+        assert logarithm.is_constant
+        assert abs(float(logarithm.value) - math.log(2e-26)) < 1e-13
         assert home.log(home.one).is_zero
         (q,) = home.inputs["q"]
         home.log(-q)
@@ -316,11 +332,11 @@ def test_what_is_constant_is_one_logarithm_of_exact_numbers() -> None:
         assert derived.operations["log"] == n - 1  # the pivot at the tip is 1/m
 
 
-# -- what it costs -------------------------------------------------------------------------------------------------------
+# -- operation counts ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [10, 50])
-def test_nine_operations_a_link_one_sine_and_one_cosine(n: int) -> None:
+def test_the_gradient_takes_nine_operations_one_sine_and_one_cosine_per_link(n: int) -> None:
     derived = symgen.program(f"planar_point_mass:{n}", SLOPE, "fixman:planar")
     assert derived.cost <= 9 * n - 12
     assert derived.operations["div"] == n - 1
@@ -331,9 +347,10 @@ def test_nine_operations_a_link_one_sine_and_one_cosine(n: int) -> None:
 
 @pytest.mark.parametrize("method", methods.providers(VALUE))
 @pytest.mark.parametrize("name", ["puma560", "chain5"])
-def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -> None:
-    """One logarithm a pivot, and a sum where the determinant has a product. The passes that come last save one operation more in
-    the one or the other, by chance.
+def test_the_logarithm_costs_no_more_than_the_determinant(name: str, method: str) -> None:
+    """The logarithm takes one log per pivot, and sums where the determinant has products.
+
+    Costs are compared before the final passes, which save slightly different numbers of operations.
     """
     if methods.find(method).refusal(robot(name)) is not None:
         pytest.skip("the method refuses this robot by name")
@@ -353,28 +370,28 @@ def test_the_logarithm_costs_what_the_determinant_does(name: str, method: str) -
     assert "log" not in det.operations
 
 
-# -- what verification sees ----------------------------------------------------------------------------------------------
+# -- sizes and planted errors --------------------------------------------------------------------------------------------
 
 
 @cache
-def loaded() -> Truth:
+def truth_with_payload() -> Truth:
     return Truth(robot("panda"), 4, payload="panda_hand")
 
 
-def planted(derived: Program, change: Any) -> Program:
-    """The Program with one result taken from `change(rows)` in place of its own."""
+def with_changed_result(derived: Program, change: Any) -> Program:
+    """Return the Program with its last result replaced by the row that `change` appends."""
     rows = list(derived.rows)
     port = derived.outputs[0]
-    at = change(rows, port.rows[-1])
+    row = change(rows, port.rows[-1])
     return derived.with_rows(
-        rows, [symgen.ir.program.Port(port.name, port.shape, (*port.rows[:-1], at))]
+        rows, [symgen.ir.program.Port(port.name, port.shape, (*port.rows[:-1], row))]
     )
 
 
-def _scaled(by: Fraction) -> Any:
+def _scaled(factor: Fraction) -> Any:
     def change(rows: list[Any], last: int) -> int:
         rows += [
-            symgen.ir.program.Row("const", (), by),
+            symgen.ir.program.Row("const", (), factor),
             symgen.ir.program.Row("mul", (len(rows), last)),
         ]
         return len(rows) - 1
@@ -390,7 +407,7 @@ def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identit
         f: symgen.program(robot("panda"), f) for f in (VALUE, SLOPE, "mass_matrix_determinant")
     }
     assert verify_programs(Subject(robot("panda"), programs, states=4)).passed
-    programs[function] = planted(programs[function], _scaled(1 + Fraction(1, 10**9)))
+    programs[function] = with_changed_result(programs[function], _scaled(1 + Fraction(1, 10**9)))
     report = verify_programs(Subject(robot("panda"), programs, states=4))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}, str(
         report
@@ -398,32 +415,32 @@ def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identit
 
 
 @pytest.mark.parametrize("name", ["ur5", "puma560", "planar_point_mass"])
-def test_the_sizes_are_not_far_above_the_answers(name: str) -> None:
-    """A unit of round-off is within four digits of the answer's own: M's condition number is 1e4 and less here."""
-    known = Truth(robot(name), 4)
+def test_the_sizes_are_at_most_1e4_times_the_results(name: str) -> None:
+    """Sizes are at most 1e4 times the results, because the condition number of M is at most 1e4 here."""
+    truth = Truth(robot(name), 4)
     for function in (VALUE, SLOPE):
         result = FUNCTIONS[function].results[0].name
-        exact = np.abs(np.array(known.results(function)[result], dtype=float).reshape(4, -1))
-        size = known.scales.of(function, result).reshape(4, -1)
+        exact = np.abs(np.array(truth.results(function)[result], dtype=float).reshape(4, -1))
+        size = truth.scales.of(function, result).reshape(4, -1)
         assert (size >= exact * 0.99).all()
         assert (size.max(axis=1) <= 1e4 * exact.max(axis=1)).all()
 
 
 @pytest.mark.parametrize("name", ["ur5", "chain5"])
-def test_the_sizes_hold_for_the_worst_mass_matrix_within_theirs(name: str) -> None:
-    """δM_jk = ±s_jk, s_jk = √(s_j s_k), to first order: δ ln det M = tr(M⁻¹ δM)."""
-    known = Truth(robot(name), 4)
-    inverse = np.array(known.results("inverse_mass_matrix")["Minv"], dtype=float)
-    roots = known.scales.roots
+def test_the_sizes_bound_the_effect_of_the_worst_error_of_the_mass_matrix(name: str) -> None:
+    """To first order δ ln det M = tr(M⁻¹ δM); the worst δM has entries ±s_jk with s_jk = √(s_j s_k)."""
+    truth = Truth(robot(name), 4)
+    inverse = np.array(truth.results("inverse_mass_matrix")["Minv"], dtype=float)
+    roots = truth.scales.roots
     worst = np.sign(inverse) * roots[:, :, None] * roots[:, None, :]
-    moved = np.trace(inverse @ worst, axis1=-2, axis2=-1)
-    assert (known.scales.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= moved * 0.999).all()
+    change = np.trace(inverse @ worst, axis1=-2, axis2=-1)
+    assert (truth.scales.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= change * 0.999).all()
 
 
-def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
-    """What a part adds for joint i: Σ_jk |M⁻¹|_jk times twice mass · lever_k · (a change of column j) + inertia · turns."""
-    known = Truth(robot("planar_arm"), 2)
-    inverse = np.abs(np.array(known.results("inverse_mass_matrix")["Minv"], dtype=float))
+def test_the_size_of_a_gradient_is_the_sum_over_entries() -> None:
+    """A part adds, for joint i, 2 Σ_jk |M⁻¹|_jk (mass · lever_max(i,j) · lever_k + inertia)."""
+    truth = Truth(robot("planar_arm"), 2)
+    inverse = np.abs(np.array(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
     turns, levers, mass, inertia = (
         np.ones(2),
         np.array([[2.0, 1.0], [3.0, 0.5]]),
@@ -434,7 +451,7 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
     for state, i, j, k in np.ndindex(2, 2, 2, 2):
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
         expected[state, i] += 2 * inverse[state, j, k] * change
-    bodies = Bodies(known)
+    bodies = Bodies(truth)
     assert bodies.roots.all()  # of all parts
     bodies.parts = []
     without = gradient(bodies)
@@ -446,17 +463,17 @@ def test_the_size_of_a_slope_is_summed_entry_by_entry() -> None:
 @pytest.mark.parametrize("method", methods.providers(VALUE))
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, real: str) -> None:
-    made = robot("panda")
-    if methods.find(method).refusal(made) is not None:
+    mechanism = robot("panda")
+    if methods.find(method).refusal(mechanism) is not None:
         pytest.skip("the method refuses this robot by name")
     for function in (VALUE, SLOPE):
         if method in methods.providers(function):
             derived = derive(
-                made, function, method, ProgramOptions(real=real, payload="panda_hand")
+                mechanism, function, method, ProgramOptions(real=real, payload="panda_hand")
             )
-            assert check_algebra(derived, loaded(), function).passed
-            found = check_floating(derived, machine_runner(derived), loaded(), function)
-            assert found.error <= found.bound
-            assert found.passed or not (
+            assert check_algebra(derived, truth_with_payload(), function).passed
+            check = check_floating(derived, machine_runner(derived), truth_with_payload(), function)
+            assert check.error <= check.bound
+            assert check.passed or not (
                 real == "double" or method in ("composite_body", "riccati", "udut", "udut:links")
             )

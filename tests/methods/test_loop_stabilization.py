@@ -1,4 +1,4 @@
-"""Gains at run time pull open loops together: against the reference beside the loops, the residual, and the decay promised."""
+"""Baumgarte stabilization of closed loops: the reference at open states, the residual, and the rate of decay."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.looped import arms, bennett
 
 FUNCTION = "constrained_forward_dynamics"
-PULLED = ProgramOptions(baumgarte=True)
-BESIDE = ("constraint_jacobian", "constraint_bias", "constraint_residual")
+STABILIZED = ProgramOptions(baumgarte=True)
+CONSTRAINT_FUNCTIONS = ("constraint_jacobian", "constraint_bias", "constraint_residual")
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
 
 
@@ -42,67 +42,69 @@ def four_bar() -> Mechanism:
 
 
 def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "riccati") -> float:
-    """How far a function with gains is from the reference beside the loops, relative to its answer."""
+    """Return the relative error of a function with gains against the reference, at states with open loops."""
     return check_algebra(
-        build_program(robot, function, method, PULLED), Truth(robot, 2, 5, baumgarte=True), function
+        build_program(robot, function, method, STABILIZED),
+        Truth(robot, 2, 5, baumgarte=True),
+        function,
     ).error
 
 
 @pytest.mark.parametrize("kind", ["distance", "soft_finger", "weld"])
-def test_every_kind_of_row_is_pulled_as_the_reference_pulls_it(kind: str) -> None:
+def test_stabilization_of_every_kind_of_row_equals_the_reference(kind: str) -> None:
     assert error(arms(kind)) < 1e-40
 
 
 @pytest.mark.parametrize("method", FACTORED)
-def test_whoever_takes_m_apart_pulls(method: str) -> None:
+def test_every_method_with_a_factor_stabilizes_loops(method: str) -> None:
     if methods.find(method).refusal(four_bar()) is None:
         assert error(four_bar(), method=method) < 1e-40
 
 
 @pytest.mark.parametrize("robot", ["four_bar", "slider_crank"])
-def test_arms_that_hold_an_object_are_pulled_by_their_own_recursion(robot: str) -> None:
+def test_stabilization_by_riccati_grasps_equals_the_reference(robot: str) -> None:
     assert error(symgen.load(robot), method="riccati:grasps") < 1e-40
 
 
-def test_of_redundant_rows_the_damped_solve_is_the_references() -> None:
-    """Beside the loops of Bennett's linkage its five rows ask for more than any acceleration gives."""
+def test_stabilization_of_redundant_rows_equals_the_reference() -> None:
+    """At open states, no acceleration satisfies all five rows of Bennett's linkage."""
     assert error(bennett()) < 1e-40
 
 
 @pytest.mark.parametrize("mode", [*derivatives.MODES, "jacobian(gains)", "hvp(v,gains)"])
-def test_pulled_dynamics_have_their_derivatives(mode: str) -> None:
+def test_derivatives_of_stabilized_dynamics_equal_the_reference(mode: str) -> None:
     assert error(four_bar(), f"{FUNCTION}:{mode}") < 1e-40
 
 
-def test_states_are_open_and_opening() -> None:
+def test_random_states_have_open_loops_and_nonzero_rates() -> None:
     truth = Truth(four_bar(), 6, 5, baumgarte=True)
-    given, kept = truth.arguments(FUNCTION, truth.floats), assemble(truth.mechanism).kept
+    states, kept_rows = truth.arguments(FUNCTION, truth.floats), assemble(truth.mechanism).kept
     C, A = (
-        closing.residual(truth.rough, kept, given["q"]),
-        closing.jacobian(truth.rough, kept, given["q"]),
+        closing.residual(truth.rough, kept_rows, states["q"]),
+        closing.jacobian(truth.rough, kept_rows, states["q"]),
     )
     assert (np.abs(C).max(axis=-1) > 1e-3).all()
-    assert (np.abs((A @ given["v"][..., None])[..., 0]).max(axis=-1) > 1e-2).all()
-    assert (given["gains"] > 0).all()
+    assert (np.abs((A @ states["v"][..., None])[..., 0]).max(axis=-1) > 1e-2).all()
+    assert (states["gains"] > 0).all()
 
 
-def test_without_gains_on_the_loops_nothing_is_pulled() -> None:
-    """With gains of any size as well: there C and A v are zero."""
+def test_gains_have_no_effect_at_closed_states() -> None:
+    """At closed states C and A v are zero, so gains of any size have no effect."""
     robot, scalars = four_bar(), arb(100)
-    found = closed_states(robot, assemble(robot), 2, 3)
-    given = {name: scalars.array(values) for name, values in found.items()} | {
-        "tau": scalars.array(found["v"])
+    states = closed_states(robot, assemble(robot), 2, 3)
+    inputs = {name: scalars.array(values) for name, values in states.items()} | {
+        "tau": scalars.array(states["v"])
     }
-    wanted = scalar_runner(scalars, program(robot, FUNCTION))(given)
+    expected = scalar_runner(scalars, program(robot, FUNCTION))(inputs)
     for gains in ((0, 0), (400, 40)):
-        own = scalar_runner(scalars, build_program(robot, FUNCTION, None, PULLED))(
-            given | {"gains": scalars.array(np.array([gains] * 2))}
+        stabilized = scalar_runner(scalars, build_program(robot, FUNCTION, None, STABILIZED))(
+            inputs | {"gains": scalars.array(np.array([gains] * 2))}
         )
         with scalars.working():
-            assert all(np.abs(own[name] - wanted[name]).max() < 1e-80 for name in wanted)
+            assert all(np.abs(stabilized[name] - expected[name]).max() < 1e-80 for name in expected)
 
 
-def test_without_the_option_there_is_no_such_argument() -> None:
+def test_without_the_option_there_is_no_argument_of_gains() -> None:
     plain = program("four_bar", FUNCTION)
     assert [port.name for port in plain.inputs] == ["q", "v", "tau"]
     assert [
@@ -115,11 +117,11 @@ def test_without_the_option_there_is_no_such_argument() -> None:
     )
 
 
-# -- the decay that is promised ----------------------------------------------------------------------------------------------
+# -- decay of the residual ---------------------------------------------------------------------------------------------------
 
 
-def decayed(C: Array, rate: Array, gains: tuple[float, float], t: float) -> Array:
-    """C(t) of C̈ + K_d Ċ + K_p C = 0."""
+def decayed_residual(C: Array, rate: Array, gains: tuple[float, float], t: float) -> Array:
+    """Return C(t) of C̈ + K_d Ċ + K_p C = 0."""
     p, d = gains
     roots = np.roots([1.0, d, p]).astype(complex)
     weights = np.linalg.solve(
@@ -129,12 +131,14 @@ def decayed(C: Array, rate: Array, gains: tuple[float, float], t: float) -> Arra
 
 
 @pytest.mark.parametrize("gains", [(400.0, 50.0), (400.0, 10.0)], ids=["over", "under"])
-def test_an_opened_loop_closes_as_the_linear_equation_says(gains: tuple[float, float]) -> None:
-    """By the classical step of order 4: what is off falls by 16 where the step is halved."""
-    solver = symgen.compile("four_bar", [FUNCTION, *BESIDE], baumgarte=True)
+def test_the_residual_of_an_open_loop_decays_as_the_linear_equation(
+    gains: tuple[float, float],
+) -> None:
+    """With the classical Runge-Kutta method of order 4, halving the step divides the error by about 16."""
+    solver = symgen.compile("four_bar", [FUNCTION, *CONSTRAINT_FUNCTIONS], baumgarte=True)
     start, rates, t = np.array([1.3, -0.8, 2.1]), np.array([1.0, -0.5, 0.7]), 0.25
     opening = solver.constraint_jacobian(start) @ rates
-    wanted = decayed(solver.constraint_residual(start), opening, gains, t)
+    expected = decayed_residual(solver.constraint_residual(start), opening, gains, t)
 
     def slope(state: Array) -> Array:
         return np.concatenate(
@@ -144,7 +148,7 @@ def test_an_opened_loop_closes_as_the_linear_equation_says(gains: tuple[float, f
             ]
         )
 
-    off = []
+    errors = []
     for steps in (40, 80):
         state, h = np.concatenate([start, rates]), t / steps
         for _ in range(steps):
@@ -152,48 +156,48 @@ def test_an_opened_loop_closes_as_the_linear_equation_says(gains: tuple[float, f
             k2 = slope(state + h / 2 * k1)
             k3 = slope(state + h / 2 * k2)
             state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(state + h * k3))
-        off.append(float(np.abs(solver.constraint_residual(state[:3]) - wanted).max()))
+        errors.append(float(np.abs(solver.constraint_residual(state[:3]) - expected).max()))
     assert np.abs(solver.constraint_residual(start)).max() > 0.02
-    assert np.abs(wanted).max() > 1e-3
-    assert off[0] < 1e-6
-    assert 12 < off[0] / off[1] < 20
+    assert np.abs(expected).max() > 1e-3
+    assert errors[0] < 1e-6
+    assert 12 < errors[0] / errors[1] < 20
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------
 
 
-def bent(one: Program, row: int) -> Program:
-    rows = list(one.rows)
+def sign_changed(correct: Program, row: int) -> Program:
+    rows = list(correct.rows)
     rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
-    return replace(one, rows=tuple(rows))
+    return replace(correct, rows=tuple(rows))
 
 
-def swapped(one: Program) -> Program:
-    """K_p for K_d."""
-    place = [port.name for port in one.inputs].index("gains")
+def gains_swapped(correct: Program) -> Program:
+    """Plant an error: exchange K_p and K_d."""
+    index = [port.name for port in correct.inputs].index("gains")
     return replace(
-        one,
+        correct,
         rows=tuple(
-            row._replace(value=(place, 1 - row.value[1]))
-            if row.op == "input" and row.value[0] == place
+            row._replace(value=(index, 1 - row.value[1]))
+            if row.op == "input" and row.value[0] == index
             else row
-            for row in one.rows
+            for row in correct.rows
         ),
     )
 
 
-def unfelt(which: int) -> Callable[[Program], Program]:
-    """One of the gains is zero."""
+def gain_ignored(entry: int) -> Callable[[Program], Program]:
+    """Return a planted error that sets one of the gains to zero."""
 
-    def change(one: Program) -> Program:
-        place = [port.name for port in one.inputs].index("gains")
+    def change(correct: Program) -> Program:
+        index = [port.name for port in correct.inputs].index("gains")
         return replace(
-            one,
+            correct,
             rows=tuple(
                 row._replace(op="const", value=0)
-                if row.op == "input" and row.value == (place, which)
+                if row.op == "input" and row.value == (index, entry)
                 else row
-                for row in one.rows
+                for row in correct.rows
             ),
         )
 
@@ -201,47 +205,58 @@ def unfelt(which: int) -> Callable[[Program], Program]:
 
 
 def test_a_wrong_sign_in_any_sum_is_caught() -> None:
-    one, truth = (
-        build_program(four_bar(), FUNCTION, None, PULLED),
+    correct, truth = (
+        build_program(four_bar(), FUNCTION, None, STABILIZED),
         Truth(four_bar(), 2, 5, baumgarte=True),
     )
-    places = [i for i, row in enumerate(one.rows) if row.op in ("add", "sub")]
-    assert len(places) > 50
-    assert all(not check_algebra(bent(one, i), truth, FUNCTION).passed for i in places)
+    sums = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
+    assert len(sums) > 50
+    assert all(not check_algebra(sign_changed(correct, i), truth, FUNCTION).passed for i in sums)
 
 
 @pytest.mark.parametrize(
-    "plant", [swapped, unfelt(0), unfelt(1)], ids=["swapped", "no K_p", "no K_d"]
+    "plant", [gains_swapped, gain_ignored(0), gain_ignored(1)], ids=["swapped", "no K_p", "no K_d"]
 )
-def test_gains_that_do_something_else_are_seen(plant: Callable[[Program], Program]) -> None:
-    """By the reference, and by the residual, which needs none."""
+def test_wrong_gains_are_caught_by_the_reference_and_the_residual(
+    plant: Callable[[Program], Program],
+) -> None:
+    """The comparison with the reference and the identity of the residual both fail."""
     robot = four_bar()
-    there = {name: build_program(robot, name, None, PULLED) for name in (FUNCTION, *BESIDE)}
-    assert verify_programs(Subject(robot, there, PULLED, states=2, compiled=False)).passed
-    found = verify_programs(
+    programs = {
+        name: build_program(robot, name, None, STABILIZED)
+        for name in (FUNCTION, *CONSTRAINT_FUNCTIONS)
+    }
+    assert verify_programs(Subject(robot, programs, STABILIZED, states=2, compiled=False)).passed
+    report = verify_programs(
         Subject(
-            robot, {**there, FUNCTION: plant(there[FUNCTION])}, PULLED, states=2, compiled=False
+            robot,
+            {**programs, FUNCTION: plant(programs[FUNCTION])},
+            STABILIZED,
+            states=2,
+            compiled=False,
         )
     )
-    failed = {one.subject for one in found.checks if not one.passed}
+    failed = {check.subject for check in report.checks if not check.passed}
     assert "A a + γ + K_d A v + K_p C = 0" in failed
     assert not check_algebra(
-        plant(there[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION
+        plant(programs[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION
     ).passed
 
 
-def test_floors_of_redundant_forces_are_those_beside_the_loops() -> None:
-    """What the forces feel is told by A as it is there: that of closed loops is no row of the elimination."""
+def test_redundant_rows_have_lower_bounds_of_pivots_at_open_states() -> None:
+    """Lower bounds exist for pivots of A M⁻¹ Aᵀ at open states, which differ from those of closed states."""
     robot = symgen.load("bennett")
-    one = build_program(robot, FUNCTION, None, PULLED)
-    floors = checked_floors(robot, {FUNCTION: one}, PULLED, TextOptions(checked=True))[FUNCTION]
-    assert any(one.rows[row].name.startswith("S_") for row in floors)
+    dynamics = build_program(robot, FUNCTION, None, STABILIZED)
+    floors = checked_floors(robot, {FUNCTION: dynamics}, STABILIZED, TextOptions(checked=True))[
+        FUNCTION
+    ]
+    assert any(dynamics.rows[row].name.startswith("S_") for row in floors)
 
 
-# -- delivered, and refused --------------------------------------------------------------------------------------------------
+# -- folders and refusals ---------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
+def test_a_folder_with_gains_as_an_argument_verifies(tmp_path: Path) -> None:
     out = tmp_path / "folder"
     manifest = symgen.generate(
         "four_bar",
@@ -283,7 +298,9 @@ def test_a_folder_holds_the_gains_as_any_other_argument(tmp_path: Path) -> None:
     )
 
 
-def test_what_cannot_be_pulled_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_robots_and_methods_without_stabilization_refuse_it_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(
         ArgumentError,
         match="'scara' has no closed loops, which --baumgarte stabilizes; leave --baumgarte out",
