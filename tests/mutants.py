@@ -252,7 +252,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         for name, more in {
             "composite_body": (
                 "tests/methods/test_joints_of_several_coordinates.py -k composite_body",
-                "tests/methods/test_wrench.py -k 'feel or undo'",
+                "tests/methods/test_wrench.py -k 'transposed_jacobian or invert or independent_functions'",
             ),
             "newton_euler": (),
             "riccati": (),

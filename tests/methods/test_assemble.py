@@ -64,6 +64,7 @@ def doubled_four_bar() -> Mechanism:
 
 
 def ball() -> Mechanism:
+    """Return a body on a spherical joint, tied to the ground by a massless rod."""
     return symgen.load(BALL)
 
 
@@ -152,7 +153,7 @@ def test_assemble_has_no_method_and_no_derivative(function: str) -> None:
         requested(symgen.load("four_bar"), [function])
 
 
-def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
+def test_a_loop_that_closes_with_a_frame_rotated_by_half_a_turn_is_refused() -> None:
     robot = symgen.load(
         BALL.replace('type = "distance"\ndistance = 0.6', 'type = "weld"')
         .replace("xyz = [0.3, 0, 0]", "xyz = [0, 0, 0]")
@@ -180,9 +181,9 @@ def step_with_error(planted: str) -> Callable[[Any], Any]:
     """Return the step of `assemble` with a planted error."""
 
     def step(robot: Any) -> Any:
-        delta, *others = gauss_newton.step(robot)
+        delta, *other_results = gauss_newton.step(robot)
         return {
-            "sign": ([-x for x in delta], *others),
+            "sign": ([-x for x in delta], *other_results),
             "damping": gauss_newton.step(SquaredDamping(robot)),
         }[planted]
 

@@ -68,13 +68,13 @@ def stack(*columns: object) -> Array:
 def tree_with_root(kind: str) -> Mechanism:
     """Return a tree whose root joint has this type; its link carries a branch of two links and a branch of one."""
     mechanism = random_mechanism(4, 8, "chain", ("revolute", "prismatic"))
-    first, *others = mechanism.joints
+    first, *descendants = mechanism.joints
     axis = first.axis if joint_type(kind).directed else Z_AXIS
     numbers = tuple((p.name, Fraction(1, 7)) for p in joint_type(kind).parameters)
     joints = (
         replace(first, kind=kind, axis=axis, parameters=numbers),
-        *others[:2],
-        replace(others[2], parent=0),
+        *descendants[:2],
+        replace(descendants[2], parent=0),
     )
     return replace(mechanism, joints=joints, name=f"{kind}_root")
 
@@ -183,13 +183,13 @@ def test_quantities_transform_with_the_pose_of_the_base(kind: str) -> None:
     )
     displaced = replace(original, joints=joints, gravity=(x, -z, y))
     turn, s = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]), np.array([3.0, -2, 5])
-    both = np.kron(np.eye(2), turn)
+    rotation_of_six = np.kron(np.eye(2), turn)
     transformations = {
         "com": lambda c: c @ turn.T + s,
         "p_links": lambda p: p @ turn.T + s,
         "R_links": lambda r: turn @ r,
         "Jcom": lambda j: turn @ j,
-        "A_G": lambda m: both @ m,
+        "A_G": lambda m: rotation_of_six @ m,
         "T": lambda t: t,
         "U": lambda u: (
             u
@@ -202,7 +202,7 @@ def test_quantities_transform_with_the_pose_of_the_base(kind: str) -> None:
         answers(original, states), answers(displaced, states), strict=True
     ):
         for name, value in original_results.items():
-            expected = transformations.get(name, lambda six: six @ both.T)(value)
+            expected = transformations.get(name, lambda six: six @ rotation_of_six.T)(value)
             np.testing.assert_allclose(
                 displaced_results[name], expected, rtol=1e-11, atol=1e-11, err_msg=name
             )

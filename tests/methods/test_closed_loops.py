@@ -179,7 +179,8 @@ def test_derivatives_by_the_solved_equation_are_cheaper_than_by_the_rows(
 # -- the reference itself ----------------------------------------------------------------------------------------------------
 
 
-def at_closed(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
+def reference_at_closed_states(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
+    """Return the reference in 100 digits, with q and v of closed states."""
     scalars = arb(100)
     reference, states = Reference(robot, scalars), closed_states(robot, assemble(robot), count, 3)
     return reference, scalars.array(states["q"]), scalars.array(states["v"])
@@ -187,7 +188,7 @@ def at_closed(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_closed_states_satisfy_the_constraints_and_differ(kind: str) -> None:
-    reference, q, v = at_closed(arms(kind))
+    reference, q, v = reference_at_closed_states(arms(kind))
     kept_rows = assemble(reference.mechanism).kept
     with reference.scalars.working():
         assert np.abs(closing.residual(reference, None, q)).max() < 1e-90
@@ -201,7 +202,7 @@ def test_constraint_rows_and_bias_are_derivatives_of_the_residual(kind: str) -> 
 
     The comparison uses central differences and no formula of the derivation.
     """
-    reference, q, v = at_closed(arms(kind), 1)
+    reference, q, v = reference_at_closed_states(arms(kind), 1)
     rows = closure(kind).rows
     holonomic = [k for k, row in enumerate(rows) if not isinstance(row, Unspun)]
     with reference.scalars.working():
@@ -221,7 +222,7 @@ def test_constraint_rows_and_bias_are_derivatives_of_the_residual(kind: str) -> 
 def test_a_soft_finger_has_no_spin_about_its_normal() -> None:
     """The relative angular velocity of the two frames, by the Jacobians of their links, has no component along the axis."""
     robot = arms("soft_finger")
-    reference, q, v = at_closed(robot, 1)
+    reference, q, v = reference_at_closed_states(robot, 1)
     loop = robot.loops[0]
     with reference.scalars.working():
         placements = reference.placements(q)
@@ -233,7 +234,7 @@ def test_a_soft_finger_has_no_spin_about_its_normal() -> None:
         assert abs((axis * (spins[1] - spins[0])).sum()) < 1e-80
 
 
-def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
+def test_a_loop_that_closes_with_a_frame_rotated_by_half_a_turn_is_refused() -> None:
     """All constraint rows of a weld also vanish if one frame is rotated by half a turn."""
     robot = symgen.load("four_bar")
     (loop,) = robot.loops
@@ -245,7 +246,7 @@ def test_a_frame_that_is_turned_half_round_is_not_closed() -> None:
 @pytest.mark.parametrize("kind", ["four_bar", "universal"])
 def test_inspected_quantities_of_loops_equal_the_reference(kind: str) -> None:
     robot = arms(kind) if kind in KINDS else symgen.load(kind)
-    reference, q, v = at_closed(robot, 1)
+    reference, q, v = reference_at_closed_states(robot, 1)
     kept_rows = assemble(robot).kept
     with reference.scalars.working():
         A = closing.jacobian(reference, kept_rows, q)
@@ -279,7 +280,7 @@ def test_redundant_loops_share_the_minimum_norm_force() -> None:
     assert (
         max(errors(robot, ("constrained_forward_dynamics", "constraint_impulse")).values()) < 1e-40
     )
-    reference, q, v = at_closed(single)
+    reference, q, v = reference_at_closed_states(single)
     states = {"q": q, "v": v, "tau": v}
     doubled_results, single_results = (
         scalar_runner(reference.scalars, program(mechanism, "constrained_forward_dynamics"))(states)

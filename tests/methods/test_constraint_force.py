@@ -307,19 +307,19 @@ def test_the_partition_holds_for_every_state_of_two_and_three_links(
 
     world = World(model, q, lift)
     solve = derived(model, ["q", "tau"], solve_and_forces(order_name))
-    still = [lift(Fraction(0))] * n
+    at_rest = [lift(Fraction(0))] * n
     for j in range(n):
         tau = [lift(Fraction(int(i == j))) for i in range(n)]
         values = evaluate(
             solve, {"q": q, "tau": tau}, Numbers(lift, EXACT.sin, EXACT.cos, EXACT.sqrt, EXACT.log)
         )["found"]
-        F = world.wrenches(still, values[:n], still[:1] * 3)
+        F = world.wrenches(at_rest, values[:n], at_rest[:1] * 3)
         assert [x for row in F for x in row] == values[n:]
         assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau
 
 
 @pytest.mark.parametrize("name", SQUARE)
-def test_the_operator_is_the_inverse_of_the_links_inertia_seen_across_the_joints(name: str) -> None:
+def test_the_operator_a_is_the_inverse_of_phi_times_inertia_times_phi_transposed(name: str) -> None:
     """𝓐 · φ 𝓜 φᵀ = 1 holds exactly; φ 𝓜 φᵀ is summed over the links that both joints carry."""
     model, n = frames_as_declared(name), SQUARE[name].nv
     q, _, _ = rational_state(SQUARE[name], seed=n)
@@ -350,14 +350,14 @@ def test_the_operator_is_the_inverse_of_the_links_inertia_seen_across_the_joints
                 for r in range(6):
                     for c in range(6):
                         dense[6 * j + r][6 * k + c] += block[r][c]
-    left, right = (
+    A_exact, inertia_exact = (
         flint.fmpq_mat(6 * n, 6 * n, [constants.rational(x) for row in m for x in row])
         for m in (A, dense)
     )
     unit = flint.fmpq_mat(
         6 * n, 6 * n, [flint.fmpq(int(r == c)) for r in range(6 * n) for c in range(6 * n)]
     )
-    assert left * right == unit
+    assert A_exact * inertia_exact == unit
     parents = SQUARE[name].parents
     for i, j in blocks:  # nonzero blocks: a joint, its parent's joint, joints on one link
         assert i == j or parents[j] == i or (parents[i] == parents[j] and parents[i] >= 0)
@@ -370,7 +370,7 @@ def test_the_operator_is_the_inverse_of_the_links_inertia_seen_across_the_joints
 def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_name: str) -> None:
     model, n = frames_as_declared(name), SQUARE[name].nv
     q, _, _ = rational_state(SQUARE[name], seed=n)
-    world, still = World(model, q, lambda x: x), [Fraction(0)] * n
+    world, at_rest = World(model, q, lambda x: x), [Fraction(0)] * n
     axes = [2 if link.turns else 5 for link in model.links]
     mass = []
     for j in range(n):
@@ -379,7 +379,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_na
             [
                 F[axis]
                 for F, axis in zip(
-                    world.wrenches(still, unit, [Fraction(0)] * 3), axes, strict=True
+                    world.wrenches(at_rest, unit, [Fraction(0)] * 3), axes, strict=True
                 )
             ]
         )
@@ -388,8 +388,8 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_na
     def build(linkage: Linkage) -> list[Scalar]:
         parts = partition(linkage)
         H_bb = parts.constraint()
-        pivots, left = eliminate(linkage, H_bb, ORDERS[order_name][0](neighbours(H_bb)))
-        assert not left
+        pivots, remaining = eliminate(linkage, H_bb, ORDERS[order_name][0](neighbours(H_bb)))
+        assert not remaining
         return [
             *(body.determinant for body in parts.links),
             *(D for pivot in pivots for D in pivot.D),

@@ -154,7 +154,7 @@ def test_derivatives_by_the_equation_are_cheaper_and_the_equation_is_internal() 
         symgen.derivative(rows, "active")
 
 
-def test_the_momentum_changes_by_the_forces_and_the_weight() -> None:
+def test_the_momentum_rate_is_the_contact_forces_plus_the_weight() -> None:
     """Only contacts and gravity act on the free-floating quadruped; each state has other feet on the ground."""
     mechanism, states = (
         robot("quadruped"),
@@ -472,7 +472,9 @@ def forces_negated(patch: pytest.MonkeyPatch) -> None:
         forces_negated,
     ],
 )
-def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_error_is_caught_by_algebra_and_identities(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
     options, mechanism = ProgramOptions(contact="link1:0,0.1,0.3"), robot("on a free joint")

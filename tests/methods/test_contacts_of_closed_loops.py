@@ -325,7 +325,9 @@ def loops_inactive_with_the_contact(patch: pytest.MonkeyPatch) -> None:
 def loop_bias_ignored(patch: pytest.MonkeyPatch) -> None:
     original = _contacts.bias_entries
     patch.setattr(
-        _contacts, "bias_entries", lambda linkage, **how: [x * 0 for x in original(linkage, **how)]
+        _contacts,
+        "bias_entries",
+        lambda linkage, **options: [x * 0 for x in original(linkage, **options)],
     )
 
 
@@ -333,7 +335,9 @@ def loop_bias_ignored(patch: pytest.MonkeyPatch) -> None:
     "plant",
     [loops_ignored, contact_rows_first, loops_inactive_with_the_contact, loop_bias_ignored],
 )
-def test_an_error_is_caught_twice(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_error_is_caught_by_algebra_and_identities(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     undone(monkeypatch)
     plant(monkeypatch)
     mechanism, options = robot("hopper"), ProgramOptions(contact=POINTS["hopper"])
@@ -360,7 +364,7 @@ def test_an_equation_without_loop_forces_is_caught_in_the_derivative(
 
 
 @pytest.mark.parametrize("function", [DYNAMICS, IMPACT])
-def test_a_sign_that_is_wrong_is_seen(function: str) -> None:
+def test_a_wrong_sign_in_random_sums_is_caught(function: str) -> None:
     correct, truth = (
         program("four_bar", function),
         Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),

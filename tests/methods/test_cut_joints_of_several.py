@@ -178,31 +178,31 @@ def test_the_matrices_of_the_partition_equal_those_of_the_reference(
     """
     mechanism = tree(kinds_of_joints, True)
     states = draw_states(mechanism, 1)
-    here = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
+    seen_robot = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
 
-    def letter(quantity: str, method: str = "constraint_force") -> Array:
-        return numbers(mechanism, quantity, method, {"q": here.state["q"]})
+    def inspected(quantity: str, method: str = "constraint_force") -> Array:
+        return numbers(mechanism, quantity, method, {"q": seen_robot.state["q"]})
 
-    W_a, W, H = letter("W_a"), letter("W"), letter("H", "riccati")
+    W_a, W, H = inspected("W_a"), inspected("W"), inspected("H", "riccati")
     with BALLS.working():
-        assert close(letter("A"), here.A)
-        for i in range(here.n):
-            assert close(letter(f"I_inv[{i}]") @ here.inertia(i), unit(6))
+        assert close(inspected("A"), seen_robot.A)
+        for i in range(seen_robot.n):
+            assert close(inspected(f"I_inv[{i}]") @ seen_robot.inertia(i), unit(6))
             expected = np.vstack(
                 [W_a[6 * i : 6 * i + 6, mechanism.v_slices[i]].T, _block_of_W(mechanism, W, i).T]
             )
-            assert close(letter(f"dq_dxi[{i},{i}]", "fixman"), expected)
-        assert close(W.T @ W, unit(6 * here.n - mechanism.nv))
+            assert close(inspected(f"dq_dxi[{i},{i}]", "fixman"), expected)
+        assert close(W.T @ W, unit(6 * seen_robot.n - mechanism.nv))
         assert close(W_a.T @ H.T, unit(mechanism.nv))
         assert largest(W.T @ H.T) <= DIGITS
         for method in ("constraint_force", "fixman"):
-            aa, ab, bb = (letter(name, method) for name in ("H_aa", "H_ab", "H_bb"))
-            assert close(aa, W_a.T @ here.A @ W_a)
-            assert close(ab, W_a.T @ here.A @ W)
-            assert close(bb, W.T @ here.A @ W)
-            assert close((aa - ab @ BALLS.solve(bb, ab.T)) @ here.M, unit(mechanism.nv))
-        det = letter("det_G", "fixman")[0, 0] * BALLS.determinant(letter("H_bb", "fixman"))
-        assert largest(det - BALLS.determinant(here.M)) <= DIGITS * (1 + largest(det))
+            aa, ab, bb = (inspected(name, method) for name in ("H_aa", "H_ab", "H_bb"))
+            assert close(aa, W_a.T @ seen_robot.A @ W_a)
+            assert close(ab, W_a.T @ seen_robot.A @ W)
+            assert close(bb, W.T @ seen_robot.A @ W)
+            assert close((aa - ab @ BALLS.solve(bb, ab.T)) @ seen_robot.M, unit(mechanism.nv))
+        det = inspected("det_G", "fixman")[0, 0] * BALLS.determinant(inspected("H_bb", "fixman"))
+        assert largest(det - BALLS.determinant(seen_robot.M)) <= DIGITS * (1 + largest(det))
 
 
 def _block_of_W(mechanism: Mechanism, W: Array, i: int) -> Array:
@@ -218,11 +218,12 @@ def test_free_bodies_have_no_constraint_forces() -> None:
     """M⁻¹ is H_aa, and an inspected quantity without entries is refused with the reason."""
     mechanism = tree(("free", "free"), True)
     states = draw_states(mechanism, 1)
-    here = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
+    seen_robot = Seen(mechanism, {name: BALLS.array(states[name][0]) for name in ("q", "v", "a")})
     with BALLS.working():
         for method in ("constraint_force", "fixman"):
             assert close(
-                numbers(mechanism, "H_aa", method, {"q": here.state["q"]}) @ here.M, unit(12)
+                numbers(mechanism, "H_aa", method, {"q": seen_robot.state["q"]}) @ seen_robot.M,
+                unit(12),
             )
     for quantity in ("H_bb", "H_ab[0,1]", "W", "W[1]"):
         with pytest.raises(

@@ -70,6 +70,7 @@ def results(
 def first_result(
     name: str, function: str, method: str | None = None, count: int = 2, scalars: Scalars = BALLS
 ) -> Array:
+    """Return the first result of a function, in ball arithmetic unless given other scalars."""
     return results(name, function, method, count, scalars)[FUNCTIONS[function].results[0].name]
 
 
@@ -247,10 +248,12 @@ def test_forward_dynamics_inverts_inverse_dynamics(method: str, name: str) -> No
 @pytest.mark.parametrize("name", TELLING)
 def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(name: str) -> None:
     at = states(name, 2, BALLS)
-    both = results(name, "mass_matrix_and_bias", None, 2, BALLS)
+    mass_and_bias = results(name, "mass_matrix_and_bias", None, 2, BALLS)
     with BALLS.working():
         tau = first_result(name, "inverse_dynamics")
-        assert largest(dot(both["M"], at["a"]) + both["c"] - tau) <= 1e-40 * largest(tau)
+        assert largest(
+            dot(mass_and_bias["M"], at["a"]) + mass_and_bias["c"] - tau
+        ) <= 1e-40 * largest(tau)
         at_rest = {**at, "v": 0 * at["v"]}
         c = run(program(name, "bias_force"), at_rest, BALLS)["c"]
         assert largest(c - first_result(name, "gravity_force")) <= 1e-40 * (largest(c) or 1.0)

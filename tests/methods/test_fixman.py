@@ -92,27 +92,30 @@ def test_the_points_of_the_declared_geometry_are_those_of_equation_14() -> None:
 def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
     """Squared lengths change the blocks and det G, but not M; a doubled direction gives a quarter of M."""
 
-    def squared(tail: Any, head: Any) -> Any:
+    def squared_length(tail: Any, head: Any) -> Any:
         return (head - tail).dot(head - tail)
 
-    def twice(tail: Any, head: Any) -> Any:
+    def doubled_direction(tail: Any, head: Any) -> Any:
         return 2 * geometry.bearing(tail, head)
 
     usual = geometry.PLANAR
-    by_square, by_twice = replace(usual, length=squared), replace(usual, direction=twice)
-    plain, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, by_square))
+    squared_, doubled = (
+        replace(usual, length=squared_length),
+        replace(usual, direction=doubled_direction),
+    )
+    plain, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, squared_))
     assert plain[0] == changed[0]
     assert plain[1] != changed[1]
     assert plain[2] != changed[2]
-    *x, det = emitted(usual)
-    assert emitted(by_square) == pytest.approx([*x, det], rel=1e-12)
-    *x_twice, det_twice = emitted(by_twice)
-    assert [*x_twice, det_twice] == pytest.approx(
+    *x, det = solution_and_determinant(usual)
+    assert solution_and_determinant(squared_) == pytest.approx([*x, det], rel=1e-12)
+    *x_doubled, det_doubled = solution_and_determinant(doubled)
+    assert [*x_doubled, det_doubled] == pytest.approx(
         [*(4 * value for value in x), det / 4**4], rel=1e-12
     )
 
 
-def emitted(form: geometry.Geometry) -> list[float]:
+def solution_and_determinant(form: geometry.Geometry) -> list[float]:
     """Return M⁻¹b and det M of a chain of four point masses at one state, by the Program of a geometry."""
     arm = point_mass_arm(1, 2, 3, 4)
     with constants.precision():

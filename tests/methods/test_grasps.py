@@ -158,7 +158,7 @@ def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     return {**states, "tau": tau}, results["a"], results["lambda"]
 
 
-def test_the_ball_gains_the_momentum_that_the_fingers_give() -> None:
+def test_the_momentum_rate_of_the_ball_is_the_sum_of_the_finger_forces() -> None:
     """Newton and Euler hold for the ball under three point forces and its weight.
 
     λ of each loop is in the axes of the loop's first frame.
@@ -218,8 +218,8 @@ def test_grasps_do_no_work() -> None:
         state_ = {"q": q, "v": states["v"] + a * t}
         return run(kinetic, state_)["T"] + run(potential, {"q": q})["U"]
 
-    gained = (energy(h) - energy(-h)) / (2 * h)
-    assert np.abs(gained - (states["tau"] * states["v"]).sum(axis=-1)).max() < 1e-6
+    energy_rate = (energy(h) - energy(-h)) / (2 * h)
+    assert np.abs(energy_rate - (states["tau"] * states["v"]).sum(axis=-1)).max() < 1e-6
 
 
 def test_grasps_equal_the_elimination() -> None:

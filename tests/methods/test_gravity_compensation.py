@@ -264,12 +264,12 @@ def test_gravity_compensation_follows_the_option_drives() -> None:
         part.gravcomp for part in symgen.load(TEXT, drives="gravcomp,damping").compensated_parts
     ] == [Fraction(7, 10)] * 2
     for drives in ("off", "damping"):
-        off = symgen.load(TEXT, drives=drives)
-        assert not off.compensated_parts
-        assert [note.text for note in off.notes if "in C" not in note.text] == [
+        uncompensated = symgen.load(TEXT, drives=drives)
+        assert not uncompensated.compensated_parts
+        assert [note.text for note in uncompensated.notes if "in C" not in note.text] == [
             "gravcomp of a, b is not applied: these links have their full weight"
         ]
-        assert symgen.load(to_toml(off)).notes == off.notes
+        assert symgen.load(to_toml(uncompensated)).notes == uncompensated.notes
 
 
 def test_gravity_compensation_is_declared_in_python_and_in_a_table(tmp_path: Path) -> None:
@@ -309,9 +309,9 @@ def test_gravity_at_run_time_is_compensated() -> None:
     mechanism, gravity = symgen.load(TEXT), [1.0, 2.0, -3.0]
     solver = symgen.compile(mechanism, ["bias_force"], parameters=["gravity"])
     q, v = np.array([0.3, 0.4, -0.2, 1.0]), np.zeros(4)
-    there = replace(mechanism, gravity=(Fraction(1), Fraction(2), Fraction(-3)))
+    with_gravity = replace(mechanism, gravity=(Fraction(1), Fraction(2), Fraction(-3)))
     solver.parameters["gravity"] = gravity
-    assert np.abs(solver.bias_force(q, v) - Reference(there).bias_force(q, v)).max() < 1e-12
+    assert np.abs(solver.bias_force(q, v) - Reference(with_gravity).bias_force(q, v)).max() < 1e-12
 
 
 def test_a_folder_lists_compensated_links_and_verifies(
@@ -379,10 +379,12 @@ def test_from_mujoco_reads_gravity_compensation() -> None:
         ).max()
         < 1e-12
     )
-    off = text.replace(
+    without_passive_forces = text.replace(
         "<worldbody>", '<option><flag spring="disable" damper="disable"/></option><worldbody>'
     )
-    assert not symgen.from_mujoco(mujoco.MjModel.from_xml_string(off)).compensated_parts
+    assert not symgen.from_mujoco(
+        mujoco.MjModel.from_xml_string(without_passive_forces)
+    ).compensated_parts
 
 
 def test_actuator_gravity_compensation_is_reported() -> None:
@@ -419,9 +421,11 @@ def test_mujoco_models_built_from_compensated_robots_agree() -> None:
             )
             > 1e-3
         )
-    first, *others = mechanism.bodies
+    first, *other_bodies = mechanism.bodies
     another = replace(first.parts[0], gravcomp=Fraction(2))
-    several = replace(mechanism, bodies=(replace(first, parts=(*first.parts, another)), *others))
+    several = replace(
+        mechanism, bodies=(replace(first, parts=(*first.parts, another)), *other_bodies)
+    )
     for judge, refused_robot in (("mujoco", several), ("pinocchio", mechanism)):
         pytest.importorskip(judge)
         with pytest.raises(

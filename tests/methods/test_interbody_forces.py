@@ -159,7 +159,7 @@ def test_a_payload_on_one_branch_does_not_change_wrenches_of_another(method: str
 
 
 @pytest.mark.parametrize("name", [*FEW, "panda", "square_tree6", "planar_arm"])
-def test_under_gravity_compensation_every_joint_transmits_the_weight_of_its_descendants(
+def test_at_rest_every_joint_transmits_the_weight_of_its_descendants(
     name: str,
 ) -> None:
     """With tau = g(q), a = 0, and the force on every link is the weight of the link and all its descendants."""

@@ -127,7 +127,7 @@ def test_every_convention_equals_pinocchio_and_the_reference(
                 assert largest(run(program, balls, BALLS)[name] - expected_balls[name]) < 1e-40
             actual, expected = (
                 run(program, states)[name],
-                np.stack([word[index] for word in judged], axis=1),
+                np.stack([result[index] for result in judged], axis=1),
             )
             np.testing.assert_allclose(
                 actual.reshape(expected.shape),

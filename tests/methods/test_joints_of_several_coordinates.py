@@ -33,7 +33,7 @@ from tests.shared.robots_for_tests import LONG, PROVIDED, random_mechanism
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
 METHODS = tuple(
     name
-    for name in methods.names()  # but "fixman", which is fixman:spatial on these; of steps see tests/methods/test_time_step.py
+    for name in methods.names()  # without "fixman", an alias of fixman:spatial here; tests/methods/test_time_step.py tests steps
     if methods.find(name).functions
     and name not in ("fixman:planar", "fixman")
     and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
@@ -318,9 +318,9 @@ def test_a_checked_function_refuses_a_quaternion_of_another_length(real: str) ->
     mechanism = tree(["free"], "one_body")
     solver = symgen.compile(mechanism, ["gravity_force"], real, optimize=0, checked=True)
     slack = {"double": 2.0**-20, "float": 2.0**-12}[real]
-    for off, refused in ((0.4, False), (-0.4, False), (0.8, True), (-0.8, True)):
+    for deviation, refused in ((0.4, False), (-0.4, False), (0.8, True), (-0.8, True)):
         q = np.array([0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.8]) * (
-            1 + off * slack
+            1 + deviation * slack
         )  # the squared length deviates by twice as much
         if refused:
             with pytest.raises(StateError, match="a quaternion does not have length 1"):

@@ -45,7 +45,9 @@ def test_leverage_grows_with_the_square_of_the_distance_of_the_mass_centre() -> 
     near, far = (leverage(arm(centre), "two") for centre in (4, 8))
     assert near > 100
     assert 3 < far / near < 5
-    assert leverage(arm(4)) == 1.0  # without the payload the light link is the only inertia
+    assert (
+        leverage(arm(4)) == 1.0
+    )  # without a payload, the light link's own mass has the same lever
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))

@@ -191,12 +191,12 @@ def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> N
     phi = sp.Matrix(
         sp.BlockMatrix([[rotation, cross_matrix(shift) * rotation], [sp.zeros(3, 3), rotation]])
     )
-    back = sp.Matrix(
+    phi_inverse = sp.Matrix(
         sp.BlockMatrix(
             [[rotation.T, -rotation.T * cross_matrix(shift)], [sp.zeros(3, 3), rotation.T]]
         )
     )
-    rate = (back * phi.diff(form.q[0])).applyfunc(sp.trigsimp)
+    rate = (phi_inverse * phi.diff(form.q[0])).applyfunc(sp.trigsimp)
     assert rate == wrench_rate(joint_form(kind).motion_subspace)
     assert rate.free_symbols <= set(form.parameters.values())
     form_of_trace = trace_form(kind)
@@ -280,7 +280,7 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
         assert not solver.mass_matrix_determinant(q).any()
     logdet, grad = (getattr(solvers["fixman:planar"], f)(q) for f in (VALUE, SLOPE))
     assert (logdet < -4500 * math.log(10)).all()
-    # a hundred logarithms of about 100: 1e4 eps, and M's own condition
+    # a hundred logarithms of about 100 give 1e4 eps, plus the effect of M's condition
     assert np.abs(logdet - Reference(chain).evaluate(VALUE, {"q": q})["logdet"]).max() < 1e-9
     assert np.abs(logdet - solvers["riccati"].mass_matrix_log_determinant(q)).max() < 1e-9
     assert (
@@ -306,7 +306,7 @@ def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> N
         solver = compiled(chain, "fixman:planar", real)
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         slopes = grad if slopes is None else slopes
-        # n roundings of partial sums no larger than three times the result; M's own condition costs the reference 1e-6
+        # n roundings of partial sums no larger than three times the result; M's condition costs the reference 1e-6
         assert (
             np.abs(logdet - expected).max()
             < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
@@ -356,8 +356,8 @@ def test_the_logarithm_costs_no_more_than_the_determinant(name: str, method: str
         pytest.skip("the method refuses this robot by name")
     value, det = program(name, VALUE, method), program(name, "mass_matrix_determinant", method)
     before = [
-        attempt(robot(name), made.function, method, ProgramOptions()).program().cost
-        for made in (value, det)
+        attempt(robot(name), program_.function, method, ProgramOptions()).program().cost
+        for program_ in (value, det)
     ]
     assert before[0] <= before[1]
     assert {op: value.operations[op] for op in ("div", "sin", "cos")} == {
@@ -452,7 +452,7 @@ def test_the_size_of_a_gradient_is_the_sum_over_entries() -> None:
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
         expected[state, i] += 2 * inverse[state, j, k] * change
     bodies = Bodies(truth)
-    assert bodies.roots.all()  # of all parts
+    assert bodies.roots.all()  # sizes of all parts are nonzero
     bodies.parts = []
     without = gradient(bodies)
     bodies.parts = [PartSizes([0, 1], turns, levers, mass, inertia)]

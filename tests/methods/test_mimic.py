@@ -1,4 +1,4 @@
-"""Joints that follow others: q = G q_r + q_0, judged by Gᵀ of the independent robot, by Pinocchio, and by planted errors."""
+"""Mimic joints, q = G q_r + q_0: comparison with the independent robot reduced by Gᵀ, and planted errors."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ FRAME = "right"
 SOLVED = ("forward_dynamics", "inverse_mass_matrix", "mass_matrix_solve", "mass_matrix_determinant")
 PLAIN = [
     name
-    for name, one in FUNCTIONS.items()
-    if not one.needs_inverse and not one.by_pivots and not one.counts("NR")
+    for name, function_ in FUNCTIONS.items()
+    if not function_.needs_inverse and not function_.by_pivots and not function_.counts("NR")
 ]
 
 
@@ -48,12 +48,12 @@ def gripper() -> Mechanism:
 
 
 class Judge:
-    """A coupled robot's states, and the independent robot's at G q + q_0, in balls."""
+    """States of a coupled robot, and states of the independent robot at G q + q_0, in ball arithmetic."""
 
     def __init__(self, robot: Mechanism, count: int = 2) -> None:
         self.robot, self.scalars = robot, arb(60)
         with self.scalars.working():
-            self.given = {
+            self.states = {
                 name: self.scalars.array(values)
                 for name, values in draw_states(robot, count, 3).items()
             }
@@ -70,49 +70,56 @@ class Judge:
                 offset[i] = self.scalars.constant(
                     Fraction(0) if follows is None else follows.offset
                 )
-            self.whole = {
-                **self.given,
-                **{name: self.given[name] @ self.G.T for name in ("v", "a")},
-                **{name: self.given[name] @ self.G.T + offset for name in ("q", "q_next")},
+            self.all_joints = {
+                **self.states,
+                **{name: self.states[name] @ self.G.T for name in ("v", "a")},
+                **{name: self.states[name] @ self.G.T + offset for name in ("q", "q_next")},
             }
         self.lead = [i for i, follows in enumerate(robot.follows) if follows is None]
         self.options = ProgramOptions(
-            frame=FRAME if FRAME in [one.name for one in robot.frames] else None
+            frame=FRAME if FRAME in [frame_.name for frame_ in robot.frames] else None
         )
         self.reference = Reference(robot.uncoupled, self.scalars, frame=self.options.frame)
 
     def program(self, function: str, method: str | None = None) -> dict[str, Array]:
-        """What the coupled robot's Program gives; derived anew by a method that is named."""
-        made = (
+        """Evaluate the coupled robot's Program; a named method derives it anew, without the cache."""
+        program_ = (
             build.build_program(self.robot, function, None, self.options)
             if method is None
             else derive.derive(self.robot, function, method, self.options)
         )
         with self.scalars.working():
-            count, shapes = len(self.given["q"]), {port.name: port.shape for port in made.outputs}
-            given = {
-                port.name: list(self.given[port.name].reshape(count, -1).T) for port in made.inputs
+            count, shapes = (
+                len(self.states["q"]),
+                {port.name: port.shape for port in program_.outputs},
+            )
+            inputs = {
+                port.name: list(self.states[port.name].reshape(count, -1).T)
+                for port in program_.inputs
             }
-            found = evaluate(
-                made, given, Numbers(self.scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2)
+            results = evaluate(
+                program_,
+                inputs,
+                Numbers(self.scalars.constant, np.sin, np.cos, np.sqrt, np.log, atan2),
             )
             return {
                 name: np.stack(
                     [np.broadcast_to(np.asarray(x, dtype=object), (count,)) for x in entries],
                     axis=-1,
                 ).reshape(count, *shapes[name])
-                for name, entries in found.items()
+                for name, entries in results.items()
             }
 
     def independent(self, function: str) -> dict[str, Array]:
-        """Of all joints, at G q + q_0, reduced: forces by Gᵀ, positions to those of the leaders."""
-        what = FUNCTIONS[function]
-        known = self.reference.evaluate(
-            function, {a.name: self.whole[a.name] for a in what.arguments}
+        """Evaluate the independent robot at G q + q_0 and reduce forces by Gᵀ, positions to those of leaders."""
+        function_ = FUNCTIONS[function]
+        results = self.reference.evaluate(
+            function, {a.name: self.all_joints[a.name] for a in function_.arguments}
         )
         with self.scalars.working():
             return {
-                one.name: self.reduced(one.name, one.shape, known[one.name]) for one in what.results
+                array.name: self.reduced(array.name, array.shape, results[array.name])
+                for array in function_.results
             }
 
     def reduced(self, name: str, shape: tuple[Any, ...], values: Array) -> Array:
@@ -125,14 +132,14 @@ class Judge:
 
     def mass(self) -> Array:
         with self.scalars.working():
-            return np.asarray(self.G.T @ self.reference.mass_matrix(self.whole["q"]) @ self.G)
+            return np.asarray(self.G.T @ self.reference.mass_matrix(self.all_joints["q"]) @ self.G)
 
-    def far(self, a: Array, b: Array) -> float:
-        """How far apart they are, by the largest."""
+    def relative_error(self, a: Array, b: Array) -> float:
+        """Return the largest difference of a and b, relative to the largest entry of b."""
         with self.scalars.working():
             size = max(abs(x).upper() for x in np.asarray(b).ravel())
-            apart = a - np.broadcast_to(b, a.shape)
-            return float(max(abs(x).upper() for x in apart.ravel()) / size)
+            difference = a - np.broadcast_to(b, a.shape)
+            return float(max(abs(x).upper() for x in difference.ravel()) / size)
 
 
 @pytest.fixture(scope="module")
@@ -144,41 +151,49 @@ def judge(gripper: Mechanism) -> Judge:
 
 
 @pytest.mark.parametrize("function", PLAIN)
-def test_a_function_is_that_of_all_joints_reduced(judge: Judge, function: str) -> None:
-    """By the method that is chosen, in 40 digits; the reference of all joints knows nothing of followers."""
-    wanted, found = judge.independent(function), judge.program(function)
-    assert found.keys() == wanted.keys()
-    for name, values in wanted.items():
-        assert judge.far(found[name], values) < EQUAL, name
+def test_every_function_equals_the_reduced_function_of_all_joints(
+    judge: Judge, function: str
+) -> None:
+    """The chosen method agrees to 40 digits with the independent robot, which has no mimic joints."""
+    expected, actual = judge.independent(function), judge.program(function)
+    assert actual.keys() == expected.keys()
+    for name, values in expected.items():
+        assert judge.relative_error(actual[name], values) < EQUAL, name
 
 
-def test_what_solves_solves_with_the_reduced_matrix(judge: Judge) -> None:
-    M, found = judge.mass(), {function: judge.program(function) for function in SOLVED}
-    a = found["forward_dynamics"]["a"]
+def test_solving_functions_use_the_reduced_mass_matrix(judge: Judge) -> None:
+    M, results = judge.mass(), {function: judge.program(function) for function in SOLVED}
+    a = results["forward_dynamics"]["a"]
     with judge.scalars.working():
-        again = (
-            judge.reference.inverse_dynamics(judge.whole["q"], judge.whole["v"], a @ judge.G.T)
+        tau = (
+            judge.reference.inverse_dynamics(
+                judge.all_joints["q"], judge.all_joints["v"], a @ judge.G.T
+            )
             @ judge.G
         )
-        assert judge.far(again, judge.given["tau"]) < EQUAL
+        assert judge.relative_error(tau, judge.states["tau"]) < EQUAL
         assert (
-            judge.far(
-                M @ found["inverse_mass_matrix"]["Minv"],
+            judge.relative_error(
+                M @ results["inverse_mass_matrix"]["Minv"],
                 judge.scalars.array(np.eye(judge.robot.nv)),
             )
             < EQUAL
         )
         assert (
-            judge.far((M @ found["mass_matrix_solve"]["x"][..., None])[..., 0], judge.given["b"])
+            judge.relative_error(
+                (M @ results["mass_matrix_solve"]["x"][..., None])[..., 0], judge.states["b"]
+            )
             < EQUAL
         )
         n = judge.robot.nv
-        det = np.array([flint.arb_mat(n, n, list(one.ravel())).det() for one in M], dtype=object)
-        assert judge.far(found["mass_matrix_determinant"]["det"], det) < EQUAL
+        det = np.array(
+            [flint.arb_mat(n, n, list(matrix.ravel())).det() for matrix in M], dtype=object
+        )
+        assert judge.relative_error(results["mass_matrix_determinant"]["det"], det) < EQUAL
 
 
-def test_everything_else_is_verified(gripper: Mechanism) -> None:
-    """Against the coupled reference, and the functions against each other."""
+def test_other_functions_of_a_mimic_robot_verify(gripper: Mechanism) -> None:
+    """The functions are compared with the coupled reference and with each other."""
     report = symgen.verify(
         gripper,
         [
@@ -203,8 +218,8 @@ def test_everything_else_is_verified(gripper: Mechanism) -> None:
     assert report.passed, str(report)
 
 
-def test_a_gear_of_many_turns_is_verified() -> None:
-    """An angle of hundreds of radians is off by hundreds of round-offs, and so is what it turns, a wheel here."""
+def test_a_mimic_joint_with_a_large_multiplier_verifies() -> None:
+    """An angle of hundreds of radians has an error of hundreds of round-offs, which the bound must include."""
     text = (
         GRIPPER.replace("multiplier = 0.75, offset = 0.05", "multiplier = -150, offset = 3.5")
         .replace(", limits = { lower = 0, upper = 0.8 }", "")
@@ -216,15 +231,17 @@ def test_a_gear_of_many_turns_is_verified() -> None:
     assert report.passed, str(report)
 
 
-def test_coriolis_keeps_the_energy(judge: Judge) -> None:
-    """Ṁ − 2C is skew: C + Cᵀ is the slope of Gᵀ M G along v."""
+def test_the_reduced_mass_rate_minus_twice_the_coriolis_matrix_is_skew_symmetric(
+    judge: Judge,
+) -> None:
+    """Ṁ − 2C is skew-symmetric: C + Cᵀ is the derivative of Gᵀ M G along v."""
     C, rate = judge.program("coriolis_matrix")["C"], judge.independent("coriolis_matrix")["C"]
     with judge.scalars.working():
-        assert judge.far(C + transposed(C), rate + transposed(rate)) < EQUAL
+        assert judge.relative_error(C + transposed(C), rate + transposed(rate)) < EQUAL
 
 
-def test_links_of_followers_move(judge: Judge, gripper: Mechanism) -> None:
-    """The pad on its leader's link turns back what this turns: it keeps its axes on the wrist."""
+def test_links_of_mimic_joints_move_with_their_leader(judge: Judge, gripper: Mechanism) -> None:
+    """The pad, on its leader's link, rotates by the opposite angle and keeps the orientation of the wrist."""
     turns = judge.program("link_poses")["R_links"].astype(float)
     wrist, pad = (gripper.joint_index(name) for name in ("roll", "left_tip"))
     assert np.allclose(turns[:, wrist], turns[:, pad])
@@ -238,21 +255,23 @@ def _unscaled(entries: Any, rows: Any) -> list[Any]:
     return [entries[row.leader] for row in rows]
 
 
-def _once(self: coupling.MimicCoupling, rows: coupling.Triangle) -> coupling.Triangle:
-    """Gᵀ M G in which an entry between two joints of one leader counts once."""
-    found = TRIANGLE(self, rows)
-    less = [
+def _siblings_counted_once(
+    self: coupling.MimicCoupling, rows: coupling.Triangle
+) -> coupling.Triangle:
+    """Plant an error: in Gᵀ M G an entry between two joints of one leader counts once instead of twice."""
+    reduced = TRIANGLE(self, rows)
+    siblings = [
         (i, j)
         for i, row in enumerate(self.v)
         for j in range(i)
         if self.v[j].leader == row.leader and j in rows[i]
     ]
-    for i, j in less:
+    for i, j in siblings:
         entry = rows[i][j]
-        found[self.v[i].leader][self.v[i].leader] += entry * entry.home.constant(
+        reduced[self.v[i].leader][self.v[i].leader] += entry * entry.home.constant(
             -self.v[i].multiplier * self.v[j].multiplier
         )
-    return found
+    return reduced
 
 
 TRIANGLE, SPREAD = coupling.MimicCoupling.reduce_triangle, coupling._expand
@@ -277,11 +296,17 @@ TRIANGLE, SPREAD = coupling.MimicCoupling.reduce_triangle, coupling._expand
             "jacobian",
             "kinematics",
         ),
-        (coupling.MimicCoupling, "reduce_triangle", _once, "mass_matrix", "composite_body"),
+        (
+            coupling.MimicCoupling,
+            "reduce_triangle",
+            _siblings_counted_once,
+            "mass_matrix",
+            "composite_body",
+        ),
     ],
     ids=["rates", "places", "forces", "columns", "pairs"],
 )
-def test_a_factor_that_is_dropped_is_seen(
+def test_a_dropped_multiplier_is_caught(
     judge: Judge,
     monkeypatch: pytest.MonkeyPatch,
     where: Any,
@@ -290,20 +315,20 @@ def test_a_factor_that_is_dropped_is_seen(
     function: str,
     method: str,
 ) -> None:
-    wanted = judge.independent(function)
+    expected = judge.independent(function)
     assert all(
-        judge.far(values, wanted[name_]) < EQUAL
+        judge.relative_error(values, expected[name_]) < EQUAL
         for name_, values in judge.program(function, method).items()
     )
     monkeypatch.setattr(where, name, instead)
     assert any(
-        judge.far(values, wanted[name_]) > 1e-6
+        judge.relative_error(values, expected[name_]) > 1e-6
         for name_, values in judge.program(function, method).items()
     )
 
 
 @pytest.mark.parametrize("name", ["joint_rates", "joint_coordinates"])
-def test_a_factor_that_the_reference_drops_is_seen(
+def test_a_dropped_multiplier_of_the_reference_is_caught(
     gripper: Mechanism, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def unscaled(self: Motion, index: int, x: Array) -> Array:
@@ -318,7 +343,7 @@ def test_a_factor_that_the_reference_drops_is_seen(
 # -- methods -----------------------------------------------------------------------------------------------------------------
 
 
-def test_methods_along_the_tree_refuse_in_a_sentence(gripper: Mechanism) -> None:
+def test_methods_without_mimic_joints_refuse_them_in_one_sentence(gripper: Mechanism) -> None:
     for name in ("riccati", "fixman", "constraint_force", "udut", "udut:links"):
         assert not methods.find(name).supports_mimic
     with pytest.raises(
@@ -330,15 +355,15 @@ def test_methods_along_the_tree_refuse_in_a_sentence(gripper: Mechanism) -> None
         symgen.program(gripper.uncoupled, "link_accelerations", method="composite_body:coupled")
 
 
-def test_elimination_fills_in_what_followers_couple() -> None:
-    """Two arms on one base, a joint of the second after one of the first: M and its inverse are full where they meet."""
+def test_the_elimination_fills_entries_that_mimic_joints_couple() -> None:
+    """A joint of the second arm mimics one of the first, so M and its inverse have no zero entries."""
     arms = symgen.load(TWO_ARMS)
     assert arms.nv == 3
     judge = Judge(arms)
     with judge.scalars.working():
-        found = judge.program("inverse_mass_matrix")["Minv"]
-        assert judge.far(judge.mass() @ found, judge.scalars.array(np.eye(3))) < EQUAL
-    assert all(abs(float(x)) > 1e-9 for x in found[0].ravel())
+        inverse = judge.program("inverse_mass_matrix")["Minv"]
+        assert judge.relative_error(judge.mass() @ inverse, judge.scalars.array(np.eye(3))) < EQUAL
+    assert all(abs(float(x)) > 1e-9 for x in inverse[0].ravel())
 
 
 TWO_ARMS = """
@@ -367,58 +392,66 @@ inertia = [0.01, 0, 0.001, 0.02, 0, 0.02]
 
 
 def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
-    """H^T M H of what moves alone, a follower's times the square of its factor: at most the pivots of Gᵀ M G."""
+    """The certificates are lower bounds of the pivots of Gᵀ M G.
+
+    Each is the inertia that the leader alone moves plus that of its followers times their squared multipliers.
+    """
     judge, bodies = Judge(gripper, 8), Bodies(gripper, declared_ranges(gripper))
-    owns = [float(bodies.own_inertia(k)) for k in range(gripper.nv)]
+    lower_bounds = [float(bodies.own_inertia(k)) for k in range(gripper.nv)]
     for M in judge.mass().astype(float):
         for k in range(gripper.nv):
             pivot = 1 / np.linalg.inv(M[k:, k:])[0, 0]
-            assert 0 < owns[k] <= pivot
-    alone = [
+            assert 0 < lower_bounds[k] <= pivot
+    uncoupled_bounds = [
         float(Bodies(gripper.uncoupled, declared_ranges(gripper.uncoupled)).own_inertia(i))
         for i in range(len(gripper.joints))
     ]
-    assert owns[1] == pytest.approx(
-        alone[1] + alone[3] * 0.75**2 + alone[4] * 0.075**2
-    )  # its own link carries the pad
+    assert lower_bounds[1] == pytest.approx(
+        uncoupled_bounds[1] + uncoupled_bounds[3] * 0.75**2 + uncoupled_bounds[4] * 0.075**2
+    )  # its link carries the pad
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_anybody_may_follow_anybody(seed: int) -> None:
-    """Joints of every type of one degree, after what they carry, what carries them, or neither; what is certified holds."""
+def test_random_mimic_joints_verify_with_valid_certificates(seed: int) -> None:
+    """Joints of every type with one degree mimic ancestors, descendants or others; certified bounds hold."""
     robot = anyhow(seed)
-    asked = ["inverse_dynamics", "forward_dynamics", "coriolis_matrix", "base_regressor"]
-    report = symgen.verify(robot, asked, 2, compiled=False)
+    functions = ["inverse_dynamics", "forward_dynamics", "coriolis_matrix", "base_regressor"]
+    report = symgen.verify(robot, functions, 2, compiled=False)
     assert report.passed, str(report)
-    made, drawn = symgen.program(robot, "forward_dynamics"), draw_states(robot, 32)
-    found = floors(robot, made, ProgramOptions())
-    seen = replace(made, outputs=tuple(Port(f"row{one.row}", (), (one.row,)) for one in found))
-    values = machine_runner(seen)(
-        {port.name: drawn[port.name].astype(float) for port in made.inputs}
+    dynamics, states = symgen.program(robot, "forward_dynamics"), draw_states(robot, 32)
+    divisors = floors(robot, dynamics, ProgramOptions())
+    divisor_rows = replace(
+        dynamics,
+        outputs=tuple(Port(f"row{divisor.row}", (), (divisor.row,)) for divisor in divisors),
     )
-    for one in found:
+    values = machine_runner(divisor_rows)(
+        {port.name: states[port.name].astype(float) for port in dynamics.inputs}
+    )
+    for divisor in divisors:
         assert (
-            one.reason if one.floor is None else values[f"row{one.row}"].min() >= float(one.floor)
+            divisor.reason
+            if divisor.floor is None
+            else values[f"row{divisor.row}"].min() >= float(divisor.floor)
         )
 
 
-def test_divisors_are_certified_or_said_not_to_be(gripper: Mechanism) -> None:
+def test_divisors_are_certified_or_have_a_reason(gripper: Mechanism) -> None:
     for robot, certified in ((gripper, True), (symgen.load(TWO_ARMS), False)):
-        made = symgen.program(robot, "mass_matrix_solve")
-        found = floors(robot, made, ProgramOptions())
-        assert found
-        assert all(one.certified or one.reason for one in found)
-        assert all(one.certified for one in found) or not certified
+        solve = symgen.program(robot, "mass_matrix_solve")
+        divisors = floors(robot, solve, ProgramOptions())
+        assert divisors
+        assert all(divisor.certified or divisor.reason for divisor in divisors)
+        assert all(divisor.certified for divisor in divisors) or not certified
 
 
-def test_coupled_fingers_cost_little() -> None:
-    """Of Panda: at most 1.05 times what it takes with its fingers locked, and 250 more."""
+def test_coupled_fingers_add_little_cost() -> None:
+    """Forward dynamics of Panda cost at most 1.05 times those with locked fingers, plus 250 operations."""
     path = public_urdf("panda.urdf")
     if path is None:
         pytest.skip("example-robot-data is not installed")
     fingers = ["panda_finger_joint1", "panda_finger_joint2"]
     coupled, locked = (
-        symgen.program(symgen.load(path, **how), "forward_dynamics").cost
-        for how in ({"mimic": "couple"}, {"lock": fingers})
+        symgen.program(symgen.load(path, **options), "forward_dynamics").cost
+        for options in ({"mimic": "couple"}, {"lock": fingers})
     )
     assert coupled <= 1.05 * locked + 250

@@ -154,9 +154,9 @@ PLANTS = (
 )
 
 
-@pytest.mark.parametrize(("error", "seen"), PLANTS)
+@pytest.mark.parametrize(("plant", "affected"), PLANTS)
 def test_a_planted_error_lowers_the_order_of_the_drift(
-    error: Callable[[Mapping[str, Runner]], dict[str, Runner]], seen: set[str]
+    plant: Callable[[Mapping[str, Runner]], dict[str, Runner]], affected: set[str]
 ) -> None:
-    powers = orders(drifts(error(functions(ROBOTS[0])), afloat(ROBOTS[0]), middle=True))
-    assert {name for name, order in powers.items() if abs(order - 2) > 0.1} >= seen, powers
+    powers = orders(drifts(plant(functions(ROBOTS[0])), afloat(ROBOTS[0]), middle=True))
+    assert {name for name, order in powers.items() if abs(order - 2) > 0.1} >= affected, powers

@@ -1,4 +1,4 @@
-"""Loops whose closures hold more than they must, in rounded numbers; and closures that hold nothing at all."""
+"""Over-determined closed loops in rounded numbers, and loop closures that constrain nothing."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ INERTIA = "mass = 1\ncentre = [0.1, 0.05, 0.02]\ninertia = [0.02, 0, 0, 0.03, 0,
 FUNCTIONS = ("constrained_forward_dynamics", "reduced_mass_matrix", "constraint_residual")
 
 
-def listed(numbers: np.ndarray | tuple[float, ...], digits: int) -> str:
-    """Numbers of so many decimals; 17 are those of doubles."""
+def toml_list(numbers: np.ndarray | tuple[float, ...], digits: int) -> str:
+    """Return a TOML list of numbers with so many decimals; 17 keeps the doubles exactly."""
     return (
         "[" + ", ".join(f"{x:.{digits}f}" if digits < 17 else repr(float(x)) for x in numbers) + "]"
     )
 
 
-def turn(axis: tuple[float, ...], angle: float) -> np.ndarray:
+def rotation_about(axis: tuple[float, ...], angle: float) -> np.ndarray:
     x, y, z = np.array(axis) / np.linalg.norm(axis)
     skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + sin(angle) * skew + (1 - cos(angle)) * skew @ skew
 
 
-def angles(R: np.ndarray) -> tuple[float, ...]:
-    """Roll, pitch and yaw."""
+def roll_pitch_yaw(R: np.ndarray) -> tuple[float, ...]:
+    """Return roll, pitch and yaw of a rotation matrix."""
     return atan2(R[2, 1], R[2, 2]), asin(-R[2, 0]), atan2(R[1, 0], R[0, 0])
 
 
@@ -53,20 +53,20 @@ def body(name: str, parent: str, axis: str, xyz: str = "[0, 0, 0]", rpy: str = "
 
 
 def welded_hinge(digits: int) -> str:
-    """A hinge whose links are welded where it stands at 0.5 rad: six rows of rank 1, and two hinges that move."""
-    R = turn((1, 1, 0), 0.5)
+    """Return a hinge whose links are welded at 0.5 rad: six rows of rank 1; two other hinges move."""
+    R = rotation_about((1, 1, 0), 0.5)
     return (
         'name = "hinge"\nstart = { jb = 0.5 }\n'
         + body("a", "base", "[0, 0, 1]")
         + body("b", "a", "[1, 1, 0]")
         + body("c", "b", "[0, 0, 1]", "[0.3, 0, 0]")
         + '[[loop]]\ntype = "weld"\nfirst = { link = "b", xyz = [0.1, 0, 0] }\n'
-        f'second = {{ link = "a", xyz = {listed(R @ [0.1, 0, 0], digits)}, rpy = {listed(angles(R), digits)} }}\n'
+        f'second = {{ link = "a", xyz = {toml_list(R @ [0.1, 0, 0], digits)}, rpy = {toml_list(roll_pitch_yaw(R), digits)} }}\n'
     )
 
 
 def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
-    """Four parallel hinges along no axis of any frame: five or three rows of rank 2."""
+    """Return a four-bar with parallel hinges along no axis of any frame: five or three rows of rank 2."""
     normal = np.array([1, 1, 0.3]) / sqrt(2.09)
     across = np.cross(normal, [0, 0, 1]) / np.linalg.norm(np.cross(normal, [0, 0, 1]))
     plane = np.column_stack([across, np.cross(normal, across), normal])
@@ -75,31 +75,39 @@ def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
     along = (0.9**2 - 0.7**2 + (D - A) @ (D - A)) / (2 * np.linalg.norm(D - A))
     B = A + along * u + sqrt(0.9**2 - along**2) * np.array([-u[1], u[0]])
     A, B, D = (plane[:, :2] @ point for point in (A, B, D))
-    crank, coupler, rocker = turn((1, 0, 2), 0.4), turn((0, 1, 1), -0.6), turn((3, 1, 1), 0.8)
+    crank, coupler, rocker = (
+        rotation_about((1, 0, 2), 0.4),
+        rotation_about((0, 1, 1), -0.6),
+        rotation_about((3, 1, 1), 0.8),
+    )
     of_coupler = crank @ coupler
 
     def rounded(numbers: np.ndarray | tuple[float, ...]) -> str:
-        return listed(numbers, digits)
+        return toml_list(numbers, digits)
 
     def end(link: str, R: np.ndarray, origin: np.ndarray) -> str:
-        return f'{{ link = "{link}", xyz = {rounded(R.T @ (B - origin))}, rpy = {rounded(angles(R.T @ plane))} }}'
+        return f'{{ link = "{link}", xyz = {rounded(R.T @ (B - origin))}, rpy = {rounded(roll_pitch_yaw(R.T @ plane))} }}'
 
     return (
         'name = "tilted"\n'
-        + body("a", "base", rounded(crank.T @ normal), rpy=rounded(angles(crank)))
+        + body("a", "base", rounded(crank.T @ normal), rpy=rounded(roll_pitch_yaw(crank)))
         + body(
-            "b", "a", rounded(of_coupler.T @ normal), rounded(crank.T @ A), rounded(angles(coupler))
+            "b",
+            "a",
+            rounded(of_coupler.T @ normal),
+            rounded(crank.T @ A),
+            rounded(roll_pitch_yaw(coupler)),
         )
-        + body("c", "base", rounded(rocker.T @ normal), rounded(D), rounded(angles(rocker)))
+        + body("c", "base", rounded(rocker.T @ normal), rounded(D), rounded(roll_pitch_yaw(rocker)))
         + f'[[loop]]\ntype = "{kind}"\nfirst = {end("b", of_coupler, A)}\nsecond = {end("c", rocker, D)}\n'
     )
 
 
 def rounded_bennett(digits: int) -> str:
-    """Bennett's linkage with decimals in the place of its multiples of pi."""
+    """Return Bennett's linkage with decimals in place of multiples of pi."""
     text = (Path(symgen.__file__).parent / "description/robots/bennett.toml").read_text()
     for exact, value in (('"pi/6"', pi / 6), ('"-pi/2"', -pi / 2), ('rpy = ["pi/2"', pi / 2)):
-        written = listed((value,), digits)[1:-1]
+        written = toml_list((value,), digits)[1:-1]
         text = text.replace(exact, f"rpy = [{written}" if exact.startswith("rpy") else written)
     return text
 
@@ -112,7 +120,7 @@ MECHANISMS = {
 }
 
 
-def read(name: str, digits: int) -> Mechanism:
+def load_rounded(name: str, digits: int) -> Mechanism:
     return load(MECHANISMS[name][0](digits), snap="off")
 
 
@@ -130,9 +138,9 @@ def read(name: str, digits: int) -> Mechanism:
         ("bennett", 17),
     ],
 )
-def test_rounded_closures_have_the_rank_that_is_meant(name: str, digits: int) -> None:
-    found = assembly(read(name, digits))
-    assert (found.rank, found.rows, found.redundant, found.rounded) == (
+def test_rounded_closures_have_the_rank_of_exact_ones(name: str, digits: int) -> None:
+    closure = assembly(load_rounded(name, digits))
+    assert (closure.rank, closure.rows, closure.redundant, closure.rounded) == (
         MECHANISMS[name][1],
         MECHANISMS[name][1],
         0,
@@ -143,8 +151,8 @@ def test_rounded_closures_have_the_rank_that_is_meant(name: str, digits: int) ->
 @pytest.mark.parametrize(
     ("name", "digits"), [("welded hinge", 17), ("tilted four-bar", 6), ("bennett", 12)]
 )
-def test_rounded_closures_are_delivered_as_the_reference_has_them(name: str, digits: int) -> None:
-    robot = read(name, digits)
+def test_functions_of_rounded_closures_equal_the_reference(name: str, digits: int) -> None:
+    robot = load_rounded(name, digits)
     truth = Truth(robot, 2, 5)
     assert (
         max(
@@ -154,17 +162,17 @@ def test_rounded_closures_are_delivered_as_the_reference_has_them(name: str, dig
     )
 
 
-def test_a_rounded_robot_is_verified_with_its_identities() -> None:
+def test_a_rounded_robot_verifies_with_its_identities() -> None:
     report = symgen.verify(
-        read("welded hinge", 17),
+        load_rounded("welded hinge", 17),
         ["constrained_forward_dynamics", "constraint_jacobian", "constraint_bias"],
     )
     assert report.passed, report
 
 
 @pytest.mark.parametrize("digits", [6, 9, 15])
-def test_rounded_numbers_move_as_exact_ones(digits: int) -> None:
-    exact, rounded = symgen.load("bennett"), read("bennett", digits)
+def test_rounded_and_exact_linkages_have_nearly_equal_accelerations(digits: int) -> None:
+    exact, rounded = symgen.load("bennett"), load_rounded("bennett", digits)
     states = closed_states(rounded, assembly(rounded), 2, 3)
     q, v = states["q"].astype(float), states["v"].astype(float)
     tau = np.ones_like(q)
@@ -178,7 +186,7 @@ def test_rounded_numbers_move_as_exact_ones(digits: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         (
             "welded hinge",
@@ -190,18 +198,18 @@ def test_rounded_numbers_move_as_exact_ones(digits: int) -> None:
         ),
     ],
 )
-def test_numbers_that_are_too_coarse_are_refused_in_a_sentence(name: str, says: str) -> None:
-    with pytest.raises(OutOfReach, match=says):
-        assembly(read(name, 4))
+def test_too_coarse_numbers_are_refused_in_one_sentence(name: str, message: str) -> None:
+    with pytest.raises(OutOfReach, match=message):
+        assembly(load_rounded(name, 4))
 
 
 def test_exact_numbers_keep_all_rows() -> None:
-    found = assembly(symgen.load("bennett"))
-    assert (found.rank, found.rows, found.rounded) == (2, 4, False)
+    closure = assembly(symgen.load("bennett"))
+    assert (closure.rank, closure.rows, closure.rounded) == (2, 4, False)
 
 
-def test_a_pose_in_which_no_velocity_moves_the_rows_is_refused() -> None:
-    """A rod between the base and an arm that is as far away as it gets."""
+def test_a_singular_pose_is_refused() -> None:
+    """A rod connects the base with a fully stretched arm."""
     text = (
         'name = "stretched"\n'
         + body("a", "base", "[0, 0, 1]")
@@ -212,9 +220,9 @@ def test_a_pose_in_which_no_velocity_moves_the_rows_is_refused() -> None:
         assembly(load(text))
 
 
-def test_mjcf_has_the_same_threshold() -> None:
+def test_closures_from_mjcf_have_the_same_threshold_of_rounding() -> None:
     def weld(digits: int) -> str:
-        R = turn((1, 1, 0), 0.5)
+        R = rotation_about((1, 1, 0), 0.5)
         half = (cos(0.25), -sin(0.25) / sqrt(2), -sin(0.25) / sqrt(2), 0)
         numbers = " ".join(f"{x:.{digits}f}" for x in (*-R.T @ [0.3, 0.1, 0], *half))
         return f"""<mujoco model="m"><worldbody><body name="a"><joint name="ja" axis="0 0 1"/><geom size=".1" pos=".2 0 0"/>
@@ -222,13 +230,13 @@ def test_mjcf_has_the_same_threshold() -> None:
           <keyframe><key name="home" qpos="0 0.5"/></keyframe>
           <equality><weld body1="b" body2="a" relpose="{numbers}"/></equality></mujoco>"""
 
-    found = assembly(load(weld(8), snap="off"))
-    assert (found.rank, found.rows, found.rounded) == (1, 1, True)
+    closure = assembly(load(weld(8), snap="off"))
+    assert (closure.rank, closure.rows, closure.rounded) == (1, 1, True)
     with pytest.raises(OutOfReach, match="rounded numbers explain 1e-05"):
         assembly(load(weld(3), snap="off"))
 
 
-# -- closures that hold nothing ---------------------------------------------------------------------------------------------
+# -- closures without constraints --------------------------------------------------------------------------------------------
 
 TWO_STATIC = (
     '[[body]]\nname = "p"\nparent = "base"\nmass = 1\njoint = { name = "jp", type = "fixed", xyz = [1, 0, 0] }\n'
@@ -268,7 +276,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("case", IDLE)
-def test_a_closure_without_rows_leaves_the_tree_and_a_note(case: str) -> None:
+def test_a_closure_without_constraints_is_left_out_with_a_note(case: str) -> None:
     robot = load(IDLE[case])
     assert robot.loops == ()
     (note,) = (note.text for note in robot.notes if note.kind == "idle")
@@ -283,26 +291,26 @@ def test_a_closure_without_rows_leaves_the_tree_and_a_note(case: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "generate", "verify", "convert", "inspect", "prove"])
-def test_every_command_has_the_tree(
+def test_every_command_accepts_a_closure_without_constraints(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "arm.toml"
     path.write_text(ARM + ON_AN_AXIS.format("point", 0.1, 0.1))
-    more = {
+    options = {
         "convert": ["-o", str(tmp_path / "arm.urdf")],
         "inspect": ["M"],
         "show": [],
         "generate": ["-f", "mass_matrix", "-o", str(tmp_path / "out")],
     }
-    assert main([command, str(path), *more.get(command, ["-f", "mass_matrix"])]) == 0
-    said = capsys.readouterr()
+    assert main([command, str(path), *options.get(command, ["-f", "mass_matrix"])]) == 0
+    captured = capsys.readouterr()
     assert (
-        "loop idle constrains nothing" in " ".join((said.out + said.err).split())
+        "loop idle constrains nothing" in " ".join((captured.out + captured.err).split())
         or command == "inspect"
     )
 
 
-def test_an_idle_closure_changes_nothing_beside_others() -> None:
+def test_a_closure_without_constraints_does_not_change_other_loops() -> None:
     four_bar = (Path(symgen.__file__).parent / "description/robots/four_bar.toml").read_text()
     robot, plain = (
         load(
@@ -318,7 +326,7 @@ def test_an_idle_closure_changes_nothing_beside_others() -> None:
     )
 
 
-def test_frames_of_one_link_that_are_apart_are_a_warning() -> None:
+def test_inconsistent_frames_of_one_link_give_a_warning() -> None:
     robot = load(ARM + TWO_STATIC.replace("xyz = [0, 2, 0]", "xyz = [0, 1, 0]"))
     (warning,) = (
         note.text for note in robot.notes if note.kind == "warning" and "loop" in note.text
@@ -327,6 +335,6 @@ def test_frames_of_one_link_that_are_apart_are_a_warning() -> None:
     assert re.search(r"apart by \S+ rad or parts of the robot's size", warning)
 
 
-def test_a_closure_that_no_pose_closes_is_refused() -> None:
+def test_a_closure_that_cannot_be_closed_is_refused() -> None:
     with pytest.raises(OutOfReach, match="cannot be closed"):
         assembly(load(ARM + ON_AN_AXIS.format("point", 0, 0.1)))

@@ -1,4 +1,4 @@
-"""Run-time payloads on any link, and poses and Jacobians of any frame: against the reference and against their definitions."""
+"""Run-time payloads on any link, and poses and Jacobians of any frame: comparison with the reference and definitions."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ from tests.shared.robots_for_tests import (
 )
 
 TREE = random_tree(31, 4, branching=0.5)
-"""Frames on the base ("world", displaced), on each body, and displaced on the last ("tool")."""
+"""A tree with frames on the base ("world", displaced), on each body, and displaced on the last body ("tool")."""
 LOADED = [
     name
     for name, spec in FUNCTIONS.items()
     if PAYLOAD in spec.depends_on and name in OF_ANY_ROBOT and not spec.counts("NK")
 ]
-PLACED = [name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")]
+FRAME_FUNCTIONS = [
+    name for name, spec in FUNCTIONS.items() if spec.needs_frame and not spec.counts("NK")
+]
 WITH_METHOD = [(f, m) for f in LOADED for m in methods_for(TREE, f)]
 CARRIERS = {
     "a lumped link": ("panda", "panda_hand"),
@@ -58,19 +60,19 @@ def carrier(where: str) -> tuple[Mechanism, str]:
 def check_against_reference(
     mechanism: Mechanism, function: str, method: str | None, link: str, at: dict[str, Array]
 ) -> None:
-    found = run(symgen.program(mechanism, function, method, payload=link), at, BALLS)
+    results = run(symgen.program(mechanism, function, method, payload=link), at, BALLS)
     spec = FUNCTIONS[function]
-    given = {name: at[name] for name in (*(a.name for a in spec.arguments), "payload")}
+    inputs = {name: at[name] for name in (*(a.name for a in spec.arguments), "payload")}
     for name, value in (
         Reference(mechanism, BALLS, frame=tip(mechanism), payload=link)
-        .evaluate(function, given)
+        .evaluate(function, inputs)
         .items()
     ):
         with BALLS.working():  # constants keep 64 of 80 digits, the condition of M takes a few
-            assert largest(found[name] - value) <= 1e-40 * (largest(value) or 1.0), name
+            assert largest(results[name] - value) <= 1e-40 * (largest(value) or 1.0), name
 
 
-def test_the_carriers_are_what_they_are_called() -> None:
+def test_the_carriers_have_their_named_properties() -> None:
     panda, hand = carrier("a lumped link")
     assert hand not in [body.name for body in panda.bodies]
     assert panda.frame(hand).pose
@@ -81,7 +83,7 @@ def test_the_carriers_are_what_they_are_called() -> None:
     "function", ["inverse_dynamics", "mass_matrix", "gravity_force", "mass_matrix_solve"]
 )
 @pytest.mark.parametrize("where", CARRIERS)
-def test_a_payload_on_any_link_counts_as_the_reference_says(where: str, function: str) -> None:
+def test_a_payload_on_any_link_equals_the_reference(where: str, function: str) -> None:
     mechanism, link = carrier(where)
     check_against_reference(
         mechanism, function, None, link, draw(mechanism, 1, BALLS, payload=link)
@@ -89,17 +91,17 @@ def test_a_payload_on_any_link_counts_as_the_reference_says(where: str, function
 
 
 @pytest.mark.parametrize(("function", "method"), WITH_METHOD)
-def test_every_method_counts_a_payload(function: str, method: str) -> None:
+def test_every_method_with_a_payload_equals_the_reference(function: str, method: str) -> None:
     check_against_reference(TREE, function, method, "tool", draw(TREE, 1, BALLS, payload="tool"))
 
 
 @pytest.mark.parametrize("function", LOADED)
 @pytest.mark.parametrize("where", ["a displaced frame"])
-def test_no_payload_is_a_payload_of_zeros(where: str, function: str) -> None:
+def test_a_payload_of_zeros_changes_no_result(where: str, function: str) -> None:
     mechanism, link = carrier(where)
     at = draw(mechanism, 1, BALLS)
-    nothing = {**at, "payload": BALLS.array([[0] * 10])}
-    loaded = run(symgen.program(mechanism, function, payload=link), nothing, BALLS)
+    zero_payload = {**at, "payload": BALLS.array([[0] * 10])}
+    loaded = run(symgen.program(mechanism, function, payload=link), zero_payload, BALLS)
     for name, value in run(symgen.program(mechanism, function), at, BALLS).items():
         with BALLS.working():
             assert largest(loaded[name] - value) <= 1e-40 * (largest(value) or 1.0)
@@ -107,14 +109,14 @@ def test_no_payload_is_a_payload_of_zeros(where: str, function: str) -> None:
 
 @pytest.mark.parametrize("body", [0, 1, 2])
 def test_a_payload_equal_to_a_bodys_own_inertia_doubles_it(body: int) -> None:
-    """The same numbers given at run time and declared a second time as a part."""
+    """A payload at run time equals the same numbers declared as a second part."""
     mechanism = robot("chain3")
     (part,) = mechanism.bodies[body].parts
     declared = replace(
         part, pose=(part.pose[0],)
-    )  # the centre only, so that the ten numbers are rational
-    once = _with_parts(mechanism, body, (declared,))
-    twice = _with_parts(mechanism, body, (declared, replace(declared, link="again")))
+    )  # only the mass centre, so that the ten numbers are rational
+    single = _with_parts(mechanism, body, (declared,))
+    doubled = _with_parts(mechanism, body, (declared, replace(declared, link="again")))
     x, y, z = declared.pose[0].xyz  # type: ignore[union-attr]
     steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
     ten = [
@@ -124,13 +126,15 @@ def test_a_payload_equal_to_a_bodys_own_inertia_doubles_it(body: int) -> None:
         z,
         *(i + declared.mass * s for i, s in zip(declared.moments, steiner, strict=True)),
     ]
-    at = draw(once, 2, BALLS)
+    at = draw(single, 2, BALLS)
     loaded = {**at, "payload": BALLS.array([ten] * 2)}
     for function in ("inverse_dynamics", "mass_matrix", "gravity_force"):
-        found = run(symgen.program(once, function, payload=once.bodies[body].name), loaded, BALLS)
-        for name, value in run(symgen.program(twice, function), at, BALLS).items():
+        results = run(
+            symgen.program(single, function, payload=single.bodies[body].name), loaded, BALLS
+        )
+        for name, value in run(symgen.program(doubled, function), at, BALLS).items():
             with BALLS.working():
-                assert largest(found[name] - value) <= 1e-40 * largest(value)
+                assert largest(results[name] - value) <= 1e-40 * largest(value)
 
 
 def _with_parts(mechanism: Mechanism, body: int, parts: tuple[Part, ...]) -> Mechanism:
@@ -138,7 +142,7 @@ def _with_parts(mechanism: Mechanism, body: int, parts: tuple[Part, ...]) -> Mec
     return replace(mechanism, bodies=bodies)
 
 
-def test_a_payload_that_no_one_feels_is_no_argument() -> None:
+def test_functions_that_do_not_depend_on_a_payload_have_no_such_argument() -> None:
     for function in LOADED:
         loaded, plain = (
             symgen.program(TREE, function, payload="world"),
@@ -153,7 +157,7 @@ def test_a_payload_that_no_one_feels_is_no_argument() -> None:
         assert "payload" not in [
             port.name for port in symgen.program(TREE, function, payload="tool").inputs
         ]
-    # gravity along the wrist's axis: nothing to hold, loaded or not
+    # gravity along the axis: no torque, with or without payload
     assert "payload" not in [
         p.name for p in symgen.program("scara", "gravity_force", payload="link1").inputs
     ]
@@ -169,18 +173,20 @@ def test_a_payload_is_the_last_argument_of_ten_numbers() -> None:
     ]
 
 
-def test_the_answer_is_linear_in_the_payload() -> None:
-    """tau(2 P) − tau(P) = tau(P) − tau(0) for the ten numbers with the first moment kept: m, m c and the moments double."""
+def test_the_torque_is_linear_in_the_payload() -> None:
+    """tau(2 P) − tau(P) = tau(P) − tau(0) if m and the moments double and the mass centre stays."""
     at = draw(TREE, 1, BALLS, payload="tool")
     program = symgen.program(TREE, "inverse_dynamics", payload="tool")
     with BALLS.working():
         doubled = at["payload"].copy()
         doubled[:, [0, 4, 5, 6, 7, 8, 9]] = 2 * at["payload"][:, [0, 4, 5, 6, 7, 8, 9]]
-        one, two, none = (
+        single_torque, doubled_torque, zero_torque = (
             run(program, {**at, "payload": p}, BALLS)["tau"]
             for p in (at["payload"], doubled, 0 * at["payload"])
         )
-        assert largest(two - 2 * one + none) <= 1e-40 * largest(one)
+        assert largest(doubled_torque - 2 * single_torque + zero_torque) <= 1e-40 * largest(
+            single_torque
+        )
 
 
 @pytest.mark.parametrize("option", ["frame", "payload"])
@@ -204,32 +210,34 @@ EVERY_FRAME = pytest.mark.parametrize(
 
 
 @EVERY_FRAME
-def test_every_frame_is_where_the_reference_has_it(mechanism: Mechanism | str, frame: str) -> None:
-    made = robot(mechanism) if isinstance(mechanism, str) else mechanism
-    at = draw(made, 1, BALLS)
-    reference = Reference(made, BALLS, frame=frame)
-    for function in PLACED:
-        # Where a frame is concerns its method; the tip's is enough of what each method then does with it.
-        every = methods_for(made, function) if frame == tip(made) else (None,)
+def test_every_frame_equals_the_reference(mechanism: Mechanism | str, frame: str) -> None:
+    mechanism_ = robot(mechanism) if isinstance(mechanism, str) else mechanism
+    at = draw(mechanism_, 1, BALLS)
+    reference = Reference(mechanism_, BALLS, frame=frame)
+    for function in FRAME_FUNCTIONS:
+        # The pose of a frame does not depend on the method, so all methods are compared at the tip only.
+        every = methods_for(mechanism_, function) if frame == tip(mechanism_) else (None,)
         for method in every:
-            found = run(symgen.program(made, function, method, frame=frame), at, BALLS)
-            given = {argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments}
-            for name, value in reference.evaluate(function, given).items():
+            results = run(symgen.program(mechanism_, function, method, frame=frame), at, BALLS)
+            inputs = {
+                argument.name: at[argument.name] for argument in FUNCTIONS[function].arguments
+            }
+            for name, value in reference.evaluate(function, inputs).items():
                 with (
                     BALLS.working()
-                ):  # the 64 digits of the constants, less what the condition of M takes
+                ):  # 64 digits of the constants, minus the loss by the condition of M
                     bound = (
                         1e-55
                         if not FUNCTIONS[function].depends_on
                         else 1e-40 * (largest(value) or 1.0)
                     )
-                    assert largest(found[name] - value) < bound
+                    assert largest(results[name] - value) < bound
 
 
 def series(
     program: Program, q: list[flint.arb], rate: list[flint.arb]
 ) -> dict[str, list[flint.arb_series]]:
-    """Results along q + rate t as power series cut after t¹, which are exact derivatives."""
+    """Return results along q + rate t as first-order power series, whose coefficients are exact derivatives."""
     power = flint.arb_series
     numbers = Numbers(
         lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt, power.log
@@ -242,7 +250,7 @@ def test_the_jacobian_times_v_is_the_rate_of_the_pose(name: str) -> None:
     mechanism = robot(name)
     at = draw(mechanism, 1, BALLS)
     q, v = at["q"][0], at["v"][0]
-    old, flint.ctx.cap = flint.ctx.cap, 2
+    previous_cap, flint.ctx.cap = flint.ctx.cap, 2
     try:
         with BALLS.working():
             pose = series(symgen.program(mechanism, "forward_kinematics"), list(q), list(v))
@@ -256,7 +264,7 @@ def test_the_jacobian_times_v_is_the_rate_of_the_pose(name: str) -> None:
             assert largest(spin + spin.T) < 1e-55
             assert largest(R @ R.T - np.eye(3, dtype=int)) < 1e-55
     finally:
-        flint.ctx.cap = old
+        flint.ctx.cap = previous_cap
 
 
 def test_a_frame_on_the_base_does_not_move() -> None:
@@ -270,45 +278,45 @@ def test_a_frame_on_the_base_does_not_move() -> None:
     assert [port.name for port in pose.inputs] == ["q"]
 
 
-def test_nothing_moves_a_frame_on_the_base() -> None:
+def test_the_inverse_operational_inertia_of_a_frame_on_the_base_is_zero() -> None:
     for method in methods_for(TREE, "operational_inertia_inverse"):
-        found = symgen.program(TREE, "operational_inertia_inverse", method, frame="world")
-        assert found.cost == 0
-        assert all(found.rows[r].value == 0 for r in found.outputs[0].rows)
+        program = symgen.program(TREE, "operational_inertia_inverse", method, frame="world")
+        assert program.cost == 0
+        assert all(program.rows[r].value == 0 for r in program.outputs[0].rows)
 
 
-def test_a_payload_and_a_frame_are_two_choices() -> None:
-    """Λ⁻¹ at one link, a load on another: both count, each where it is."""
+def test_payload_and_frame_may_be_on_different_links() -> None:
+    """Λ⁻¹ at one link depends on a payload on another."""
     at = draw(TREE, 1, BALLS, payload="link3")
     reference = Reference(TREE, BALLS, frame="link2", payload="link3")
-    given = {name: at[name] for name in ("q", "payload")}
-    expected = reference.evaluate("operational_inertia_inverse", given)["Lambda_inv"]
+    inputs = {name: at[name] for name in ("q", "payload")}
+    expected = reference.evaluate("operational_inertia_inverse", inputs)["Lambda_inv"]
     for method in methods_for(TREE, "operational_inertia_inverse"):
         derived = symgen.program(
             TREE, "operational_inertia_inverse", method, frame="link2", payload="link3"
         )
-        found = run(derived, at, BALLS)["Lambda_inv"]
+        actual = run(derived, at, BALLS)["Lambda_inv"]
         rows = np.array(derived.outputs[0].rows).reshape(6, 6)
         assert (rows == rows.T).all()  # one row for both entries, so symmetric to the last bit
         with BALLS.working():
-            assert largest(found - expected) <= 1e-40 * largest(expected)
+            assert largest(actual - expected) <= 1e-40 * largest(expected)
 
 
-def test_columns_off_the_way_to_the_frame_are_zero() -> None:
+def test_jacobian_columns_of_joints_off_the_path_to_the_frame_are_zero() -> None:
     for frame in TREE.frames:
         jacobian = symgen.program(TREE, "jacobian", frame=frame.name)
-        way = set()
+        ancestors = set()
         body = frame.body
         while body != BASE:
-            way.add(body)
+            ancestors.add(body)
             body = TREE.joints[body].parent
         for r in range(6):
-            for c in set(range(TREE.nv)) - way:
+            for c in set(range(TREE.nv)) - ancestors:
                 row = jacobian.rows[jacobian.outputs[0].rows[r * TREE.nv + c]]
                 assert (row.op, row.value) == ("const", 0)
 
 
-def test_without_a_frame_the_tip_is_meant() -> None:
+def test_the_default_frame_is_the_tip() -> None:
     assert tip(robot("panda")) in [f.name for f in robot("panda").frames if f.body == 6]
     assert tip(TREE) == "tool" or TREE.frame(tip(TREE)).body != BASE
     for name in ("panda", "scara"):
@@ -317,8 +325,8 @@ def test_without_a_frame_the_tip_is_meant() -> None:
         )
 
 
-def test_rational_geometry_gives_exact_poses() -> None:
-    """With angles as Pythagorean pairs a pose is rational, and R is a rotation exactly."""
+def test_rational_geometry_gives_exact_poses_of_frames() -> None:
+    """With rational sines and cosines the pose is rational, and R is an exact rotation."""
     mechanism = robot("scara")
     program = symgen.program(mechanism, "forward_kinematics")
     pairs = {
@@ -327,21 +335,21 @@ def test_rational_geometry_gives_exact_poses() -> None:
     }
     angles = {
         Fraction(i): pair for i, pair in pairs.items()
-    }  # q stands for its own index where it is an angle
+    }  # an angle q is the index of its joint
     source = Random(0)
     numbers = Numbers(Fraction, lambda q: angles[q][1], lambda q: angles[q][0], Fraction, Fraction)
     q = [Fraction(0), Fraction(1), rationals(source, 1)[0], Fraction(3)]
-    found = evaluate(program, {"q": q}, numbers)
-    R = np.array(found["R"]).reshape(3, 3)
+    pose = evaluate(program, {"q": q}, numbers)
+    R = np.array(pose["R"]).reshape(3, 3)
     assert (np.eye(3, dtype=int) == R @ R.T).all()
     (c1, s1), (c2, s2) = pairs[0], pairs[1]
     a1, a2 = Fraction("0.325"), Fraction("0.275")
     x = a1 * c1 + a2 * (c1 * c2 - s1 * s2)
     y = a1 * s1 + a2 * (s1 * c2 + c1 * s2)
-    assert found["p"] == [x, y, Fraction("0.387") - q[2]]  # the quill slides down: alpha = pi
+    assert pose["p"] == [x, y, Fraction("0.387") - q[2]]  # the quill slides down: alpha = pi
 
 
-def test_frames_keep_their_names_when_lumped() -> None:
+def test_frames_of_lumped_links_keep_their_names() -> None:
     lumped = [
         f for f in robot("panda").frames if f.name not in {b.name for b in robot("panda").bodies}
     ]

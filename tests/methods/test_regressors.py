@@ -70,7 +70,7 @@ def test_the_number_of_base_parameters_is_the_rank_that_inspection_finds(
 
 
 def test_a_column_is_a_base_parameter_if_earlier_columns_do_not_span_it() -> None:
-    """Of two proportional columns the first is kept; a column of zeros is never kept."""
+    """The first of two proportional columns is kept; a column of zeros is never kept."""
     independence = Independence()
     are_independent = [
         independence.add_row([flint.arb(x) for x in row])

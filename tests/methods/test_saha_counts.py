@@ -12,31 +12,33 @@ pytestmark = pytest.mark.usefixtures("finished_here")
 
 @pytest.mark.parametrize("n", LINKS)
 def test_the_solve_stays_below_the_printed_counts(n: int) -> None:
-    ours, saha = counted(fewest(n, "general", "mass_matrix_solve")), printed(n)
-    assert ours[0] < saha[0]
-    assert ours[1] < saha[1]
+    counts_, saha = counted(fewest(n, "general", "mass_matrix_solve")), printed(n)
+    assert counts_[0] < saha[0]
+    assert counts_[1] < saha[1]
 
 
 @pytest.mark.parametrize("n", LINKS)
-def test_saha_s_own_recursion_stays_below_what_he_printed_in_link_frames(n: int) -> None:
+def test_sahas_recursion_in_link_frames_stays_below_the_printed_counts(n: int) -> None:
     """The counts stay within 157n − 291 multiplications and 156n − 312 additions.
 
     The links of the DH chain are general and not regrouped; only the first and the last are simpler.
     """
-    ours, saha = solve(n, "udut:links"), printed(n)
-    assert ours[0] <= 157 * n - 291 < saha[0]
-    assert ours[1] <= 156 * n - 312 < saha[1]
+    counts_, saha = solve(n, "udut:links"), printed(n)
+    assert counts_[0] <= 157 * n - 291 < saha[0]
+    assert counts_[1] <= 156 * n - 312 < saha[1]
 
 
 @pytest.mark.parametrize("n", LINKS)
-def test_saha_s_own_recursion_at_the_mass_centres_is_about_what_he_printed(n: int) -> None:
+def test_sahas_recursion_at_the_mass_centres_is_within_ten_percent_of_the_printed_counts(
+    n: int,
+) -> None:
     """Chains of fewer than 9 links take up to 11 additions more than printed.
 
     The shift from one mass centre to the next has three components.
     """
-    ours, saha = solve(n, "udut"), printed(n)
-    assert 0.9 * saha[0] < ours[0] < saha[0]
-    assert ours[1] <= (saha[1] if n >= 9 else saha[1] + 11)
+    counts_, saha = solve(n, "udut"), printed(n)
+    assert 0.9 * saha[0] < counts_[0] < saha[0]
+    assert counts_[1] <= (saha[1] if n >= 9 else saha[1] + 11)
 
 
 @pytest.mark.parametrize("twists", ["square", "right"])
@@ -48,18 +50,18 @@ def test_the_whole_forward_dynamics_stays_below_the_counts_of_the_solve_alone(
 ) -> None:
     """The DH twists are multiples of π/2; with "right" twists neighbouring axes are never parallel, the most expensive case."""
     program = fewest(n, twists, "forward_dynamics")
-    ours, saha = counted(program), printed(n)
-    print(f"n = {n}: {program.method} {ours} against {saha}")
-    assert ours[0] < saha[0]
-    assert ours[1] < saha[1]
+    counts_, saha = counted(program), printed(n)
+    print(f"n = {n}: {program.method} {counts_} against {saha}")
+    assert counts_[0] < saha[0]
+    assert counts_[1] < saha[1]
 
 
 @pytest.mark.parametrize(("n", "most"), [(3, (74, 65)), (7, (588, 463)), (30, (3838, 3534))])
 def test_the_operations_of_the_solve_do_not_grow(n: int, most: tuple[int, int]) -> None:
     """The first prototype took 251/178, 1028/774 and 5489/4201 multiplications/additions."""
-    ours = counted(fewest(n, "general", "mass_matrix_solve"))
-    assert ours[0] <= most[0]
-    assert ours[1] <= most[1]
+    counts_ = counted(fewest(n, "general", "mass_matrix_solve"))
+    assert counts_[0] <= most[0]
+    assert counts_[1] <= most[1]
 
 
 def test_riccati_is_cheaper_than_composite_body_from_ten_links_on() -> None:

@@ -1,4 +1,4 @@
-"""Several frames in one call: the answers of one frame at a time, for fewer operations; and what the texts say of them."""
+"""Several frames in one call: results equal those of single frames, for fewer operations; folders and messages."""
 
 from __future__ import annotations
 
@@ -39,26 +39,28 @@ ROBOTS: dict[str, tuple[Mechanism, tuple[str, ...]]] = {
     "one link": (robot("panda"), ("panda_hand", "panda_link8")),
 }
 COST = {"forward_kinematics": 299, "jacobian": 473, "bias_acceleration": 515}
-"""Of the four feet; of one after the other 392, 560 and 584."""
+"""Most operations for the four feet in one call; four calls of one foot take 392, 560 and 584."""
 Written = tuple[Path, dict[str, object]]
 
 
-def test_these_functions_speak_of_each_frame_and_these_of_the_first() -> None:
+def test_three_functions_return_every_frame_and_two_the_first_only() -> None:
     assert set(FRAMED) == set(COST)
     assert SINGLE == ("operational_inertia_inverse", "link_accelerations")
 
 
 @pytest.mark.parametrize("which", ROBOTS)
 @pytest.mark.parametrize("function", FRAMED)
-def test_they_are_the_answers_of_one_frame_at_a_time(function: str, which: str) -> None:
+def test_results_of_several_frames_equal_those_of_single_frames(function: str, which: str) -> None:
     mechanism, frames = ROBOTS[which]
     at = draw(mechanism, 2, BALLS)
     for method in methods_for(mechanism, function):
-        together = run(symgen.program(mechanism, function, method, frame=frames), at, BALLS)
+        stacked = run(symgen.program(mechanism, function, method, frame=frames), at, BALLS)
         for k, frame in enumerate(frames):
-            alone = run(symgen.program(mechanism, function, method, frame=frame), at, BALLS)
+            single = run(symgen.program(mechanism, function, method, frame=frame), at, BALLS)
             with BALLS.working():
-                assert all(largest(together[name][:, k] - alone[name]) < 1e-40 for name in alone), (
+                assert all(
+                    largest(stacked[name][:, k] - single[name]) < 1e-40 for name in single
+                ), (
                     method,
                     frame,
                 )
@@ -66,13 +68,13 @@ def test_they_are_the_answers_of_one_frame_at_a_time(function: str, which: str) 
 
 @pytest.mark.usefixtures("polished_here")
 @pytest.mark.parametrize("function", FRAMED)
-def test_feet_share_the_work_of_the_trunk(function: str) -> None:
+def test_four_feet_cost_less_than_four_times_one_foot(function: str) -> None:
     mechanism, _ = ROBOTS["feet"]
-    together, alone = (
+    four_feet, one_foot = (
         symgen.program(mechanism, function, frame=frame) for frame in (FEET, FEET[0])
     )
-    assert together.cost <= COST[function] < 4 * alone.cost
-    assert {port.shape[0] for port in together.outputs} == {4}
+    assert four_feet.cost <= COST[function] < 4 * one_foot.cost
+    assert {port.shape[0] for port in four_feet.outputs} == {4}
 
 
 @pytest.mark.parametrize("function", [*FRAMED, *SINGLE])
@@ -83,68 +85,68 @@ def test_one_frame_in_a_list_is_that_frame(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", SINGLE)
-def test_what_speaks_of_one_frame_speaks_of_the_first(function: str) -> None:
-    first, second, both = (
+def test_functions_of_one_frame_use_the_first(function: str) -> None:
+    first, second, with_both = (
         symgen.program(TREE, function, frame=frame)
         for frame in ("tool", "link0", ("tool", "link0"))
     )
-    assert both == first != second
+    assert with_both == first != second
 
 
 @pytest.mark.parametrize("function", FRAMED)
-def test_pinocchio_says_the_same_of_every_foot(function: str) -> None:
+def test_every_foot_equals_pinocchio(function: str) -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
     mechanism, _ = ROBOTS["feet"]
-    given = draw(mechanism, 3)
-    found = run(symgen.program(mechanism, function, frame=FEET), given)
+    states = draw(mechanism, 3)
+    results = run(symgen.program(mechanism, function, frame=FEET), states)
     for k, foot in enumerate(FEET):
         model = pinocchio_answers.built(mechanism, foot)
-        for state in range(3):
-            word = pinocchio_answers.Word(
-                model, {name: values[state] for name, values in given.items()}
+        for sample in range(3):
+            judge = pinocchio_answers.Word(
+                model, {name: values[sample] for name, values in states.items()}
             )
-            ours = {name: values[state, k] for name, values in found.items()}
-            assert pinocchio_answers.ERRORS[function](ours, word) < 1e-14, (foot, state)
+            foot_results = {name: values[sample, k] for name, values in results.items()}
+            assert pinocchio_answers.ERRORS[function](foot_results, judge) < 1e-14, (foot, sample)
 
 
 # -- verified ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_answers_and_sizes_of_all_frames_are_those_of_each() -> None:
+def test_truth_and_sizes_of_several_frames_equal_those_of_single_frames() -> None:
     frames = ROBOTS["a tree"][1]
-    together, alone = (
+    joint_truth, single_truths = (
         Truth(TREE, 2, frame=frames),
         [Truth(TREE, 2, frame=frame) for frame in frames],
     )
     for function in (*FRAMED, *SINGLE):
-        for name, values in together.results(function).items():
-            stacked = [one.results(function)[name] for one in alone]
-            sizes = [one.scales.of(function, name) for one in alone]
+        for name, values in joint_truth.results(function).items():
+            stacked = [truth.results(function)[name] for truth in single_truths]
+            sizes = [truth.scales.of(function, name) for truth in single_truths]
             if function in SINGLE:
                 stacked, sizes = stacked[:1], sizes[:1]
-                values, found = values[:, None], together.scales.of(function, name)[:, None]
+                values, scale = values[:, None], joint_truth.scales.of(function, name)[:, None]
             else:
-                found = together.scales.of(function, name)
-            assert found.shape == values.shape
-            np.testing.assert_allclose(found, np.stack(sizes, axis=1), rtol=1e-12, atol=1e-18)
-            with together.scalars.working():
+                scale = joint_truth.scales.of(function, name)
+            assert scale.shape == values.shape
+            np.testing.assert_allclose(scale, np.stack(sizes, axis=1), rtol=1e-12, atol=1e-18)
+            with joint_truth.scalars.working():
                 assert largest(values - np.stack(stacked, axis=1)) < 1e-40
-                for one, wanted in zip(together.of_each_frame, stacked, strict=False):
-                    assert largest(one.results(function)[name] - wanted) < 1e-40
+                for truth, expected in zip(joint_truth.of_each_frame, stacked, strict=False):
+                    assert largest(truth.results(function)[name] - expected) < 1e-40
 
 
-def swapped(program: Program) -> Program:
-    """The Program with its first two frames in each other's place."""
+def with_frames_swapped(program: Program) -> Program:
+    """Return the Program with its first two frames exchanged."""
 
-    def turned(port: Port) -> Port:
+    def swapped_port(port: Port) -> Port:
         size = port.size // port.shape[0]
         return port._replace(
             rows=(*port.rows[size : 2 * size], *port.rows[:size], *port.rows[2 * size :])
         )
 
-    return replace(program, outputs=tuple(turned(port) for port in program.outputs))
+    return replace(program, outputs=tuple(swapped_port(port) for port in program.outputs))
 
 
 CONFUSED = {
@@ -157,24 +159,24 @@ CONFUSED = {
         "alpha_tip = J a + J̇ v",
     },
 }
-"""The identities that two confused frames break."""
+"""For each function, the identities that fail if two frames are exchanged."""
 
 
-@pytest.mark.parametrize("planted", ["", *FRAMED])
-def test_verify_holds_for_several_frames_and_sees_two_of_them_confused(planted: str) -> None:
+@pytest.mark.parametrize("function_with_error", ["", *FRAMED])
+def test_verify_passes_several_frames_and_fails_exchanged_ones(function_with_error: str) -> None:
     frames = ("link0", "tool")
     functions = (*FRAMED, *SINGLE, "link_poses", "inverse_mass_matrix", "forward_dynamics")
     programs = {name: symgen.program(TREE, name, frame=frames) for name in functions}
-    if planted:
-        programs[planted] = swapped(programs[planted])
+    if function_with_error:
+        programs[function_with_error] = with_frames_swapped(programs[function_with_error])
     truth = Truth(TREE, 1, frame=frames)
     assert [name for name in FRAMED if not check_algebra(programs[name], truth, name).passed] == [
-        planted
-    ] * bool(planted)
+        function_with_error
+    ] * bool(function_with_error)
     failed = {
         check.subject for check in check_identities(programs, None, truth) if not check.passed
     }
-    assert failed == CONFUSED.get(planted, set())
+    assert failed == CONFUSED.get(function_with_error, set())
 
 
 # -- the folder ----------------------------------------------------------------------------------------------------------
@@ -192,29 +194,29 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     )
 
 
-def test_the_folder_names_the_frames_in_order(written: Written) -> None:
+def test_a_folder_lists_its_frames_in_order(written: Written) -> None:
     folder, manifest = written
-    said = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    assert json.loads(said["manifest.json"])["options"]["frame"] == ["link2", "link1"]
-    assert "#define planar_arm_NF 2\n" in said["planar_arm.h"]
-    assert "double J[planar_arm_NF*6*planar_arm_NV]" in said["planar_arm_jacobian.c"]
-    assert "The frames, in order: link2, link1." in said["planar_arm_jacobian.c"]
-    assert "The frame: link2." in said["planar_arm_operational_inertia_inverse.c"]
-    assert said["planar_arm.h"].count("the frames, in order: link2, link1\n") == len(FRAMED)
-    assert "std::array<real, NF * 6 * NV>" in said["planar_arm.hpp"]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert json.loads(texts["manifest.json"])["options"]["frame"] == ["link2", "link1"]
+    assert "#define planar_arm_NF 2\n" in texts["planar_arm.h"]
+    assert "double J[planar_arm_NF*6*planar_arm_NV]" in texts["planar_arm_jacobian.c"]
+    assert "The frames, in order: link2, link1." in texts["planar_arm_jacobian.c"]
+    assert "The frame: link2." in texts["planar_arm_operational_inertia_inverse.c"]
+    assert texts["planar_arm.h"].count("the frames, in order: link2, link1\n") == len(FRAMED)
+    assert "std::array<real, NF * 6 * NV>" in texts["planar_arm.hpp"]
     assert (
         "of planar_arm_NF = 2 frames, one after the other in each result:\n`link2`, `link1`."
-        in said["README.md"]
+        in texts["README.md"]
     )
     assert (
         "`operational_inertia_inverse` speaks of one frame, the first that was named: `link2`."
-        in said["README.md"]
+        in texts["README.md"]
     )
-    assert "--frame link2 --frame link1" in said["README.md"]
+    assert "--frame link2 --frame link1" in texts["README.md"]
     assert manifest["functions"]["jacobian"]["result"]["shape"] == [2, 6, 2]  # type: ignore[index]
 
 
-def test_the_folder_verifies_and_its_command_makes_it_again(
+def test_a_folder_with_several_frames_verifies_and_regenerates(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, manifest = written
@@ -222,14 +224,14 @@ def test_the_folder_verifies_and_its_command_makes_it_again(
     monkeypatch.chdir(folder)
     words = str(manifest["command"]).split()
     assert cli.main([*words[1:], "-q"]) == 0
-    again = folder.parent / "planar_arm-again"
-    assert all((again / path.name).read_bytes() == path.read_bytes() for path in folder.iterdir())
+    regenerated = folder.parent / "planar_arm-again"
+    assert all(
+        (regenerated / path.name).read_bytes() == path.read_bytes() for path in folder.iterdir()
+    )
 
 
 @pytest.mark.parametrize("planted", ["#define planar_arm_NF 3", "#define planar_arm_NF 2 + 0"])
-def test_a_number_of_frames_that_is_another_is_seen(
-    written: Written, planted: str, tmp_path: Path
-) -> None:
+def test_a_wrong_number_of_frames_is_caught(written: Written, planted: str, tmp_path: Path) -> None:
     folder = tmp_path / "planar_arm"
     shutil.copytree(written[0], folder)
     header = folder / "planar_arm.h"
@@ -241,15 +243,15 @@ def test_a_number_of_frames_that_is_another_is_seen(
     assert [check.kind for check in report.failures] == ["text"]
 
 
-def test_the_compiled_functions_have_the_same_shapes() -> None:
+def test_compiled_functions_stack_their_frames() -> None:
     solver = symgen.compile("planar_arm", ["jacobian"], frame=["link2", "link1"], optimize=0)
-    one = symgen.compile("planar_arm", ["jacobian"], frame="link1", optimize=0)
+    single = symgen.compile("planar_arm", ["jacobian"], frame="link1", optimize=0)
     q = np.array([[0.3, -0.4], [1.0, 2.0], [0.0, 0.1]])
     assert solver.jacobian(q).shape == (3, 2, 6, 2)
-    assert (solver.jacobian(q)[:, 1] == one.jacobian(q)).all()
+    assert (solver.jacobian(q)[:, 1] == single.jacobian(q)).all()
 
 
-# -- asked for -----------------------------------------------------------------------------------------------------------
+# -- names of frames -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_the_compiled_functions_have_the_same_shapes() -> None:
     ],
 )
 @pytest.mark.parametrize("function", ["jacobian", "mass_matrix"])
-def test_what_cannot_be_named_is_refused_in_a_sentence(
+def test_wrong_names_of_frames_are_refused_in_one_sentence(
     function: str, frames: list[str], sentence: str
 ) -> None:
     with pytest.raises(RequestError) as refused:
@@ -269,7 +271,9 @@ def test_what_cannot_be_named_is_refused_in_a_sentence(
     assert str(refused.value) == sentence
 
 
-def test_the_command_line_says_what_speaks_of_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_notes_functions_of_the_first_frame_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     named = ["--frame", "link2", "--frame", "link1"]
     assert (
         cli.main(
@@ -292,12 +296,12 @@ def test_the_command_line_says_what_speaks_of_the_first(capsys: pytest.CaptureFi
         in capsys.readouterr().err
     )
     assert cli.main(["inspect", "planar_arm", "J[link1,3,0]", *named]) == 0
-    seen = capsys.readouterr()
-    assert (seen.out, seen.err) == ("-sin(q0)\n", "")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("-sin(q0)\n", "")
 
 
-def same(found: object, expected: object) -> bool:
-    return bool(found == expected)
+def equal(actual: object, expected: object) -> bool:
+    return bool(actual == expected)
 
 
 @pytest.mark.parametrize(
@@ -324,4 +328,4 @@ def same(found: object, expected: object) -> bool:
 def test_inspect_reads_every_frame(
     read: Callable[[], object], expected: Callable[[], object]
 ) -> None:
-    assert same(read(), expected())
+    assert equal(read(), expected())

@@ -1,4 +1,4 @@
-"""Steps of the dynamics: their order, what Pinocchio makes of them, what they are put together of, and errors planted in them."""
+"""Time steps of the dynamics, `step` and `step_rk4`: order, Pinocchio, composition, sensitivities, planted errors."""
 
 from __future__ import annotations
 
@@ -36,78 +36,81 @@ from tests.shared.turning_robots import tree_of
 
 STEPS = ("step", "step_rk4")
 KINDS = ("cylindrical", "free", "planar", "spherical")
-"""A joint that turns and slides, and those without an axis."""
+"""Joint types with several degrees of freedom."""
 
 
 @cache
-def program(function: str, *of: str) -> Program:
-    return symgen.program(tree_of(*of), function)
+def program(function: str, *kinds_of_joints: str) -> Program:
+    return symgen.program(tree_of(*kinds_of_joints), function)
 
 
 # -- order ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
-def test_half_the_step_leaves_the_error_of_its_order(function: str, order: int) -> None:
-    """Over one and the same time, of a free body that carries a spherical and a planar joint: 2^order times less."""
+def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, order: int) -> None:
+    """Over a fixed time, halving the step divides the error by 2^order, on a free body with a spherical and a planar joint."""
     ends = []
     step = scalar_runner(arb(40), program(function, "free", "spherical", "planar"))
-    given = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
+    states = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
     for n in (2, 4, 8):
-        at = {name: given[name] for name in ("q", "v", "tau")}
+        state = {name: states[name] for name in ("q", "v", "tau")}
         for _ in range(n):
-            found = step({**at, "dt": arb(40).array([Fraction(1, 512 * n)] * 2)})
-            at |= {"q": found["q_next"], "v": found["v_next"]}
-        ends.append(np.concatenate([at["q"], at["v"]], axis=-1).astype(float))
-    far, near = (np.abs(one - other).max(axis=-1) for one, other in pairwise(ends))
+            next_state = step({**state, "dt": arb(40).array([Fraction(1, 512 * n)] * 2)})
+            state |= {"q": next_state["q_next"], "v": next_state["v_next"]}
+        ends.append(np.concatenate([state["q"], state["v"]], axis=-1).astype(float))
+    far, near = (np.abs(coarse - fine).max(axis=-1) for coarse, fine in pairwise(ends))
     assert (np.abs(np.log2(far / near) - order) < 0.15).all()
 
 
-def test_the_schemes_lead_to_one_place() -> None:
-    """A thousand short steps of the one are a few of the other, so that both follow the same law."""
+def test_both_schemes_converge_to_the_same_state() -> None:
+    """A thousand steps of `step` and four of `step_rk4` agree, so both integrate the same equation."""
     mechanism = tree_of("free", "revolute")
-    given = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
+    states = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
     ends = []
     for function, n in (("step", 1000), ("step_rk4", 4)):
-        step, q, v = machine_runner(symgen.program(mechanism, function)), given["q"], given["v"]
+        step, q, v = machine_runner(symgen.program(mechanism, function)), states["q"], states["v"]
         for _ in range(n):
-            found = step({"q": q, "v": v, "tau": given["tau"], "dt": np.full(2, 0.01 / n)})
-            q, v = found["q_next"], found["v_next"]
+            next_state = step({"q": q, "v": v, "tau": states["tau"], "dt": np.full(2, 0.01 / n)})
+            q, v = next_state["q_next"], next_state["v_next"]
         ends.append(np.concatenate([q, v], axis=-1))
     assert (
         np.abs(ends[0] - ends[1]).max()
-        < 1e-3 * np.abs(ends[1] - np.concatenate([given["q"], given["v"]], axis=-1)).max()
+        < 1e-3 * np.abs(ends[1] - np.concatenate([states["q"], states["v"]], axis=-1)).max()
     )
 
 
-def test_pinocchio_steps_the_same_way() -> None:
+def test_a_step_equals_that_of_pinocchio() -> None:
     pin = pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
     mechanism = tree_of("free", "revolute", "prismatic")
     model = pinocchio_answers.built(mechanism, mechanism.frames[0].name)
-    given = {name: values.astype(float) for name, values in draw_states(mechanism, 4, 3).items()}
-    found = machine_runner(symgen.program(mechanism, "step"))({**given, "dt": given["instant"]})
-    for k, dt in enumerate(given["instant"]):
-        word = pinocchio_answers.Word(model, {name: values[k] for name, values in given.items()})
-        v = given["v"][k] + dt * pin.aba(
-            word.of.model, word.of.model.createData(), word.q, given["v"][k], given["tau"][k]
+    states = {name: values.astype(float) for name, values in draw_states(mechanism, 4, 3).items()}
+    results = machine_runner(symgen.program(mechanism, "step"))({**states, "dt": states["instant"]})
+    for k, dt in enumerate(states["instant"]):
+        judge = pinocchio_answers.Word(model, {name: values[k] for name, values in states.items()})
+        v = states["v"][k] + dt * pin.aba(
+            judge.of.model, judge.of.model.createData(), judge.q, states["v"][k], states["tau"][k]
         )
-        assert np.allclose(found["v_next"][k], v, rtol=1e-11, atol=1e-11)
+        assert np.allclose(results["v_next"][k], v, rtol=1e-11, atol=1e-11)
         assert np.allclose(
-            found["q_next"][k], pin.integrate(word.of.model, word.q, v * dt), rtol=1e-11, atol=1e-11
+            results["q_next"][k],
+            pin.integrate(judge.of.model, judge.q, v * dt),
+            rtol=1e-11,
+            atol=1e-11,
         )
 
 
-# -- every joint type, loads and wrenches ----------------------------------------------------------------------------------
+# -- every joint type, payload and wrenches --------------------------------------------------------------------------------
 
 
-def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> None:
+def test_steps_with_joints_of_several_degrees_payload_and_wrenches_verify() -> None:
     mechanism, options = tree_of(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
     programs = {name: build.build_program(mechanism, name, None, options) for name in STEPS}
     assert all(
-        {"payload", "wrench"} <= {port.name for port in tree_of.inputs}
-        for tree_of in programs.values()
+        {"payload", "wrench"} <= {port.name for port in step_program.inputs}
+        for step_program in programs.values()
     )
     report = verify_programs(Subject(mechanism, programs, options, states=2, compiled=False))
     assert report.passed, str(report)
@@ -115,9 +118,9 @@ def test_joints_of_several_degrees_are_verified_with_a_load_and_wrenches() -> No
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_the_c_keeps_its_digits_where_a_light_link_is_thrown_about(real: str) -> None:
-    """A stage takes over what the stages before it lost: sizes of the accelerations alone would be too small."""
-    plain = random_mechanism(3, 5)
+def test_the_round_off_of_steps_of_light_links_is_judged_and_passes(real: str) -> None:
+    """Each stage inherits the round-off of earlier stages, so sizes from one evaluation of accelerations would be too small."""
+    chain = random_mechanism(3, 5)
     light = tuple(
         replace(
             body,
@@ -126,53 +129,56 @@ def test_the_c_keeps_its_digits_where_a_light_link_is_thrown_about(real: str) ->
                 for part in body.parts
             ),
         )
-        for body in plain.bodies[2:]
+        for body in chain.bodies[2:]
     )
-    report = symgen.verify(replace(plain, bodies=(*plain.bodies[:2], *light)), STEPS, real=real)
+    report = symgen.verify(replace(chain, bodies=(*chain.bodies[:2], *light)), STEPS, real=real)
     assert report.passed, str(report)
     assert all(not check.unjudged for check in report.of("floating")), str(report)
 
 
-# -- what they are put together of ----------------------------------------------------------------------------------------
+# -- composition from other functions -------------------------------------------------------------------------------------
 
 
-def test_a_step_is_its_functions_put_together() -> None:
-    """Nothing is derived anew, names say their stage, and the passes find what is common."""
+def test_a_step_costs_little_more_than_its_functions() -> None:
+    """A step reuses the Programs of its functions, its names contain the stage, and the passes share common rows."""
     parts = {name: symgen.program("ur5", name) for name in ("forward_dynamics", "integrate")}
-    euler, rk = (symgen.program("ur5", name) for name in STEPS)
-    assert euler.cost <= sum(one.cost for one in parts.values()) + 2 * 6
-    assert rk.cost <= 4 * sum(one.cost for one in parts.values()) + 20 * 6
+    euler, runge_kutta = (symgen.program("ur5", name) for name in STEPS)
+    assert euler.cost <= sum(part.cost for part in parts.values()) + 2 * 6
+    assert runge_kutta.cost <= 4 * sum(part.cost for part in parts.values()) + 20 * 6
     named = {row.name for row in parts["forward_dynamics"].rows} - {""}
     assert len(named & {row.name for row in euler.rows}) > 0.7 * len(
         named
-    )  # the last passes compute some rows anew
-    stages = {row.name.partition("_")[0] for row in rk.rows if row.name}
+    )  # the final passes recompute some rows
+    stages = {row.name.partition("_")[0] for row in runge_kutta.rows if row.name}
     assert {"k1", "k2", "k3", "k4"} <= stages
-    assert any(step.startswith("k3: ") for step in rk.steps)
+    assert any(step.startswith("k3: ") for step in runge_kutta.steps)
 
 
-def test_rows_that_are_inlined_give_what_the_program_gives() -> None:
-    """With every operation that there is: a logarithm and an atan2 too."""
+def test_inlined_programs_give_the_same_results() -> None:
+    """The two functions have every operation, including log and atan2."""
     for function in ("mass_matrix_log_determinant", "difference"):
         mechanism = tree_of("spherical", "revolute")
-        whole = symgen.program(mechanism, function)
+        original = symgen.program(mechanism, function)
         with constants.precision():
-            home = Derivation({port.name: port.size for port in whole.inputs})
-            results = composing.inline_program(whole, home, list(home.inputs.values()), "again")
+            home = Derivation({port.name: port.size for port in original.inputs})
+            results = composing.inline_program(original, home, list(home.inputs.values()), "again")
             ports = [
                 (port.name, port.shape, atoms)
-                for port, atoms in zip(whole.outputs, results, strict=True)
+                for port, atoms in zip(original.outputs, results, strict=True)
             ]
-            again = home.freeze(
-                function, "test", ports, {port.name: port.shape for port in whole.inputs}
+            inlined = home.freeze(
+                function, "test", ports, {port.name: port.shape for port in original.inputs}
             )
-        given = draw(mechanism, 2, BALLS)
+        states = draw(mechanism, 2, BALLS)
         with BALLS.working():
-            one, other = (
-                next(iter(run(tree_of, given, BALLS).values())) for tree_of in (whole, again)
+            original_values, inlined_values = (
+                next(iter(run(program_, states, BALLS).values()))
+                for program_ in (original, inlined)
             )
-            assert largest(one - other) <= 1e-60 * largest(one)
-        assert all(row.name.startswith(("again_", "neg_again_")) for row in again.rows if row.name)
+            assert largest(original_values - inlined_values) <= 1e-60 * largest(original_values)
+        assert all(
+            row.name.startswith(("again_", "neg_again_")) for row in inlined.rows if row.name
+        )
 
 
 def test_a_singular_mass_matrix_has_no_step() -> None:
@@ -186,7 +192,7 @@ def test_a_singular_mass_matrix_has_no_step() -> None:
             symgen.program(broken, function)
 
 
-def test_too_many_rows_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derive, "ROW_BUDGET", 150)
     arm = replace(symgen.load("planar_arm"), name="short_of_rows")
     build._build.cache_clear()
@@ -199,7 +205,7 @@ def test_too_many_rows_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     build._build.cache_clear()
 
 
-def test_they_are_made_on_request_and_under_their_names() -> None:
+def test_steps_are_generated_on_request_by_their_names() -> None:
     assert not {*STEPS} & {*build.requested(symgen.load("scara"), None)}
     with pytest.raises(UnknownName, match="'rk4' is called step_rk4 here"):
         symgen.program("scara", "rk4")
@@ -215,41 +221,46 @@ def test_they_are_made_on_request_and_under_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked"),
+    ("kind", "requests"),
     [
         ("free", ("step:jacobian", "step:vjp", "step:hvp")),
         ("spherical", ("step_rk4:jacobian(q,v,tau)", "step_rk4:vjp(q,tau)", "step_rk4:hvp(q,v)")),
     ],
 )
-def test_sensitivities_are_those_of_the_reference(kind: str, asked: tuple[str, ...]) -> None:
-    report = verify(tree_of(kind), asked, states=1, compiled=False)
+def test_sensitivities_equal_the_reference(kind: str, requests: tuple[str, ...]) -> None:
+    report = verify(tree_of(kind), requests, states=1, compiled=False)
     assert report.passed, str(report)
-    assert len(report.of("algebra")) == len(asked)
+    assert len(report.of("algebra")) == len(requests)
     assert sum(
         check.subject.startswith(("step:", "step_rk4:", "x_bar"))
         for check in report.of("identities")
-    ) >= len(asked)
+    ) >= len(requests)
 
 
 @pytest.mark.usefixtures("finished_here")
-def test_a_jacobian_of_a_step_takes_that_of_forward_dynamics_once_a_stage() -> None:
-    """By the chain rule: little more than what MPC needs anyway, and less than the differentiated rows of the whole."""
+def test_a_jacobian_of_a_step_needs_one_of_forward_dynamics_per_stage() -> None:
+    """The chain rule needs one Jacobian of forward dynamics per stage, less than differentiating all rows."""
     forward = symgen.program("scara", "forward_dynamics")
-    ways = ("forward_dynamics:jacobian", "forward_dynamics_derivatives")
-    slope = min((symgen.program("scara", way) for way in ways), key=lambda one: one.cost)
-    euler, rk = (symgen.program("scara", f"{name}:jacobian(q,v,tau)") for name in STEPS)
+    names = ("forward_dynamics:jacobian", "forward_dynamics_derivatives")
+    slope = min(
+        (symgen.program("scara", function) for function in names),
+        key=lambda program_: program_.cost,
+    )
+    euler, runge_kutta = (symgen.program("scara", f"{name}:jacobian(q,v,tau)") for name in STEPS)
     assert euler.cost < slope.cost + forward.cost + 3 * 16
-    assert rk.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3  # and products in three stages
-    assert rk.cost < symgen.derivative(symgen.program("scara", "step_rk4"), "q,v,tau").cost
+    assert (
+        runge_kutta.cost < 4 * (slope.cost + forward.cost) + 3 * 2 * 4**3
+    )  # plus matrix products in three stages
+    assert runge_kutta.cost < symgen.derivative(symgen.program("scara", "step_rk4"), "q,v,tau").cost
 
 
-def test_no_time_has_no_sensitivity() -> None:
-    """A = 1 and B = 0; and along dt it is what the right-hand side says."""
+def test_sensitivities_of_a_zero_step_are_identity_and_zero() -> None:
+    """For dt = 0, A = 1 and B = 0, and the derivative by dt is the right-hand side of the equation of motion."""
     mechanism = tree_of("spherical", "revolute")
-    given = draw(mechanism, 2, BALLS)
-    given["dt"] = 0 * given["dt"]
-    found = run(symgen.program(mechanism, "step_rk4:jacobian"), given, BALLS)
-    a = run(symgen.program(mechanism, "forward_dynamics"), given, BALLS)["a"]
+    states = draw(mechanism, 2, BALLS)
+    states["dt"] = 0 * states["dt"]
+    derivatives = run(symgen.program(mechanism, "step_rk4:jacobian"), states, BALLS)
+    a = run(symgen.program(mechanism, "forward_dynamics"), states, BALLS)["a"]
     with BALLS.working():
         unit = np.eye(mechanism.nv, dtype=int)
         for name, value in (
@@ -259,13 +270,13 @@ def test_no_time_has_no_sensitivity() -> None:
             ("dv_next_dq", 0 * unit),
             ("dv_next_dv", unit),
             ("dv_next_dtau", 0 * unit),
-            ("dq_next_ddt", given["v"]),
+            ("dq_next_ddt", states["v"]),
             ("dv_next_ddt", a),
         ):
-            assert largest(found[name] - value) <= 1e-40 * (1 + largest(a)), name
+            assert largest(derivatives[name] - value) <= 1e-40 * (1 + largest(a)), name
 
 
-def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(
+def test_a_jacobian_with_too_many_rows_is_refused_with_alternatives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mechanism = replace(
@@ -280,35 +291,35 @@ def test_a_jacobian_beyond_the_budget_says_what_there_is_instead(
         symgen.program(mechanism, "step_rk4:jacobian")
 
 
-# -- errors ----------------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------------------------------
 
 
-def flat(robot: Any, x: Any, y: Any) -> list[Any]:
-    """No bracket."""
+def zero_bracket(robot: Any, x: Any, y: Any) -> list[Any]:
+    """Plant an error: the bracket is zero."""
     return [robot.home.zero for _ in x]
 
 
-def negated(robot: Any, x: Any, y: Any) -> list[Any]:
-    """That of velocities in the axes of the base."""
-    return [-one for one in BRACKET(robot, x, y)]
+def negated_bracket(robot: Any, x: Any, y: Any) -> list[Any]:
+    """Plant an error: the bracket has the sign for velocities in base axes."""
+    return [-component for component in BRACKET(robot, x, y)]
 
 
 BRACKET = rk4.bracket
 
 
-def one_sided(self: chain_rule.Dual, other: Any) -> Any:
-    """Half of the product rule."""
-    other = self.home.atom(other)
+def half_product_rule(self: chain_rule.Dual, right: Any) -> Any:
+    """Plant an error: the product rule lacks its second term."""
+    right = self.home.atom(right)
     return chain_rule.Dual(
-        chain_rule.plain(self) * chain_rule.plain(other),
-        [x * chain_rule.plain(other) for x in self.slopes],
+        chain_rule.plain(self) * chain_rule.plain(right),
+        [x * chain_rule.plain(right) for x in self.slopes],
     )
 
 
 def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_rule.Dual, "__mul__", one_sided)
+    monkeypatch.setattr(chain_rule.Dual, "__mul__", half_product_rule)
     mechanism = tree_of("spherical")
-    asked, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
+    request, compose = "step:jacobian", methods.composition("semi_implicit_euler", "step")
     assert compose is not None
     wrong = chain_rule.jacobian(
         mechanism,
@@ -320,18 +331,20 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     helpers = {name: symgen.program(mechanism, name) for name in ("step", "step:jvp")}
     report = verify_programs(
-        Subject(mechanism, {asked: wrong}, helpers=helpers, states=2, compiled=False)
+        Subject(mechanism, {request: wrong}, helpers=helpers, states=2, compiled=False)
     )
     failed = {check.kind for check in report.checks if not check.passed and not check.unjudged}
     assert {"algebra", "identities"} <= failed
 
 
-@pytest.mark.parametrize("planted", [flat, negated], ids=lambda one: str(one.__name__))
-def test_without_a_bracket_the_order_is_lost(
-    planted: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "wrong_bracket", [zero_bracket, negated_bracket], ids=lambda bracket: str(bracket.__name__)
+)
+def test_a_wrong_bracket_fails_the_reference_and_the_order(
+    wrong_bracket: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reference says so, and so does the order, which knows no reference."""
-    monkeypatch.setattr(rk4, "bracket", planted)
+    """The comparison with the reference fails, and so does the identity of the order, which needs no reference."""
+    monkeypatch.setattr(rk4, "bracket", wrong_bracket)
     mechanism = tree_of("free")
     compose = methods.composition("rk4", "step_rk4")
     assert compose is not None
@@ -344,28 +357,28 @@ def test_without_a_bracket_the_order_is_lost(
     assert "step_rk4 by halves − step_rk4 = O(dt⁵)" in failed
 
 
-def velocity_first(mechanism: Mechanism, given: dict[str, Array]) -> dict[str, Array]:
-    """Explicit Euler, which is of the same order: q moves by the velocity before."""
+def explicit_euler(mechanism: Mechanism, states: dict[str, Array]) -> dict[str, Array]:
+    """Return a step of explicit Euler, of the same order: q moves by the velocity at the start of the step."""
     reference = Reference(mechanism, BALLS)
     with BALLS.working():
-        a = reference.forward_dynamics(given["q"], given["v"], given["tau"])
+        a = reference.forward_dynamics(states["q"], states["v"], states["tau"])
         q = reference.evaluate(
-            "integrate", {"q": given["q"], "v": given["v"], "dt": given["instant"]}
+            "integrate", {"q": states["q"], "v": states["v"], "dt": states["instant"]}
         )["q_next"]
-        return {"q_next": q, "v_next": given["v"] + a * given["instant"][:, None]}
+        return {"q_next": q, "v_next": states["v"] + a * states["instant"][:, None]}
 
 
-def test_explicit_euler_is_another_step() -> None:
+def test_explicit_euler_differs_in_positions_only() -> None:
     mechanism = tree_of("revolute", "prismatic")
-    given = draw(mechanism, 2, BALLS)
-    found = Reference(mechanism, BALLS).evaluate(
+    states = draw(mechanism, 2, BALLS)
+    step = Reference(mechanism, BALLS).evaluate(
         "step",
         {
-            name: given[given_as]
-            for name, given_as in (("q", "q"), ("v", "v"), ("tau", "tau"), ("dt", "instant"))
+            name: states[drawn_name]
+            for name, drawn_name in (("q", "q"), ("v", "v"), ("tau", "tau"), ("dt", "instant"))
         },
     )
-    other = velocity_first(mechanism, given)
+    explicit = explicit_euler(mechanism, states)
     with BALLS.working():
-        assert largest(found["v_next"] - other["v_next"]) < 1e-60
-        assert largest(found["q_next"] - other["q_next"]) > 1e-12
+        assert largest(step["v_next"] - explicit["v_next"]) < 1e-60
+        assert largest(step["q_next"] - explicit["q_next"]) > 1e-12

@@ -1,4 +1,4 @@
-"""A run-time wrench on any link: against the reference, its definition, a hand, a foreign judge, and on every road to C."""
+"""A run-time wrench on any link: the reference, its definition, closed forms, Pinocchio, folders and planted errors."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ PLACES = {
 }
 
 
-def place(where: str) -> tuple[Mechanism, str]:
+def mechanism_and_link(where: str) -> tuple[Mechanism, str]:
     mechanism, link = PLACES[where]
     return (robot(mechanism) if isinstance(mechanism, str) else mechanism), link
 
 
-def test_the_places_are_what_they_are_called() -> None:
+def test_the_robots_and_links_have_their_named_properties() -> None:
     assert robot("panda").frame("panda_hand_tcp").pose
     assert len(TREE.children(0)) > 1
     assert TREE.frame("tool").pose
@@ -92,21 +92,21 @@ def test_the_places_are_what_they_are_called() -> None:
     assert "gravity_force" in UNFELT
 
 
-# -- against the reference -----------------------------------------------------------------------------------------------------
+# -- comparison with the reference -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", FELT)
-def test_every_method_counts_a_wrench(function: str) -> None:
-    at = draw(TREE, 1, BALLS, wrench="tool")
+def test_every_method_with_a_wrench_equals_the_reference(function: str) -> None:
+    states = draw(TREE, 1, BALLS, wrench="tool")
     for method in methods_for(TREE, function):
-        check_against_reference(TREE, function, method, at, wrench="tool")
+        check_against_reference(TREE, function, method, states, wrench="tool")
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "interbody_forces", "forward_dynamics"])
 @pytest.mark.parametrize("where", [name for name in PLACES if name != "tree, displaced at a leaf"])
-def test_a_wrench_counts_wherever_it_acts(where: str, function: str) -> None:
-    """By the default method."""
-    mechanism, link = place(where)
+def test_a_wrench_on_any_link_equals_the_reference(where: str, function: str) -> None:
+    """The default method agrees with the reference."""
+    mechanism, link = mechanism_and_link(where)
     check_against_reference(
         mechanism, function, None, draw(mechanism, 1, BALLS, wrench=link), wrench=link
     )
@@ -114,18 +114,18 @@ def test_a_wrench_counts_wherever_it_acts(where: str, function: str) -> None:
 
 @pytest.mark.parametrize("function", FELT)
 @pytest.mark.parametrize(("where", "payload"), [("sliding chain, displaced", "tool")])
-def test_every_method_counts_a_wrench_and_a_payload(
+def test_every_method_with_a_wrench_and_a_payload_equals_the_reference(
     where: str, payload: str, function: str
 ) -> None:
-    mechanism, link = place(where)
+    mechanism, link = mechanism_and_link(where)
     at = draw(mechanism, 1, BALLS, payload=payload, wrench=link)
     for method in methods_for(mechanism, function):
         check_against_reference(mechanism, function, method, at, wrench=link, payload=payload)
 
 
 @pytest.mark.parametrize("where", ["scara, at the tip", "tree, where it branches", "point masses"])
-def test_verify_takes_a_wrench(where: str) -> None:
-    mechanism, link = place(where)
+def test_functions_with_a_wrench_verify(where: str) -> None:
+    mechanism, link = mechanism_and_link(where)
     report = symgen.verify(
         mechanism,
         FELT,
@@ -141,7 +141,7 @@ def test_verify_takes_a_wrench(where: str) -> None:
     }
 
 
-def test_verify_knows_gravity_beside_a_wrench() -> None:
+def test_gravity_identities_verify_beside_a_wrench() -> None:
     report = symgen.verify("scara", states=2, wrench="link4", payload="link3", compiled=False)
     assert report.passed, str(report)
     assert {check.subject for check in report.of("identities")} >= {
@@ -150,24 +150,24 @@ def test_verify_knows_gravity_beside_a_wrench() -> None:
     }
 
 
-# -- against its definition ------------------------------------------------------------------------------------------------------
+# -- definition and closed forms --------------------------------------------------------------------------------------------------
 
 
-def pushed(mechanism: Mechanism, link: str, at: dict[str, Array]) -> Array:
-    """Jᵀ wrench (count, NV) by the jacobian and the pose of that very frame."""
-    R = run(symgen.program(mechanism, "forward_kinematics", frame=link), at, BALLS)["R"]
-    J = run(symgen.program(mechanism, "jacobian", frame=link), at, BALLS)["J"]
+def joint_forces_of_wrench(mechanism: Mechanism, link: str, states: dict[str, Array]) -> Array:
+    """Return Jᵀ wrench (count, NV), by the Jacobian and the orientation of the wrench's frame."""
+    R = run(symgen.program(mechanism, "forward_kinematics", frame=link), states, BALLS)["R"]
+    J = run(symgen.program(mechanism, "jacobian", frame=link), states, BALLS)["J"]
     with BALLS.working():
-        wrench = at["wrench"].reshape(-1, 2, 3) @ np.swapaxes(
+        wrench = states["wrench"].reshape(-1, 2, 3) @ np.swapaxes(
             R, -1, -2
-        )  # each row turned to the axes of the base
+        )  # each half rotated to base axes
         return np.asarray((np.swapaxes(J, -1, -2) @ wrench.reshape(-1, 6, 1))[..., 0])
 
 
 @pytest.mark.parametrize("where", PLACES)
-def test_the_joints_feel_minus_the_transposed_jacobian(where: str) -> None:
-    """RK (3.20), T = 𝓜 θ̈ + C + Jᵀ f(0): f(0) is what the tip exerts on the surroundings, so f(0) = −wrench."""
-    mechanism, link = place(where)
+def test_a_wrench_subtracts_the_transposed_jacobian_times_itself(where: str) -> None:
+    """In RK (3.20), T = 𝓜 θ̈ + C + Jᵀ f(0), the tip exerts f(0) on its surroundings, so f(0) = −wrench."""
+    mechanism, link = mechanism_and_link(where)
     at = draw(mechanism, 2, BALLS, wrench=link)
     for function, result in (
         ("inverse_dynamics", "tau"),
@@ -175,18 +175,18 @@ def test_the_joints_feel_minus_the_transposed_jacobian(where: str) -> None:
         ("mass_matrix_and_bias", "c"),
     ):
         free = run(symgen.program(mechanism, function), at, BALLS)[result]
-        found = run(symgen.program(mechanism, function, wrench=link), at, BALLS)[result]
+        actual = run(symgen.program(mechanism, function, wrench=link), at, BALLS)[result]
         with BALLS.working():
-            assert close(found, free - pushed(mechanism, link, at)), function
-            assert largest(found - free) > 1e-3
+            assert close(actual, free - joint_forces_of_wrench(mechanism, link, at)), function
+            assert largest(actual - free) > 1e-3
 
 
 @pytest.mark.parametrize("where", PLACES)
-def test_forward_and_inverse_dynamics_undo_each_other_under_a_wrench(where: str) -> None:
-    mechanism, link = place(where)
+def test_forward_dynamics_invert_inverse_dynamics_under_a_wrench(where: str) -> None:
+    mechanism, link = mechanism_and_link(where)
     at = draw(mechanism, 1, BALLS, wrench=link)
     inverse = symgen.program(mechanism, "inverse_dynamics", wrench=link)
-    # Each method is compared with the reference above; here one place of them all stands for the others.
+    # Each method is compared with the reference above; here all methods are tested on the first robot only.
     for method in (
         methods_for(mechanism, "forward_dynamics") if where == next(iter(PLACES)) else (None,)
     ):
@@ -195,25 +195,27 @@ def test_forward_and_inverse_dynamics_undo_each_other_under_a_wrench(where: str)
 
 
 @pytest.mark.parametrize("function", FELT)
-def test_no_wrench_is_a_wrench_of_zeros(function: str) -> None:
+def test_a_wrench_of_zeros_changes_no_result(function: str) -> None:
     at = draw(TREE, 1, BALLS)
-    nothing = {**at, "wrench": BALLS.array([[0] * 6])}
+    zero_wrench = {**at, "wrench": BALLS.array([[0] * 6])}
     for method in methods_for(TREE, function):
-        found = run(symgen.program(TREE, function, method, wrench="tool"), nothing, BALLS)
+        results = run(symgen.program(TREE, function, method, wrench="tool"), zero_wrench, BALLS)
         for name, value in run(symgen.program(TREE, function, method), at, BALLS).items():
-            assert close(found[name], value), method
+            assert close(results[name], value), method
 
 
-def test_the_weight_of_a_payload_is_a_wrench() -> None:
-    """At rest a payload (m, c) is felt as the force m·gravity at c: a second road to sign, place and order."""
+def test_the_weight_of_a_payload_equals_a_wrench() -> None:
+    """At rest a payload (m, c) acts as the force m·gravity at c, which tests sign, position and order independently."""
     at = draw(TREE, 2, BALLS, payload="tool")
     R = run(symgen.program(TREE, "forward_kinematics", frame="tool"), at, BALLS)["R"]
     with BALLS.working():
         weight = at["payload"][:, :1] * (np.swapaxes(R, -1, -2) @ Reference(TREE, BALLS).gravity)
         wrench = np.concatenate([np.cross(at["payload"][:, 1:4], weight), weight], axis=-1)
         rest = {**at, "v": 0 * at["v"], "wrench": wrench}
-    carried = run(symgen.program(TREE, "gravity_force", payload="tool"), rest, BALLS)["g"]
-    assert close(run(symgen.program(TREE, "bias_force", wrench="tool"), rest, BALLS)["c"], carried)
+    gravity_force = run(symgen.program(TREE, "gravity_force", payload="tool"), rest, BALLS)["g"]
+    assert close(
+        run(symgen.program(TREE, "bias_force", wrench="tool"), rest, BALLS)["c"], gravity_force
+    )
 
 
 OUT = pose((Fraction(3), Fraction(0), Fraction(0)))
@@ -243,70 +245,76 @@ PENDULUM = Mechanism(
 @pytest.mark.parametrize(
     ("link", "wrench", "torque"),
     [
-        ("rod", (0, 0, 5, 0, 0, 0), 5),  # a moment about the hinge turns it, wherever it acts
+        ("rod", (0, 0, 5, 0, 0, 0), 5),  # a moment about the hinge acts fully from any point
         ("end", (0, 0, 5, 0, 0, 0), 5),
-        ("rod", (0, 0, 0, 0, 7, 0), 0),  # a force through the hinge does not
-        ("end", (0, 0, 0, 0, 7, 0), 21),  # a push along +y, 3 m out along x
-        ("end", (0, 0, 0, 7, 0, 0), 0),  # a pull along the rod
-        ("turned", (0, 0, 0, 7, 0, 0), 21),  # its x is the rod's y
+        ("rod", (0, 0, 0, 0, 7, 0), 0),  # a force through the hinge has no moment
+        ("end", (0, 0, 0, 0, 7, 0), 21),  # a force along +y at 3 m along x
+        ("end", (0, 0, 0, 7, 0, 0), 0),  # a force along the rod
+        ("turned", (0, 0, 0, 7, 0, 0), 21),  # x of the frame is y of the rod
         ("turned", (0, 0, 0, 0, 7, 0), 0),
         ("end", (11, 13, 5, 17, 7, 19), 26),
     ],
 )
-def test_by_hand_on_a_pendulum(link: str, wrench: tuple[int, ...], torque: int) -> None:
-    """The wrench helps the motor: tau = M a − torque, a = (tau + torque) / M."""
-    given = {"q": [[0.7]], "v": [[0.0]], "a": [[2.0]], "tau": [[1.0]], "wrench": [wrench]}
+def test_a_wrench_on_a_pendulum_is_the_closed_form(
+    link: str, wrench: tuple[int, ...], torque: int
+) -> None:
+    """The wrench adds to the motor torque: tau = M a − torque, a = (tau + torque) / M."""
+    numbers = {"q": [[0.7]], "v": [[0.0]], "a": [[2.0]], "tau": [[1.0]], "wrench": [wrench]}
     at = {
         name: BALLS.array([[Fraction(x) for x in row] for row in rows])
-        for name, rows in given.items()
+        for name, rows in numbers.items()
     }
 
-    def answer(function: str, result: str) -> Array:
+    def result_of(function: str, result: str) -> Array:
         return run(symgen.program(PENDULUM, function, wrench=link), at, BALLS)[result]
 
-    assert close(answer("inverse_dynamics", "tau"), BALLS.array([[6 - torque]]))
-    assert close(answer("bias_force", "c"), BALLS.array([[-torque]]))
-    assert close(answer("forward_dynamics", "a"), BALLS.array([[Fraction(1 + torque, 3)]]))
+    assert close(result_of("inverse_dynamics", "tau"), BALLS.array([[6 - torque]]))
+    assert close(result_of("bias_force", "c"), BALLS.array([[-torque]]))
+    assert close(result_of("forward_dynamics", "a"), BALLS.array([[Fraction(1 + torque, 3)]]))
 
 
 @pytest.mark.parametrize("where", [name for name in PLACES if name != "point masses"])
-def test_pinocchio_counts_it_so(where: str) -> None:
-    """`fext` of rnea and aba: on the joint that moves the link, at its frame, force first."""
+def test_a_wrench_equals_pinocchio(where: str) -> None:
+    """In Pinocchio, `fext` is the wrench on the joint that moves the link, in the joint's frame, force first."""
     pin = pytest.importorskip("pinocchio")
     from symgen.benchmarks.peers import pinocchio as peer
 
-    mechanism, link = place(where)
+    mechanism, link = mechanism_and_link(where)
     model, ids = peer.built(mechanism)
     order = peer.places(mechanism, model, ids).order
     data, frame = model.createData(), mechanism.frame(link)
     at = {name: x.astype(float)[0] for name, x in draw(mechanism, 1, FLOAT, wrench=link).items()}
-    theirs = {name: np.empty(mechanism.nv) for name in ("q", "v", "a", "tau")}
-    for name, values in theirs.items():
+    judge_states = {name: np.empty(mechanism.nv) for name in ("q", "v", "a", "tau")}
+    for name, values in judge_states.items():
         values[order] = at[name]
     external = [pin.Force.Zero() for _ in range(model.njoints)]
-    there = pin.SE3(*(np.asarray(x) for x in Reference(mechanism).pose(frame.pose)))
+    placement = pin.SE3(*(np.asarray(x) for x in Reference(mechanism).pose(frame.pose)))
     body = model.getJointId(mechanism.joints[frame.body].name)
-    external[body] = there.act(pin.Force(at["wrench"][3:], at["wrench"][:3]))
+    external[body] = placement.act(pin.Force(at["wrench"][3:], at["wrench"][:3]))
     expected = {
-        "tau": pin.rnea(model, data, theirs["q"], theirs["v"], theirs["a"], external)[order],
-        "a": pin.aba(model, data, theirs["q"], theirs["v"], theirs["tau"], external)[order],
+        "tau": pin.rnea(
+            model, data, judge_states["q"], judge_states["v"], judge_states["a"], external
+        )[order],
+        "a": pin.aba(
+            model, data, judge_states["q"], judge_states["v"], judge_states["tau"], external
+        )[order],
     }
     for function, result in (("inverse_dynamics", "tau"), ("forward_dynamics", "a")):
         program = symgen.program(mechanism, function, wrench=link)
-        found = machine_runner(program)({name: x[None] for name, x in at.items()})[result][0]
-        assert np.abs(found - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), (
+        actual = machine_runner(program)({name: x[None] for name, x in at.items()})[result][0]
+        assert np.abs(actual - expected[result]).max() <= 1e-9 * np.abs(expected[result]).max(), (
             function
         )
 
 
-# -- who takes it ----------------------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------------------------------------
 
 
 def inputs(mechanism: Mechanism | str, function: str, **links: str) -> list[str]:
     return [port.name for port in symgen.program(mechanism, function, **links).inputs]
 
 
-def test_what_does_not_feel_a_wrench_does_not_take_it() -> None:
+def test_independent_functions_have_no_argument_of_a_wrench() -> None:
     for function in UNFELT:
         rows = rows_of(TREE, function)
         assert symgen.program(TREE, function, wrench="tool", task_rows=rows) == symgen.program(
@@ -316,7 +324,7 @@ def test_what_does_not_feel_a_wrench_does_not_take_it() -> None:
         assert inputs(TREE, function, wrench="tool")[-1] == "wrench"
 
 
-def test_a_wrench_on_the_base_is_felt_by_nothing() -> None:
+def test_a_wrench_on_the_base_is_ignored() -> None:
     for function in OF_ANY_ROBOT:
         rows = rows_of(TREE, function)
         assert symgen.program(TREE, function, wrench="world", task_rows=rows) == symgen.program(
@@ -327,15 +335,15 @@ def test_a_wrench_on_the_base_is_felt_by_nothing() -> None:
     ).passed
 
 
-def test_a_wrench_stands_behind_the_payload() -> None:
+def test_the_wrench_is_the_argument_after_the_payload() -> None:
     program = symgen.program(
         "panda", "inverse_dynamics", payload="panda_hand", wrench="panda_link5"
     )
     assert [(p.name, p.shape) for p in program.inputs][3:] == [("payload", (10,)), ("wrench", (6,))]
 
 
-def test_a_wrench_moves_up_where_the_payload_is_idle() -> None:
-    """Scara's first link turns about a vertical axis: its payload has a weight and a spin that no joint feels."""
+def test_without_dependence_on_the_payload_only_the_wrench_is_an_argument() -> None:
+    """Scara's first joint is vertical, so the bias force does not depend on a payload on its link."""
     assert inputs("scara", "bias_force", payload="link1", wrench="link4") == ["q", "v", "wrench"]
     scara = robot("scara")
     check_against_reference(
@@ -356,20 +364,20 @@ def test_an_unknown_link_suggests_the_nearest(function: str) -> None:
         symgen.program("panda", function, wrench="panda_hnd")
 
 
-# -- as C ------------------------------------------------------------------------------------------------------------------------
+# -- folders and compiled functions ---------------------------------------------------------------------------------------------
 
 
-def test_a_folder_says_takes_and_remembers_a_wrench(tmp_path: Path) -> None:
+def test_a_folder_with_a_wrench_documents_and_verifies_it(tmp_path: Path) -> None:
     manifest = symgen.generate(
         "scara", tmp_path / "out", [*FELT, "gravity_force"], wrench="link4", payload="link3"
     )
     assert manifest["options"]["wrench"] == "link4"
-    taking = {
+    dependent = {
         f
         for f, entry in manifest["functions"].items()
         if {"name": "wrench", "shape": [6]} in entry["arguments"]
     }
-    assert taking == set(FELT)
+    assert dependent == set(FELT)
     header = (tmp_path / "out" / "scara.h").read_text(encoding="utf-8")
     assert (
         "const double tau[scara_NV], const double payload[10], const double wrench[6], double a[scara_NV]"
@@ -379,13 +387,13 @@ def test_a_folder_says_takes_and_remembers_a_wrench(tmp_path: Path) -> None:
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "exert on the link `link4`: its moment, then its force" in readme
     assert "c = C v + g − Jᵀ wrench" in readme
-    done = selftest(tmp_path / "out")
-    assert done.returncode == 0, done.stdout
+    completed = selftest(tmp_path / "out")
+    assert completed.returncode == 0, completed.stdout
     report = symgen.verify(tmp_path / "out", states=2)
     assert report.passed, str(report)
 
 
-def test_without_a_wrench_nothing_speaks_of_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_wrench_does_not_mention_one(tmp_path: Path) -> None:
     symgen.generate("scara", tmp_path / "out", ["inverse_dynamics"])
     for path in (tmp_path / "out").iterdir():
         assert "wrench" not in path.read_text(encoding="utf-8"), path.name
@@ -413,42 +421,42 @@ def test_a_solver_takes_a_wrench() -> None:
     assert "moment (3, N·m), then force (3, N)" in solver.inverse_dynamics.__doc__
 
 
-# -- errors planted on purpose ---------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------------------------------------
 
 Loads = Callable[[Linkage, Frame, Any], Any]
 
 
-def _another_sign(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    n, f = right(linkage, frame, wrench)
+def _negated(original: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
+    n, f = original(linkage, frame, wrench)
     return -n, -f
 
 
-def _force_of_another_sign(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    n, f = right(linkage, frame, wrench)
+def _force_negated(original: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
+    n, f = original(linkage, frame, wrench)
     return n, -f
 
 
-def _force_first(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    return right(linkage, frame, [*wrench[3:], *wrench[:3]])
+def _force_first(original: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
+    return original(linkage, frame, [*wrench[3:], *wrench[:3]])
 
 
-def _axes_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    return right(
+def _axes_of_the_body(original: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
+    return original(
         linkage,
         replace(frame, rotation=linkage.model.frame(TREE, f"link{frame.link}").rotation),
         wrench,
     )
 
 
-def _at_the_origin_of_the_body(right: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
-    return right(
+def _at_the_origin_of_the_body(original: Loads, linkage: Linkage, frame: Any, wrench: Any) -> Any:
+    return original(
         linkage, replace(frame, shift=linkage.model.frame(TREE, f"link{frame.link}").shift), wrench
     )
 
 
 PLANTS = (
-    _another_sign,
-    _force_of_another_sign,
+    _negated,
+    _force_negated,
     _force_first,
     _axes_of_the_body,
     _at_the_origin_of_the_body,
@@ -461,8 +469,8 @@ PLANTS = (
         *((plant, "inverse_dynamics", "newton_euler") for plant in PLANTS),
         *((plant, "forward_dynamics", "riccati") for plant in PLANTS),
         *(
-            (_force_first, *way)
-            for way in [
+            (_force_first, *function_and_method)
+            for function_and_method in [
                 ("forward_dynamics", "riccati:fd1"),
                 ("forward_dynamics", "riccati:fd3"),
                 ("forward_dynamics", "constraint_force"),
@@ -471,19 +479,20 @@ PLANTS = (
         ),
     ],
 )
-def test_a_wrench_laid_out_wrongly_is_caught(
+def test_a_wrench_with_wrong_layout_is_caught(
     monkeypatch: pytest.MonkeyPatch, plant: Any, function: str, method: str
 ) -> None:
     options = ProgramOptions(frame="tool", wrench="tool")
-    others = (
+    helper_names = (
         "inverse_dynamics" if function == "forward_dynamics" else "forward_dynamics",
         "jacobian",
     )
     helpers = {
-        name: derive.derive(TREE, name, methods_for(TREE, name)[0], options) for name in others
+        name: derive.derive(TREE, name, methods_for(TREE, name)[0], options)
+        for name in helper_names
     }
-    right = Linkage._wrench_on_link
-    monkeypatch.setattr(Linkage, "_wrench_on_link", lambda *given: plant(right, *given))
+    original = Linkage._wrench_on_link
+    monkeypatch.setattr(Linkage, "_wrench_on_link", lambda *arguments: plant(original, *arguments))
     wrong = derive.derive(TREE, function, method, options)
     report = verify_programs(
         Subject(TREE, {function: wrong}, options, states=2, compiled=False, helpers=helpers)
@@ -502,10 +511,10 @@ def test_a_wrench_laid_out_wrongly_is_caught(
         ),
     ],
 )
-def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:
-    """Each sum, with its sign flipped or its second term dropped, is seen by algebra and by floating point.
+def test_an_error_in_any_sum_is_caught_under_a_wrench(name: str, function: str) -> None:
+    """Algebra and floating point both catch a flipped sign or a dropped term in any sum.
 
-    Runge and Kutta's step is forward dynamics four times over, some thousand sums, and a wrench enters it there.
+    `step_rk4` is excluded: it has the sums of forward dynamics four times.
     """
     mechanism = symgen.load(name)
     truth = Truth(mechanism, 4, frame=tip(mechanism), wrench=tip(mechanism))
@@ -519,7 +528,7 @@ def test_every_sum_is_felt_under_a_wrench(name: str, function: str) -> None:
 
 
 def test_sizes_bound_the_answers_under_a_wrench() -> None:
-    """The size that round-off is measured against is never smaller than the answer, and not absurdly larger."""
+    """The size that bounds round-off is never below the result, and at most 1e4 times the largest entry."""
     for seed in range(5):
         truth = Truth(random_tree(40 + seed, 6), 6, frame="tool", wrench="tool")
         for function, result in (
