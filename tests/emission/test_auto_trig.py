@@ -1,4 +1,7 @@
-"""`--trig auto`: the bits of the own sine within its range and libm's beyond, angle by angle, vectorised or not."""
+"""`--trig auto`: each angle has symgen's sine within its range and libm's beyond it.
+
+The bits of an angle's sine depend neither on its neighbours nor on vectorisation.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def text(real: str, options: TextOptions = ALL, name: str = "arm") -> str:
     return c99.sincos(real, c99.Target(name, Sizes(1, 1, 1), options))
 
 
-def library(
+def compiled_library(
     folder: Path, real: str, source: str, how: str = "gcc -O0", count: int = 8
 ) -> ctypes.CDLL:
     compiler, *flags = how.split()
@@ -112,10 +115,10 @@ def library(
     return ctypes.CDLL(str(folder / f"many{count}.so"))
 
 
-def answers(found: ctypes.CDLL, x: np.ndarray) -> np.ndarray:
-    """The bits of every sine, then of every cosine; of numbers that are none, that they are none."""
+def sine_and_cosine_bits(library: ctypes.CDLL, x: np.ndarray) -> np.ndarray:
+    """Return the bits of all sines, then of all cosines; every NaN is replaced by 7."""
     both = np.empty((2, len(x)), x.dtype)
-    found.many(
+    library.many(
         ctypes.c_long(len(x)),
         *(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(x), *both)),
     )
@@ -126,12 +129,17 @@ def answers(found: ctypes.CDLL, x: np.ndarray) -> np.ndarray:
 
 @cache
 def angles(real: str) -> np.ndarray:
-    """Some of every binade, subnormal and beyond the range as well, each side of its edge, a million within it, in any order."""
-    kind, pick = NUMPY[real], np.random.default_rng(7)
+    """Test angles in random order, with both signs.
+
+    They cover every binade (subnormal numbers included), both sides of the range's edge, and a
+    million angles within the range.
+    """
+    kind, generator = NUMPY[real], np.random.default_rng(7)
     info = np.finfo(kind)
     lowest, highest = (-149, 128) if real == "float" else (-1074, 1024)
     binades = np.ldexp(
-        1 + pick.random((highest - lowest - 1) * 8), np.repeat(np.arange(lowest, highest - 1), 8)
+        1 + generator.random((highest - lowest - 1) * 8),
+        np.repeat(np.arange(lowest, highest - 1), 8),
     )
     edge = [kind(RANGE)]
     for end in (0, np.inf):
@@ -150,7 +158,7 @@ def angles(real: str) -> np.ndarray:
         ],
         kind,
     )
-    near = pick.uniform(-RANGE, RANGE, 10**6)
+    near = generator.uniform(-RANGE, RANGE, 10**6)
     x = np.concatenate(
         [
             binades.astype(kind),
@@ -161,80 +169,92 @@ def angles(real: str) -> np.ndarray:
         ]
     )
     x = np.concatenate([x, -x])
-    pick.shuffle(x)
+    generator.shuffle(x)
     few = np.zeros(
         (2 * len(edge) + 1, 48), kind
-    )  # hardly anything beside a number at the edge, and no number beside one beyond
-    few[:-1, 5] = [*edge, *(-one for one in edge)]
+    )  # an angle at the edge among zeros, and a NaN beside an angle beyond the range
+    few[:-1, 5] = [*edge, *(-angle for angle in edge)]
     few[-1, :2] = kind(math.nan), kind(-1e12)
     return np.concatenate([x[: len(x) // 48 * 48], few.ravel()])
 
 
 @cache
-def alone(real: str) -> np.ndarray:
-    """The bits of each angle's own sine and cosine, one angle at a time, and libm's beyond the range; nothing optimised."""
+def single_angle_bits(real: str) -> np.ndarray:
+    """Bits of the sines and cosines of a function of one angle; libm's beyond the range.
+
+    The compiler optimises nothing.
+    """
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        return answers(library(Path(folder), real, SINGLE), angles(real))
+        return sine_and_cosine_bits(compiled_library(Path(folder), real, SINGLE), angles(real))
 
 
 @pytest.mark.parametrize("real", REALS)
-def test_the_arithmetic_is_what_is_proved_of_one_angle(real: str) -> None:
-    """The same statements around the same x; `emission/test_inline_trig` has the proof."""
+def test_the_loop_has_the_statements_that_are_proved_for_one_angle(real: str) -> None:
+    """`emission/test_inline_trig` proves the statements for one angle x."""
 
-    def body(source: str, place: int) -> list[str]:
+    def body(source: str, loop_index: int) -> list[str]:
         plain = re.sub(r"^ *#.*?$", "", without_comments(source), flags=re.MULTILINE).replace(
             "arm_ANGLES", "4"
         )
         items = c_parser.CParser().parse(plain).ext[-1].body.block_items
-        found = (
+        statements = (
             items
-            if place < 0
-            else [item for item in items if isinstance(item, c_ast.DoWhile)][place].stmt.block_items
+            if loop_index < 0
+            else [item for item in items if isinstance(item, c_ast.DoWhile)][
+                loop_index
+            ].stmt.block_items
         )
-        return [c_generator.CGenerator().visit(item) for item in found]
+        return [c_generator.CGenerator().visit(item) for item in statements]
 
-    loop, one = body(text(real), 0), body(text(real, ONE), -1)[1:-1]
+    loop, single = body(text(real), 0), body(text(real, ONE), -1)[1:-1]
     assert loop[0] == f"const {real} x = angle[i]"
-    assert [line.replace("[i]", "") for line in loop[1:-2]] == one
-    assert len(one) > 18
+    assert [line.replace("[i]", "") for line in loop[1:-2]] == single
+    assert len(single) > 18
 
 
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("how", BUILDS)
-def test_every_angle_has_its_own_bits_whatever_stands_beside_it(
+def test_the_bits_of_an_angle_do_not_depend_on_its_neighbours(
     how: str, real: str, tmp_path: Path
 ) -> None:
-    found = answers(library(tmp_path, real, CALLER, how), angles(real))
-    wrong = (found != alone(real)).any(axis=0)
+    bits = sine_and_cosine_bits(compiled_library(tmp_path, real, CALLER, how), angles(real))
+    wrong = (bits != single_angle_bits(real)).any(axis=0)
     assert not wrong.any(), angles(real)[wrong][:5]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 12])
-def test_the_bits_hang_on_no_count(count: int, tmp_path: Path) -> None:
-    found = answers(library(tmp_path, "double", CALLER, "gcc -O2", count), angles("double"))
-    assert (found == alone("double")).all()
+def test_bits_do_not_depend_on_the_number_of_angles(count: int, tmp_path: Path) -> None:
+    bits = sine_and_cosine_bits(
+        compiled_library(tmp_path, "double", CALLER, "gcc -O2", count), angles("double")
+    )
+    assert (bits == single_angle_bits("double")).all()
 
 
 SLIPS = {
-    "the edge is a number late": ("(sizes <= 32768.0)", "(sizes <= 32769.0)"),
-    "the edge of one angle is late": (
+    "the edge of the loop's range is too large": ("(sizes <= 32768.0)", "(sizes <= 32769.0)"),
+    "the edge of one angle's range is too large": (
         "(fabs(angle[i]) <= 32768.0)",
         "(fabs(angle[i]) <= 32768.000001)",
     ),
-    "all are libm's where one is": (
+    "all angles take libm's sine where one does": (
         "            if (!(fabs(angle[i]) <= 32768.0)) {",
         "            if (1) {",
     ),
-    "not a number is near": ("!(sizes <= 32768.0)", "sizes > 32768.0"),
-    "a size has a sign": ("sizes += fabs(x)", "sizes += x"),
-    "the cosine is left": ("found.cosine[i] = cos(angle[i])", "found.cosine[i] = found.cosine[i]"),
+    "NaN counts as within the range": ("!(sizes <= 32768.0)", "sizes > 32768.0"),
+    "the sum takes signed angles": ("sizes += fabs(x)", "sizes += x"),
+    "libm's cosine is not stored": (
+        "found.cosine[i] = cos(angle[i])",
+        "found.cosine[i] = found.cosine[i]",
+    ),
 }
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_shows(slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_arithmetic_changes_bits(
+    slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole, (old, new) = text("double"), SLIPS[slip]
     assert whole.count(old) == 1
     monkeypatch.setitem(
@@ -246,19 +266,22 @@ def test_a_slip_shows(slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             else c99.sincos(real, c99.Target(name, Sizes(1, 1, 1), options))
         ),
     )
-    assert (answers(library(tmp_path, "double", CALLER), angles("double")) != alone("double")).any()
+    assert (
+        sine_and_cosine_bits(compiled_library(tmp_path, "double", CALLER), angles("double"))
+        != single_angle_bits("double")
+    ).any()
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="vectors of 16 bytes")
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("robot", ["panda", "scara", "quadruped"])
 def test_gcc_vectorises_the_loop_for_any_processor(robot: str, real: str, tmp_path: Path) -> None:
-    said = command("gcc", "--version").stdout.splitlines()[0]
-    if int(re.findall(r"(\d+)\.\d", said)[-1]) < 12:
-        pytest.skip("older ones vectorise at -O3 only")
-    made, target = program(robot, "link_poses", real=real), c99.Target("arm", Sizes(1, 1, 1), ALL)
+    version = command("gcc", "--version").stdout.splitlines()[0]
+    if int(re.findall(r"(\d+)\.\d", version)[-1]) < 12:
+        pytest.skip("older versions vectorise at -O3 only")
+    poses, target = program(robot, "link_poses", real=real), c99.Target("arm", Sizes(1, 1, 1), ALL)
     for name, source in (
-        c99.headers({"link_poses": made}, target) | {"one.c": c99.source(made, target)}
+        c99.headers({"link_poses": poses}, target) | {"one.c": c99.source(poses, target)}
     ).items():
         (tmp_path / name).write_text(source)
     done = command(
@@ -277,46 +300,46 @@ def test_gcc_vectorises_the_loop_for_any_processor(robot: str, real: str, tmp_pa
     assert "loop vectorized using 16 byte vectors" in done.stderr
 
 
-# Of whole functions
+# Whole functions
 
 
 @pytest.mark.parametrize(
     ("robot", "count"), [("planar_arm", 0), ("scara", 0), ("panda", 6), ("free_body", 0)]
 )
-def test_one_loop_for_all_angles_of_a_function(robot: str, count: int) -> None:
-    made, target = program(robot, "mass_matrix"), c99.Target("arm", Sizes(1, 1, 1), ALL)
-    source = c99.source(made, target)
+def test_a_function_has_one_loop_for_all_its_angles(robot: str, count: int) -> None:
+    mass_matrix, target = program(robot, "mass_matrix"), c99.Target("arm", Sizes(1, 1, 1), ALL)
+    source = c99.source(mass_matrix, target)
     assert source.count("arm_sincos(") == bool(count)
-    assert source.count(" cos(") <= made.operations["cos"] * (
+    assert source.count(" cos(") <= mass_matrix.operations["cos"] * (
         not count
-    )  # one angle alone is libm's
+    )  # a single angle takes libm's cosine
     assert (f"#define arm_ANGLES {count}\n" in source) == ("arm_sincos.h" in source) == bool(count)
     assert [lanes(n, "double") for n in range(1, 6)] == [2, 2, 4, 4, 6]
     assert [lanes(n, "float") for n in range(1, 6)] == [4, 4, 4, 4, 8]
 
 
-def test_a_wheel_after_fifty_thousand_turns_is_right() -> None:
+def test_a_wheel_after_fifty_thousand_turns_has_the_right_acceleration() -> None:
     q, v, tau = (
         np.array([2 * math.pi * 50000 + 0.3, 0.7]),
         np.array([1.0, -2.0]),
         np.array([3.0, 1.0]),
     )
-    auto, libm, own = (
+    auto, libm, inline = (
         symgen.compile("planar_arm", ["forward_dynamics"], trig=trig)
         for trig in ("auto", "libm", "inline")
     )
-    right = libm.forward_dynamics(q, v, tau)
-    np.testing.assert_allclose(auto.forward_dynamics(q, v, tau), right, rtol=1e-13)
+    expected = libm.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(auto.forward_dynamics(q, v, tau), expected, rtol=1e-13)
     assert not np.allclose(
-        own.forward_dynamics(q * 1e9, v, tau), libm.forward_dynamics(q * 1e9, v, tau), rtol=1e-3
+        inline.forward_dynamics(q * 1e9, v, tau), libm.forward_dynamics(q * 1e9, v, tau), rtol=1e-3
     )
     np.testing.assert_allclose(
         auto.forward_dynamics(q * 1e9, v, tau), libm.forward_dynamics(q * 1e9, v, tau), rtol=1e-13
     )
     assert np.isnan(auto.forward_dynamics(np.array([math.inf, 0.7]), v, tau)).all()
-    given = q.copy()  # a result over the argument
-    auto.bind("forward_dynamics", given, v, tau, given)()
-    assert (given == auto.forward_dynamics(q, v, tau)).all()
+    positions = q.copy()  # the result overwrites the argument
+    auto.bind("forward_dynamics", positions, v, tau, positions)()
+    assert (positions == auto.forward_dynamics(q, v, tau)).all()
 
 
 def test_checked_functions_take_angles_of_any_size() -> None:
@@ -331,7 +354,7 @@ def test_checked_functions_take_angles_of_any_size() -> None:
 
 
 def nested() -> Program:
-    """sin(x0), the cosine of that, a sum's cosine."""
+    """Results sin(x0), cos(sin(x0)) and cos(x0 + x1)."""
     b = Builder("gravity_force", [vector("q", 2)], "double")
     x = [b.input(0, k) for k in range(2)]
     first = b.op("sin", x[0])
@@ -339,7 +362,7 @@ def nested() -> Program:
     return b.program([Port("g", (3,), rows)])
 
 
-def test_an_angle_that_takes_a_sine_is_libms(tmp_path: Path) -> None:
+def test_an_angle_computed_from_a_sine_takes_libms_cosine(tmp_path: Path) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2), ALL)
     source = c99.source(nested(), target)
     assert compare(nested(), source) == []
@@ -362,28 +385,28 @@ def test_an_angle_that_takes_a_sine_is_libms(tmp_path: Path) -> None:
     ("    const panda_turns turn", "    const float more[panda_ANGLES] = {q[0]};\n    const panda_turns turn"),
     ('#include "panda_sincos.h"', '#include "panda_cosines.h"'),
 ])  # fmt: skip
-def test_a_slip_of_the_text_is_read_back(old: str, new: str) -> None:
-    made = program("panda", "mass_matrix", real="float")
-    source = c99.source(made, c99.Target("panda", Sizes(7, 7, 7), ALL))
-    assert compare(made, source) == []
+def test_read_back_reports_an_error_in_the_text(old: str, new: str) -> None:
+    mass_matrix = program("panda", "mass_matrix", real="float")
+    source = c99.source(mass_matrix, c99.Target("panda", Sizes(7, 7, 7), ALL))
+    assert compare(mass_matrix, source) == []
     assert old in source
-    assert compare(made, source.replace(old, new, 1)) != []
+    assert compare(mass_matrix, source.replace(old, new, 1)) != []
 
 
-# In the folder
+# Generated folders
 
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("generated")
-    some = ["forward_dynamics", "link_poses"]
-    symgen.generate("planar_arm", place / "planar_arm", some, trig="auto", wrap=["cpp17"])
-    symgen.generate("scara", place / "scara", some, "float", trig="auto", checked=True)
-    return place
+    folder = tmp_path_factory.mktemp("generated")
+    functions = ["forward_dynamics", "link_poses"]
+    symgen.generate("planar_arm", folder / "planar_arm", functions, trig="auto", wrap=["cpp17"])
+    symgen.generate("scara", folder / "scara", functions, "float", trig="auto", checked=True)
+    return folder
 
 
 @pytest.mark.parametrize("robot", ["planar_arm", "scara"])
-def test_the_folder_verifies_and_its_self_test_passes(generated: Path, robot: str) -> None:
+def test_the_folder_passes_verify_and_its_self_test(generated: Path, robot: str) -> None:
     report = verify(generated / robot, None, 4)
     assert report.passed, str(report)
     assert selftest(generated / robot).stdout.endswith(" passed, 0 failed\n")
@@ -394,7 +417,7 @@ def test_the_folder_verifies_and_its_self_test_passes(generated: Path, robot: st
 @pytest.mark.parametrize(
     ("old", "new"), [("0.041666653f", "0.041666953f"), ("sizes <= 32768.0f", "sizes <= 42768.0f")]
 )
-def test_another_sine_in_the_folder_is_seen(
+def test_verify_rejects_a_changed_sine_in_the_folder(
     generated: Path, tmp_path: Path, old: str, new: str
 ) -> None:
     folder = tmp_path / "scara"

@@ -1,4 +1,4 @@
-"""The C text: clean under every warning, bit for bit the Program, and made of words that collide with nothing."""
+"""The C text: no compiler warnings, the bits of the Program, and names that collide with no other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_bits_are_those_of_the_program(tmp_path: Path, flags: tuple[str]) -> Non
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
+def test_bits_of_random_programs_are_those_of_the_c(tmp_path: Path, seed: int) -> None:
     program, target = scrambled(seed), c99.Target("arm", Sizes(3, 3, 3))
     library = build(tmp_path, {program.function: program}, target, "-O1")
     for state in states(program, 10, seed):
@@ -53,7 +53,7 @@ def test_bits_of_scrambled_programs(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("trig", TRIG)
-def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
+def test_float_text_has_no_double(tmp_path: Path, trig: str) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2), TextOptions(trig))
     programs = arm("float")
     library = build(tmp_path, programs, target, "-O1")
@@ -72,7 +72,7 @@ def test_float_hides_no_double(tmp_path: Path, trig: str) -> None:
                 )
 
 
-def test_scrambled_float_is_clean(tmp_path: Path) -> None:
+def test_a_random_float_program_compiles_without_warnings(tmp_path: Path) -> None:
     program = scrambled(3, real="float")
     build(tmp_path, {program.function: program}, c99.Target("arm", Sizes(3, 3, 3)), "-O1")
 
@@ -83,9 +83,9 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
     (state,) = states(program, 1)
     expected = evaluate(program, state, DOUBLES)["a"]
     for over in ("q", "v", "tau"):
-        given = {name: (ctypes.c_double * 2)(*values) for name, values in state.items()}
-        library.arm_forward_dynamics(given["q"], given["v"], given["tau"], given[over])
-        assert list(given[over]) == expected
+        arrays = {name: (ctypes.c_double * 2)(*values) for name, values in state.items()}
+        library.arm_forward_dynamics(arrays["q"], arrays["v"], arrays["tau"], arrays[over])
+        assert list(arrays[over]) == expected
     text = c99.source(scrambled(2), target)
     first_store = text.index("\n    tau[0] =")
     assert not re.search(r"= .*\b[qva]\[", text[first_store:]), (
@@ -93,7 +93,7 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
     )
 
 
-def test_cpp_reads_the_header_and_links(tmp_path: Path) -> None:
+def test_cpp_programs_include_the_header_and_link(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed: make firmware-tools")
     target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("macro"))
@@ -144,12 +144,12 @@ def test_a_real_type_of_another_size_does_not_compile(
     (tmp_path / "spoilt.cpp").write_text(f'#define {real} {sizes[real][0]}\n#include "arm.h"\n')
     language = "c++" if compiler[0] == "g++" else "c"
 
-    def said(name: str) -> str:
+    def diagnostics(name: str) -> str:
         command = [*compiler, *WARNINGS, "-x", language, "-fsyntax-only", str(tmp_path / name)]
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
-    assert said("sound.cpp") == ""
-    assert f"arm_{sizes[real][1]}" in said("spoilt.cpp")
+    assert diagnostics("sound.cpp") == ""
+    assert f"arm_{sizes[real][1]}" in diagnostics("spoilt.cpp")
 
 
 def test_user_macros_replace_sine_and_cosine(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_optional_payload_comes_last() -> None:
     assert "double det[1])" in c99.source(arm()["mass_matrix_determinant"], target)
 
 
-def test_text_depends_on_nothing_else() -> None:
+def test_text_is_deterministic_and_its_lines_are_short() -> None:
     target = c99.Target("arm", Sizes(3, 3, 3))
     assert c99.source(scrambled(5), target) == c99.source(scrambled(5), target)
     assert (
@@ -183,8 +183,8 @@ def test_text_depends_on_nothing_else() -> None:
     assert max(map(len, body)) <= words.WIDTH
 
 
-def test_names_of_robots() -> None:
-    named = {
+def test_robot_names_become_valid_c_names() -> None:
+    names = {
         "panda": "panda",
         "my-arm v2": "my_arm_v2",
         "2R": "robot_2R",
@@ -192,26 +192,24 @@ def test_names_of_robots() -> None:
         "Ümlaut": "mlaut",
         "int": "int_robot",
     }
-    named |= {
+    names |= {
         "math": "math_robot",
         "sin": "sin_robot",
         "test": "test_robot",
         "_x__y": "x_y",
         "a/../b": "a_b",
     }
-    named |= {
+    names |= {
         "far": "far_robot",
         "NAN": "NAN_robot",
         "arm_": "arm",
         "arm__b": "arm_b",
         "x" * 300: "x" * 100,
     }
-    for given, expected in named.items():
-        assert c99.Target(given, Sizes(1, 1, 1)).name == expected
-        assert identifiers.name_fault(expected) == "", (
-            "what symgen makes of a name is one that it takes"
-        )
-        assert (identifiers.name_fault(given) == "") == (given == expected)
+    for robot, expected in names.items():
+        assert c99.Target(robot, Sizes(1, 1, 1)).name == expected
+        assert identifiers.name_fault(expected) == "", "symgen accepts the names that it makes"
+        assert (identifiers.name_fault(robot) == "") == (robot == expected)
     for local in ("class", "y1", "_Bool", "1x", "", "a-b"):
         assert re.fullmatch(r"[A-Za-z_]\w*", words.C.local(local, ()))
         assert words.C.local(local, ()) not in identifiers.KEYWORDS | identifiers.MATH
@@ -239,11 +237,11 @@ def test_literals_are_rounded_once() -> None:
     assert words.literal(Fraction("0.1"), FLOAT) == "0.1f"
     assert words.literal(Fraction(16777217), FLOAT) == "16777216.0f"
     assert words.literal(Fraction(-1, 3), DOUBLE) == "-0.3333333333333333"
-    # Just above the middle of two floats: a road through double would land on the middle, and then on the even one.
+    # Just above the midpoint of two floats: rounding to double first gives the midpoint, then the even float.
     twice = 1 + Fraction(1, 2**24) + Fraction(1, 2**70)
     assert FLOAT.rounded(twice) == 1 + 2.0**-23
     assert struct.unpack("<f", struct.pack("<f", float(twice)))[0] == 1.0
-    # Subnormals, the smallest float, and what is below its half.
+    # Subnormal numbers, the smallest float, and a number below half of it.
     assert FLOAT.rounded(Fraction(1, 2**149)) == 2.0**-149
     assert FLOAT.rounded(Fraction(3, 2**150)) == 2.0**-148
     assert words.literal(Fraction(1, 2**150), FLOAT) == "0.0f"
@@ -255,11 +253,11 @@ def test_literals_are_rounded_once() -> None:
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_literals_round_trip(real: str) -> None:
-    pick = random.Random(7)
+    generator = random.Random(7)
     for _ in range(300):
-        value = Fraction(pick.randint(-(10**20), 10**20), pick.randint(1, 10**9)) * Fraction(
-            10
-        ) ** pick.randint(-45, 15)
+        value = Fraction(
+            generator.randint(-(10**20), 10**20), generator.randint(1, 10**9)
+        ) * Fraction(10) ** generator.randint(-45, 15)
         text = words.literal(value, REALS[real])
         number = REALS[real].rounded(value)
         if real == "float":
@@ -272,14 +270,14 @@ def test_literals_round_trip(real: str) -> None:
 @pytest.mark.parametrize(
     ("value", "real"), [("1e400", "double"), ("1e39", "float"), ("-1e9000", "double")]
 )
-def test_too_large_a_constant_is_refused(value: str, real: str) -> None:
+def test_a_constant_beyond_the_real_type_is_refused(value: str, real: str) -> None:
     b = Builder("gravity_force", [vector("q", 1)], real)
     program = b.program([Port("g", (1,), (b.op("mul", b.input(0, 0), b.const(value)),))])
     with pytest.raises(RequestError, match=f"does not fit into a {real}"):
         c99.source(program, c99.Target("arm", Sizes(1, 1, 1)))
 
 
-def test_division_by_a_constant_that_vanishes_is_refused() -> None:
+def test_division_by_a_constant_that_rounds_to_zero_is_refused() -> None:
     b = Builder("gravity_force", [vector("q", 1)], "float")
     program = b.program([Port("g", (1,), (b.op("div", b.input(0, 0), b.const("1e-60")),))])
     with pytest.raises(RequestError, match="divides by a constant"):
@@ -298,7 +296,7 @@ def test_division_by_a_constant_that_vanishes_is_refused() -> None:
         lambda: emission.find("c9"),
     ],
 )
-def test_unknown_requests(ask: Callable[[], object]) -> None:
+def test_unknown_requests_are_refused(ask: Callable[[], object]) -> None:
     with pytest.raises(RequestError):
         ask()
 

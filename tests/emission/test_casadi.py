@@ -1,4 +1,4 @@
-"""The C by CasADi's C API: what `casadi.external` reads, in every function; derivatives, in a program that IPOPT solves."""
+"""The wrapper for CasADi: `casadi.external` loads every function, and IPOPT solves with derivatives."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ SHAPES = (
     "integrate",
 )
 CURVED = ("potential_energy", "center_of_mass", "mass_matrix_log_determinant")
-"""Functions whose derivative is a function in its own right."""
+"""Functions whose derivatives are functions of symgen as well."""
 
 
-def library(folder: Path) -> Path:
-    """The shared library of a folder, by its own CMake file."""
+def build_library(folder: Path) -> Path:
+    """Build the shared library of a folder with the folder's CMake file."""
     build = folder.parent / f"{folder.name}-build"
     cmake("-S", folder, "-B", build, "-DCMAKE_BUILD_TYPE=Debug")
     cmake("--build", build, "--target", f"{folder.name}_casadi")
-    (found,) = build.glob(f"lib{folder.name}_casadi.*")
-    return found
+    (library,) = build.glob(f"lib{folder.name}_casadi.*")
+    return library
 
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Functions of every shape, of two frames, with a load and two wrenches."""
+    """A folder with results of every shape, two frames, a payload and two wrenches."""
     folder = tmp_path_factory.mktemp("double") / "arm"
     symgen.generate(
         "scara",
@@ -60,26 +60,28 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded(arm: Path) -> Path:
-    return library(arm)
+def arm_library(arm: Path) -> Path:
+    return build_library(arm)
 
 
-def given(folder: Path, seed: int) -> dict[str, np.ndarray[Any, Any]]:
-    """States by argument."""
+def random_arguments(folder: Path, seed: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Random values of each argument."""
     options = json.loads((folder / "manifest.json").read_text())["options"]
-    drawn = draw_states(symgen.load(folder), 1, seed, options.get("payload"), options.get("wrench"))
+    states = draw_states(
+        symgen.load(folder), 1, seed, options.get("payload"), options.get("wrench")
+    )
     return {
         name: values[0].astype(float) if values.ndim > 1 else np.array(float(values[0]))
-        for name, values in drawn.items()
+        for name, values in states.items()
     }
 
 
 def as_matrix(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """As CasADi has it."""
+    """Reshape to CasADi's matrix: the last axis gives the columns."""
     return values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)
 
 
-def test_functions_of_every_shape_give_the_numbers_of_the_c(arm: Path, loaded: Path) -> None:
+def test_functions_of_every_shape_give_the_numbers_of_the_c(arm: Path, arm_library: Path) -> None:
     manifest = json.loads((arm / "manifest.json").read_text())
     options = manifest["options"]
     solver = symgen.compile(
@@ -91,32 +93,32 @@ def test_functions_of_every_shape_give_the_numbers_of_the_c(arm: Path, loaded: P
         wrench=options["wrench"],
         payload=options["payload"],
     )
-    state = given(arm, 1)
+    state = random_arguments(arm, 1)
     ranks = set()
     for name, function in manifest["functions"].items():
-        external = ca.external(f"arm_casadi_{name}", str(loaded))
+        external = ca.external(f"arm_casadi_{name}", str(arm_library))
         values = [state[p["name"]] for p in function["arguments"]]
         assert [external.name_in(k) for k in range(external.n_in())] == [
             p["name"] for p in function["arguments"]
         ]
-        found, wanted = external(*map(as_matrix, values)), getattr(solver, name)(*values)
-        found, wanted = (one if isinstance(one, tuple) else (one,) for one in (found, wanted))
-        for k, (matrix, array) in enumerate(zip(found, wanted, strict=True)):
+        results, expected = external(*map(as_matrix, values)), getattr(solver, name)(*values)
+        results, expected = (
+            outputs if isinstance(outputs, tuple) else (outputs,) for outputs in (results, expected)
+        )
+        for k, (matrix, array) in enumerate(zip(results, expected, strict=True)):
             array = np.asarray(array)
             ranks.add(array.ndim)
             assert external.size_out(k) == as_matrix(array).shape
             assert np.allclose(np.array(matrix), as_matrix(array), rtol=1e-12, atol=1e-12), name
-    assert ranks == {0, 1, 2, 3}  # rows and columns do not change places, whatever the rank
+    assert ranks == {0, 1, 2, 3}  # rows and columns keep their order at every rank
 
 
-def test_what_is_not_given_is_zero_and_what_is_not_asked_for_is_left_out(
-    arm: Path, loaded: Path
-) -> None:
-    """As CasADi calls: a null pointer for either."""
-    dll = ctypes.CDLL(str(loaded))
+def test_a_null_argument_is_zero_and_a_null_result_is_skipped(arm: Path, arm_library: Path) -> None:
+    """CasADi passes null pointers for absent arguments and for results that it does not need."""
+    dll = ctypes.CDLL(str(arm_library))
     call, work = dll.arm_casadi_mass_matrix_and_bias, [ctypes.c_longlong() for _ in range(4)]
     assert dll.arm_casadi_mass_matrix_and_bias_work(*map(ctypes.byref, work)) == 0
-    inputs, outputs, *rest = (one.value for one in work)
+    inputs, outputs, *rest = (size.value for size in work)
     assert (inputs, outputs, rest) == (4, 2, [0, 0])  # q, v, payload and wrench
     mass = np.full(16, np.nan)
     arguments, results = (
@@ -124,7 +126,7 @@ def test_what_is_not_given_is_zero_and_what_is_not_asked_for_is_left_out(
         (ctypes.c_void_p * outputs)(mass.ctypes.data, None),
     )
     assert call(arguments, results, None, None, 0) == 0
-    state = {name: 0 * values for name, values in given(arm, 1).items()}
+    state = {name: 0 * values for name, values in random_arguments(arm, 1).items()}
     solver = symgen.compile(
         symgen.load(arm),
         ["mass_matrix_and_bias"],
@@ -133,10 +135,10 @@ def test_what_is_not_given_is_zero_and_what_is_not_asked_for_is_left_out(
         payload="link4",
         wrench=["link3", "link4"],
     )
-    wanted, _ = solver.mass_matrix_and_bias(
+    expected, _ = solver.mass_matrix_and_bias(
         *(state[name] for name in ("q", "v", "payload", "wrench"))
     )
-    assert np.allclose(mass.reshape(4, 4), wanted)
+    assert np.allclose(mass.reshape(4, 4), expected)
 
 
 @pytest.fixture(scope="module")
@@ -155,39 +157,39 @@ def ur5(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wrap=["casadi"],
         trig="libm",
     )
-    return library(folder)
+    return build_library(folder)
 
 
 @pytest.mark.parametrize("function", CURVED)
-def test_derivatives_are_those_of_the_function(ur5: Path, function: str) -> None:
-    """Without the entries that are zero in every state."""
+def test_jacobians_equal_finite_differences(ur5: Path, function: str) -> None:
+    """The sparsity leaves out the entries that are zero in every state."""
     external = ca.external(f"ur5_casadi_{function}", str(ur5))
     at, h = np.random.default_rng(3).uniform(-1, 1, 6), 1e-5
     jacobian = external.jacobian()
     assert jacobian.name() == f"jac_ur5_casadi_{function}"
     columns = [
-        (np.array(external(at + h * one)) - np.array(external(at - h * one))) / (2 * h)
-        for one in np.eye(6)
+        (np.array(external(at + h * direction)) - np.array(external(at - h * direction))) / (2 * h)
+        for direction in np.eye(6)
     ]
-    wanted = np.concatenate(columns, axis=1)
+    expected = np.concatenate(columns, axis=1)
     q = ca.MX.sym("q", 6)
-    found = np.array(ca.Function("found", [q], [ca.jacobian(external(q), q)])(at))
-    assert np.abs(found - wanted).max() < 1e-8 * max(1, np.abs(wanted).max())
-    there = np.array(ca.DM.ones(jacobian.sparsity_out(0)))
-    assert not there.all()
-    assert (np.abs(wanted[there == 0]) < 1e-9).all()
-    assert (np.abs(wanted[there == 1]) > 1e-9).all()
+    computed = np.array(ca.Function("jacobian", [q], [ca.jacobian(external(q), q)])(at))
+    assert np.abs(computed - expected).max() < 1e-8 * max(1, np.abs(expected).max())
+    nonzero = np.array(ca.DM.ones(jacobian.sparsity_out(0)))
+    assert not nonzero.all()
+    assert (np.abs(expected[nonzero == 0]) < 1e-9).all()
+    assert (np.abs(expected[nonzero == 1]) > 1e-9).all()
 
 
-def test_a_function_without_all_its_derivatives_has_none(ur5: Path) -> None:
+def test_a_function_lacking_one_derivative_has_no_jacobian(ur5: Path) -> None:
     with pytest.raises(
         RuntimeError, match="Derivatives cannot be calculated for ur5_casadi_kinetic_energy"
     ):
         ca.external("ur5_casadi_kinetic_energy", str(ur5)).jacobian()
 
 
-def test_ipopt_lets_the_arm_hang(ur5: Path) -> None:
-    """The least potential energy within a box, with nothing but the C in the loop: gravity exerts nothing there."""
+def test_ipopt_finds_the_pose_of_least_potential_energy(ur5: Path) -> None:
+    """Within joint limits; the gravity force is zero there. IPOPT evaluates the C functions alone."""
     energy, weight = (
         ca.external(f"ur5_casadi_{name}", str(ur5))
         for name in ("potential_energy", "gravity_force")
@@ -204,14 +206,14 @@ def test_ipopt_lets_the_arm_hang(ur5: Path) -> None:
             "ipopt.sb": "yes",
         },
     )
-    found = solver(x0=[0.1, -0.5, 0.5, -0.3, 0.2, 0.1], lbx=-3, ubx=3)
+    solution = solver(x0=[0.1, -0.5, 0.5, -0.3, 0.2, 0.1], lbx=-3, ubx=3)
     assert solver.stats()["success"]
-    assert np.abs(np.array(weight(found["x"]))).max() < 1e-5
-    assert float(found["f"]) < float(energy(np.zeros(6))) - 10
+    assert np.abs(np.array(weight(solution["x"]))).max() < 1e-5
+    assert float(solution["f"]) < float(energy(np.zeros(6))) - 10
 
 
-def test_ipopt_brings_an_arm_to_rest_by_steps(tmp_path: Path) -> None:
-    """Multiple shooting: every constraint is a step of the C, and its derivatives are those of the C."""
+def test_ipopt_brings_an_arm_to_rest_by_multiple_shooting(tmp_path: Path) -> None:
+    """Each constraint is one integration step of the C, with the derivatives of the C."""
     symgen.generate(
         "planar_arm",
         tmp_path / "arm",
@@ -220,19 +222,19 @@ def test_ipopt_brings_an_arm_to_rest_by_steps(tmp_path: Path) -> None:
         wrap=["casadi"],
         trig="libm",
     )
-    step = ca.external("arm_casadi_step_rk4", str(library(tmp_path / "arm")))
+    step = ca.external("arm_casadi_step_rk4", str(build_library(tmp_path / "arm")))
     assert step.jacobian().name() == "jac_arm_casadi_step_rk4"
     n, count, dt = 2, 8, 0.1
     x, tau = ca.MX.sym("x", 2 * n, count + 1), ca.MX.sym("tau", n, count)
     ends = [
         ca.vertcat(*step(x[:n, k], x[n:, k], tau[:, k], dt)) - x[:, k + 1] for k in range(count)
     ]
-    begun, wanted = [0.3, -0.5, 0, 0], [0.5, 0.2, 0, 0]
-    held = ca.vertcat(x[:, 0] - begun, x[:, -1] - wanted, *ends)
+    start, goal = [0.3, -0.5, 0, 0], [0.5, 0.2, 0, 0]
+    constraints = ca.vertcat(x[:, 0] - start, x[:, -1] - goal, *ends)
     solver = ca.nlpsol(
         "solver",
         "ipopt",
-        {"x": ca.veccat(x, tau), "f": ca.sumsqr(tau), "g": held},
+        {"x": ca.veccat(x, tau), "f": ca.sumsqr(tau), "g": constraints},
         {
             "ipopt.hessian_approximation": "limited-memory",
             "ipopt.print_level": 0,
@@ -240,17 +242,17 @@ def test_ipopt_brings_an_arm_to_rest_by_steps(tmp_path: Path) -> None:
             "ipopt.sb": "yes",
         },
     )
-    found = solver(x0=0, lbg=0, ubg=0)
+    solution = solver(x0=0, lbg=0, ubg=0)
     assert solver.stats()["success"]
-    torques = np.array(found["x"])[-n * count :].reshape(count, n)
-    q, v = np.array(begun[:n]), np.array(begun[n:])
+    torques = np.array(solution["x"])[-n * count :].reshape(count, n)
+    q, v = np.array(start[:n]), np.array(start[n:])
     exact = symgen.compile("planar_arm", ["step_rk4"])
-    for one in torques:
-        q, v = exact.step_rk4(q, v, one, dt)
-    assert np.abs(np.concatenate([q, v]) - wanted).max() < 1e-6
+    for torque in torques:
+        q, v = exact.step_rk4(q, v, torque, dt)
+    assert np.abs(np.concatenate([q, v]) - goal).max() < 1e-6
 
 
-def test_where_velocities_are_no_rates_there_is_no_derivative(tmp_path: Path) -> None:
+def test_no_jacobian_where_velocities_are_not_coordinate_rates(tmp_path: Path) -> None:
     symgen.generate(
         "free_body",
         tmp_path / "body",
@@ -266,8 +268,8 @@ def test_where_velocities_are_no_rates_there_is_no_derivative(tmp_path: Path) ->
     )
 
 
-def test_a_status_is_an_evaluation_that_failed(tmp_path: Path) -> None:
-    """In float, where numbers are rounded on their way in and out."""
+def test_a_nonzero_status_fails_casadis_evaluation(tmp_path: Path) -> None:
+    """The functions are in float: CasADi's doubles are rounded at the interface."""
     symgen.generate(
         "planar_arm",
         tmp_path / "arm",
@@ -277,19 +279,19 @@ def test_a_status_is_an_evaluation_that_failed(tmp_path: Path) -> None:
         name="arm",
         wrap=["casadi"],
     )
-    loaded = library(tmp_path / "arm")
-    forward = ca.external("arm_casadi_forward_dynamics", str(loaded))
-    wanted = symgen.compile("planar_arm", ["forward_dynamics"]).forward_dynamics(
+    compiled = build_library(tmp_path / "arm")
+    forward = ca.external("arm_casadi_forward_dynamics", str(compiled))
+    expected = symgen.compile("planar_arm", ["forward_dynamics"]).forward_dynamics(
         [0.1, 0.2], [0.3, 0.4], [0.5, 0.6]
     )
     assert np.allclose(
-        np.array(forward([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).ravel(), wanted, rtol=1e-5
+        np.array(forward([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).ravel(), expected, rtol=1e-5
     )
     with pytest.raises(RuntimeError, match="arm_casadi_forward_dynamics"):
         forward([math.nan, 0], [0, 0], [0, 0])
 
 
-def test_it_is_clean_c_and_cpp_can_include_it(arm: Path) -> None:
+def test_the_wrapper_compiles_without_warnings_and_cpp_includes_its_header(arm: Path) -> None:
     done = run(
         "gcc",
         "-std=c99",
@@ -302,11 +304,11 @@ def test_it_is_clean_c_and_cpp_can_include_it(arm: Path) -> None:
         cwd=arm,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    wanted = {
+    undefined = {
         line.split()[-1]
         for line in run("nm", "-u", arm.parent / "clean.o", cwd=arm).stdout.splitlines()
     }
-    assert wanted - {"_GLOBAL_OFFSET_TABLE_"} == {f"arm_{name}" for name in SHAPES}
+    assert undefined - {"_GLOBAL_OFFSET_TABLE_"} == {f"arm_{name}" for name in SHAPES}
     if (cpp := shutil.which("g++")) is not None:
         done = run(
             cpp,
@@ -323,8 +325,10 @@ def test_it_is_clean_c_and_cpp_can_include_it(arm: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_it_is_a_file_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On request, named, made again by the command, and judged by `verify`."""
+def test_the_wrapper_is_a_file_that_verify_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--wrap casadi` adds it; the manifest lists it and repeats the command."""
     assert emission.wrappers() == ("casadi", "cpp17", "cuda")
     folder = tmp_path / "arm"
     manifest = symgen.generate(

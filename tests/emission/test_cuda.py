@@ -1,6 +1,7 @@
-"""The functions for a GPU: their text is the Program, and their kernels, run here by a C++ compiler, have the C's bits.
+"""CUDA functions: their text computes the Program, and their kernels have the C's bits.
 
-What needs nvcc or a GPU is skipped in a sentence where there is none.
+A C++ compiler runs the kernels on the CPU. Tests that need nvcc or a GPU are skipped, with the
+reason, on machines without them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from symgen import cli
 from symgen.emission import parts, printer, wrapper
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import build as making
+from symgen.pipeline import build
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.text import check_device
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -41,7 +42,7 @@ from tests.shared.cuda_tools import (
 from tests.shared.folders import cmake
 from tests.shared.robots_for_tests import random_mechanism
 
-WAYS = {
+TEXT_OPTIONS = {
     "auto": TextOptions("auto"),
     "libm": TextOptions(),
     "macro, checked": TextOptions("macro", checked=True),
@@ -55,13 +56,13 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 @cache
 def mechanism_of(robot: str) -> Mechanism:
-    """ "turning" has quaternions."""
+    """Load a robot; "turning" has quaternions."""
     return random_mechanism(2, joints=("spherical",)) if robot == "turning" else symgen.load(robot)
 
 
 @cache
 def programs_of(robot: str, real: str) -> dict[str, Program]:
-    return making.programs(mechanism_of(robot), list(SOME), ProgramOptions(real))
+    return build.programs(mechanism_of(robot), list(SOME), ProgramOptions(real))
 
 
 def files_of(
@@ -75,24 +76,24 @@ def differences(
     robot: str,
     programs: Mapping[str, Program],
     text: TextOptions,
-    given: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """What `verify` finds."""
+    """Return the failures that `verify`'s check of CUDA texts reports."""
     target, printed = files_of(robot, programs, text)
-    texts = printed if given is None else given
+    texts = printed if files is None else files
     header = printer().headers(programs, target)[target.header]
-    found = check_device(programs, texts, header, target, {})
-    assert {check.kind for check in found} == {"device"}
-    return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+    checks = check_device(programs, texts, header, target, {})
+    assert {check.kind for check in checks} == {"device"}
+    return [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
 
 
 # -- the text ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TEXT_OPTIONS)
 @pytest.mark.parametrize(("robot", "real"), [("scara", "double"), ("turning", "float")])
-def test_a_thread_is_the_program(robot: str, real: str, way: str) -> None:
-    assert differences(robot, programs_of(robot, real), WAYS[way]) == []
+def test_each_thread_computes_the_program(robot: str, real: str, way: str) -> None:
+    assert differences(robot, programs_of(robot, real), TEXT_OPTIONS[way]) == []
 
 
 @pytest.fixture
@@ -102,16 +103,16 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_parts")
-def test_long_functions_go_by_parts() -> None:
+def test_a_long_function_is_split_into_device_functions() -> None:
     for way in ("auto", "inline, checked"):
-        _, files = files_of("scara", programs_of("scara", "double"), WAYS[way])
+        _, files = files_of("scara", programs_of("scara", "double"), TEXT_OPTIONS[way])
         assert (
             files["scara_forward_dynamics.cuh"].count(
                 "static __device__ __noinline__ void scara_forward_dynamics_part_"
             )
             > 1
         )
-        assert differences("scara", programs_of("scara", "double"), WAYS[way]) == []
+        assert differences("scara", programs_of("scara", "double"), TEXT_OPTIONS[way]) == []
 
 
 SLIPS = {
@@ -123,8 +124,8 @@ SLIPS = {
     "another qualifier": (".cuh", "static __device__ inline", "static __host__ inline"),
     "a macro": (".cuh", "#include <math.h>", "#include <math.h>\n#define v q"),
     "another header": (".cuh", '#include "scara.h"', '#include "other.h"'),
-    "a line that goes on": (".cuh", "SA (16) */", "SA (16) \\ */"),
-    "another place": ("_cuda.cu", "i*q_state + k*q_element", "i*q_element + k*q_state"),
+    "a line continued by a backslash": (".cuh", "SA (16) */", "SA (16) \\ */"),
+    "exchanged strides": ("_cuda.cu", "i*q_state + k*q_element", "i*q_element + k*q_state"),
     "a state too many": ("_cuda.cu", "i < count", "i <= count"),
     "a grid too small": ("_cuda.cu", "(count - 1)/scara", "count/scara"),
     "another stream": ("_cuda.cu", "launch.stream = stream;", "launch.stream = 0;"),
@@ -137,24 +138,24 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+def test_an_error_in_the_text_is_reported(slip: str) -> None:
     end, old, new = SLIPS[slip]
     programs = {"forward_dynamics": programs_of("scara", "double")["forward_dynamics"]}
-    _, files = files_of("scara", programs, WAYS["auto"])
+    _, files = files_of("scara", programs, TEXT_OPTIONS["auto"])
     name = f"scara_forward_dynamics{end}"
     assert old in files[name]
     assert differences(
-        "scara", programs, WAYS["auto"], files | {name: files[name].replace(old, new, 1)}
+        "scara", programs, TEXT_OPTIONS["auto"], files | {name: files[name].replace(old, new, 1)}
     )
 
 
-def test_headers_are_judged_too() -> None:
+def test_changed_and_missing_headers_are_reported() -> None:
     programs = {"forward_dynamics": programs_of("scara", "double")["forward_dynamics"]}
-    _, files = files_of("scara", programs, WAYS["auto"])
-    _, all_files = files_of("scara", programs_of("scara", "double"), WAYS["auto"])
+    _, files = files_of("scara", programs, TEXT_OPTIONS["auto"])
+    _, all_files = files_of("scara", programs_of("scara", "double"), TEXT_OPTIONS["auto"])
     assert (
-        differences("scara", programs, WAYS["auto"], all_files) == []
-    )  # what was not asked for may stand there
+        differences("scara", programs, TEXT_OPTIONS["auto"], all_files) == []
+    )  # files of other functions may be present
     for name, old, new in (
         ("scara_sincos.cuh", "y*s_1", "y*s_2"),
         ("scara_cuda.h", "CUDA_THREADS 128", "CUDA_THREADS 64"),
@@ -162,9 +163,9 @@ def test_headers_are_judged_too() -> None:
     ):
         assert old in files[name]
         spoilt = files | {name: files[name].replace(old, new, 1)}
-        assert name in differences("scara", programs, WAYS["auto"], spoilt)[0]
-        lost = {other: content for other, content in files.items() if other != name}
-        assert f"{name} is missing" in differences("scara", programs, WAYS["auto"], lost)[0]
+        assert name in differences("scara", programs, TEXT_OPTIONS["auto"], spoilt)[0]
+        lost = {path: content for path, content in files.items() if path != name}
+        assert f"{name} is missing" in differences("scara", programs, TEXT_OPTIONS["auto"], lost)[0]
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
@@ -172,9 +173,9 @@ def test_headers_are_judged_too() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the arm, with everything that is around it."""
-    place = tmp_path_factory.mktemp("folder") / "arm"
-    manifest = symgen.generate("scara", place, SOME, name="arm", wrap=["cuda"], trig="inline")
+    """A complete folder of the arm with CUDA functions."""
+    generated = tmp_path_factory.mktemp("folder") / "arm"
+    manifest = symgen.generate("scara", generated, SOME, name="arm", wrap=["cuda"], trig="inline")
     assert {
         "arm_cuda.h",
         "arm_sincos.cuh",
@@ -182,10 +183,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "arm_mass_matrix_cuda.cu",
     } <= set(manifest["files"])
     assert "--wrap cuda" in manifest["command"]
-    return place
+    return generated
 
 
-def test_it_is_part_of_the_folder(
+def test_the_folder_documents_the_cuda_files_and_verify_checks_them(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 0
@@ -194,20 +195,20 @@ def test_it_is_part_of_the_folder(
         in capsys.readouterr().out
     )
     for name in ("arm_cuda.h", "arm_mass_matrix.cuh", "arm_mass_matrix_cuda.cu"):
-        own = folder / name
-        text = own.read_text()
-        own.write_text(
+        file = folder / name
+        text = file.read_text()
+        file.write_text(
             text.replace("double *M", "double *X")
             if ".cuh" not in name
             else text.replace("M[2] =", "M[1] =")
         )
-        assert own.read_text() != text
+        assert file.read_text() != text
         assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 1
         assert "FAILED on a GPU" in capsys.readouterr().out
-        own.unlink()
+        file.unlink()
         assert cli.main(["verify", str(folder), "-f", "mass_matrix"]) == 1
         assert f"{name} is missing" in capsys.readouterr().out
-        own.write_text(text)
+        file.write_text(text)
     assert (
         'option(arm_CUDA "Build arm_cuda with CUDA\'s compiler" OFF)'
         in (folder / "CMakeLists.txt").read_text()
@@ -228,7 +229,7 @@ def test_it_is_part_of_the_folder(
     }
 
 
-def test_without_it_nothing_of_it_is_there(tmp_path: Path) -> None:
+def test_a_folder_without_the_wrapper_has_no_cuda(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", ["mass_matrix"])
     assert not [
         path.name
@@ -237,7 +238,7 @@ def test_without_it_nothing_of_it_is_there(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_firmware_targets_and_names_of_cuda_headers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ArgumentError,
         match="firmware for cortex-m7 cannot call; leave out --wrap cuda, or --target",
@@ -253,8 +254,8 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         )
 
 
-def test_a_program_in_c_needs_nothing_of_cuda(folder: Path, tmp_path: Path) -> None:
-    """The header in strict C and in C++; the call is linked with what stands in for the library."""
+def test_the_header_compiles_in_c_and_cpp_without_cuda(folder: Path, tmp_path: Path) -> None:
+    """The program is linked with the CPU library that replaces CUDA's."""
     program = (
         '#include "arm_cuda.h"\n#include "arm_cuda.h"\n'
         "int main(void) { double q[2*arm_NQ] = {0}; double M[2*arm_NV*arm_NV];\n"
@@ -287,21 +288,21 @@ def test_a_program_in_c_needs_nothing_of_cuda(folder: Path, tmp_path: Path) -> N
         assert subprocess.run([made], check=False).returncode == 0
 
 
-# -- the kernels, run here --------------------------------------------------------------------------------------------------
+# -- the kernels, on the CPU -------------------------------------------------------------------------------------------------
 
 
-def drawn(program: Program, count: int, seed: int = 7) -> dict[str, np.ndarray[Any, Any]]:
-    """Random states, element by element, quaternions of length one."""
-    found = {
+def random_states(program: Program, count: int, seed: int = 7) -> dict[str, np.ndarray[Any, Any]]:
+    """Random states, one row per element; quaternions have unit length."""
+    states = {
         port.name: np.random.default_rng(seed).normal(size=(port.size, count))
         for port in program.inputs
     }
-    for place, first in program.unit_quaternions:
-        own = found[program.inputs[place].name][first : first + 4]
-        own /= np.linalg.norm(own, axis=0)
+    for port, first in program.unit_quaternions:
+        quaternions = states[program.inputs[port].name][first : first + 4]
+        quaternions /= np.linalg.norm(quaternions, axis=0)
     return {
         name: values.astype(np.float32 if program.real == "float" else np.float64)
-        for name, values in found.items()
+        for name, values in states.items()
     }
 
 
@@ -309,7 +310,7 @@ def pointer(array: np.ndarray[Any, Any] | None) -> ctypes.c_void_p:
     return ctypes.c_void_p(None if array is None else array.ctypes.data)
 
 
-def strided(
+def call_strided(
     call: Any, count: int, arrays: Iterable[np.ndarray[Any, Any]], status: Iterable[Any] = ()
 ) -> int:
     """Call NAME_<function>_cuda_strided; arrays have the element first, then the state."""
@@ -320,10 +321,10 @@ def strided(
     return int(call(*words, *map(pointer, status), pointer(None)))
 
 
-def by_solver(robot: Mechanism, program: Program, given: Arrays) -> np.ndarray[Any, Any]:
+def solver_results(robot: Mechanism, program: Program, states: Arrays) -> np.ndarray[Any, Any]:
     solver = symgen.compile(robot, [program.function], program.real, trig="inline")
-    found = getattr(solver, program.function)(*(values.T for values in given.values()))
-    return np.ascontiguousarray(np.asarray(found).reshape(-1, program.outputs[0].size).T)
+    results = getattr(solver, program.function)(*(values.T for values in states.values()))
+    return np.ascontiguousarray(np.asarray(results).reshape(-1, program.outputs[0].size).T)
 
 
 @pytest.fixture(scope="module")
@@ -334,8 +335,8 @@ def loaded(folder: Path) -> ctypes.CDLL:
 def test_any_count_and_grid_has_the_solvers_bits(loaded: ctypes.CDLL) -> None:
     for name in SOME:
         program = programs_of("scara", "double")[name]
-        given = drawn(program, 300)
-        wanted = by_solver(mechanism_of("scara"), program, given)
+        states = random_states(program, 300)
+        expected = solver_results(mechanism_of("scara"), program, states)
         call = getattr(loaded, f"arm_{name}_cuda")
         for count, blocks, backwards in (
             (300, 0, 0),
@@ -347,48 +348,64 @@ def test_any_count_and_grid_has_the_solvers_bits(loaded: ctypes.CDLL) -> None:
             (-3, 0, 0),
         ):
             size, some = program.outputs[0].size, max(count, 0)
-            own = {key: np.ascontiguousarray(values[:, :some]) for key, values in given.items()}
-            found = np.full((size, some + 1), np.nan)  # one state more, which stays
-            into = np.full(size * some + 1, np.nan)
+            first_states = {
+                key: np.ascontiguousarray(values[:, :some]) for key, values in states.items()
+            }
+            strided_results = np.full(
+                (size, some + 1), np.nan
+            )  # one more state, which keeps its NaN
+            results = np.full(size * some + 1, np.nan)
             ctypes.c_int.in_dll(loaded, "cuda_on_cpu_blocks").value = blocks
             ctypes.c_int.in_dll(loaded, "cuda_on_cpu_backwards").value = backwards
             assert (
-                call(ctypes.c_int(count), *map(pointer, own.values()), pointer(into), pointer(None))
+                call(
+                    ctypes.c_int(count),
+                    *map(pointer, first_states.values()),
+                    pointer(results),
+                    pointer(None),
+                )
                 == 0
             )
             assert (
-                strided(getattr(loaded, f"arm_{name}_cuda_strided"), count, [*own.values(), found])
+                call_strided(
+                    getattr(loaded, f"arm_{name}_cuda_strided"),
+                    count,
+                    [*first_states.values(), strided_results],
+                )
                 == 0
             )
-            np.testing.assert_array_equal(into[:-1].reshape(size, some), wanted[:, :some])
-            np.testing.assert_array_equal(found[:, :-1], wanted[:, :some])
-            assert np.isnan(into[-1])
-            assert np.isnan(found[:, -1]).all()
+            np.testing.assert_array_equal(results[:-1].reshape(size, some), expected[:, :some])
+            np.testing.assert_array_equal(strided_results[:, :-1], expected[:, :some])
+            assert np.isnan(results[-1])
+            assert np.isnan(strided_results[:, -1]).all()
 
 
-def test_states_stand_anywhere(loaded: ctypes.CDLL) -> None:
-    """One after another, with room between, one for all, and where the results go."""
+def test_strided_shared_and_overwritten_states_have_the_solvers_bits(loaded: ctypes.CDLL) -> None:
+    """Contiguous, spaced, one for all states, and at the results' addresses."""
     program = programs_of("scara", "double")["forward_dynamics"]
-    q, v, tau = drawn(program, 50).values()
-    wanted = by_solver(mechanism_of("scara"), program, {"q": q, "v": v, "tau": tau})
+    q, v, tau = random_states(program, 50).values()
+    expected = solver_results(mechanism_of("scara"), program, {"q": q, "v": v, "tau": tau})
     call = loaded.arm_forward_dynamics_cuda_strided
-    room = np.full((4, 3, 70), np.nan)[:, 1, 5:55]
-    room[...] = q
-    rows, into = np.ascontiguousarray(v.T).T, np.full((4, 50), np.nan)
-    assert strided(call, 50, [room, rows, tau, into]) == 0
-    np.testing.assert_array_equal(into, wanted)
-    one = np.broadcast_to(tau[:, :1], (4, 50))
-    assert strided(call, 50, [q, v, one, into]) == 0
+    spaced = np.full((4, 3, 70), np.nan)[:, 1, 5:55]
+    spaced[...] = q
+    rows, results = np.ascontiguousarray(v.T).T, np.full((4, 50), np.nan)
+    assert call_strided(call, 50, [spaced, rows, tau, results]) == 0
+    np.testing.assert_array_equal(results, expected)
+    one_for_all = np.broadcast_to(tau[:, :1], (4, 50))
+    assert call_strided(call, 50, [q, v, one_for_all, results]) == 0
     np.testing.assert_array_equal(
-        into, by_solver(mechanism_of("scara"), program, {"q": q, "v": v, "tau": np.array(one)})
+        results,
+        solver_results(
+            mechanism_of("scara"), program, {"q": q, "v": v, "tau": np.array(one_for_all)}
+        ),
     )
     for at in range(3):
         shared = [np.array(x) for x in (q, v, tau)]
-        assert strided(call, 50, [*shared, shared[at]]) == 0
-        np.testing.assert_array_equal(shared[at], wanted)
+        assert call_strided(call, 50, [*shared, shared[at]]) == 0
+        np.testing.assert_array_equal(shared[at], expected)
 
 
-def test_the_stream_is_handed_on(loaded: ctypes.CDLL) -> None:
+def test_the_stream_is_passed_to_the_launch(loaded: ctypes.CDLL) -> None:
     q, M = np.zeros((4, 1)), np.zeros((16, 1))
     loaded.arm_mass_matrix_cuda(1, pointer(q), pointer(M), ctypes.c_void_p(12345))
     assert ctypes.c_void_p.in_dll(loaded, "cuda_on_cpu_stream").value == 12345
@@ -396,8 +413,10 @@ def test_the_stream_is_handed_on(loaded: ctypes.CDLL) -> None:
 
 @pytest.mark.usefixtures("short_parts")
 @pytest.mark.parametrize(("real", "text"), [("float", {}), ("double", {"checked": True})])
-def test_quaternions_parts_and_statuses(tmp_path: Path, real: str, text: dict[str, Any]) -> None:
-    """In parts. A state that is refused keeps its results; one that is far away has other sines, not other bits."""
+def test_quaternions_parts_and_statuses_have_the_solvers_results(
+    tmp_path: Path, real: str, text: dict[str, Any]
+) -> None:
+    """The function is split into parts. A refused state keeps its results."""
     robot = mechanism_of("turning")
     program = programs_of("turning", real)["forward_dynamics"]
     symgen.generate(
@@ -405,22 +424,22 @@ def test_quaternions_parts_and_statuses(tmp_path: Path, real: str, text: dict[st
     )
     assert "_part_2" in (tmp_path / "r" / "r_forward_dynamics.cuh").read_text()
     call = on_cpu(tmp_path / "r").library.r_forward_dynamics_cuda_strided
-    given = drawn(program, 9)
-    wanted = by_solver(robot, program, given)
-    into = np.full_like(wanted, 5)
+    states = random_states(program, 9)
+    expected = solver_results(robot, program, states)
+    results = np.full_like(expected, 5)
     if not text:
-        assert strided(call, 9, [*given.values(), into]) == 0
-        np.testing.assert_array_equal(into, wanted)
+        assert call_strided(call, 9, [*states.values(), results]) == 0
+        np.testing.assert_array_equal(results, expected)
         return
-    given["q"][0, 2], given["v"][1, 4], given["tau"][0, 6] = 3, np.inf, np.nan
+    states["q"][0, 2], states["v"][1, 4], states["tau"][0, 6] = 3, np.inf, np.nan
     for status in (np.full(9, -1, np.int32), None):
-        into[...] = 5
-        assert strided(call, 9, [*given.values(), into], [status]) == 0
+        results[...] = 5
+        assert call_strided(call, 9, [*states.values(), results], [status]) == 0
         good = [0, 1, 3, 5, 7, 8]
-        np.testing.assert_array_equal(into[:, good], wanted[:, good])
-        assert (into[:, [2, 4, 6]] == 5).all()
+        np.testing.assert_array_equal(results[:, good], expected[:, good])
+        assert (results[:, [2, 4, 6]] == 5).all()
         if status is not None:
-            assert [int(one) for one in status] == [
+            assert [int(code) for code in status] == [
                 0,
                 0,
                 4,
@@ -433,13 +452,16 @@ def test_quaternions_parts_and_statuses(tmp_path: Path, real: str, text: dict[st
             ]  # NOT_UNIT, NOT_FINITE
 
 
-def test_angles_out_of_range_have_other_sines(tmp_path: Path) -> None:
-    """Beyond 2^15 rad, the stand-in's <math.h>; a checked function of own sines refuses them."""
+def test_angles_beyond_the_range_take_libms_sine_or_are_refused(tmp_path: Path) -> None:
+    """Beyond 2^15 rad libm's sine serves; a checked function with inline sines refuses such angles."""
     M, q = np.full((16, 3), 5.0), np.zeros((4, 3))
     q[1] = 0.3, 1e6, -1e12
     exact = symgen.compile("scara", ["mass_matrix"], trig="libm").mass_matrix(q.T).reshape(3, 16).T
     symgen.generate("scara", tmp_path / "far", ["mass_matrix"], name="remote", wrap=["cuda"])
-    assert strided(on_cpu(tmp_path / "far").library.remote_mass_matrix_cuda_strided, 3, [q, M]) == 0
+    assert (
+        call_strided(on_cpu(tmp_path / "far").library.remote_mass_matrix_cuda_strided, 3, [q, M])
+        == 0
+    )
     np.testing.assert_allclose(M, exact, rtol=1e-15)
     symgen.generate(
         "scara",
@@ -452,22 +474,22 @@ def test_angles_out_of_range_have_other_sines(tmp_path: Path) -> None:
     )
     status = np.zeros(3, np.int32)
     assert (
-        strided(
+        call_strided(
             on_cpu(tmp_path / "near").library.close_by_mass_matrix_cuda_strided, 3, [q, M], [status]
         )
         == 0
     )
-    assert [int(one) for one in status] == [0, 2, 2]  # OUT_OF_RANGE
+    assert [int(code) for code in status] == [0, 2, 2]  # OUT_OF_RANGE
 
 
-# -- by nvcc, and on a GPU --------------------------------------------------------------------------------------------------
+# -- with nvcc and on a GPU -------------------------------------------------------------------------------------------------
 
 BY_MAKE_CUDA = pytest.mark.skipif(
-    "SYMGEN_CUDA" not in os.environ, reason="several seconds of nvcc's; 'make cuda' runs it"
+    "SYMGEN_CUDA" not in os.environ, reason="nvcc takes several seconds; 'make cuda' runs it"
 )
 
 
-def or_skip(ask: Any) -> Any:
+def skip_if_missing(ask: Any) -> Any:
     try:
         return ask()
     except CudaMissing as missing:
@@ -477,21 +499,23 @@ def or_skip(ask: Any) -> Any:
 @pytest.mark.parametrize(
     ("robot", "real", "way"), [("scara", "double", "auto"), ("turning", "float", "auto, checked")]
 )
-def test_nvcc_takes_it_without_a_word(robot: str, real: str, way: str, tmp_path: Path) -> None:
-    """Every warning is an error, of the host's compiler too; a short function spills no register."""
-    or_skip(nvcc)
+def test_nvcc_compiles_without_warnings_and_spills(
+    robot: str, real: str, way: str, tmp_path: Path
+) -> None:
+    """Each warning is an error, also one of the host's compiler; a short function spills no register."""
+    skip_if_missing(nvcc)
     programs = {"forward_dynamics": programs_of(robot, real)["forward_dynamics"]}
-    target, files = files_of(robot, programs, WAYS[way])
+    target, files = files_of(robot, programs, TEXT_OPTIONS[way])
     for name, content in {**printer().headers(programs, target), **files}.items():
         (tmp_path / name).write_text(content)
-    said = compiled(tmp_path / target.kernel("forward_dynamics"), tmp_path / "made.o")
-    assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}
-    assert 0 < max(map(int, re.findall(r"Used (\d+) registers", said))) < 255
+    report = compiled(tmp_path / target.kernel("forward_dynamics"), tmp_path / "made.o")
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+    assert 0 < max(map(int, re.findall(r"Used (\d+) registers", report))) < 255
 
 
 @BY_MAKE_CUDA
-def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
-    compiler = or_skip(nvcc)
+def test_nvcc_compiles_the_samples_of_the_book(tmp_path: Path) -> None:
+    compiler = skip_if_missing(nvcc)
     for folder, form in (("panda", "unrolled"), ("loops", "looped")):
         symgen.generate(
             "panda",
@@ -523,9 +547,9 @@ def test_nvcc_takes_the_samples_of_the_book(tmp_path: Path) -> None:
 
 
 @BY_MAKE_CUDA
-def test_cmake_builds_it_where_it_is_asked_for(tmp_path: Path) -> None:
-    """A program with the library in it runs; without a GPU a call returns an error."""
-    compiler = or_skip(nvcc)
+def test_cmake_builds_the_cuda_library_on_request(tmp_path: Path) -> None:
+    """A program that links the library runs; without a GPU a call returns an error."""
+    compiler = skip_if_missing(nvcc)
     symgen.generate(
         "scara", tmp_path / "arm", ["mass_matrix"], name="arm", wrap=["cuda"], trig="libm"
     )
@@ -562,8 +586,8 @@ def test_cmake_builds_it_where_it_is_asked_for(tmp_path: Path) -> None:
         assert four != 0
 
 
-def test_a_gpu_has_the_solvers_bits_and_within_round_off_when_it_fuses(tmp_path: Path) -> None:
-    """The stand-in goes the same way, so that this is tried where there is no GPU."""
+def test_a_gpu_has_the_solvers_bits_or_is_within_round_off_with_contraction(tmp_path: Path) -> None:
+    """The CPU library runs the same calls first, so that they are tested without a GPU."""
     robot = mechanism_of("turning")
     tried = []
     for real in ("double", "float"):
@@ -572,31 +596,35 @@ def test_a_gpu_has_the_solvers_bits_and_within_round_off_when_it_fuses(tmp_path:
         symgen.generate(
             robot, folder, ["forward_dynamics"], real, name="r", wrap=["cuda"], functions_only=True
         )
-        given = drawn(program, 1000)
-        wanted = by_solver(robot, program, given)
-        np.testing.assert_array_equal(by_device(on_cpu(folder), given, wanted), wanted)
-        tried.append((folder, given, wanted))
-    architecture = or_skip(gpu)
-    or_skip(nvcc)
-    for folder, given, wanted in tried:
+        states = random_states(program, 1000)
+        expected = solver_results(robot, program, states)
+        np.testing.assert_array_equal(device_results(on_cpu(folder), states, expected), expected)
+        tried.append((folder, states, expected))
+    architecture = skip_if_missing(gpu)
+    skip_if_missing(nvcc)
+    for folder, states, expected in tried:
         strict, fused = (
             on_gpu(folder, *flags, architecture=architecture) for flags in ((ONE_ROUNDING,), ())
         )
-        np.testing.assert_array_equal(by_device(strict, given, wanted), wanted)
-        np.testing.assert_allclose(by_device(fused, given, wanted), wanted, rtol=1e-3)
+        np.testing.assert_array_equal(device_results(strict, states, expected), expected)
+        np.testing.assert_allclose(device_results(fused, states, expected), expected, rtol=1e-3)
 
 
-def by_device(device: Device, given: Arrays, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    places = [device.array(array) for array in (*given.values(), np.full_like(like, np.nan))]
-    found = np.empty_like(like)
-    assert device.library.r_forward_dynamics_cuda(like.shape[1], *places, None) == 0
-    device.read(places[-1], found)
-    device.free(*places)
-    return found
+def device_results(
+    device: Device, states: Arrays, like: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    arrays = [device.array(array) for array in (*states.values(), np.full_like(like, np.nan))]
+    results = np.empty_like(like)
+    assert device.library.r_forward_dynamics_cuda(like.shape[1], *arrays, None) == 0
+    device.read(arrays[-1], results)
+    device.free(*arrays)
+    return results
 
 
-def test_the_bench_times_and_compares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here by the stand-in; it sees results that are not the solver's."""
+def test_the_benchmark_times_kernels_and_reports_wrong_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The CPU library replaces the GPU."""
     monkeypatch.setattr(cuda_states, "FUNCTIONS", {"mass_matrix": "M"})
     monkeypatch.setattr(cuda_states, "COUNTS", (1000, 10**9))
     (count, (few,)), (_, (many,)) = cuda_states.table("scara", "double", on_cpu)
@@ -616,7 +644,7 @@ def test_the_bench_times_and_compares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("bench", [cuda_states, cuda_peers])
-def test_the_benches_refuse_where_there_is_no_gpu(
+def test_the_benchmarks_refuse_to_run_without_a_gpu(
     bench: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "")

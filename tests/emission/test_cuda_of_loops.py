@@ -1,4 +1,7 @@
-"""Loops over links on a GPU: their text is the loops, and their kernels, run here by a C++ compiler, have the C's bits."""
+"""Loops over links in CUDA: their text computes the loops, and their kernels have the C's bits.
+
+A C++ compiler runs the kernels on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from tests.shared.cuda_tools import CudaMissing, compiled, nvcc, on_cpu
 
 CHAIN = ("forward_dynamics", "inverse_dynamics", "jacobian")
 TREE = ("forward_dynamics", "link_poses", "center_of_mass", "mass_matrix_log_determinant")
-WAYS = {
+TEXT_OPTIONS = {
     "auto": TextOptions("auto"),
     "libm, checked": TextOptions("libm", checked=True),
     "inline, checked": TextOptions("inline", checked=True),
@@ -32,11 +35,11 @@ Files = dict[str, str]
 
 
 @cache
-def printed(
+def print_texts(
     robot: str, functions: tuple[str, ...], way: str, real: str = "double"
 ) -> tuple[dict[str, Form], Target, Files]:
     """Return loops over a robot's links, and their texts for a GPU."""
-    mechanism, text = symgen.load(robot), WAYS[way]
+    mechanism, text = symgen.load(robot), TEXT_OPTIONS[way]
     options = ProgramOptions(real, form="looped").guarded(text.checked)
     programs = {name: build.build_form(mechanism, name, None, options) for name in functions}
     assert all(isinstance(program, LoopProgram) for program in programs.values())
@@ -47,7 +50,7 @@ def printed(
 def differences(
     programs: dict[str, Form], target: Target, files: Files, work: int | None = None
 ) -> list[str]:
-    """Return what verification finds; `work` replaces the size of a workspace in NAME.h."""
+    """Return the failures of verification; `work` replaces the size of a workspace in NAME.h."""
     header = printer().headers(programs, target)[target.header]
     if work is not None:
         header = re.sub(r"(_WORK )\d+", rf"\g<1>{work}", header)
@@ -67,8 +70,10 @@ def differences(
         ("quadruped", TREE[3:], "double", "libm, checked"),
     ],
 )
-def test_a_thread_is_the_loops(robot: str, functions: tuple[str, ...], real: str, way: str) -> None:
-    assert differences(*printed(robot, functions, way, real)) == []
+def test_each_thread_computes_the_loops(
+    robot: str, functions: tuple[str, ...], real: str, way: str
+) -> None:
+    assert differences(*print_texts(robot, functions, way, real)) == []
 
 
 DEVICE = {
@@ -76,17 +81,17 @@ DEVICE = {
     "another stride": ("v[i*v_element]", "v[i*q_element]"),
     "a stride that is left out": ("tau[i*tau_element]", "tau[i]"),
     "a stride of the workspace": ("+ 1)*threads] = own_keeps[1]", "+ 1)] = own_keeps[1]"),
-    "a place of the workspace": ("work[(17*i)*threads]", "work[(16*i)*threads]"),
+    "an offset in the workspace": ("work[(17*i)*threads]", "work[(16*i)*threads]"),
     "an element too few": ("for (k = 0; k < 8", "for (k = 1; k < 8"),
     "an element that is not copied": ("own_kept[0] = ", "own_kept[1] = "),
     "a link too few": ("for (i = 0; i <= 5", "for (i = 0; i < 5"),
-    "the other way": ("for (i = 5; i >= 1; --i)", "for (i = 1; i <= 5; ++i)"),
+    "a reversed sweep": ("for (i = 5; i >= 1; --i)", "for (i = 1; i <= 5; ++i)"),
     "a row of the table": ("forward_dynamics_table[i]", "forward_dynamics_table[0]"),
     "a carry": ("carried_3[26] = 0.0", "carried_3[26] = 1.0"),
     "a result of another link": ("a[i*a_element] =", "a[(5 - i)*a_element] ="),
     "an operation of a step": ("own_a[0]", "-own_a[0]"),
     "a constant": ("0.0, 1.0,", "1.0, 1.0,"),
-    "tables in memory of the host": ("static __constant__ const", "static const"),
+    "tables in the host's memory": ("static __constant__ const", "static const"),
     "a function of the host": ("static __device__ inline void", "static inline void"),
     "another sine": ("turn_1.sine", "turn_1.cosine"),
     "a macro": ("#include <math.h>\n", "#include <math.h>\n#define v q\n"),
@@ -98,14 +103,14 @@ KERNEL = {
     "a workspace for each state": ("&work[thread], step", "&work[i], count"),
     "workspaces that overlap": ("&work[thread], step", "&work[thread], 1"),
     "a state too many": ("i < count", "i <= count"),
-    "a thread that stays behind": ("i += step", "i += 1"),
+    "a thread's next state": ("i += step", "i += 1"),
     "another first state": ("(i = thread; ", "(i = 0; "),
     "more threads than workspaces": ("(needed < most) ? needed : most", "needed"),
     "a block that is too large": ("(threads < ur5_CUDA_THREADS) ?", "(threads > 0) ?"),
     "too few threads": ("threads/block", "threads/ur5_CUDA_THREADS"),
     "a grid too small": ("(count - 1)/block + 1", "(count - 1)/block"),
     "a product of 32 bits": ("(ptrdiff_t)blockIdx.x*blockDim.x", "blockIdx.x*blockDim.x"),
-    "a larger grid than there is": ("(blocks < INT_MAX) ?", "(blocks != 0) ?"),
+    "a grid beyond the limit": ("(blocks < INT_MAX) ?", "(blocks != 0) ?"),
     "no workspaces": ("if (threads <= 0)", "if (threads < 0)"),
     "another error": ("cudaErrorInvalidValue", "cudaSuccess"),
     "another stream": ("launch.stream = stream;", ""),
@@ -115,13 +120,13 @@ KERNEL = {
 
 
 @pytest.mark.parametrize("slip", [*DEVICE, *KERNEL])
-def test_a_slip_is_refused(slip: str) -> None:
-    programs, target, files = printed("ur5", ("forward_dynamics",), "auto")
+def test_an_error_in_the_text_is_reported(slip: str) -> None:
+    programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     old, new = (DEVICE | KERNEL)[slip]
     file = (target.device if slip in DEVICE else target.kernel)("forward_dynamics")
     assert old in files[file]
-    found = differences(programs, target, files | {file: files[file].replace(old, new, 1)})
-    assert len(found[0]) > 20
+    failures = differences(programs, target, files | {file: files[file].replace(old, new, 1)})
+    assert len(failures[0]) > 20
 
 
 CHECKED = {
@@ -134,18 +139,18 @@ CHECKED = {
 
 
 @pytest.mark.parametrize("slip", CHECKED)
-def test_a_slip_in_a_check_is_refused(slip: str) -> None:
-    programs, target, files = printed("quadruped", ("forward_dynamics",), "libm, checked")
+def test_an_error_in_a_check_is_reported(slip: str) -> None:
+    programs, target, files = print_texts("quadruped", ("forward_dynamics",), "libm, checked")
     old, new = CHECKED[slip]
-    if not new:  # results of which some are left out
+    if not new:  # the last results are left out
         old, new = old, old.replace("i <= 17", "i <= 16")
     file = target.device("forward_dynamics")
     assert old in files[file]
     assert differences(programs, target, files | {file: files[file].replace(old, new)})
 
 
-def test_a_header_that_states_too_small_a_workspace_is_refused() -> None:
-    programs, target, files = printed("ur5", ("forward_dynamics",), "auto")
+def test_a_header_with_too_small_a_workspace_is_refused() -> None:
+    programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     (sentence,) = differences(programs, target, files, work=looped_work(programs) - 1)
     assert "work" in sentence
     assert "is outside of" in sentence
@@ -155,10 +160,10 @@ def looped_work(programs: dict[str, Form]) -> int:
     return max(printer().work(program) for program in programs.values())
 
 
-def test_tables_that_constant_memory_cannot_hold_stand_in_the_gpus_memory(
+def test_tables_too_large_for_constant_memory_are_put_in_global_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    programs, target, files = printed("ur5", ("forward_dynamics",), "auto")
+    programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     name = target.device("forward_dynamics")
     assert "static __constant__ const double ur5_forward_dynamics_table[6][13] = {" in files[name]
     monkeypatch.setattr(looped_threads, "CONSTANT_MEMORY", 623)
@@ -178,7 +183,7 @@ def test_a_chain_in_parts_is_refused(tmp_path: Path) -> None:
         )
 
 
-# -- the kernels, run here --------------------------------------------------------------------------------------------------
+# -- the kernels, on the CPU -------------------------------------------------------------------------------------------------
 
 
 def call(
@@ -194,25 +199,25 @@ def call(
     return int(getattr(library, f"{symbol}_cuda")(count, *words, ctypes.c_void_p(None)))
 
 
-def solved(
-    robot: str, function: str, given: list[np.ndarray[Any, Any]], **options: Any
+def solver_results(
+    robot: str, function: str, arguments: list[np.ndarray[Any, Any]], **options: Any
 ) -> np.ndarray[Any, Any]:
     """Return the results of the solver's loops, rows of elements."""
     solver = symgen.compile(robot, [function], form="looped", **options)
-    results = getattr(solver, function)(*(array.T for array in given))
-    return np.ascontiguousarray(np.asarray(results).reshape(given[0].shape[1], -1).T)
+    results = getattr(solver, function)(*(array.T for array in arguments))
+    return np.ascontiguousarray(np.asarray(results).reshape(arguments[0].shape[1], -1).T)
 
 
 @pytest.mark.parametrize(("threads", "blocks"), [(1000, 0), (1000, 2), (200, 0), (70, 0), (1, 0)])
 def test_any_number_of_workspaces_has_the_solvers_bits(
     threads: int, blocks: int, library: Any
 ) -> None:
-    given = [np.random.default_rng(k).uniform(-3, 3, (6, 300)) for k in range(3)]
+    arguments = [np.random.default_rng(k).uniform(-3, 3, (6, 300)) for k in range(3)]
     ctypes.c_int.in_dll(library, "cuda_on_cpu_blocks").value = blocks
     for function in ("forward_dynamics", "inverse_dynamics"):
-        into = np.full((6, 300), np.nan)
-        assert call(library, f"arm_{function}", [*given, into], WORK, [threads]) == 0
-        np.testing.assert_array_equal(into, solved("ur5", function, given))
+        accelerations = np.full((6, 300), np.nan)
+        assert call(library, f"arm_{function}", [*arguments, accelerations], WORK, [threads]) == 0
+        np.testing.assert_array_equal(accelerations, solver_results("ur5", function, arguments))
     ctypes.c_int.in_dll(library, "cuda_on_cpu_blocks").value = 0
 
 
@@ -223,23 +228,23 @@ def test_no_workspaces_are_an_error(library: Any) -> None:
 
 
 WORK = 102
-"""Numbers of a workspace of six revolute joints."""
+"""Size of the workspace of six revolute joints."""
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Forward and inverse dynamics of six revolute joints, compiled with what stands in for CUDA."""
-    place = tmp_path_factory.mktemp("loops") / "arm"
+    """Forward and inverse dynamics of six revolute joints, compiled for the CPU."""
+    folder = tmp_path_factory.mktemp("loops") / "arm"
     functions = ["forward_dynamics", "inverse_dynamics"]
     symgen.generate(
-        "ur5", place, functions, name="arm", wrap=["cuda"], form="looped", functions_only=True
+        "ur5", folder, functions, name="arm", wrap=["cuda"], form="looped", functions_only=True
     )
-    assert f"#define arm_WORK {WORK}" in (place / "arm.h").read_text()
-    return on_cpu(place).library
+    assert f"#define arm_WORK {WORK}" in (folder / "arm.h").read_text()
+    return on_cpu(folder).library
 
 
 def test_a_tree_with_a_free_base_refuses_states(tmp_path: Path) -> None:
-    """Checked, in `float`: a refused state keeps its results; the quaternion of one is not of length 1."""
+    """In `float`: a refused state keeps its results. One state's quaternion has not unit length."""
     symgen.generate(
         "quadruped",
         tmp_path / "dog",
@@ -254,27 +259,29 @@ def test_a_tree_with_a_free_base_refuses_states(tmp_path: Path) -> None:
     work = int(re.search(r"_WORK (\d+)", header)[1])  # type: ignore[index]
     draw = np.random.default_rng(5)
     sizes = {"q": 19, "v": 18, "tau": 18}
-    given = [draw.uniform(-1, 1, (size, 5)).astype(np.float32) for size in sizes.values()]
-    given[0][3:7] = [[0.5]] * 4
-    given[0][3, 1], given[1][4, 3] = 1, np.inf
-    into, status = np.full((18, 5), 7, np.float32), np.full(5, -1, np.int32)
+    arguments = [draw.uniform(-1, 1, (size, 5)).astype(np.float32) for size in sizes.values()]
+    arguments[0][3:7] = [[0.5]] * 4
+    arguments[0][3, 1], arguments[1][4, 3] = 1, np.inf
+    accelerations, status = np.full((18, 5), 7, np.float32), np.full(5, -1, np.int32)
     library = on_cpu(tmp_path / "dog").library
     symbol = "quadruped_forward_dynamics"
-    assert call(library, symbol, [*given, into], work, [3, status]) == 0
-    assert [int(one) for one in status] == [0, 4, 0, 1, 0]  # NOT_UNIT, NOT_FINITE
+    assert call(library, symbol, [*arguments, accelerations], work, [3, status]) == 0
+    assert [int(code) for code in status] == [0, 4, 0, 1, 0]  # NOT_UNIT, NOT_FINITE
     good = [0, 2, 4]
-    wanted = solved("quadruped", "forward_dynamics", [a[:, good] for a in given], real="float")
-    np.testing.assert_array_equal(into[:, good], wanted)
-    assert (into[:, [1, 3]] == 7).all()
+    expected = solver_results(
+        "quadruped", "forward_dynamics", [a[:, good] for a in arguments], real="float"
+    )
+    np.testing.assert_array_equal(accelerations[:, good], expected)
+    assert (accelerations[:, [1, 3]] == 7).all()
 
 
-def test_nvcc_takes_it_without_a_word(tmp_path: Path) -> None:
-    """Every warning is an error; the arrays of a thread are registers, and none is spilled."""
+def test_nvcc_compiles_without_warnings_and_spills(tmp_path: Path) -> None:
+    """Every warning is an error; a thread's arrays are in registers, and none is spilled."""
     try:
         nvcc()
     except CudaMissing as missing:
         pytest.skip(str(missing))
-    programs, target, files = printed("ur5", ("forward_dynamics",), "auto")
+    programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     for name, content in {**printer().headers(programs, target), **files}.items():
         (tmp_path / name).write_text(content)
     text = compiled(tmp_path / target.kernel("forward_dynamics"), tmp_path / "made.o")
