@@ -1,4 +1,7 @@
-"""Functions for many states: the bits of one state alone, whatever the count, the neighbours, the layout and the threads."""
+"""Functions for many states: each state has the bits of the function for one state.
+
+Count of states, neighbours, layout and threads make no difference.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ from tests.shared.c99 import WARNINGS
 from tests.shared.robots_for_tests import random_mechanism
 
 compile_now = partial(symgen.compile, blocks="now")
-"""Blocks of states are compiled in the call that makes them worth it."""
-WAYS = {
+"""Compile functions for blocks of states in the first call that has many states."""
+TEXT_OPTIONS = {
     "auto": TextOptions("auto", batch=True),
     "libm": TextOptions(batch=True),
     "inline": TextOptions("inline", batch=True),
@@ -49,7 +52,7 @@ ARM, NAMES = "scara", ("forward_dynamics", "mass_matrix", "kinetic_energy", "for
 
 @cache
 def mechanism_of(robot: str) -> Mechanism:
-    """ "turning" has quaternions; "pendulum" turns by one angle, whose sine is <math.h>'s."""
+    """Load a robot; "turning" has quaternions; "pendulum" has one angle, with <math.h>'s sine."""
     if robot == "turning":
         return random_mechanism(2, joints=("spherical",))
     return (
@@ -61,12 +64,17 @@ def mechanism_of(robot: str) -> Mechanism:
 
 @cache
 def programs_of(robot: str, real: str) -> dict[str, Program]:
-    """All that is made by default of an arm, and some that are made on request, with a payload where they feel one."""
+    """Programs of a robot: for the arm all default functions, for every robot `MORE`.
+
+    Functions that depend on a payload have one.
+    """
     mechanism = mechanism_of(robot)
     options = ProgramOptions(real, payload=mechanism.bodies[-1].name)
-    asked = dict.fromkeys((*(BY_DEFAULT if robot == ARM else NAMES), *MORE))
-    wanted = [name for name in asked if build.refusal(mechanism, name, options.payload) is None]
-    return build.programs(mechanism, wanted, options)
+    requested = dict.fromkeys((*(BY_DEFAULT if robot == ARM else NAMES), *MORE))
+    available = [
+        name for name in requested if build.refusal(mechanism, name, options.payload) is None
+    ]
+    return build.programs(mechanism, available, options)
 
 
 def target_of(robot: str, text: TextOptions) -> Target:
@@ -79,37 +87,37 @@ def read_back(program: Program, files: Mapping[str, str], target: Target) -> lis
     return compare(program, read, target.name, target.checked, {})
 
 
-def drawn_from(truth: Truth) -> Drawn:
+def arguments_from(truth: Truth) -> Drawn:
     return lambda form: truth.arguments(form.function, truth.floats)
 
 
-def checked_blocks(
+def block_failures(
     robot: str,
     programs: Mapping[str, Program],
     text: TextOptions,
-    given: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """What the check of `verify` finds wrong."""
+    """Return the failures that `verify`'s check of functions for many states reports."""
     target, mechanism = target_of(robot, text), mechanism_of(robot)
     truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
     floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
-    headers, own = printer().headers(programs, target), printer().batches(programs, target)
+    headers, printed = printer().headers(programs, target), printer().batches(programs, target)
     runners = compiled_runners(programs, print_sources(programs, target, floors), headers, target)
-    found = check_blocks(
-        programs, BlockFiles(given or own, headers, target), drawn_from(truth), runners
+    checks = check_blocks(
+        programs, BlockFiles(files or printed, headers, target), arguments_from(truth), runners
     )
-    return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+    return [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
 
 
 # -- the text ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TEXT_OPTIONS)
 @pytest.mark.parametrize(
     ("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")]
 )
-def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
-    target, programs = target_of(robot, WAYS[way]), programs_of(robot, real)
+def test_each_lane_computes_the_program(robot: str, real: str, way: str) -> None:
+    target, programs = target_of(robot, TEXT_OPTIONS[way]), programs_of(robot, real)
     files = printer().batches(programs, target)
     for function, program in programs.items():
         assert read_back(program, files, target) == [], function
@@ -127,11 +135,13 @@ def test_a_lane_is_the_program(robot: str, real: str, way: str) -> None:
 def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> None:
     programs = programs_of(robot, real)
     some = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}
-    assert checked_blocks(robot, some, WAYS[way]) == []
+    assert block_failures(robot, some, TEXT_OPTIONS[way]) == []
 
 
-def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few statements a part, in loops of their own."""
+def test_a_long_function_is_split_into_parts_with_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each part is a loop of a few statements."""
     monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(parts, "LINES_OF_MANY", 20)
     for way in ("auto", "inline, checked"):
@@ -139,7 +149,7 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
             name: programs_of("scara", "double")[name]
             for name in ("forward_dynamics", "mass_matrix")
         }
-        target = target_of("scara", WAYS[way])
+        target = target_of("scara", TEXT_OPTIONS[way])
         files = printer().batches(programs, target)
         assert (
             files[target.batch_file("forward_dynamics")].count(
@@ -149,36 +159,39 @@ def test_long_functions_go_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for program in programs.values():
             assert read_back(program, files, target) == []
-        assert checked_blocks("scara", programs, WAYS[way]) == []
+        assert block_failures("scara", programs, TEXT_OPTIONS[way]) == []
 
 
 @pytest.mark.parametrize("lines", [3, 5, 8])
 def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part ends between the sines of a block where these are many; each loop reads the same array of them."""
+    """Where a block has many sines, a part ends between them. Loops share one array of sines."""
     monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(parts, "LINES_OF_MANY", lines)
-    made, target = (
+    dynamics, target = (
         symgen.program("ur5", "forward_dynamics"),
-        Target("ur5", symgen.load("ur5").sizes, WAYS["auto"]),
+        Target("ur5", symgen.load("ur5").sizes, TEXT_OPTIONS["auto"]),
     )
-    files = printer().batches({made.function: made}, target)
-    file = target.batch_file(made.function)
+    files = printer().batches({dynamics.function: dynamics}, target)
+    file = target.batch_file(dynamics.function)
     text = files[file]
     loops = text.split("for (lane = 0;")
     readers = [loop for loop in loops if "turn.cosine[" in loop]
     assert len(readers) > 1
-    assert read_back(made, files, target) == []
-    place = re.search(r"turn\.cosine\[(\d+) \+ lane\]", readers[-1])
-    assert place is not None
-    wrong = readers[-1].replace(place[0], "turn.cosine[lane]")
+    assert read_back(dynamics, files, target) == []
+    cosine = re.search(r"turn\.cosine\[(\d+) \+ lane\]", readers[-1])
+    assert cosine is not None
+    wrong = readers[-1].replace(cosine[0], "turn.cosine[lane]")
     slipped = files | {file: text.replace(readers[-1], wrong)}
-    assert read_back(made, slipped, target) != []
+    assert read_back(dynamics, slipped, target) != []
 
 
 def test_long_functions_are_compiled_by_fewer_passes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """In the folder and for Python, with the bits of one state alone; each part stays a function of its own."""
+    """Both CMake and Python's compilation do so; each part stays a separate C function.
+
+    The bits remain those of the function for one state.
+    """
     long, short = "forward_dynamics", "kinetic_energy"
     monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(parts, "LINES_OF_MANY", 10)
@@ -191,8 +204,10 @@ def test_long_functions_are_compiled_by_fewer_passes(
     solver = compile_now("scara", [long, short])
     solver.prepare(long)
     solver.prepare(short)
-    q, v, tau = (drawn(20, 4, seed=k) for k in range(3))
-    np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
+    q, v, tau = (random_array(20, 4, seed=k) for k in range(3))
+    np.testing.assert_array_equal(
+        solver.forward_dynamics(q, v, tau), single_state_results(solver, q, v, tau)
+    )
     fewer = [
         next(word for word in command if word.endswith(".c"))
         for command in commands
@@ -202,8 +217,8 @@ def test_long_functions_are_compiled_by_fewer_passes(
 
     out = tmp_path / "scara"
     symgen.generate("scara", out, [long, short], batch=True)
-    said = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.FEWER)}")'
-    assert said in (out / "CMakeLists.txt").read_text()
+    properties = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.FEWER)}")'
+    assert properties in (out / "CMakeLists.txt").read_text()
     subprocess.run(
         ["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"],
         cwd=out,
@@ -230,24 +245,27 @@ SLIPS = {
     "another step": ("&q[first*q_state]", "&q[first]", ""),
     "a tail that is too long": ("< 8) ?", "< 4) ?", ""),
     "a macro": ("#include <math.h>", "#include <math.h>\n#define lane 0", ""),
-    "a lane that is not its own": ("v[0][lane]", "v[0][0]", ""),
+    "another lane": ("v[0][lane]", "v[0][0]", ""),
 }
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+def test_an_error_in_the_text_is_reported(slip: str) -> None:
     old, new, where = SLIPS[slip]
-    program, text = programs_of("scara", "double")["forward_dynamics"], WAYS["auto"]
+    program, text = programs_of("scara", "double")["forward_dynamics"], TEXT_OPTIONS["auto"]
     target = target_of("scara", text)
     files = printer().batches({"forward_dynamics": program}, target)
     name = target.batch_file("forward_dynamics")
     at = files[name].index(old, files[name].index(where) if where else 0)
-    given = files | {name: files[name][:at] + new + files[name][at + len(old) :]}
-    assert checked_blocks("scara", {"forward_dynamics": program}, text, given)
+    changed = files | {name: files[name][:at] + new + files[name][at + len(old) :]}
+    assert block_failures("scara", {"forward_dynamics": program}, text, changed)
 
 
-def test_other_bits_are_seen() -> None:
-    """A text that is what symgen prints, of another Program: the rows agree with it, the bits do not with the function."""
+def test_bits_that_differ_from_the_single_state_function_are_reported() -> None:
+    """The text is printed correctly from another Program, one of whose constants is changed.
+
+    Only its bits differ from those of the function for one state.
+    """
     program = programs_of("scara", "double")["forward_dynamics"]
     at = next(
         i for i, row in enumerate(program.rows) if row.op == "const" and row.value not in (0, 1)
@@ -256,30 +274,30 @@ def test_other_bits_are_seen() -> None:
         row._replace(value=row.value + Fraction(1, 2**40)) if i == at else row
         for i, row in enumerate(program.rows)
     )
-    other = program.with_rows(rows, program.outputs)
-    target = target_of("scara", WAYS["auto"])
-    headers, own = (
-        printer().headers({"forward_dynamics": other}, target),
-        printer().batches({"forward_dynamics": other}, target),
+    changed = program.with_rows(rows, program.outputs)
+    target = target_of("scara", TEXT_OPTIONS["auto"])
+    headers, batches = (
+        printer().headers({"forward_dynamics": changed}, target),
+        printer().batches({"forward_dynamics": changed}, target),
     )
     truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
     single = print_sources({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
-    found = check_blocks(
-        {"forward_dynamics": other},
-        BlockFiles(own, headers, target),
-        drawn_from(truth),
+    checks = check_blocks(
+        {"forward_dynamics": changed},
+        BlockFiles(batches, headers, target),
+        arguments_from(truth),
         runners,
     )
     assert [
-        "differs in bits from the function of one state" in check.detail for check in found
+        "differs in bits from the function of one state" in check.detail for check in checks
     ] == [True]
 
 
-def test_a_text_without_a_block_is_refused_in_a_sentence() -> None:
+def test_a_text_without_a_block_function_is_refused_with_the_functions_name() -> None:
     program, target = (
         programs_of("scara", "double")["forward_dynamics"],
-        target_of("scara", WAYS["auto"]),
+        target_of("scara", TEXT_OPTIONS["auto"]),
     )
     files = printer().batches({"forward_dynamics": program}, target)
     file = target.batch_file("forward_dynamics")
@@ -292,8 +310,11 @@ def test_a_text_without_a_block_is_refused_in_a_sentence() -> None:
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_many_states(tmp_path: Path) -> None:
-    """Generated, verified with a slip in a header, warned of nothing by the compiler, and its self-test run under sanitizers."""
+def test_a_folder_with_functions_for_many_states_verifies_and_runs_clean(tmp_path: Path) -> None:
+    """The compiler gives no warning and the self-test passes under sanitizers.
+
+    `verify` reports an error planted in a header.
+    """
     out = tmp_path / "scara"
     symgen.generate("scara", out, NAMES, batch=True, checked=True, wrap=["cpp17"])
     assert symgen.verify(out).passed
@@ -325,25 +346,25 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
 
 
 LOADS = {
-    "states across are no states across": (
+    "adjacent states take the path of strided states": (
         "(lanes == 8) && (state == 1)",
         "(lanes == 8) && (state != 1)",
     ),
-    "lanes of states across": ("to[k][lane] = own[lane]", "to[k][lane] = own[0]"),
+    "one lane of adjacent states": ("to[k][lane] = own[lane]", "to[k][lane] = own[0]"),
     "no lane": (
         "lane < 8; ++lane) {\n                to",
         "lane >= 8; ++lane) {\n                to",
     ),
-    "the last state of a part of a block": (
+    "the last state of a partial block": (
         "(lane < lanes) ? lane : (lanes - 1)",
         "(lane < 1) ? lane : (lanes - 1)",
     ),
     "the step of the states": (": (lanes - 1))*state]", ": (lanes - 1))]"),
     "the step of the elements": ("to[k][lane] = own[k*element]", "to[k][lane] = own[k]"),
 }
-"""Errors in what reads states into the lanes."""
+"""Errors in the code that reads states into the lanes."""
 STORES = {
-    "a part of a block": (
+    "a partial block": (
         "lanes; ++lane) {\n            double *own",
         "8; ++lane) {\n            double *own",
     ),
@@ -360,7 +381,7 @@ REFUSED = {
         "if (status[lane] == status[lane]) {",
     ),
     "no state is stored": ("if (status[lane] == 0) {", "if (status[0] == 0) {"),
-    "they are counted": ("++refused;", "--refused;"),
+    "refused states are counted down": ("++refused;", "--refused;"),
     "the status of another lane": ("status[lane] = found[lane]", "status[lane] = found[0]"),
     "no status": ("status != 0", "status == 0"),
 }
@@ -371,7 +392,7 @@ FOLDERS: dict[str, tuple[dict[str, Any], dict[str, tuple[str, str]]]] = {
 
 
 class SelfTest:
-    """The self-test of a folder with one function for many states, built again with each error that is planted."""
+    """Self-test of a folder with one function for many states, rebuilt with each planted error."""
 
     def __init__(self, out: Path, function: str, **options: Any) -> None:
         symgen.generate("planar_arm", out, [function], batch=True, **options)
@@ -400,17 +421,20 @@ class SelfTest:
         return done.returncode == 0
 
     def passes_with(self, file: str, old: str, new: str) -> bool:
-        kept = (self.out / file).read_text()
-        assert old in kept, old
-        (self.out / file).write_text(kept.replace(old, new, 1))
+        original = (self.out / file).read_text()
+        assert old in original, old
+        (self.out / file).write_text(original.replace(old, new, 1))
         passed = self.passes()
-        (self.out / file).write_text(kept)
+        (self.out / file).write_text(original)
         return passed
 
 
 @pytest.mark.parametrize("kind", FOLDERS)
-def test_the_self_test_sees_slips_in_blocks(tmp_path: Path, kind: str) -> None:
-    """Whole blocks, parts of one, both layouts, refused states (`python -m tests.mutants_of_blocks` plants every error)."""
+def test_the_self_test_reports_planted_errors_in_blocks(tmp_path: Path, kind: str) -> None:
+    """It covers full and partial blocks, both layouts, and refused states.
+
+    `python -m tests.mutants_of_blocks` plants every error.
+    """
     options, slips = FOLDERS[kind]
     test = SelfTest(tmp_path, "inverse_dynamics", **options)
     assert test.passes()
@@ -431,7 +455,7 @@ def test_the_self_test_sees_slips_in_blocks(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
-    """Their quaternions keep their length, which checked functions look at."""
+    """Its quaternions keep unit length, which checked functions verify."""
     out = tmp_path / "quadruped"
     symgen.generate("quadruped", out, ["gravity_force", "difference"], batch=True, checked=True)
     sources = [path.name for path in sorted(out.glob("*.c"))]
@@ -460,15 +484,15 @@ def solver() -> Solver:
 
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first of several states on."""
+    """Use functions for blocks from two states on."""
     monkeypatch.setattr(kernels, "FEW", 0)
 
 
-def drawn(*shape: int, seed: int = 0) -> Any:
+def random_array(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).normal(size=shape)
 
 
-def one_by_one(solver: Solver, *arrays: Any) -> Any:
+def single_state_results(solver: Solver, *arrays: Any) -> Any:
     return np.array([solver.forward_dynamics(*state) for state in zip(*arrays, strict=True)])
 
 
@@ -476,43 +500,43 @@ def one_by_one(solver: Solver, *arrays: Any) -> Any:
 def test_any_count_slice_and_thread_gives_the_same_bits(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    q, v, tau = (drawn(100, 4, seed=k) for k in range(3))
-    wanted = one_by_one(solver, q, v, tau)
+    q, v, tau = (random_array(100, 4, seed=k) for k in range(3))
+    expected = single_state_results(solver, q, v, tau)
     for count in (0, 1, 7, 8, 9, 16, 31, 100):
         np.testing.assert_array_equal(
-            solver.forward_dynamics(q[:count], v[:count], tau[:count]), wanted[:count]
+            solver.forward_dynamics(q[:count], v[:count], tau[:count]), expected[:count]
         )
     monkeypatch.setattr(kernels, "FIRST_SHARE", 1)
     monkeypatch.setattr(batch, "SHARE", 1e-9)
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     for threads in (1, 2, 5):
-        found = solver.forward_dynamics(
-            q, v, tau, threads=threads, progress=lambda *so_far: told.append(so_far)
+        accelerations = solver.forward_dynamics(
+            q, v, tau, threads=threads, progress=lambda *so_far: reports.append(so_far)
         )
-        np.testing.assert_array_equal(found, wanted)
-        assert told[-1] == (100, 100)
+        np.testing.assert_array_equal(accelerations, expected)
+        assert reports[-1] == (100, 100)
 
 
 @pytest.mark.usefixtures("blocks")
-def test_states_are_read_where_they_stand(solver: Solver) -> None:
-    q, v, tau = (drawn(12, 3, 4, seed=k) for k in range(3))
-    wanted = solver.forward_dynamics(q, v, tau)
+def test_strided_and_overlapping_arrays_give_the_same_bits(solver: Solver) -> None:
+    q, v, tau = (random_array(12, 3, 4, seed=k) for k in range(3))
+    expected = solver.forward_dynamics(q, v, tau)
     np.testing.assert_array_equal(
-        wanted[5, 2], solver.forward_dynamics(q[5, 2], v[5, 2], tau[5, 2])
+        expected[5, 2], solver.forward_dynamics(q[5, 2], v[5, 2], tau[5, 2])
     )
     swapped = solver.forward_dynamics(*(np.asfortranarray(x) for x in (q, v, tau)))
-    np.testing.assert_array_equal(swapped, wanted)
+    np.testing.assert_array_equal(swapped, expected)
     np.testing.assert_array_equal(
-        solver.forward_dynamics(q[::-2], v[::-2], tau[::-2]), wanted[::-2]
+        solver.forward_dynamics(q[::-2], v[::-2], tau[::-2]), expected[::-2]
     )
     np.testing.assert_array_equal(
         solver.forward_dynamics(q[:, :1], v[0, 0], tau[:, 1])[3, 3],  # (12, 1) beside (12)
         solver.forward_dynamics(q[3, 0], v[0, 0], tau[3, 1]),
     )
     across = [np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (q, v, tau)]
-    found = solver.forward_dynamics(*across, layout="soa")
-    assert found.shape == (4, 12, 3)
-    np.testing.assert_array_equal(np.moveaxis(found, 0, -1), wanted)
+    accelerations = solver.forward_dynamics(*across, layout="soa")
+    assert accelerations.shape == (4, 12, 3)
+    np.testing.assert_array_equal(np.moveaxis(accelerations, 0, -1), expected)
     masses, energies = (
         solver.mass_matrix(across[0], layout="soa"),
         solver.kinetic_energy(across[0], across[1], layout="soa"),
@@ -522,18 +546,18 @@ def test_states_are_read_where_they_stand(solver: Solver) -> None:
     np.testing.assert_array_equal(masses[1, 2, 7, 1], solver.mass_matrix(q[7, 1])[1, 2])
     out = np.empty((4, 12, 3))
     assert solver.forward_dynamics(*across, out=out, layout="soa") is out
-    np.testing.assert_array_equal(out, found)
+    np.testing.assert_array_equal(out, accelerations)
     out[...] = across[2]
     over = solver.forward_dynamics(*across[:2], out, out=out, layout="soa")  # state by state
-    np.testing.assert_array_equal(over, found)
+    np.testing.assert_array_equal(over, accelerations)
     memory = np.empty(12 * 3 * 4 + 8)
     memory[8:] = tau.ravel()
     ahead, behind = memory[:-8].reshape(12, 3, 4), memory[8:].reshape(12, 3, 4)
-    np.testing.assert_array_equal(solver.forward_dynamics(q, v, behind, out=ahead), wanted)
+    np.testing.assert_array_equal(solver.forward_dynamics(q, v, behind, out=ahead), expected)
 
 
 class OnlyDlpack:
-    """An array that knows nothing but DLPack."""
+    """An array whose only interface is DLPack."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -546,18 +570,18 @@ class OnlyDlpack:
 
 
 @pytest.mark.usefixtures("blocks")
-def test_arrays_of_others(solver: Solver) -> None:
-    q = drawn(20, 4)
+def test_dlpack_arrays_and_memoryviews_are_accepted(solver: Solver) -> None:
+    q = random_array(20, 4)
     np.testing.assert_array_equal(solver.mass_matrix(OnlyDlpack(q)), solver.mass_matrix(q))
     np.testing.assert_array_equal(solver.mass_matrix(memoryview(q)), solver.mass_matrix(q))
 
 
 @pytest.mark.usefixtures("blocks")
-def test_a_status_for_each_state() -> None:
+def test_each_state_has_its_own_status() -> None:
     solver = compile_now(ARM, ["forward_dynamics"], checked=True)
     plain = compile_now(ARM, ["forward_dynamics"])
-    q, v, tau = (drawn(21, 4, seed=k) for k in range(3))
-    wanted = plain.forward_dynamics(q, v, tau)
+    q, v, tau = (random_array(21, 4, seed=k) for k in range(3))
+    expected = plain.forward_dynamics(q, v, tau)
     q[[3, 20]], v[5] = np.nan, 1e200
     out, status = np.full((21, 4), 7.0), np.full(21, 9, np.intc)
     with pytest.raises(
@@ -571,10 +595,10 @@ def test_a_status_for_each_state() -> None:
         20: 1,
     }  # the velocity of state 5 overflows
     assert (out[[3, 5, 20]] == 7.0).all()
-    np.testing.assert_array_equal(np.delete(out, [3, 5, 20], 0), np.delete(wanted, [3, 5, 20], 0))
-    one = np.full((), 9, np.intc)
-    solver.forward_dynamics(q[0], v[0], tau[0], status=one)
-    assert one == 0
+    np.testing.assert_array_equal(np.delete(out, [3, 5, 20], 0), np.delete(expected, [3, 5, 20], 0))
+    single_status = np.full((), 9, np.intc)
+    solver.forward_dynamics(q[0], v[0], tau[0], status=single_status)
+    assert single_status == 0
     with pytest.raises(
         ArgumentError,
         match=r"the statuses go into a contiguous, writable int32 array of shape \(21,\)",
@@ -582,22 +606,24 @@ def test_a_status_for_each_state() -> None:
         solver.forward_dynamics(q, v, tau, status=np.zeros(20, np.intc))
 
 
-def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until so many have come together that a block of them pays."""
+def test_a_function_for_blocks_is_compiled_only_after_enough_states(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The states of all calls count; compiling pays from `kernels.FEW` operations on."""
     kernel = compile_now(ARM, ["mass_matrix"])._kernels["mass_matrix"]
     called: list[int] = []
     library = kernel._many
     monkeypatch.setattr(kernel, "_many", lambda: called.append(1) or (library and library()))
     for _ in range(2):
-        kernel.long_road((drawn(20, 4),), None)
+        kernel.long_road((random_array(20, 4),), None)
     assert not called
     monkeypatch.setattr(kernels, "FEW", 50 * kernel.program.length)
-    kernel.long_road((drawn(20, 4),), None)
+    kernel.long_road((random_array(20, 4),), None)
     assert called == [1]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"threads": 0}, "threads is 0; it must be the number of parallel threads, 1 or more"),
         ({"threads": 1.5}, "threads is 1.5"),
@@ -605,12 +631,16 @@ def test_few_states_compile_nothing_more(solver: Solver, monkeypatch: pytest.Mon
         ({"layout": "soa"}, r"q has shape \(5, 4\); layout 'soa' needs \(4, \.\.\.\)"),
     ],
 )
-def test_what_cannot_be_is_said(solver: Solver, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(symgen.SymgenError, match=said):
-        solver.forward_dynamics(drawn(5, 4), drawn(5, 4), drawn(5, 4), **options)
+def test_invalid_options_are_refused_with_the_reason(
+    solver: Solver, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(symgen.SymgenError, match=message):
+        solver.forward_dynamics(
+            random_array(5, 4), random_array(5, 4), random_array(5, 4), **options
+        )
 
 
-def test_an_exception_of_one_thread_ends_the_others() -> None:
+def test_an_exception_in_one_thread_ends_the_others() -> None:
     done: list[int] = []
 
     def run(begin: int, end: int) -> None:
@@ -623,8 +653,11 @@ def test_an_exception_of_one_thread_ends_the_others() -> None:
     assert len(done) < 10**6
 
 
-def test_threads_end_together() -> None:
-    """No slice is longer than half of a thread's part of the rest, and none is missed; what is one slice has one thread."""
+def test_slices_shrink_so_that_threads_end_together() -> None:
+    """No slice exceeds half of a thread's share of the remaining states; slices cover all states.
+
+    States that fit one slice run in the calling thread.
+    """
     slices: list[tuple[int, int]] = []
     workers: set[int] = set()
 
@@ -650,18 +683,20 @@ def test_threads_end_together() -> None:
     "options",
     [{"native": True, "optimize": 3}, {"real": "float", "trig": "inline"}, {"optimize": 0}],
 )
-def test_bits_do_not_hang_on_how_it_is_compiled(options: dict[str, Any]) -> None:
-    """As long as a*b + c is not contracted, one state alone has those of many."""
+def test_bits_do_not_depend_on_compiler_options(options: dict[str, Any]) -> None:
+    """One state has the bits of many states as long as the compiler does not contract a*b + c."""
     solver = compile_now(ARM, ["forward_dynamics"], **options)
     solver.prepare("forward_dynamics")
-    q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
-    np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), one_by_one(solver, q, v, tau))
+    q, v, tau = (random_array(19, 4, seed=k) for k in range(3))
+    np.testing.assert_array_equal(
+        solver.forward_dynamics(q, v, tau), single_state_results(solver, q, v, tau)
+    )
 
 
-def test_contraction_has_one_kind_of_bits() -> None:
-    """A block of one state and one of many are the same text then too."""
+def test_contracted_bits_do_not_depend_on_the_number_of_states() -> None:
+    """With contraction too, one text computes a block of one state and a block of many."""
     fused = compile_now(ARM, ["forward_dynamics"], contract=True, native=True)
-    q, v, tau = (drawn(19, 4, seed=k) for k in range(3))
+    q, v, tau = (random_array(19, 4, seed=k) for k in range(3))
     whole = fused.forward_dynamics(q, v, tau)
     for k in (0, 8, 18):
         np.testing.assert_array_equal(
@@ -669,8 +704,8 @@ def test_contraction_has_one_kind_of_bits() -> None:
         )
 
 
-def test_the_sources_of_a_library_are_found_again(tmp_path: Path) -> None:
-    """A second process opens what the first has compiled for blocks: nothing is derived, nothing compiled."""
+def test_a_second_process_reuses_the_library_of_the_first(tmp_path: Path) -> None:
+    """The second process derives nothing and compiles nothing: it opens the compiled blocks."""
     code = (
         "import sys, numpy as np, symgen\n"
         f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"

@@ -1,4 +1,4 @@
-"""The C text: no compiler warnings, the bits of the Program, and names that collide with no other."""
+"""The C text: no compiler warnings, the bits of the Program, and names without collisions."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_literals_are_rounded_once() -> None:
     assert words.literal(Fraction("0.1"), FLOAT) == "0.1f"
     assert words.literal(Fraction(16777217), FLOAT) == "16777216.0f"
     assert words.literal(Fraction(-1, 3), DOUBLE) == "-0.3333333333333333"
-    # Just above the midpoint of two floats: rounding to double first gives the midpoint, then the even float.
+    # Just above the midpoint of two floats: via double it rounds to the midpoint, then to even.
     twice = 1 + Fraction(1, 2**24) + Fraction(1, 2**70)
     assert FLOAT.rounded(twice) == 1 + 2.0**-23
     assert struct.unpack("<f", struct.pack("<f", float(twice)))[0] == 1.0

@@ -1,4 +1,4 @@
-"""The wrapper for CasADi: `casadi.external` loads every function, and IPOPT solves with derivatives."""
+"""The wrapper for CasADi: `casadi.external` loads every function; IPOPT uses derivatives."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_function_lacking_one_derivative_has_no_jacobian(ur5: Path) -> None:
 
 
 def test_ipopt_finds_the_pose_of_least_potential_energy(ur5: Path) -> None:
-    """Within joint limits; the gravity force is zero there. IPOPT evaluates the C functions alone."""
+    """The gravity force is zero there. IPOPT evaluates the C functions alone."""
     energy, weight = (
         ca.external(f"ur5_casadi_{name}", str(ur5))
         for name in ("potential_energy", "gravity_force")

@@ -453,7 +453,7 @@ def test_quaternions_parts_and_statuses_have_the_solvers_results(
 
 
 def test_angles_beyond_the_range_take_libms_sine_or_are_refused(tmp_path: Path) -> None:
-    """Beyond 2^15 rad libm's sine serves; a checked function with inline sines refuses such angles."""
+    """Beyond 2^15 rad libm serves; a checked function with inline sines refuses such angles."""
     M, q = np.full((16, 3), 5.0), np.zeros((4, 3))
     q[1] = 0.3, 1e6, -1e12
     exact = symgen.compile("scara", ["mass_matrix"], trig="libm").mass_matrix(q.T).reshape(3, 16).T
@@ -502,7 +502,7 @@ def skip_if_missing(ask: Any) -> Any:
 def test_nvcc_compiles_without_warnings_and_spills(
     robot: str, real: str, way: str, tmp_path: Path
 ) -> None:
-    """Each warning is an error, also one of the host's compiler; a short function spills no register."""
+    """Warnings of both compilers are errors; a short function spills no register."""
     skip_if_missing(nvcc)
     programs = {"forward_dynamics": programs_of(robot, real)["forward_dynamics"]}
     target, files = files_of(robot, programs, TEXT_OPTIONS[way])
