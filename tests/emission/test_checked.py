@@ -1,4 +1,4 @@
-"""`--checked`: every status is provoked, results stay as they were, and the text is the Program and its checks, no less."""
+"""`--checked`: every status occurs, refused calls keep results, and the text has every check."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ RESULT_NOT_FINITE = 6
 UNTOUCHED = b"\xa5"
 
 
-def target(trig: str = "inline", name: str = "arm", size: int = 2) -> c99.Target:
+def checked_target(trig: str = "inline", name: str = "arm", size: int = 2) -> c99.Target:
     return c99.Target(name, Sizes(size, size, size), TextOptions(trig, checked=True))
 
 
-def called(
-    library: ctypes.CDLL, program: Program, own: c99.Target, arguments: dict[str, list[float]]
+def call_checked(
+    library: ctypes.CDLL, program: Program, target: c99.Target, arguments: dict[str, list[float]]
 ) -> tuple[int, bool]:
-    """(the status, whether any byte of a result changed)."""
+    """Call a checked function; return its status and True if a byte of a result changed."""
     real = {"double": ctypes.c_double, "float": ctypes.c_float}[program.real]
-    given = [(real * port.size)(*arguments[port.name]) for port in program.inputs]
+    arguments_in_c = [(real * port.size)(*arguments[port.name]) for port in program.inputs]
     results = [
         ctypes.create_string_buffer(UNTOUCHED * port.size * ctypes.sizeof(real))
         for port in program.outputs
     ]
     before = [bytes(result) for result in results]
-    function = getattr(library, own.symbol(program.function))
+    function = getattr(library, target.symbol(program.function))
     function.restype = ctypes.c_int
-    status = function(*given, *results)
+    status = function(*arguments_in_c, *results)
     return status, [bytes(result) for result in results] != before
 
 
-def divided(real: str) -> Program:
-    """g = sin(q0 + q1)/q0, log(q1): an angle that is computed, and divisors that are arguments."""
+def program_with_divisors(real: str) -> Program:
+    """g = sin(q0 + q1)/q0, log(q1): a computed angle, and arguments as divisors."""
     b = Builder("gravity_force", [vector("q")], real)
     q0, q1 = b.input(0, 0), b.input(0, 1)
     b.step("angle")
@@ -70,9 +70,11 @@ def divided(real: str) -> Program:
 
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",)])
 @pytest.mark.parametrize("real", REALS)
-def test_every_status_is_provoked(real: str, flags: tuple[str, ...], tmp_path: Path) -> None:
-    program, own = divided(real), target()
-    library = build(tmp_path, {"gravity_force": program}, own, *flags)
+def test_each_status_is_returned_for_its_fault(
+    real: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    program, target = program_with_divisors(real), checked_target()
+    library = build(tmp_path, {"gravity_force": program}, target, *flags)
     least = {"double": 2.0**-1022, "float": 2.0**-126}[real]
     largest = {"double": math.ldexp(2 - 2.0**-52, 1023), "float": math.ldexp(2 - 2.0**-23, 127)}[
         real
@@ -85,47 +87,49 @@ def test_every_status_is_provoked(real: str, flags: tuple[str, ...], tmp_path: P
         ([0.0, RANGE*2.0], OUT_OF_RANGE), ([largest, largest], OUT_OF_RANGE),
         ([0.0, 2.0], DIVISOR), ([-0.0, 2.0], DIVISOR), ([least/2, 2.0], DIVISOR), ([1.0, 0.0], DIVISOR), ([1.0, -2.0], DIVISOR),
     ]:  # fmt: skip
-        assert called(library, program, own, {"q": q}) == (status, status == OK), q
+        assert call_checked(library, program, target, {"q": q}) == (status, status == OK), q
 
 
 @pytest.mark.parametrize("trig", TRIG)
 @pytest.mark.parametrize("real", REALS)
-def test_every_element_of_every_argument_counts(real: str, trig: str, tmp_path: Path) -> None:
-    found = programs(
+def test_a_nonfinite_element_of_any_argument_is_refused(
+    real: str, trig: str, tmp_path: Path
+) -> None:
+    built = programs(
         symgen.load("scara"),
         ["forward_dynamics", "gravity_force", "mass_matrix_and_bias"],
         ProgramOptions(real),
     )
-    own = target(trig, "scara", 4)
-    library = build(tmp_path, found, own, "-O2")
-    for program in found.values():
+    target = checked_target(trig, "scara", 4)
+    library = build(tmp_path, built, target, "-O2")
+    for program in built.values():
         fine = {port.name: [0.5] * port.size for port in program.inputs}
-        assert called(library, program, own, fine) == (OK, True)
+        assert call_checked(library, program, target, fine) == (OK, True)
         for port in program.inputs:
             for k in range(port.size):
                 for bad in (math.nan, math.inf, -math.inf):
                     spoilt = fine | {port.name: [bad if i == k else 0.5 for i in range(port.size)]}
-                    assert called(library, program, own, spoilt) == (NOT_FINITE, False)
+                    assert call_checked(library, program, target, spoilt) == (NOT_FINITE, False)
         far = fine | {"q": [RANGE * 1.5] * 4}
-        turned = trig == "inline" and program.operations["sin"] + program.operations["cos"] > 0
-        assert called(library, program, own, far) == (
-            (OUT_OF_RANGE, False) if turned else (OK, True)
+        limited = trig == "inline" and program.operations["sin"] + program.operations["cos"] > 0
+        assert call_checked(library, program, target, far) == (
+            (OUT_OF_RANGE, False) if limited else (OK, True)
         )
 
 
 @pytest.mark.parametrize("real", REALS)
-def test_a_certified_bound_is_what_is_compared_with(real: str, tmp_path: Path) -> None:
-    program, own = divided(real), target()
+def test_divisors_are_compared_with_their_certified_bounds(real: str, tmp_path: Path) -> None:
+    program, target = program_with_divisors(real), checked_target()
     rows = {
         program.rows[i].value[1]: i
         for i in range(len(program.rows))
         if program.rows[i].op == "input"
     }
     floors = {rows[0]: Fraction(1, 2), rows[1]: Fraction(1, 4)}
-    source = c99.source(program, own, floors)
+    source = c99.source(program, target, floors)
     assert compare(program, source, checked=floors) == []
     assert compare(program, source, checked={}) != []
-    for name, text in (c99.headers({"gravity_force": program}, own) | {"one.c": source}).items():
+    for name, text in (c99.headers({"gravity_force": program}, target) | {"one.c": source}).items():
         (tmp_path / name).write_text(text)
     done = command(
         "gcc",
@@ -146,7 +150,7 @@ def test_a_certified_bound_is_what_is_compared_with(real: str, tmp_path: Path) -
         ([0.5, 0.24], DIVISOR),
         ([-0.5, 0.25], DIVISOR),
     ]:
-        assert called(library, program, own, {"q": q}) == (status, status == OK)
+        assert call_checked(library, program, target, {"q": q}) == (status, status == OK)
 
 
 PLANTED = {
@@ -155,12 +159,12 @@ PLANTED = {
     "another zero": (r"0\.0\*tau\[1\]", "1.0*tau[1]"),
     "an angle left out": (r" &&\s+\(fabs\(q\[3\]\) <= 32768\.0\)", ""),
     "another range": (r"\(fabs\(q\[3\]\) <= 32768\.0\)", "(fabs(q[3]) <= 65536.0)"),
-    "a range of one side": (r"\(fabs\(q\[3\]\) <= 32768\.0\)", "(q[3] <= 32768.0)"),
-    "the other way": (r"!\(none >= 0\.0\)", "!(none <= 0.0)"),
-    "a check upside down": (r"!\(none >= 0\.0\)", "(none >= 0.0)"),
+    "a one-sided range": (r"\(fabs\(q\[3\]\) <= 32768\.0\)", "(q[3] <= 32768.0)"),
+    "a reversed comparison": (r"!\(none >= 0\.0\)", "!(none <= 0.0)"),
+    "a check inverted": (r"!\(none >= 0\.0\)", "(none >= 0.0)"),
     "a status of another type": (r"int status", "long status"),
     "another status": (r"status = panda_DIVISOR", "status = panda_OK"),
-    "an ok that is none": (r"int status = panda_OK", "int status = panda_DIVISOR"),
+    "an initial status of failure": (r"int status = panda_OK", "int status = panda_DIVISOR"),
     "a status that is not returned": (r"return status;", "return panda_OK;"),
     "a store too early": (
         r"(\n        const double turn_1|\n        const panda_pair turn_1)",
@@ -171,7 +175,7 @@ PLANTED = {
     "a store beside the checks": (r"\n    return status", "\n    a[0] = 0.0;\n    return status"),
     "a result left out": (r"\(0\.0\*out_a_3\) \+\s+", ""),
     "an infinite divisor": (r" \+\s+\(0\.0\*D_1\)\) >=", ") >="),
-    "results upside down": (r"!\((\(\(0\.0\*out_a_0\))", r"(\1"),
+    "the check of results inverted": (r"!\((\(\(0\.0\*out_a_0\))", r"(\1"),
     "results of another status": (r"status = panda_RESULT_NOT_FINITE", "status = panda_OK"),
     "results not checked": (
         r"} else if \(!\(\(\(0\.0\*out.*?\) >=\s+0\.0\)\) {\n.*?\n        } else",
@@ -182,16 +186,16 @@ PLANTED = {
 
 
 @cache
-def printed() -> tuple[Program, str, str]:
-    """Panda's forward dynamics, its C and its header."""
+def panda_texts() -> tuple[Program, str, str]:
+    """Panda's forward dynamics: Program, C source and header."""
     (program,) = programs(symgen.load("panda"), ["forward_dynamics"], ProgramOptions()).values()
-    own = target("inline", "panda", 7)
-    return program, c99.source(program, own), c99.header({"forward_dynamics": program}, own)
+    target = checked_target("inline", "panda", 7)
+    return program, c99.source(program, target), c99.header({"forward_dynamics": program}, target)
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_a_planted_slip_is_read_back(what: str) -> None:
-    program, source, header = printed()
+def test_read_back_reports_a_planted_error(what: str) -> None:
+    program, source, header = panda_texts()
     broken = re.sub(
         PLANTED[what][0],
         PLANTED[what][1],
@@ -203,8 +207,8 @@ def test_a_planted_slip_is_read_back(what: str) -> None:
     assert compare(program, broken, header, checked={}) != []
 
 
-def test_without_a_slip_nothing_is_reported_and_a_status_of_another_value_is() -> None:
-    program, source, header = printed()
+def test_read_back_accepts_correct_text_and_reports_a_wrong_status_value() -> None:
+    program, source, header = panda_texts()
     assert compare(program, source, header, checked={}) == []
     assert (
         compare(program, source, header.replace("panda_DIVISOR 3", "panda_DIVISOR 0"), checked={})
@@ -212,8 +216,8 @@ def test_without_a_slip_nothing_is_reported_and_a_status_of_another_value_is() -
     )
 
 
-def hidden(real: str) -> Program:
-    """g = q0/(q1 q1), atan2(q0 q0, 1): an infinite number on the way, and a finite one in the end."""
+def program_with_hidden_infinity(real: str) -> Program:
+    """g = q0/(q1 q1), atan2(q0 q0, 1): infinite intermediate values give finite results."""
     b = Builder("gravity_force", [vector("q")], real)
     q0, q1 = b.input(0, 0), b.input(0, 1)
     b.step("product")
@@ -222,10 +226,12 @@ def hidden(real: str) -> Program:
 
 
 @pytest.mark.parametrize("real", REALS)
-def test_a_result_that_only_looks_finite_is_refused(real: str, tmp_path: Path) -> None:
-    program, own = hidden(real), target()
+def test_a_finite_result_of_infinite_intermediate_values_is_refused(
+    real: str, tmp_path: Path
+) -> None:
+    program, target = program_with_hidden_infinity(real), checked_target()
     huge = {"double": 1e200, "float": 1e30}[real]
-    source = c99.source(program, own)
+    source = c99.source(program, target)
     assert compare(program, source, checked={}) == []
     for name in re.findall(r"\(0\.0f?\*(\w+)\)", source):
         assert compare(
@@ -233,45 +239,46 @@ def test_a_result_that_only_looks_finite_is_refused(real: str, tmp_path: Path) -
             re.sub(rf"\(0\.0f?\*{name}\) \+\s+| \+\s+\(0\.0f?\*{name}\)", "", source, count=1),
             checked={},
         )
-    library = build(tmp_path, {"gravity_force": program}, own, "-O2")
+    library = build(tmp_path, {"gravity_force": program}, target, "-O2")
     for q, status in (
         ([1.0, 2.0], OK),
         ([1.0, huge], RESULT_NOT_FINITE),
         ([huge, 2.0], RESULT_NOT_FINITE),
     ):
-        assert called(library, program, own, {"q": q}) == (status, status == OK), q
+        assert call_checked(library, program, target, {"q": q}) == (status, status == OK), q
 
 
-def unlike(seed: int, count: int, size: int) -> np.ndarray[Any, Any]:
-    """Numbers of either sign, each as likely to be near 1e-37 as near 1e37."""
-    pick = np.random.default_rng(seed)
-    return pick.choice([-1.0, 1.0], (count, size)) * 10.0 ** pick.uniform(-37, 38, (count, size))
+def widely_spread(seed: int, count: int, size: int) -> np.ndarray[Any, Any]:
+    """Numbers of both signs with magnitudes log-uniform from 1e-37 to 1e38."""
+    generator = np.random.default_rng(seed)
+    signs = generator.choice([-1.0, 1.0], (count, size))
+    return signs * 10.0 ** generator.uniform(-37, 38, (count, size))
 
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_results_that_are_stored_are_finite(
     cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Finite arguments out of all proportion, of each function, in one piece and in parts."""
+    """Arguments span the range of float; functions are whole or split into parts."""
     if cut:
         monkeypatch.setattr(parts, "LONGEST", 10)
         monkeypatch.setattr(parts, "LINES", 10)
-    found = programs(symgen.load("planar_arm"), None, ProgramOptions("float"))
-    own = target("libm", "arm", 2)
-    library, seen = build(tmp_path, found, own, "-O1"), set()
-    for program in found.values():
-        assert compare(program, c99.source(program, own), checked={}) == []
-        function = getattr(library, own.symbol(program.function))
-        arguments = [unlike(k, 100, port.size) for k, port in enumerate(program.inputs)]
+    built = programs(symgen.load("planar_arm"), None, ProgramOptions("float"))
+    target = checked_target("libm", "arm", 2)
+    library, seen = build(tmp_path, built, target, "-O1"), set()
+    for program in built.values():
+        assert compare(program, c99.source(program, target), checked={}) == []
+        function = getattr(library, target.symbol(program.function))
+        arguments = [widely_spread(k, 100, port.size) for k, port in enumerate(program.inputs)]
         for state in range(100):
-            given = [
-                (ctypes.c_float * port.size)(*drawn[state])
-                for port, drawn in zip(program.inputs, arguments, strict=True)
+            inputs = [
+                (ctypes.c_float * port.size)(*values[state])
+                for port, values in zip(program.inputs, arguments, strict=True)
             ]
             results = [
                 (ctypes.c_float * port.size)(*[math.nan] * port.size) for port in program.outputs
             ]
-            status = function(*given, *results)
+            status = function(*inputs, *results)
             stored = [x for result in results for x in result]
             assert all(map(math.isfinite if status == OK else math.isnan, stored)), (
                 program.function,
@@ -281,31 +288,31 @@ def test_results_that_are_stored_are_finite(
     assert seen == {OK, RESULT_NOT_FINITE}
 
 
-def test_checked_and_unchecked_are_not_taken_for_each_other() -> None:
-    program = divided("double")
+def test_read_back_tells_checked_text_from_unchecked() -> None:
+    program = program_with_divisors("double")
     plain, checked = (
-        c99.source(program, c99.Target("arm", Sizes(2, 2, 2), TextOptions(checked=own)))
-        for own in (False, True)
+        c99.source(program, c99.Target("arm", Sizes(2, 2, 2), TextOptions(checked=checks)))
+        for checks in (False, True)
     )
     assert compare(program, plain) == compare(program, checked, checked={}) == []
     assert compare(program, plain, checked={}) != []
     assert compare(program, checked) != []
 
 
-# In the folder
+# Generated folders
 
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("generated")
-    some = ["inverse_dynamics", "forward_dynamics", "gravity_force", "mass_matrix_log_determinant"]
+    folder = tmp_path_factory.mktemp("generated")
+    names = ["inverse_dynamics", "forward_dynamics", "gravity_force", "mass_matrix_log_determinant"]
     for robot, real, trig, functions in (
-        ("panda", "float", "inline", some),
+        ("panda", "float", "inline", names),
         ("scara", "double", "libm", None),
     ):
         symgen.generate(
             robot,
-            place / robot,
+            folder / robot,
             functions,
             real,
             trig=trig,
@@ -314,22 +321,22 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target="cortex-m4f",
             evidence=False,
         )
-    return place
+    return folder
 
 
 @pytest.mark.parametrize("robot", [pytest.param("panda", marks=pytest.mark.firmware), "scara"])
-def test_the_folder_verifies_and_its_self_test_passes(generated: Path, robot: str) -> None:
+def test_the_folder_passes_verify_and_its_self_test(generated: Path, robot: str) -> None:
     report = verify(generated / robot, ["forward_dynamics", "mass_matrix_log_determinant"], 4)
     assert report.passed, str(report)
     assert selftest(generated / robot).stdout.endswith(" passed, 0 failed\n")
 
 
-def test_what_is_printed_verifies_without_a_folder() -> None:
+def test_checked_functions_verify_without_a_folder() -> None:
     report = verify("scara", ["forward_dynamics"], 4, real="float", trig="inline", checked=True)
     assert report.passed, str(report)
 
 
-def test_the_self_test_sees_checks_that_the_compiler_took_away(generated: Path) -> None:
+def test_the_self_test_fails_where_fast_math_removes_checks(generated: Path) -> None:
     folder = generated / "scara"
     sources = sorted(folder.glob("*.c"))
     build = (
@@ -356,7 +363,7 @@ def test_the_self_test_passes_on_a_target(generated: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
 
 
-def test_without_the_option_nothing_changes(tmp_path: Path) -> None:
+def test_unchecked_is_the_default(tmp_path: Path) -> None:
     symgen.generate("scara", tmp_path / "one")
     symgen.generate("scara", tmp_path / "two", checked=False)
     for path in (tmp_path / "one").iterdir():
@@ -447,7 +454,7 @@ int main()
 
 @pytest.mark.firmware
 @pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
-def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, standard: str) -> None:
+def test_the_cpp_wrapper_returns_the_status(generated: Path, tmp_path: Path, standard: str) -> None:
     (tmp_path / "main.cpp").write_text(MAIN)
     c = [path for path in sorted((generated / "scara").glob("*.c")) if "selftest" not in path.name]
     assert command("gcc", "-std=c99", "-c", *c, cwd=tmp_path).returncode == 0
@@ -459,17 +466,17 @@ def test_the_wrapper_passes_the_status_on(generated: Path, tmp_path: Path, stand
     assert command(tmp_path / "main").returncode == 0
 
 
-def test_the_readme_says_what_a_call_returns(generated: Path) -> None:
-    said = (generated / "panda" / "README.md").read_text()
-    without = {"NOT_UNIT", "NO_WORK"}  # it has no quaternion, and goes round no loops
-    assert {status for status in STATUSES if f"`panda_{status}`" in said} == {*STATUSES} - without
+def test_the_readme_lists_the_statuses_that_a_call_returns(generated: Path) -> None:
+    readme = (generated / "panda" / "README.md").read_text()
+    without = {"NOT_UNIT", "NO_WORK"}  # panda has no quaternion, and its functions have no loops
+    assert {status for status in STATUSES if f"`panda_{status}`" in readme} == {*STATUSES} - without
     assert "int panda_forward_dynamics(" in (generated / "panda" / "panda.h").read_text()
 
 
-# In Python
+# Python
 
 
-def test_the_solver_says_why() -> None:
+def test_the_solver_raises_a_state_error_with_the_reason() -> None:
     solver = symgen.compile("scara", ["forward_dynamics"], trig="inline", checked=True)
     plain = symgen.compile("scara", ["forward_dynamics"], trig="inline")
     q, v, tau = np.full(4, 0.5), np.full(4, 0.1), np.ones(4)
@@ -480,7 +487,7 @@ def test_the_solver_says_why() -> None:
     )
     many[3, 0] = math.nan
     out = np.full((5, 4), 7.0)
-    for ask, said in [
+    for ask, message in [
         (
             lambda: solver.forward_dynamics(q * math.nan, v, tau),
             "forward_dynamics refuses its arguments: an argument is infinite",
@@ -494,7 +501,7 @@ def test_the_solver_says_why() -> None:
         (lambda: solver.forward_dynamics(many, v, tau, out=out), "at state 3: an argument"),
         (solver.bind("forward_dynamics", q * math.nan, v, tau, np.empty(4)), "infinite"),
     ]:
-        with pytest.raises(StateError, match=said) as error:
+        with pytest.raises(StateError, match=message) as error:
             ask()
         assert isinstance(error.value, SymgenError)
     assert (out[3] == 7.0).all()

@@ -1,4 +1,7 @@
-"""The C++17 header: the bits of the C, clean under every warning, no allocation and no exception, in a folder that installs."""
+"""The C++17 header: the bits of the C, without warnings, allocations and exceptions.
+
+The folder installs with CMake.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,13 @@ WARNINGS = (
 
 @pytest.fixture(scope="module")
 def cpp() -> None:
-    """A missing compiler of C++ is a skip, and a failure where the tools are required."""
+    """Skip where the C++ compiler is missing; fail where the tools are required."""
     tool("g++")
 
 
 @pytest.fixture(scope="module", params=["double", "float"])
 def scara(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every function of a robot with its wrapper, and the C as a library."""
+    """A folder with every function of a robot and the C++ header, and its C as a library."""
     folder = tmp_path_factory.mktemp(request.param) / "scara"
     symgen.generate("scara", folder, real=request.param, wrap=["cpp17"])
     c = [path for path in sorted(folder.glob("*.c")) if not path.name.endswith("_selftest.c")]
@@ -57,7 +60,7 @@ def scara(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def put(folder: Path, **options: Any) -> dict[str, Any]:
+def write_arm(folder: Path, **options: Any) -> dict[str, Any]:
     programs = arm()
     return write(
         folder,
@@ -72,29 +75,29 @@ def put(folder: Path, **options: Any) -> dict[str, Any]:
     )
 
 
-def build(main: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+def compile_and_run(main: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Compile and run a program against the folder and its library."""
-    place = folder.parent
-    (place / "main.cpp").write_text(main)
+    folder_of_build = folder.parent
+    (folder_of_build / "main.cpp").write_text(main)
     built = run(
         "g++",
         *flags,
         *WARNINGS,
         f"-I{folder}",
         "main.cpp",
-        f"-L{place}",
+        f"-L{folder_of_build}",
         "-lscara",
         "-lm",
         "-o",
         "main",
-        cwd=place,
+        cwd=folder_of_build,
     )
     assert built.returncode == 0, built.stderr
-    return run(place / "main")
+    return run(folder_of_build / "main")
 
 
 def comparison(folder: Path) -> str:
-    """A program that compares each function of the header with the C function, bit for bit; spans, where there are any."""
+    """Return a program that compares the header's functions, spans too, with the C bit for bit."""
     manifest = json.loads((folder / "manifest.json").read_text())
     lines = []
     for name, function in manifest["functions"].items():
@@ -103,14 +106,16 @@ def comparison(folder: Path) -> str:
             function["result"] if isinstance(function["result"], list) else [function["result"]]
         )
         size = {p["name"]: math.prod(p["shape"]) for p in (*function["arguments"], *results)}
-        given = [p["name"] for p in function["arguments"]]
-        found = [f"c_{p['name']}" for p in results]
+        arguments = [p["name"] for p in function["arguments"]]
+        results_in_c = [f"c_{p['name']}" for p in results]
         lines.append(f"    {{ // {name}")
-        lines += [f"    std::array<real, {size[p]}> {p}; fill({p});" for p in given]
+        lines += [f"    std::array<real, {size[p]}> {p}; fill({p});" for p in arguments]
         lines += [f"    real c_{p['name']}[{size[p['name']]}];" for p in results]
-        lines.append(f"    {symbol}({', '.join([f'{p}.data()' for p in given] + found)});")
-        lines.append(f"    const auto got = {folder.name}::{name}({', '.join(given)});")
-        lines.append(f"    static_assert(noexcept({folder.name}::{name}({', '.join(given)})));")
+        lines.append(
+            f"    {symbol}({', '.join([f'{p}.data()' for p in arguments] + results_in_c)});"
+        )
+        lines.append(f"    const auto got = {folder.name}::{name}({', '.join(arguments)});")
+        lines.append(f"    static_assert(noexcept({folder.name}::{name}({', '.join(arguments)})));")
         fields = re.findall(
             rf"struct {name}_results {{\n(.*?)}};", (folder / "scara.hpp").read_text(), re.S
         )
@@ -124,7 +129,7 @@ def comparison(folder: Path) -> str:
         spans = [f"s_{p['name']}" for p in results]
         lines.append("#ifdef __cpp_lib_span")
         lines += [f"    std::array<real, {size[p['name']]}> s_{p['name']}{{}};" for p in results]
-        lines.append(f"    {folder.name}::{name}({', '.join([*given, *spans])});")
+        lines.append(f"    {folder.name}::{name}({', '.join([*arguments, *spans])});")
         lines += [
             f"    same(s_{p['name']}.data(), c_{p['name']}, {size[p['name']]}); ++spans;"
             for p in results
@@ -166,8 +171,8 @@ int main()
 
 
 @pytest.mark.parametrize("standard", STANDARDS)
-def test_the_bits_are_those_of_the_c(scara: Path, standard: str) -> None:
-    done = build(comparison(scara), scara, standard, "-O1")
+def test_the_header_has_the_bits_of_the_c(scara: Path, standard: str) -> None:
+    done = compile_and_run(comparison(scara), scara, standard, "-O1")
     assert done.returncode == 0
     compared, spans = map(int, done.stdout.split())
     manifest = json.loads((scara / "manifest.json").read_text())
@@ -183,8 +188,8 @@ def test_the_bits_are_those_of_the_c(scara: Path, standard: str) -> None:
 
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("standard", STANDARDS)
-def test_loops_take_the_callers_work(standard: str, checked: bool, tmp_path: Path) -> None:
-    """The bits of the C, of a chain that no rows are asked for, one state and many."""
+def test_loops_take_the_callers_workspace(standard: str, checked: bool, tmp_path: Path) -> None:
+    """A looped chain has the bits of the C, for one state and for many."""
     folder = tmp_path / "scara"
     symgen.generate(
         "scara",
@@ -200,12 +205,12 @@ def test_loops_take_the_callers_work(standard: str, checked: bool, tmp_path: Pat
     assert (
         run("ar", "rcs", "libscara.a", *sorted(tmp_path.glob("*.o")), cwd=tmp_path).returncode == 0
     )
-    size, told, value, ok = (
+    size, batch_size, value, status = (
         (", scara_WORK", ", scara_BATCH_WORK", ".value", ", status")
         if checked
         else ("", "", "", "")
     )
-    done = build(
+    done = compile_and_run(
         f"""
 #include "scara.hpp"
 #include <cstdio>
@@ -224,7 +229,7 @@ int main()
     const auto got = scara::forward_dynamics(q, v, tau, work);
     const auto whole = scara::mass_matrix_determinant(q, work);
     bool same = std::memcmp(got{value}.data(), a, sizeof a) == 0 && std::memcmp(&whole{value}, &det, sizeof det) == 0;
-    scara::forward_dynamics(1, q.data(), v.data(), tau.data(), many, all{told}{ok});
+    scara::forward_dynamics(1, q.data(), v.data(), tau.data(), many, all{batch_size}{status});
     same = same && std::memcmp(many, a, sizeof a) == 0;
 #ifdef __cpp_lib_span
     std::array<real, scara::NV> there{{}};
@@ -243,8 +248,8 @@ int main()
 
 
 @pytest.mark.parametrize("standard", STANDARDS)
-def test_nothing_is_called_but_the_c(scara: Path, standard: str) -> None:
-    """Built without exceptions and run-time types, an object that uses all of it asks for the C functions alone."""
+def test_the_header_calls_only_the_c_functions(scara: Path, standard: str) -> None:
+    """The object file of a caller, built without exceptions and RTTI, needs no other symbols."""
     manifest = json.loads((scara / "manifest.json").read_text())
     calls = []
     for name, function in manifest["functions"].items():
@@ -255,16 +260,16 @@ def test_nothing_is_called_but_the_c(scara: Path, standard: str) -> None:
             f"auto use_{name}({', '.join(f'const {a} &x{i}' for i, a in enumerate(arrays))})"
             f" {{ return scara::{name}({', '.join(f'x{i}' for i in range(len(arrays)))}); }}"
         )
-    place = scara.parent
-    (place / "use.cpp").write_text('#include "scara.hpp"\n' + "\n".join(calls) + "\n")
+    folder = scara.parent
+    (folder / "use.cpp").write_text('#include "scara.hpp"\n' + "\n".join(calls) + "\n")
     flags = (standard, "-O2", "-fno-exceptions", "-fno-rtti", "-fno-stack-protector", *WARNINGS)
-    built = run("g++", *flags, f"-I{scara}", "-c", "use.cpp", "-o", "use.obj", cwd=place)
+    built = run("g++", *flags, f"-I{scara}", "-c", "use.cpp", "-o", "use.obj", cwd=folder)
     assert built.returncode == 0, built.stderr
-    wanted = {
-        line.split()[-1] for line in run("nm", "-u", "use.obj", cwd=place).stdout.splitlines()
+    undefined = {
+        line.split()[-1] for line in run("nm", "-u", "use.obj", cwd=folder).stdout.splitlines()
     }
-    assert wanted == {function["symbol"] for function in manifest["functions"].values()} | (
-        wanted & {"_GLOBAL_OFFSET_TABLE_"}
+    assert undefined == {function["symbol"] for function in manifest["functions"].values()} | (
+        undefined & {"_GLOBAL_OFFSET_TABLE_"}
     )
 
 
@@ -277,7 +282,7 @@ def test_wrong_sizes_do_not_compile(scara: Path) -> None:
         right.replace("16", "4"),
         right.replace("4>", "5>"),
     )
-    for text, taken in ((right, True), *((text, False) for text in wrong)):
+    for text, compiles in ((right, True), *((text, False) for text in wrong)):
         (scara.parent / "sizes.cpp").write_text(f'#include "scara.hpp"\nint main() {{ {text} }}\n')
         done = run(
             "g++",
@@ -288,23 +293,23 @@ def test_wrong_sizes_do_not_compile(scara: Path) -> None:
             "sizes.cpp",
             cwd=scara.parent,
         )
-        assert (done.returncode == 0) == taken, text
+        assert (done.returncode == 0) == compiles, text
 
 
 def test_the_sample_of_the_readme_runs(scara: Path) -> None:
     readme = (scara / "README.md").read_text()
     (sample,) = re.findall(r"```cpp\n(.*?)```", readme, re.S)
     include, _, body = sample.partition("\n\n")
-    done = build(
+    done = compile_and_run(
         f"{include}\nint main() {{\n{body}\nreturn tau[2] < 0 ? 0 : 1; }}\n", scara, "-std=c++17"
     )
     assert done.returncode == 0
     assert "wrap = `cpp17`" in readme
 
 
-def test_only_on_request(tmp_path: Path) -> None:
+def test_the_header_is_generated_only_on_request(tmp_path: Path) -> None:
     plain = write(tmp_path / "plain", texts(FolderContents(mechanism(), arm())))
-    wrapped = put(tmp_path / "wrapped")
+    wrapped = write_arm(tmp_path / "wrapped")
     assert set(wrapped["files"]) - set(plain["files"]) == {"arm.hpp"}
     assert wrapped["options"]["wrap"] == ["cpp17"]
     assert "wrap" not in plain["options"]
@@ -312,7 +317,9 @@ def test_only_on_request(tmp_path: Path) -> None:
     assert selftest(tmp_path / "wrapped").returncode == 0
 
 
-def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_wrapper_is_refused_with_the_nearest_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "cpp17" in emission.names()
     assert "cpp17" in emission.wrappers()
     with pytest.raises(
@@ -341,13 +348,15 @@ def test_a_wrapper_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-def test_a_robot_called_as_a_word_of_cpp() -> None:
+def test_a_robot_named_as_a_keyword_of_cpp_gets_a_valid_namespace() -> None:
     text = cpp17.header(arm(), c99.Target("class", Sizes(2, 2, 2)))
     assert "namespace class_robot {" in text
     assert "[[nodiscard]] class_robot_LOCAL inline real mass_matrix_determinant(" in text
 
 
-def test_verify_reads_the_header_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reports_a_changed_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "arm"
     symgen.generate(
         "planar_arm", folder, ["mass_matrix", "gravity_force"], name="arm", wrap=["cpp17"]
@@ -370,12 +379,12 @@ def test_verify_reads_the_header_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "the other files of the folder are not judged" in capsys.readouterr().out
 
 
-# From outside: the folder in projects of C and of C++.
+# The folder in other projects, in C and in C++.
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.15)
 project(consumer LANGUAGES {language})
-{found}
+{package}
 add_executable(consumer main.{suffix})
 {standard}
 target_link_libraries(consumer PRIVATE {libraries})
@@ -389,21 +398,21 @@ MAIN = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A place with the folder (arm), and what its installation leaves (prefix)."""
-    place = tmp_path_factory.mktemp("installed")
-    put(place / "arm")
-    cmake("-S", place / "arm", "-B", place / "build")
-    cmake("--build", place / "build")
-    cmake("--install", place / "build", "--prefix", place / "prefix")
-    return place
+    """A directory with the folder (arm), and the files that it installs (prefix)."""
+    folder = tmp_path_factory.mktemp("installed")
+    write_arm(folder / "arm")
+    cmake("-S", folder / "arm", "-B", folder / "build")
+    cmake("--build", folder / "build")
+    cmake("--install", folder / "build", "--prefix", folder / "prefix")
+    return folder
 
 
 @pytest.mark.parametrize("road", ["find_package", "add_subdirectory"])
 @pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cpp")])
-def test_it_builds_from_outside(
+def test_projects_in_c_or_cpp_build_with_the_folder(
     installed: Path, tmp_path: Path, road: str, language: str, suffix: str
 ) -> None:
-    """Also where the project speaks one language only: what is C of it is none of the C++ project's business."""
+    """A project that enables one language builds too: the C++ project needs no C compiler."""
     argument = {"find_package": "arm 0.1 REQUIRED", "add_subdirectory": f"{installed / 'arm'} arm"}[
         road
     ]
@@ -414,7 +423,7 @@ def test_it_builds_from_outside(
     )
     text = PROJECT.format(
         language=language,
-        found=f"{road}({argument})",
+        package=f"{road}({argument})",
         suffix=suffix,
         standard=standard,
         libraries="arm::arm",
@@ -426,7 +435,7 @@ def test_it_builds_from_outside(
     assert run(tmp_path / "build" / "consumer").returncode == 0
 
 
-def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
+def test_two_robots_link_into_one_project(installed: Path, tmp_path: Path) -> None:
     programs = arm()
     write(
         tmp_path / "other",
@@ -439,11 +448,11 @@ def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
             )
         ),
     )
-    found = f"add_subdirectory({installed / 'arm'} arm)\nadd_subdirectory(other)"
+    package = f"add_subdirectory({installed / 'arm'} arm)\nadd_subdirectory(other)"
     (tmp_path / "CMakeLists.txt").write_text(
         PROJECT.format(
             language="CXX",
-            found=found,
+            package=package,
             suffix="cpp",
             standard="",
             libraries="arm::arm other::other",
@@ -458,11 +467,11 @@ def test_two_robots_in_one_project(installed: Path, tmp_path: Path) -> None:
     assert run(tmp_path / "build" / "consumer").returncode == 0
 
 
-def test_another_version_is_not_found(installed: Path, tmp_path: Path) -> None:
+def test_find_package_refuses_another_version(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         PROJECT.format(
             language="C",
-            found="find_package(arm 9.9 REQUIRED)",
+            package="find_package(arm 9.9 REQUIRED)",
             suffix="c",
             standard="",
             libraries="arm::arm",
@@ -480,7 +489,7 @@ def test_another_version_is_not_found(installed: Path, tmp_path: Path) -> None:
     assert "9.9" in done.stderr
 
 
-def test_the_sample_of_the_book_compiles(tmp_path: Path) -> None:
+def test_the_sample_of_the_book_runs(tmp_path: Path) -> None:
     book = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "generate-c.md").read_text(
         encoding="utf-8"
     )
