@@ -1,4 +1,7 @@
-"""The writer of statements serves any language with expressions: here Python, which runs it, and one that counts from 1."""
+"""The statement writer serves any language with expressions.
+
+Here Python runs the statements, and another language counts from 1.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,10 @@ PYTHON = Language(
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
-def written(
+def write(
     program: Program, language: Language, turn: Turn | None = None, indent: int = 0
 ) -> tuple[str, Writer]:
-    """The statements, line by line, and the writer that knows what each result is called."""
+    """Return the statements and the writer, whose `text` has each result's expression."""
     calls = {op: language.call(op, DOUBLE) for op in CALLED}
     inputs = [port.name for port in program.inputs]
     writer = Writer(program, Spelling(language, inputs, calls, turn=turn), indent=indent)
@@ -55,63 +58,66 @@ def written(
     [*arm().values(), *(scrambled(seed, 300) for seed in range(8))],
     ids=lambda p: p.function,
 )
-def test_what_is_written_in_python_computes_the_program(program: Program) -> None:
-    pick = random.Random(5)
-    given = {
-        port.name: [pick.uniform(0.5, 2.0) for _ in range(port.size)] for port in program.inputs
+def test_statements_in_python_compute_the_program(program: Program) -> None:
+    generator = random.Random(5)
+    arguments = {
+        port.name: [generator.uniform(0.5, 2.0) for _ in range(port.size)]
+        for port in program.inputs
     }
-    exact = evaluate(program, given, FLOATS)
-    text, writer = written(program, PYTHON)
-    known: dict[str, Any] = {"math": math} | given
-    exec(text, known)
+    exact = evaluate(program, arguments, FLOATS)
+    text, writer = write(program, PYTHON)
+    variables: dict[str, Any] = {"math": math} | arguments
+    exec(text, variables)
     for port in program.outputs:
-        assert [eval(writer.text[row], known) for row in port.rows] == exact[port.name], (
+        assert [eval(writer.text[row], variables) for row in port.rows] == exact[port.name], (
             text
         )  # bit for bit
 
 
 def test_a_language_may_count_from_one() -> None:
-    other = replace(PYTHON, element="{array}({index})", first=1)
-    (text, _), (plain, _) = written(forward_dynamics(), other), written(forward_dynamics(), PYTHON)
+    counting_from_one = replace(PYTHON, element="{array}({index})", first=1)
+    (text, _), (plain, _) = (
+        write(forward_dynamics(), counting_from_one),
+        write(forward_dynamics(), PYTHON),
+    )
     assert set(re.findall(r"\b(?:q|v|tau)\((\d)\)", text)) == {"1", "2"}
     assert set(re.findall(r"\b(?:q|v|tau)\[(\d)\]", plain)) == {"0", "1"}
 
 
-def test_parentheses_that_no_grammar_asks_for_are_the_languages_choice() -> None:
+def test_optional_parentheses_are_the_languages_choice() -> None:
     (text, _), (plain, _) = (
-        written(forward_dynamics(), replace(PYTHON, apart=apart))
-        for apart in (C.apart, PYTHON.apart)
+        write(forward_dynamics(), replace(PYTHON, apart=apart)) for apart in (C.apart, PYTHON.apart)
     )
     assert "det = (M_1_1 * 0.35) - (M_1_2 * M_1_2)" in text
     assert "det = M_1_1 * 0.35 - M_1_2 * M_1_2" in plain
     assert plain.replace("(", "").replace(")", "") == text.replace("(", "").replace(")", "")
 
 
-def test_no_local_is_called_as_a_word_of_the_language() -> None:
+def test_no_local_variable_has_a_reserved_name() -> None:
     program = forward_dynamics()
     rows = [row._replace(name="lambda" if row.name == "det" else row.name) for row in program.rows]
-    text, _ = written(program.with_rows(rows, program.outputs), PYTHON)
+    text, _ = write(program.with_rows(rows, program.outputs), PYTHON)
     assert "\nlambda_ = " in text
 
 
 def test_lines_stay_within_the_width() -> None:
-    text, _ = written(scrambled(3, 400), replace(PYTHON, width=60, inline=30), indent=8)
+    text, _ = write(scrambled(3, 400), replace(PYTHON, width=60, inline=30), indent=8)
     assert max(map(len, text.splitlines())) <= 52
 
 
-def test_sine_and_cosine_of_an_angle_may_come_at_once() -> None:
+def test_sine_and_cosine_of_an_angle_may_share_one_call() -> None:
     program = forward_dynamics()
-    text, _ = written(program, PYTHON, turn=Turn("pair", "both"))
+    text, _ = write(program, PYTHON, turn=Turn("pair", "both"))
     assert "math.sin" not in text
     assert text.count("both(") == len(
         {program.rows[i].args for i in live_rows(program) if program.rows[i].op in ("sin", "cos")}
     )
 
 
-def test_every_backend_is_a_typed_object_under_its_own_name() -> None:
-    found = [emission.find(name) for name in emission.names()]
-    assert [backend.name for backend in found] == [*emission.names()]
-    assert all(isinstance(backend, Printer | Wrapper) for backend in found)
-    assert emission.printer() in found
-    for backend in found:
+def test_every_backend_has_the_name_it_is_found_by() -> None:
+    backends = [emission.find(name) for name in emission.names()]
+    assert [backend.name for backend in backends] == [*emission.names()]
+    assert all(isinstance(backend, Printer | Wrapper) for backend in backends)
+    assert emission.printer() in backends
+    for backend in backends:
         assert emission.environment(backend.name).list_templates()

@@ -1,4 +1,7 @@
-"""A LoopProgram in C: bit for bit what it is over floats, clean under every warning, and read back with each slip reported."""
+"""A LoopProgram in C: the bits of its evaluation over floats, and no compiler warnings.
+
+Read-back reports each error planted in the text.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ def target(recursion: LoopProgram, trig: str = "libm") -> c99.Target:
     return c99.Target("arm", sizes(recursion), TextOptions(trig))
 
 
-def written(folder: Path, recursion: LoopProgram, trig: str = "libm") -> Path:
-    """The file of the function, beside its headers."""
-    own = target(recursion, trig)
+def write_c(folder: Path, recursion: LoopProgram, trig: str = "libm") -> Path:
+    """Write the C function and its headers; return the function's file."""
+    names = target(recursion, trig)
     for name, text in (
-        c99.headers({recursion.function: recursion}, own)
-        | {"function.c": c99.source(recursion, own)}
+        c99.headers({recursion.function: recursion}, names)
+        | {"function.c": c99.source(recursion, names)}
     ).items():
         (folder / name).write_text(text)
     return folder / "function.c"
@@ -49,16 +52,18 @@ def written(folder: Path, recursion: LoopProgram, trig: str = "libm") -> Path:
 )
 def test_bits_are_those_of_the_recursion(tmp_path: Path, toy: str, flags: str) -> None:
     recursion = TOYS[toy]()
-    library = shared(written(tmp_path, recursion), flags)
+    library = shared(write_c(tmp_path, recursion), flags)
     for state in states(recursion, 5):
         assert called(library, recursion, state) == evaluate(recursion, state, DOUBLES)
 
 
 @pytest.mark.parametrize("trig", TRIG)
 @pytest.mark.parametrize("real", REAL)
-def test_every_sine_is_near(tmp_path: Path, real: str, trig: str) -> None:
+def test_results_of_each_kind_of_sine_are_near_the_exact_ones(
+    tmp_path: Path, real: str, trig: str
+) -> None:
     recursion = TOYS["tree of three classes"](real)
-    library = shared(written(tmp_path, recursion, trig), "-O1")
+    library = shared(write_c(tmp_path, recursion, trig), "-O1")
     near = {"double": 1e-13, "float": 1e-4}[real]
     for state in states(recursion, 3):
         for name, exact in evaluate(recursion, state, DOUBLES).items():
@@ -70,12 +75,14 @@ def test_every_sine_is_near(tmp_path: Path, real: str, trig: str) -> None:
 @pytest.mark.parametrize("trig", TRIG)
 @pytest.mark.parametrize("real", REAL)
 @pytest.mark.parametrize("toy", TOYS)
-def test_the_text_is_the_recursion(toy: str, real: str, trig: str) -> None:
+def test_read_back_accepts_the_text(toy: str, real: str, trig: str) -> None:
     recursion = TOYS[toy](real)
-    own = target(recursion, trig)
+    names = target(recursion, trig)
     assert (
         compare(
-            recursion, c99.source(recursion, own), c99.header({recursion.function: recursion}, own)
+            recursion,
+            c99.source(recursion, names),
+            c99.header({recursion.function: recursion}, names),
         )
         == []
     )
@@ -94,12 +101,12 @@ PLANTED = {
     "a loop that begins late": ("for (i = 0;", "for (i = 1;", "chain"),
     "a loop that ends early": ("i <= 5", "i < 5", "chain"),
     "a loop that ends late": ("i >= 0", "i >= 1", "chain"),
-    "a loop the other way": ("for (i = 5; i >= 0; --i)", "for (i = 0; i <= 5; ++i)", "chain"),
+    "a loop reversed": ("for (i = 5; i >= 0; --i)", "for (i = 0; i <= 5; ++i)", "chain"),
     "a loop without end": ("i <= 5; ++i", "i <= 5; --i", "chain"),
     "another link's argument": ("&v[i]", "&v[0]", "chain"),
-    "another place of work": ("&work[(4*i) + 2]", "&work[(4*i) + 1]", "chain"),
+    "another offset in the workspace": ("&work[(4*i) + 2]", "&work[(4*i) + 1]", "chain"),
     "work beyond its end": ("&work[(4*i) + 2]", "&work[(5*i) + 2]", "chain"),
-    "what is carried exchanged": ("carried_2, carried_2", "carried_1, carried_2", "chain"),
+    "carries exchanged": ("carried_2, carried_2", "carried_1, carried_2", "chain"),
     "a sign in a step": ("= -f", "= f", "chain"),
     "operands in a step": ("(kept[1]*f) - carried[1]", "carried[1] - (kept[1]*f)", "chain"),
     "another step": ("        arm_toy_3(&work", "        arm_toy_1(&work", "chain"),
@@ -136,24 +143,24 @@ PLANTED = {
         "chain, from its middle",
     ),
     "a loop beyond its tip": ("for (i = 2; i >= 0", "for (i = 3; i >= 0", "chain, from its middle"),
-    "a link beside the way": ("0, 1, 4", "0, 1, 3", "tree, on a way"),
+    "a link off the path to the base": ("0, 1, 4", "0, 1, 3", "tree, on a way"),
     "another type": ("double carried_1[3]", "float carried_1[3]", "chain"),
-    "an array that stays": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
-    "a table that changes": (
+    "a static array": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
+    "a table that is not constant": (
         "static const double arm_toy_table",
         "static double arm_toy_table",
         "chain",
     ),
     "another function": ("        arm_toy_3(&work", "        abort(&work", "chain"),
     "a counter of another type": ("    int i;", "    long i;", "chain"),
-    "a counter that stays": ("    int i;", "    static int i;", "chain"),
-    "a counter that is constant": ("    int i;", "    const int i;", "chain"),
+    "a static counter": ("    int i;", "    static int i;", "chain"),
+    "a constant counter": ("    int i;", "    const int i;", "chain"),
     "a loop from a half": ("for (i = 0;", "for (i = 0.5;", "chain"),
     "a loop over another thing": ("for (i = 0; i <= 5; ++i)", "for (q = 0; q <= 5; ++q)", "chain"),
-    "an array of no known size": ("double carried_1[3]", "double carried_1[i]", "chain"),
+    "an array of variable size": ("double carried_1[3]", "double carried_1[i]", "chain"),
     "a place of another type": ("double *const rows", "float *const rows", "tree"),
     "a name twice": ("    int i;", "    int i;\n    int q;", "chain"),
-    "a step that is not given all": ("&v[i], carried_3", "carried_3", "chain"),
+    "a step without its last argument": ("&v[i], carried_3", "carried_3", "chain"),
     "a table of other numbers": (
         "static const short arm_toy_parents",
         "static const char arm_toy_parents",
@@ -168,7 +175,7 @@ PLANTED = {
     "a macro": ("#include <math.h>", "#include <math.h>\n#define cos sin", "chain"),
     "another statement": ("    det[0] =", "    if (q[0] > 0.0) {}\n    det[0] =", "chain"),
     "a store to an argument": ("    det[0] =", "    q[0] = 0.0;\n    det[0] =", "chain"),
-    "a result stored over": (
+    "a result overwritten": (
         "    det[0] = carried_2[2];",
         "    det[0] = carried_2[2];\n    det[0] = carried_2[1];",
         "chain",
@@ -177,7 +184,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("slip", PLANTED)
-def test_a_slip_is_reported(slip: str) -> None:
+def test_read_back_reports_a_planted_error(slip: str) -> None:
     old, new, toy = PLANTED[slip]
     recursion = TOYS[toy]()
     text = c99.source(recursion, target(recursion))
@@ -186,10 +193,10 @@ def test_a_slip_is_reported(slip: str) -> None:
     assert len(sentence) > 20
 
 
-def test_an_array_that_is_too_small_is_reported() -> None:
+def test_too_small_a_workspace_is_reported() -> None:
     recursion = TOYS["tree"]()
-    own = target(recursion)
-    text, header = c99.source(recursion, own), c99.header({recursion.function: recursion}, own)
+    names = target(recursion)
+    text, header = c99.source(recursion, names), c99.header({recursion.function: recursion}, names)
     size = f"arm_WORK {c99.work(recursion)}"
     assert compare(recursion, text, header) == []
     assert (
@@ -198,23 +205,23 @@ def test_an_array_that_is_too_small_is_reported() -> None:
 
 
 @pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
-def test_any_slip_of_a_finger_is_reported_or_changes_nothing(tmp_path: Path, toy: str) -> None:
-    """A digit is another digit. An array may be longer than it must be, and what is of no other class is of the last."""
+def test_any_changed_digit_is_reported_or_changes_no_result(tmp_path: Path, toy: str) -> None:
+    """Unreported digits are harmless: longer arrays, and class numbers beyond the last class."""
     recursion = TOYS[toy]()
-    text, (state, *_) = written(tmp_path, recursion).read_text(), states(recursion, 1)
-    pick = random.Random(5)
+    text, (state, *_) = write_c(tmp_path, recursion).read_text(), states(recursion, 1)
+    generator = random.Random(5)
     start = text.index("static const")
-    digits = [found.start() for found in re.finditer(r"(?<=[\[ (*])\d(?=[\]; ,*])", text[start:])]
-    for at in pick.sample(digits, 40):
+    digits = [match.start() for match in re.finditer(r"(?<=[\[ (*])\d(?=[\]; ,*])", text[start:])]
+    for at in generator.sample(digits, 40):
         slipped = (
             text[: start + at]
-            + str((int(text[start + at]) + pick.randint(1, 8)) % 10)
+            + str((int(text[start + at]) + generator.randint(1, 8)) % 10)
             + text[start + at + 1 :]
         )
         if not compare(recursion, slipped):
-            own = tmp_path / f"slipped_{at}.c"
-            own.write_text(slipped)
-            assert called(shared(own, "-O1"), recursion, state) == evaluate(
+            file = tmp_path / f"slipped_{at}.c"
+            file.write_text(slipped)
+            assert called(shared(file, "-O1"), recursion, state) == evaluate(
                 recursion, state, DOUBLES
             ), text[: start + at][-60:]
 
@@ -223,7 +230,7 @@ def test_any_slip_of_a_finger_is_reported_or_changes_nothing(tmp_path: Path, toy
     "toy", ["idle", "chain, its middle", "three classes", "tree of three classes", "tree, on a way"]
 )
 def test_analysers_are_silent(tmp_path: Path, toy: str) -> None:
-    file = written(tmp_path, TOYS[toy]("float"), "auto")
+    file = write_c(tmp_path, TOYS[toy]("float"), "auto")
     without = [f"-Wno-{name}" for name in ("unknown-warning-option", *UNWANTED)]
     done = run(
         tool("clang"), "-std=c99", "-Weverything", *without, "-Werror", "-fsyntax-only", file
@@ -235,12 +242,14 @@ def test_analysers_are_silent(tmp_path: Path, toy: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_one_rule_of_misra_is_broken(tmp_path: Path) -> None:
-    """8.9, advisory: tables that one function reads would stand within it, thousands of lines before its first statement. A toy's
-    header has sizes that nobody asks for (2.5).
+def test_misra_reports_rule_8_9_alone(tmp_path: Path) -> None:
+    """Rule 8.9 (advisory) wants tables that one function reads inside that function.
+
+    There, thousands of lines would precede the first statement. The headers of these toys define
+    macros that the source does not use (rule 2.5).
     """
     for toy in ("chain, its middle", "tree of three classes", "tree, on a way"):
-        assert misra(written(tmp_path, TOYS[toy]())) - {"Rule 2.5"} == {"Rule 8.9"}
+        assert misra(write_c(tmp_path, TOYS[toy]())) - {"Rule 2.5"} == {"Rule 8.9"}
 
 
 MAIN = """
@@ -271,9 +280,9 @@ int main(void)
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 @pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
 def test_sanitizers_are_silent(tmp_path: Path, toy: str, sanitizer: str) -> None:
-    """Every array is as long as the header says, and no longer."""
+    """Every array has exactly the length that the header states."""
     recursion = TOYS[toy]()
-    file = written(tmp_path, recursion)
+    file = write_c(tmp_path, recursion)
     (tmp_path / "main.c").write_text(
         MAIN.format(q=recursion.inputs[0].size, v=recursion.inputs[1].size)
     )
@@ -296,7 +305,7 @@ def test_sanitizers_are_silent(tmp_path: Path, toy: str, sanitizer: str) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_text_does_not_grow_with_the_links() -> None:
+def test_text_without_tables_does_not_grow_with_the_links() -> None:
     def without_tables(count: int) -> str:
         recursion = mixed(range(-1, count - 1), (0,) * count)
         text = c99.source(recursion, target(recursion))
@@ -309,56 +318,64 @@ def test_text_does_not_grow_with_the_links() -> None:
     assert without_tables(3) == without_tables(500)
 
 
-def test_what_the_head_says_of_memory() -> None:
-    for toy, said in {
+def test_the_opening_comment_states_sizes_of_tables_and_workspace() -> None:
+    for toy, sizes_in_text in {
         "sums": "Tables of 72 bytes; 1 numbers",
         "chain": "Tables of 144 bytes; 24 numbers",
         "idle": "Tables of 36 bytes; 1 numbers",
         "tree": f"Tables of {240 + 56 + 42} bytes; 73 numbers",
     }.items():
-        assert said in c99.source(TOYS[toy](), target(TOYS[toy]()))
+        assert sizes_in_text in c99.source(TOYS[toy](), target(TOYS[toy]()))
 
 
-def test_the_head_names_the_numbers_of_a_row() -> None:
-    """As many as there are, of each kind of link; m is where masses stand."""
-    one = build.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
-    head = " ".join(c99.source(one, target(one)).split("*/")[0].replace("\n *", " ").split())
-    for kind in one.link_classes:
+def test_the_opening_comment_names_the_columns_of_the_table() -> None:
+    """Each link class has one name per column; column m has the masses."""
+    dynamics = build.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
+    head = " ".join(
+        c99.source(dynamics, target(dynamics)).split("*/")[0].replace("\n *", " ").split()
+    )
+    for kind in dynamics.link_classes:
         names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
         assert names is not None
         assert names[1].split(", ") == list(kind.columns)
         assert len(kind.columns) == kind.width == len(set(kind.columns))
-    mass = one.link_classes[0].columns.index("m")
+    mass = dynamics.link_classes[0].columns.index("m")
     assert [
-        float(row[mass]) for row, own in zip(one.constants, one.class_of, strict=True) if own == 0
+        float(row[mass])
+        for row, link_class in zip(dynamics.constants, dynamics.class_of, strict=True)
+        if link_class == 0
     ] == [
         float(sum(part.mass for part in body.parts))
-        for body, own in zip(symgen.load("scara").bodies, one.class_of, strict=True)
-        if own == 0
+        for body, link_class in zip(symgen.load("scara").bodies, dynamics.class_of, strict=True)
+        if link_class == 0
     ]
 
 
-def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
-    """An end is stored behind its own sweep, the rest link by link."""
-    alone = {
+def test_results_may_alias_arguments_where_no_later_step_reads_them() -> None:
+    """A final carry is stored after its sweep, other results link by link."""
+    without_final_carries = {
         name: replace(
             TOYS[name](), final_carries=(), outputs=(Port("tau", (6 if name == "chain" else 10,)),)
         )
         for name in ("chain", "tree of three classes")
     }
-    assert all(map(loop_work.may_alias, alone.values()))
+    assert all(map(loop_work.may_alias, without_final_carries.values()))
     assert not loop_work.may_alias(TOYS["chain"]())  # det is stored before the last v is read
     late = replace(
-        alone["chain"], final_carries=(FinalCarry("det", 2, (0,)),), outputs=TOYS["chain"]().outputs
+        without_final_carries["chain"],
+        final_carries=(FinalCarry("det", 2, (0,)),),
+        outputs=TOYS["chain"]().outputs,
     )
     assert loop_work.may_alias(late)
-    first, second, third = alone["chain"].sweeps
-    assert not loop_work.may_alias(replace(alone["chain"], stages=(third, first, second)))
+    first, second, third = without_final_carries["chain"].sweeps
+    assert not loop_work.may_alias(
+        replace(without_final_carries["chain"], stages=(third, first, second))
+    )
     assert not loop_work.may_alias(TOYS["idle"]())
     for robot, alias in (
         ("panda", True),
         ("quadruped", False),
-    ):  # whose positions are more than its velocities
+    ):  # quadruped has more positions than velocities
         assert (
             loop_work.may_alias(
                 build.recursion(symgen.load(robot), "inverse_dynamics", "newton_euler")
@@ -367,10 +384,10 @@ def test_results_may_lie_over_arguments_where_no_sweep_reads_behind() -> None:
         )
 
 
-def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None:
+def test_aliased_results_have_the_same_bits(tmp_path: Path) -> None:
     recursion = TOYS["sums"]()
     assert loop_work.may_alias(recursion)
-    library = shared(written(tmp_path, recursion), "-O2")
+    library = shared(write_c(tmp_path, recursion), "-O2")
     (state,) = states(recursion, 1)
     q, work = (ctypes.c_double * 9)(*state["q"]), (ctypes.c_double * 1)()
     library.arm_gravity_force(q, q, work)
@@ -378,17 +395,17 @@ def test_results_may_lie_over_arguments_where_it_is_said(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("trig", TRIG)
-def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
+def test_read_back_checks_the_preprocessed_text(trig: str) -> None:
     recursion = TOYS["tree of three classes"]()
-    own, function = target(recursion, trig), recursion.function
-    headers, text = c99.headers({function: recursion}, own), c99.source(recursion, own)
+    names, function = target(recursion, trig), recursion.function
+    headers, text = c99.headers({function: recursion}, names), c99.source(recursion, names)
     for slip, count in (("", 0), ("before[k]*own[k]", 1)):
         slipped = text.replace(slip, "before[k] + own[k]") if slip else text
-        (seen,) = preprocess({function: slipped}, headers, own).values()
-        sincos = headers.get(own.sincos, "")
+        (seen,) = preprocess({function: slipped}, headers, names).values()
+        sincos = headers.get(names.sincos, "")
         assert (
             check_text(
-                recursion, Source(slipped, headers[own.header], sincos, seen), "toy", own
+                recursion, Source(slipped, headers[names.header], sincos, seen), "toy", names
             ).error
             == count
         )
@@ -410,18 +427,20 @@ def test_what_the_preprocessor_sees_is_the_recursion(trig: str) -> None:
         ("panda", "mass_matrix_solve=constraint_force"),
     ],
 )
-def test_robots(tmp_path: Path, robot: str, function: str) -> None:
-    """Chains of one class and of two, a tree, and a base that is free; results of links, of a frame and of all."""
+def test_loops_of_robots_have_the_bits_of_their_evaluation(
+    tmp_path: Path, robot: str, function: str
+) -> None:
+    """Chains of one and two link classes, a tree, a floating base; results of links and frames."""
     mechanism, (name, _, method) = symgen.load(robot), function.partition("=")
-    found = build.recursion(mechanism, name, method, tip(mechanism))
-    own = c99.Target("arm", mechanism.sizes)
-    headers, text = c99.headers({name: found}, own), c99.source(found, own)
+    recursion = build.recursion(mechanism, name, method, tip(mechanism))
+    names = c99.Target("arm", mechanism.sizes)
+    headers, text = c99.headers({name: recursion}, names), c99.source(recursion, names)
     for file, content in (headers | {"function.c": text}).items():
         (tmp_path / file).write_text(content)
     library = shared(tmp_path / "function.c", "-O2")
-    for state in states(found, 3):
-        assert called(library, found, state) == evaluate(found, state, DOUBLES)
-    assert compare(found, text, headers[own.header]) == []
+    for state in states(recursion, 3):
+        assert called(library, recursion, state) == evaluate(recursion, state, DOUBLES)
+    assert compare(recursion, text, headers[names.header]) == []
 
 
 @pytest.mark.parametrize(
@@ -435,18 +454,18 @@ def test_robots(tmp_path: Path, robot: str, function: str) -> None:
         ("integrate=kinematics", "&v[i], dt,", "&v[i], v,"),
     ],
 )
-def test_slips_in_results_of_links_and_frames_are_reported(
+def test_errors_in_results_of_links_and_frames_are_reported(
     function: str, old: str, new: str
 ) -> None:
     mechanism, (name, _, method) = symgen.load("panda"), function.partition("=")
-    found = build.recursion(mechanism, name, method, tip(mechanism))
-    own = c99.Target("arm", mechanism.sizes)
-    header, text = c99.headers({name: found}, own)[own.header], c99.source(found, own)
-    assert compare(found, text, header) == []
+    recursion = build.recursion(mechanism, name, method, tip(mechanism))
+    names = c99.Target("arm", mechanism.sizes)
+    header, text = c99.headers({name: recursion}, names)[names.header], c99.source(recursion, names)
+    assert compare(recursion, text, header) == []
     assert text.count(old) == 1
-    assert compare(found, text.replace(old, new), header)
+    assert compare(recursion, text.replace(old, new), header)
 
 
-def test_what_all_links_take_may_not_be_stored_over() -> None:
-    """q_next goes out link by link, and every link reads dt."""
+def test_no_alias_where_every_link_reads_the_argument() -> None:
+    """Each link stores its part of q_next and reads dt."""
     assert not loop_work.may_alias(build.recursion(symgen.load("panda"), "integrate", "kinematics"))

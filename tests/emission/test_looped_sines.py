@@ -1,4 +1,7 @@
-"""Sines of many links at once: the same numbers as link by link, near the exact ones, and each slip of the blocks reported."""
+"""Sines of many links in one loop: each angle's bits do not depend on its neighbours.
+
+Results are near the exact ones; read-back reports each error planted in the blocks of sines.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +51,20 @@ def inverse(name: str) -> LoopProgram:
 
 def texts(name: str, trig: str = "auto") -> dict[str, str]:
     recursion = inverse(name)
-    own = c99.Target("arm", robot(name).sizes, TextOptions(trig))
-    return c99.headers({recursion.function: recursion}, own) | {
-        "function.c": c99.source(recursion, own)
+    names = c99.Target("arm", robot(name).sizes, TextOptions(trig))
+    return c99.headers({recursion.function: recursion}, names) | {
+        "function.c": c99.source(recursion, names)
     }
 
 
-def compiled(folder: Path, files: dict[str, str]) -> ctypes.CDLL:
+def build_library(folder: Path, files: dict[str, str]) -> ctypes.CDLL:
     for file, text in files.items():
         (folder / file).write_text(text)
     return shared(folder / "function.c", "-O2")
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_sines_stand_in_a_sweep_of_their_own(name: str) -> None:
+def test_sines_are_computed_in_a_separate_sweep(name: str) -> None:
     first, *others = inverse(name).sweeps
     assert not first.initial
     assert all(angle_of(step) for step in first.steps if step.outputs)
@@ -71,11 +74,11 @@ def test_sines_stand_in_a_sweep_of_their_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_blocks_are_the_recursion(tmp_path: Path, name: str) -> None:
+def test_functions_with_blocks_of_sines_compute_the_recursion(tmp_path: Path, name: str) -> None:
     recursion, files = inverse(name), texts(name)
     assert "_turns turn" in files["function.c"]
     assert compare(recursion, files["function.c"], files["arm.h"]) == []
-    library = compiled(tmp_path, files)
+    library = build_library(tmp_path, files)
     for state in states(recursion, 2):
         exact = evaluate(recursion, state, DOUBLES)["tau"]
         size = max(map(abs, exact))
@@ -85,15 +88,15 @@ def test_blocks_are_the_recursion(tmp_path: Path, name: str) -> None:
 
 
 def test_an_angle_has_the_same_sine_in_any_lane(tmp_path: Path) -> None:
-    """Whatever stands beside it: an angle that the loop leaves to <math.h>, infinity, or what is no number."""
+    """Neighbours are an angle beyond the range (whose sine is libm's), infinity, or NaN."""
     recursion = inverse("two blocks")
-    library = compiled(tmp_path, texts("two blocks"))
+    library = build_library(tmp_path, texts("two blocks"))
     (state,) = states(recursion, 1)
 
     def sines(q: list[float]) -> list[float]:
         results, work = (ctypes.c_double * 21)(), (ctypes.c_double * c99.work(recursion))()
         library.arm_inverse_dynamics(
-            *((ctypes.c_double * 21)(*given) for given in (q, state["v"], state["a"])),
+            *((ctypes.c_double * 21)(*values) for values in (q, state["v"], state["a"])),
             results,
             work,
         )
@@ -105,27 +108,27 @@ def test_an_angle_has_the_same_sine_in_any_lane(tmp_path: Path) -> None:
 
     near = sines(state["q"])
     for far in (3 * FAR, -FAR - 1, math.inf, math.nan):
-        found = sines([far if i == 4 else own for i, own in enumerate(state["q"])])
-        assert found[:8] + found[10:] == near[:8] + near[10:]
+        numbers = sines([far if i == 4 else angle for i, angle in enumerate(state["q"])])
+        assert numbers[:8] + numbers[10:] == near[:8] + near[10:]
         if abs(far) < math.inf:
-            assert math.hypot(*found[8:10]) == pytest.approx(1.0, abs=1e-15)
+            assert math.hypot(*numbers[8:10]) == pytest.approx(1.0, abs=1e-15)
         else:
-            assert all(map(math.isnan, found[8:10]))
+            assert all(map(math.isnan, numbers[8:10]))
 
 
 PLANTED = {
     "a lane": ("turn.sine[i - block]", "turn.sine[block - block]"),
     "sine and cosine": ("turn.cosine[", "turn.sine["),
-    "a place": ("work[(8*i) + 1] = ", "work[(8*i) + 2] = "),
-    "another link's place": ("work[8*i] = ", "work[0] = "),
+    "an offset in the workspace": ("work[(8*i) + 1] = ", "work[(8*i) + 2] = "),
+    "another link's offset in the workspace": ("work[8*i] = ", "work[0] = "),
     "a sign": ("= turn.sine[", "= -turn.sine["),
     "another link's angle": ("arm_inverse_dynamics_1(&q[i]", "arm_inverse_dynamics_1(&q[block]"),
     "another lane for an angle": ("&angle[i - block]", "&angle[0]"),
     "a lane before the first": ("&angle[i - block]", "&angle[block - i]"),
     "a block too short": ("(i < (block + 11))", "(i < (block + 10))"),
     "a block too long": ("block += 11", "block += 12"),
-    "blocks that stay": ("block += 11", "block += 0"),
-    "blocks that go back": ("block += 11", "block -= 11"),
+    "a block repeated without end": ("block += 11", "block += 0"),
+    "blocks in reverse": ("block += 11", "block -= 11"),
     "beyond the last link": ("&& (i <= 20)", "&& (i <= 21)"),
     "a link left out": ("&& (i <= 20)", "&& (i < 20)"),
     "a condition": ("(i < (block + 11)) && (i <= 20)", "(i < (block + 11)) || (i <= 20)"),
@@ -139,15 +142,15 @@ PLANTED = {
     "another array": ("arm_sincos(angle)", "arm_sincos(work)"),
     "another function": ("= arm_sincos(angle)", "= arm_cosine(angle)"),
     "another type": ("const arm_turns turn", "const arm_pair turn"),
-    "another part of it": ("turn.sine[", "turn.tangent["),
+    "an unknown field": ("turn.sine[", "turn.tangent["),
     "an angle": ("q[0] + table[2]", "q[0] + table[1]"),
     "the sign of an angle": ("q[0] + table[2]", "q[0] - table[2]"),
-    "a block once": ("for (block = 0; block <= 20", "for (block = 0; block < 11"),
+    "one block only": ("for (block = 0; block <= 20", "for (block = 0; block < 11"),
 }
 
 
 @pytest.mark.parametrize("slip", PLANTED)
-def test_a_slip_is_reported(slip: str) -> None:
+def test_read_back_reports_a_planted_error(slip: str) -> None:
     old, new = PLANTED[slip]
     files = texts("two blocks")
     assert old in files["function.c"]
@@ -157,15 +160,15 @@ def test_a_slip_is_reported(slip: str) -> None:
     assert len(sentence) > 20
 
 
-def test_what_else_a_step_does_is_not_taken_apart() -> None:
+def test_only_a_step_that_stores_sine_or_cosine_has_an_angle() -> None:
     step = inverse("one block").sweeps[0].steps[0]
-    (kept,) = step.outputs
-    angle = step.rows[kept.rows[0]].args[0]
+    (sine,) = step.outputs
+    angle = step.rows[sine.rows[0]].args[0]
     assert angle_of(replace(step, outputs=(Port(SAVED, (1,), (angle,)),))) is None
-    assert angle_of(replace(step, outputs=(kept._replace(name="tau"),))) is None
+    assert angle_of(replace(step, outputs=(sine._replace(name="tau"),))) is None
     twice = replace(
         step,
-        rows=(*step.rows, step.rows[kept.rows[0]]._replace(args=(kept.rows[0],))),
+        rows=(*step.rows, step.rows[sine.rows[0]]._replace(args=(sine.rows[0],))),
         outputs=(Port(SAVED, (1,), (len(step.rows),)),),
     )
     assert angle_of(twice) is None
@@ -201,28 +204,28 @@ def test_analysers_are_silent(tmp_path: Path, name: str) -> None:
     assert misra(tmp_path / "function.c") - {"Rule 2.5"} == {
         "Rule 8.9",
         "Rule 9.3",
-    }  # the second is a misreading
+    }  # cppcheck reports 9.3 by mistake
 
 
-def test_any_other_digit_is_reported_or_changes_nothing(tmp_path: Path) -> None:
-    """A block behind the last link has none."""
-    recursion, files, pick = inverse("two blocks"), texts("two blocks"), random.Random(4)
+def test_any_changed_digit_is_reported_or_changes_no_result(tmp_path: Path) -> None:
+    """A block that begins after the last link computes no sine."""
+    recursion, files, generator = inverse("two blocks"), texts("two blocks"), random.Random(4)
     text, (state,) = files["function.c"], states(recursion, 1)
     start, end = text.index("    for (block = 0"), text.index("/* outward")
     digits = [
-        start + found.start()
-        for found in re.finditer(r"(?<=[\[ (])\d+(?=[\]; ,*)])", text[start:end])
+        start + match.start()
+        for match in re.finditer(r"(?<=[\[ (])\d+(?=[\]; ,*)])", text[start:end])
     ]
-    wanted = called(compiled(tmp_path, files), recursion, state)
+    expected = called(build_library(tmp_path, files), recursion, state)
     for number, at in enumerate(digits * 3):
         slipped = files | {
             "function.c": text[:at]
-            + str((int(text[at]) + pick.randint(1, 9)) % 10)
+            + str((int(text[at]) + generator.randint(1, 9)) % 10)
             + text[at + 1 :]
         }
         if not compare(recursion, slipped["function.c"], files["arm.h"]):
             folder = tmp_path / f"slipped_{number}"
             folder.mkdir()
-            assert called(compiled(folder, slipped), recursion, state) == wanted, slipped[
+            assert called(build_library(folder, slipped), recursion, state) == expected, slipped[
                 "function.c"
             ][at - 40 : at + 20]

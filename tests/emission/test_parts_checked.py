@@ -1,4 +1,7 @@
-"""Chains in parts, checked and of many states: what they refuse they say, and all else has the bits of what is evaluated."""
+"""Checked chains in parts, for one state and many: refused calls return the reason.
+
+Accepted states have the bits of the evaluation.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ FORMS = {
     "riccati:segments": lambda: riccati_parts(33, 8),
     "constraint_force:parallel": lambda: force_levels("chain", 8),
 }
-"""Two groups of segments, segments of two lengths, and elements behind the end of a chain."""
+"""Cases: two groups of segments, segments of two lengths, and padding after the chain's end."""
 NEVER = 77.0
 """Value of the results before a call."""
 STATES = 11
-"""A block of states and a part of one."""
+"""Number of states: one full block and one partial block."""
 
 
 @cache
@@ -44,8 +47,8 @@ def form_of(method: str) -> LoopProgram:
     return FORMS[method]()
 
 
-def built(folder: Path, form: LoopProgram, trig: str, *flags: str) -> ctypes.CDLL:
-    """The functions of one state and of many."""
+def build_library(folder: Path, form: LoopProgram, trig: str, *flags: str) -> ctypes.CDLL:
+    """Compile the functions for one state and for many."""
     target = aimed(form, trig)
     target = replace(target, text=replace(target.text, checked=True, batch=True))
     folder.mkdir(exist_ok=True)
@@ -60,14 +63,16 @@ def built(folder: Path, form: LoopProgram, trig: str, *flags: str) -> ctypes.CDL
 
 
 def state_of(form: LoopProgram, seed: int = 5) -> dict[str, list[float]]:
-    pick = np.random.default_rng(seed)
-    return {port.name: [float(x) for x in pick.uniform(-1, 1, port.size)] for port in form.inputs}
+    generator = np.random.default_rng(seed)
+    return {
+        port.name: [float(x) for x in generator.uniform(-1, 1, port.size)] for port in form.inputs
+    }
 
 
-def one(
+def call_single(
     library: ctypes.CDLL, form: LoopProgram, state: dict[str, list[float]], less: int = 0
 ) -> tuple[str, list[float]]:
-    """The status and the results of one state; the caller's array has `less` numbers too few."""
+    """Return one state's status and results; the caller's workspace is `less` numbers too short."""
     need, n = c99.work(form, True), len(form)
     arguments = [(ctypes.c_double * n)(*state[port.name]) for port in form.inputs]
     result, work = (ctypes.c_double * n)(*[NEVER] * n), (ctypes.c_double * (need - less))()
@@ -76,10 +81,13 @@ def one(
     return STATUSES[status], list(result)
 
 
-def many(
+def call_many(
     library: ctypes.CDLL, form: LoopProgram, states: Sequence[dict[str, list[float]]], less: int = 0
 ) -> tuple[int, list[str], np.ndarray[Any, Any]]:
-    """How many states are refused, their statuses, and their results; arguments stand element by element."""
+    """Return the number of refused states, all statuses, and the results.
+
+    Arguments have one row per element.
+    """
     count, n = len(states), len(form)
     driver = c99.driver(form, replace(aimed(form, "libm")))
     size = driver["needs"] - less
@@ -112,10 +120,13 @@ def test_each_state_has_a_status_and_the_bits_of_one_state(
     tmp_path: Path, method: str, trig: str
 ) -> None:
     form = form_of(method)
-    library, name = built(tmp_path / "c", form, trig), form.outputs[0].name
+    library, name = build_library(tmp_path / "c", form, trig), form.outputs[0].name
     states = [state_of(form, k) for k in range(STATES)]
     if trig == "libm":
-        assert one(library, form, states[0]) == ("OK", evaluate(form, states[0], DOUBLES)[name])
+        assert call_single(library, form, states[0]) == (
+            "OK",
+            evaluate(form, states[0], DOUBLES)[name],
+        )
     last = form.inputs[-1].name
     wrong = {2: ("NOT_FINITE", {"q": [*states[2]["q"][:-1], float("inf")]})}
     wrong |= {5: ("NOT_FINITE", {last: [float("nan"), *states[5][last][1:]]})}
@@ -127,22 +138,22 @@ def test_each_state_has_a_status_and_the_bits_of_one_state(
             wrong |= {at: ("OUT_OF_RANGE", {"q": q})}
     for at, (_, spoilt) in wrong.items():
         states[at] |= spoilt
-    refused, statuses, results = many(library, form, states)
+    refused, statuses, results = call_many(library, form, states)
     assert refused == len(wrong)
     for at, state in enumerate(states):
-        status, alone = one(library, form, state)
+        status, single_results = call_single(library, form, state)
         assert status == statuses[at] == wrong.get(at, ("OK",))[0]
-        assert list(results[at]) == alone
-        assert (status == "OK") == (NEVER not in alone)
-    assert one(library, form, states[0], 1) == ("NO_WORK", [NEVER] * len(form))
-    refused, statuses, results = many(library, form, states, 1)
+        assert list(results[at]) == single_results
+        assert (status == "OK") == (NEVER not in single_results)
+    assert call_single(library, form, states[0], 1) == ("NO_WORK", [NEVER] * len(form))
+    refused, statuses, results = call_many(library, form, states, 1)
     assert (refused, set(statuses)) == (STATES, {"NO_WORK"})
     assert (results == NEVER).all()
 
 
 @pytest.mark.parametrize("method", ["fixman:segments", "fixman:parallel"])
-def test_a_divisor_that_vanishes_in_a_part_is_refused(tmp_path: Path, method: str) -> None:
-    """Links without mass are all, those from the middle of the chain on, or a few in the middle."""
+def test_a_zero_divisor_in_a_part_is_refused(tmp_path: Path, method: str) -> None:
+    """Massless links: all, the outer half, or a few in the middle."""
     form = form_of(method)
     n = len(form)
     for first, last in ((0, n + 1), (n // 2, n + 1), (n // 2 - 2, n // 2 + 3)):
@@ -151,17 +162,17 @@ def test_a_divisor_that_vanishes_in_a_part_is_refused(tmp_path: Path, method: st
             tuple(Fraction(0) for _ in row) if first <= i < last else row for i, row in rows
         )
         light = replace(form, constants=constants)
-        library = built(tmp_path / f"{first}_{last}", light, "libm")
-        assert one(library, light, state_of(light)) == ("DIVISOR", [NEVER] * n)
-        refused, statuses, results = many(library, light, [state_of(light)] * 3)
+        library = build_library(tmp_path / f"{first}_{last}", light, "libm")
+        assert call_single(library, light, state_of(light)) == ("DIVISOR", [NEVER] * n)
+        refused, statuses, results = call_many(library, light, [state_of(light)] * 3)
         assert (refused, set(statuses)) == (3, {"DIVISOR"})
         assert (results == NEVER).all()
 
 
-def test_generate_gives_them_and_verify_judges_them(tmp_path: Path) -> None:
+def test_generate_writes_checked_chains_and_verify_reports_a_missing_check(tmp_path: Path) -> None:
     folder = tmp_path / "arm"
-    asked = ["mass_matrix_solve=fixman:segments"]
-    symgen.generate("planar_point_mass:33", folder, asked, name="arm", checked=True, batch=True)
+    functions = ["mass_matrix_solve=fixman:segments"]
+    symgen.generate("planar_point_mass:33", folder, functions, name="arm", checked=True, batch=True)
     assert symgen.verify(folder, states=2).passed
     words = ["gcc", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     words += ["-Darm_SELFTEST", "-Darm_NO_CLONES", *map(str, folder.glob("*.c"))]
@@ -173,13 +184,13 @@ def test_generate_gives_them_and_verify_judges_them(tmp_path: Path) -> None:
     assert [check.passed for check in symgen.verify(folder, states=2).of("blocks")] == [False]
 
 
-def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solvers_compute_blocks_with_the_bits_of_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "FEW", 0)
-    asked = ["mass_matrix_solve=fixman:segments"]
-    solver = symgen.compile("planar_point_mass:33", asked, blocks="now")
-    pick = np.random.default_rng(1)
-    q, b = (pick.normal(size=(STATES, 33)) for _ in range(2))
-    alone = np.array([solver.mass_matrix_solve(*state) for state in zip(q, b, strict=True)])
-    np.testing.assert_array_equal(solver.mass_matrix_solve(q, b), alone)
+    functions = ["mass_matrix_solve=fixman:segments"]
+    solver = symgen.compile("planar_point_mass:33", functions, blocks="now")
+    generator = np.random.default_rng(1)
+    q, b = (generator.normal(size=(STATES, 33)) for _ in range(2))
+    expected = np.array([solver.mass_matrix_solve(*state) for state in zip(q, b, strict=True)])
+    np.testing.assert_array_equal(solver.mass_matrix_solve(q, b), expected)
     across = solver.mass_matrix_solve(q.T.copy(), b.T.copy(), layout="soa")
-    np.testing.assert_array_equal(across.T, alone)
+    np.testing.assert_array_equal(across.T, expected)

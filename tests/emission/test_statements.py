@@ -1,4 +1,7 @@
-"""Statements of generated functions: their text parses to the same statements, lanes are added to it, and `check` refuses faults."""
+"""Statements of generated functions: their text parses to equal statements.
+
+Lanes are added to statements, and `check` reports faults.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ def _declared(text: str) -> str:
 
 
 def _of_statements(statements: Iterable[s.Statement]) -> list[Any]:
-    """Return what must be read back: lists of the kind of a statement, its expressions, and its bodies."""
+    """Return each statement as a list of its kind, its expressions, and its bodies."""
 
     def text(value: s.Value) -> str:
         return _plain(printing.value(value, C))
@@ -207,7 +210,7 @@ def test_text_parses_to_the_statements(lanes: int) -> None:
     assert read_back(printing.write(functions, C)) == _of_statements(functions)
 
 
-def test_layout() -> None:
+def test_long_statements_are_wrapped_and_indented() -> None:
     text = printing.write([SWEEP, COUNT], C)
     for line in (
         "/* one sweep */\nstatic void sweep(const double q[5], double qdd[5], double numbers[60], int group)\n{\n",
@@ -235,7 +238,7 @@ def test_a_long_call_is_wrapped_between_arguments() -> None:
     assert further == [lines[0], *(f"    {line}" for line in lines[1:])]
 
 
-def test_conditions_that_hold_together_begin_at_one_column() -> None:
+def test_joined_conditions_begin_at_one_column() -> None:
     conditions = tuple(expression("{} > 0.0", Element("x", 1000**k)) for k in range(9))
     checked = If(("!(", s.All(conditions, 7), ")"), (Assign("status", "1"),))
     text = printing.write(s.in_lanes([checked], {"x"}, 8), C)
@@ -251,7 +254,7 @@ def test_conditions_that_hold_together_begin_at_one_column() -> None:
 # -- lanes -------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_of_statements_stands_in_one_loop_over_lanes() -> None:
+def test_consecutive_statements_share_one_loop_over_lanes() -> None:
     body = (
         Declare("double", "x", size=(3,)),
         Declare("double", "y", Address("numbers", 8), pointer="*"),
@@ -348,12 +351,12 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fact", FAULTS)
-def test_a_planted_fault_is_found(fact: str) -> None:
+def test_check_reports_a_planted_fault(fact: str) -> None:
     with pytest.raises(ProgramError, match=re.escape(fact)):
         s.check([FAULTS[fact]], KNOWN)
 
 
-def test_statements_without_a_fault_pass() -> None:
+def test_check_accepts_correct_statements() -> None:
     assert s.check([SWEEP, COUNT], KNOWN) == (SWEEP, COUNT)
     caller = replace(
         _function(Call("sweep", ("q", "qdd", "numbers", "2")), Assign("k", "count()")), name="g"
@@ -361,7 +364,7 @@ def test_statements_without_a_fault_pass() -> None:
     assert s.check([SWEEP, COUNT, caller], KNOWN)[-1] is caller
 
 
-def test_lanes_of_checked_statements_pass() -> None:
+def test_check_accepts_statements_of_lanes() -> None:
     lanes = replace(SWEEP, body=(Declare("int", s.LANE), *SWEEP.body))
     arrays = ("work", "before", "carry", "after")
     (function,) = s.in_lanes([lanes], arrays, LANES)
@@ -372,7 +375,7 @@ def test_lanes_of_checked_statements_pass() -> None:
         )
 
 
-def test_a_pattern_takes_as_many_values_as_it_has_places() -> None:
+def test_a_pattern_takes_one_value_per_placeholder() -> None:
     assert expression("{} + {}", 1, Element("q", "k")) == (1, " + ", Element("q", "k"))
     with pytest.raises(ProgramError, match="takes 2 values, not 1"):
         expression("{} + {}", 1)

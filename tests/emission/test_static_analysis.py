@@ -1,7 +1,8 @@
-"""Static analysers and sanitizers have nothing to say on the C of the built-in robots, in double and in float.
+"""Static analysers and sanitizers report no fault in the C of built-in robots, in double and float.
 
-The tools come from Debian (`make firmware-tools`). One that is missing is a skip with a reason, and a failure where
-SYMGEN_FIRMWARE_TOOLS=required says that they are there; then each tool also sees all robots, which takes three minutes.
+The tools come from Debian (`make firmware-tools`). A test whose tool is missing is skipped with the
+reason. With SYMGEN_FIRMWARE_TOOLS=required it fails instead, and each tool analyses all robots,
+which takes three minutes.
 """
 
 from __future__ import annotations
@@ -36,23 +37,23 @@ pytestmark = pytest.mark.firmware
 ROOT = Path(__file__).resolve().parents[2]
 SOME = (("planar_point_mass", "double"), ("scara", "double"), ("planar_arm", "float"))
 SLOW = tuple((robot, real) for robot in ROBOTS for real in REALS) if REQUIRED else SOME
-"""What the slow tools see: some of each kind, and everything where the tools are required."""
+"""Robots and real types for the slow tools: all where the tools are required, else a few."""
 
 UNWANTED_IN_CPP = UNWANTED | {
     "c++98-compat": "the header is C++17",
-    "pre-c++17-compat": "so are the words that C++17 brought",
+    "pre-c++17-compat": "the header uses keywords of C++17",
 }
-"""What is taken out of it besides for the C++ header, and why."""
+"""Further warnings of clang that are disabled for the C++ header, each with its reason."""
 
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """double/ROBOT is the committed C; float/ROBOT is made here, with sine and cosine as macros."""
-    place = tmp_path_factory.mktemp("generated")
-    (place / "double").symlink_to(FOLDER)
+    """The committed C as double/ROBOT, and float/ROBOT generated with sine and cosine as macros."""
+    folder = tmp_path_factory.mktemp("generated")
+    (folder / "double").symlink_to(FOLDER)
     for robot in ROBOTS:
-        symgen.generate(robot, place / "float" / robot, real="float", trig="macro", wrap=["cpp17"])
-    return place
+        symgen.generate(robot, folder / "float" / robot, real="float", trig="macro", wrap=["cpp17"])
+    return folder
 
 
 @pytest.mark.parametrize(("robot", "real"), SLOW)
@@ -107,11 +108,11 @@ def test_double_does_not_compile_for_avr_where_it_has_4_bytes(
     assert ("scara_double_has_8_bytes" in done.stderr) != compiles
 
 
-# What a function takes of the stack, by the target's compiler: `symgen.machine.targets` states what it may.
+# Stack usage by the target's compiler; `symgen.machine.targets` states the bound.
 
 
-def stack_warnings(folder: Path, target: str, place: Path, function: str) -> str:
-    """What the target's compiler says of one function when its frame must keep to the bound; "" when it keeps to it."""
+def stack_warnings(folder: Path, target: str, output: Path, function: str) -> str:
+    """Return the compiler's warning where a function's frame exceeds the bound, else ""."""
     machine = targets.find(target)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     described = manifest["functions"][function]
@@ -131,7 +132,7 @@ def stack_warnings(folder: Path, target: str, place: Path, function: str) -> str
         "-c",
         folder / described["file"],
         "-o",
-        place / "one.o",
+        output / "one.o",
     )
     assert (done.returncode == 0) == (done.stderr == "")
     return done.stderr
@@ -139,14 +140,14 @@ def stack_warnings(folder: Path, target: str, place: Path, function: str) -> str
 
 @pytest.mark.parametrize("target", targets.names())
 @pytest.mark.parametrize("robot", ROBOTS if REQUIRED else ("panda", "scara"))
-def test_frames_keep_to_the_bound_of_the_target(
+def test_frames_stay_within_the_targets_bound(
     generated: Path, tmp_path: Path, robot: str, target: str
 ) -> None:
-    wanted = json.loads(
+    functions = json.loads(
         (generated / "float" / robot / "manifest.json").read_text(encoding="utf-8")
     )["functions"]
     for function in (
-        wanted if REQUIRED else ("forward_dynamics", "inverse_dynamics", "interbody_forces")
+        functions if REQUIRED else ("forward_dynamics", "inverse_dynamics", "interbody_forces")
     ):
         assert stack_warnings(generated / "float" / robot, target, tmp_path, function) == ""
 
@@ -157,8 +158,10 @@ def test_panda_in_float_on_a_cortex_m4f_may_take_512_bytes() -> None:
 
 
 @pytest.mark.parametrize("target", ["cortex-m7", "host"])
-def test_double_keeps_to_the_bound_where_the_fpu_has_it(tmp_path: Path, target: str) -> None:
-    """As the C is written for that target: the loop of sines is of the host only."""
+def test_frames_in_double_stay_within_the_bound_where_the_fpu_has_double(
+    tmp_path: Path, target: str
+) -> None:
+    """The C is generated for the target: only the host's C has a loop of sines."""
     functions = ["forward_dynamics", "interbody_forces"]
     symgen.generate(
         "panda", tmp_path / "panda", functions, real="double", target=target, evidence=False
@@ -168,8 +171,8 @@ def test_double_keeps_to_the_bound_where_the_fpu_has_it(tmp_path: Path, target: 
 
 
 @pytest.mark.parametrize("target", targets.names())
-def test_a_planted_frame_is_seen(generated: Path, tmp_path: Path, target: str) -> None:
-    """An array that is written before it is known which element is read."""
+def test_too_large_a_frame_is_reported(generated: Path, tmp_path: Path, target: str) -> None:
+    """A planted volatile array of 400 numbers enlarges the frame."""
     folder = tmp_path / "scara"
     shutil.copytree(generated / "float" / "scara", folder)
     source = folder / "scara_mass_matrix.c"
@@ -182,17 +185,17 @@ def test_a_planted_frame_is_seen(generated: Path, tmp_path: Path, target: str) -
     assert "stack usage" in stack_warnings(folder, target, tmp_path, "mass_matrix")
 
 
-# The C++ header: each function called once, under clang's every warning and under its sanitizers.
+# The C++ header: each function is called once, with all warnings of clang and with its sanitizers.
 
 
 def calls_of_all(folder: Path) -> str:
-    """A program of C++ that calls every function of the header, with zeros."""
+    """Return a C++ program that calls every function of the header with zeros."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     lines = []
     for function, described in manifest["functions"].items():
         sizes = [math.prod(argument["shape"]) for argument in described["arguments"]]
-        given = ", ".join(f"std::array<{folder.name}::real, {size}>{{}}" for size in sizes)
-        lines.append(f"    static_cast<void>({folder.name}::{function}({given}));\n")
+        arguments = ", ".join(f"std::array<{folder.name}::real, {size}>{{}}" for size in sizes)
+        lines.append(f"    static_cast<void>({folder.name}::{function}({arguments}));\n")
     return f'#include "{folder.name}.hpp"\nint main()\n{{\n{"".join(lines)}    return 0;\n}}\n'
 
 
@@ -250,7 +253,7 @@ def test_sanitizers_are_silent_on_the_cpp_header(
 def test_sanitizers_are_silent(
     generated: Path, tmp_path: Path, robot: str, real: str, sanitizer: str
 ) -> None:
-    """The self-test runs under each: every function, at three states, and with each result over each argument."""
+    """The self-test calls every function at three states, and with results aliasing arguments."""
     compiler, *flags = SANITIZERS[sanitizer]
     files = sorted((generated / real / robot).glob("*.c"))
     built(
@@ -272,11 +275,11 @@ def test_sanitizers_are_silent(
     assert done.stdout.endswith(" passed, 0 failed\n")
 
 
-# MISRA C:2012: what the addon reports is what docs/how-to/misra.md lists, no more and no less.
+# MISRA C:2012: the addon reports exactly the deviations that docs/how-to/misra.md lists.
 
 
 def deviations(title: str) -> dict[str, str]:
-    """{rule: its reason} of the table under a heading of the chapter."""
+    """Return the reason for each rule from the table under a heading of the chapter."""
     chapter = (ROOT / "docs" / "how-to" / "misra.md").read_text(encoding="utf-8")
     section = chapter.partition(f"### {title}\n")[2].partition("\n#")[0]
     rows = re.findall(
@@ -287,7 +290,7 @@ def deviations(title: str) -> dict[str, str]:
 
 
 EITHER = [(robot, REALS[i % 2]) for i, robot in enumerate(ROBOTS)]
-"""Each robot in one of the types: to the rules these are two names."""
+"""Each robot in one real type: MISRA's rules do not depend on the type."""
 
 
 @pytest.mark.parametrize(("robot", "real"), EITHER if REQUIRED else [("scara", "double")])
@@ -299,21 +302,21 @@ def test_the_deviations_from_misra_are_those_listed(generated: Path, robot: str,
     )
 
 
-def test_the_functions_alone_deviate_from_no_rule_that_is_checked(generated: Path) -> None:
+def test_functions_without_the_self_test_deviate_from_no_checked_rule(generated: Path) -> None:
     assert misra(*(generated / "float" / "planar_arm").glob("*_[b-l]*.c")) == set()
     assert misra(*(FOLDER / "panda").glob("*_forward_dynamics.c")) == {
         "Rule 9.3"
-    }  # a misreading: see the list
+    }  # reported by mistake: see the list
 
 
-def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) -> None:
-    """What is on the second list is on it for a reason that can be found in the text."""
+def test_deviations_that_cppcheck_cannot_report_exist_in_the_text(generated: Path) -> None:
+    """Each rule of the second list has its reason in the text."""
     header = (FOLDER / "planar_point_mass" / "planar_point_mass.h").read_text()
     symbols = re.findall(r"^\w+_API void (\w+)\(", header, re.MULTILINE)
     macros = re.findall(
         r"^#define \w+\(", (generated / "float" / "scara" / "scara.h").read_text(), re.MULTILINE
     )
-    found = {
+    deviates = {
         "Rule 5.1": len({symbol[:31] for symbol in symbols}) < len(symbols),
         "Rule 8.6": "extern const char scara_double_has_8_bytes"
         in (FOLDER / "scara" / "scara.h").read_text(),
@@ -321,11 +324,11 @@ def test_the_deviations_that_cppcheck_does_not_see_are_there(generated: Path) ->
         "Dir 4.9": bool(macros),
     }
     assert set(deviations("Not looked at by cppcheck")) == {
-        rule for rule, there in found.items() if there
+        rule for rule, there in deviates.items() if there
     }
 
 
-# The tools can see: each planted error is one that a generated function could hold.
+# Each tool reports a planted error that a generated function could contain.
 
 PLANTED = """
 #include <math.h>
@@ -353,7 +356,7 @@ int main(void)
      *((name, statement) for name in SANITIZERS if name != "clang: memory"
        for statement in ("out[0] = 1.0/zero; out[1] = unset[0];", "out[0] = unset[0]; out[2 + (int)zero] = 1.0;"))],
 )  # fmt: skip
-def test_a_planted_error_is_seen(tmp_path: Path, sanitizer: str, statement: str) -> None:
+def test_sanitizers_report_a_planted_error(tmp_path: Path, sanitizer: str, statement: str) -> None:
     (tmp_path / "planted.c").write_text(PLANTED.format(statement=statement))
     compiler, *flags = SANITIZERS[sanitizer]
     built(
@@ -373,7 +376,7 @@ def test_a_planted_error_is_seen(tmp_path: Path, sanitizer: str, statement: str)
     assert "Sanitizer" in done.stderr or "runtime error" in done.stderr
 
 
-def test_a_planted_deviation_is_seen(tmp_path: Path) -> None:
+def test_cppcheck_reports_a_planted_deviation(tmp_path: Path) -> None:
     text = (FOLDER / "planar_arm" / "planar_arm_forward_dynamics.c").read_text()
     shutil.copy(FOLDER / "planar_arm" / "planar_arm.h", tmp_path)
     (tmp_path / "planar_arm_forward_dynamics.c").write_text(
