@@ -1,4 +1,4 @@
-"""Long functions cut into parts: the same rows, the same bits, and planted errors that only parts can have."""
+"""Long functions split into parts: equal rows and bits, and errors that only parts can have."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tests.shared.c_programs import forward_dynamics, mass_matrix, scrambled
 from tests.shared.robots_for_tests import random_mechanism
 
 FEW = 7
-"""Statements of a part."""
+"""Number of statements of a part."""
 ARM = c99.Target("arm", Sizes(2, 2, 2))
-WAYS = {
+TEXT_OPTIONS = {
     "plain": TextOptions(),
     "inline": TextOptions("inline"),
     "macro": TextOptions("macro", checked=True),
@@ -58,13 +58,13 @@ CASES = [
 
 @cache
 def mechanism_of(robot: str) -> Mechanism:
-    """ "turning" has quaternions: angles that are computed, and a length to be checked."""
+    """Load a robot; "turning" has quaternions: computed angles, and a length to check."""
     return random_mechanism(2, joints=("spherical",)) if robot == "turning" else symgen.load(robot)
 
 
 @cache
-def made(robot: str, function: str, real: str) -> Program:
-    """With a payload at the last link, where the function feels one."""
+def build_program(robot: str, function: str, real: str) -> Program:
+    """Build a function, with a payload on the last link where the function depends on one."""
     mechanism = mechanism_of(robot)
     return build.build_program(
         mechanism, function, None, ProgramOptions(real, payload=mechanism.bodies[-1].name)
@@ -76,14 +76,14 @@ def target_of(robot: str, text: TextOptions) -> c99.Target:
 
 
 def floors_of(program: Program, text: TextOptions) -> dict[int, Fraction] | None:
-    """Any bounds: what a divisor is compared with."""
+    """Arbitrary lower bounds on the divisors."""
     if not text.checked:
         return None
     divisors = {row.args[-1] for row in program.rows if row.op == "div"}
     return {row: Fraction(1, 10**9) for row in divisors if program.rows[row].op != "const"}
 
 
-def library(folder: Path, texts: Mapping[str, str], *flags: str) -> ctypes.CDLL:
+def build_library(folder: Path, texts: Mapping[str, str], *flags: str) -> ctypes.CDLL:
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text)
@@ -110,7 +110,7 @@ def library(folder: Path, texts: Mapping[str, str], *flags: str) -> ctypes.CDLL:
 def test_the_parts_are_the_program_row_for_row_and_bit_for_bit(
     tmp_path: Path, robot: str, function: str, real: str, way: str
 ) -> None:
-    text, program = WAYS[way], made(robot, function, real)
+    text, program = TEXT_OPTIONS[way], build_program(robot, function, real)
     target, floors = target_of(robot, text), floors_of(program, text)
     headers = c99.headers({function: program}, target)
     whole, parted = (
@@ -121,32 +121,35 @@ def test_the_parts_are_the_program_row_for_row_and_bit_for_bit(
     assert whole.count("\nstatic void ") == 0
     assert count > 2
     assert re.search(rf"Cut into {count} parts that are called in turn", parted)
-    for one in (whole, parted):
-        assert compare(program, one, headers[target.header], floors) == []
-    drawn = states(program, 5)
-    for state in drawn if robot == "turning" else ():
+    for source in (whole, parted):
+        assert compare(program, source, headers[target.header], floors) == []
+    arguments = states(program, 5)
+    for state in arguments if robot == "turning" else ():
         state["q"] = [0.6, 0.0, 0.0, 0.8, 0.0, -0.28, 0.96, 0.0]
-    answers = []
-    for name, one, level in (
+    results = []
+    for name, source, level in (
         ("whole", whole, "-O1"),
         ("bare", parted, "-O0"),
         ("parted", parted, "-O2"),
     ):
-        compiled = library(tmp_path / name, headers | {"one.c": one}, level)
-        answers.append([call(compiled, program, target, state) for state in drawn])
-    assert answers[0] == answers[1] == answers[2]
+        compiled = build_library(tmp_path / name, headers | {"one.c": source}, level)
+        results.append([call(compiled, program, target, state) for state in arguments])
+    assert results[0] == results[1] == results[2]
     assert all(
-        value == value for state in answers[0] for values in state.values() for value in values
+        value == value for state in results[0] for values in state.values() for value in values
     )
-    assert any(value for state in answers[0] for values in state.values() for value in values)
+    assert any(value for state in results[0] for values in state.values() for value in values)
 
 
 @pytest.mark.parametrize("part", [1, 2, 30])
 @pytest.mark.parametrize("seed", range(2))
-def test_scrambled_programs_come_back_in_parts(seed: int, part: int) -> None:
-    """Of what is checked as the whole function does: rows that stand in a random Program twice are told apart by nobody."""
+def test_random_programs_in_parts_are_read_back(seed: int, part: int) -> None:
+    """Checked texts have the findings of the whole function.
+
+    Read-back cannot distinguish the equal rows of a random Program.
+    """
     program = scrambled(seed, 80, ("double", "float")[seed % 2])
-    for text in WAYS.values():
+    for text in TEXT_OPTIONS.values():
         target = c99.Target("arm", Sizes(3, 3, 3), text)
         floors = {} if text.checked else None
         whole, parted = (
@@ -161,13 +164,13 @@ def test_results_in_parts_may_alias_arguments(tmp_path: Path) -> None:
     texts = c99.headers({"forward_dynamics": program}, ARM) | {
         "one.c": c99.source(program, ARM, part=2)
     }
-    parted = library(tmp_path, texts, "-O1")
+    parted = build_library(tmp_path, texts, "-O1")
     (state,) = states(program, 1)
     expected = call(parted, program, ARM, state)["a"]
     for over in ("q", "v", "tau"):
-        given = {name: (ctypes.c_double * 2)(*values) for name, values in state.items()}
-        parted.arm_forward_dynamics(given["q"], given["v"], given["tau"], given[over])
-        assert list(given[over]) == expected
+        arrays = {name: (ctypes.c_double * 2)(*values) for name, values in state.items()}
+        parted.arm_forward_dynamics(arrays["q"], arrays["v"], arrays["tau"], arrays[over])
+        assert list(arrays[over]) == expected
 
 
 def test_a_refused_call_of_parts_stores_nothing(tmp_path: Path) -> None:
@@ -176,24 +179,24 @@ def test_a_refused_call_of_parts_stores_nothing(tmp_path: Path) -> None:
     texts = c99.headers({"forward_dynamics": program}, target) | {
         "one.c": c99.source(program, target, part=2)
     }
-    parted = library(tmp_path, texts, "-O1")
+    parted = build_library(tmp_path, texts, "-O1")
     for q, tau, status in ((0.5, 1.0, 0), (0.5, float("nan"), 1), (1e6, 1.0, 2)):
-        given = [(ctypes.c_double * 2)(x, x) for x in (q, 0.1, tau)]
+        arguments = [(ctypes.c_double * 2)(x, x) for x in (q, 0.1, tau)]
         result = (ctypes.c_double * 2)(7, 7)
-        assert parted.arm_forward_dynamics(*given, result) == status
+        assert parted.arm_forward_dynamics(*arguments, result) == status
         assert (list(result) == [7, 7]) is (status != 0)
 
 
 TEXT = c99.source(forward_dynamics(), ARM, part=5)
 PLANTED = {
-    "a place used again too early": ("    work[4] = k_2;", "    work[2] = k_2;"),
-    "a place read before anything is there": (
+    "an element overwritten too early": ("    work[4] = k_2;", "    work[2] = k_2;"),
+    "an element read before it is stored": (
         "const double c_1 = work[2]",
         "const double c_1 = work[7]",
     ),
-    "another place": ("const double c_1 = work[2]", "const double c_1 = work[3]"),
-    "a place beyond the array": ("    work[4] = k_2;", "    work[5] = k_2;"),
-    "a value that is not kept": ("    work[4] = k_2;\n", ""),
+    "another element": ("const double c_1 = work[2]", "const double c_1 = work[3]"),
+    "an element beyond the array": ("    work[4] = k_2;", "    work[5] = k_2;"),
+    "a value that is not saved": ("    work[4] = k_2;\n", ""),
     "parts in another order": (
         "    arm_forward_dynamics_part_2(work);\n    arm_forward_dynamics_part_3(v, tau, work);",
         "    arm_forward_dynamics_part_3(v, tau, work);\n    arm_forward_dynamics_part_2(work);",
@@ -203,7 +206,7 @@ PLANTED = {
         "    arm_forward_dynamics_part_2(work);\n" * 2,
     ),
     "a part left out": ("    arm_forward_dynamics_part_2(work);\n", ""),
-    "a part of no use": (
+    "a part without effect": (
         "void arm_forward_dynamics(",
         "static void more(double work[5])\n{\n}\n\nvoid arm_forward_dynamics(",
     ),
@@ -214,8 +217,8 @@ PLANTED = {
     ),
     "a longer array": ("_part_2(double work[5])", "_part_2(double work[6])"),
     "an array of another type": ("    double work[5];", "    float work[5];"),
-    "an array that stays": ("    double work[5];", "    static double work[5];"),
-    "a part that others see": (
+    "a static array": ("    double work[5];", "    static double work[5];"),
+    "a part with external linkage": (
         "static void arm_forward_dynamics_part_2",
         "void arm_forward_dynamics_part_2",
     ),
@@ -229,35 +232,35 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_an_error_between_parts_is_found(planted: str) -> None:
+def test_read_back_reports_an_error_between_parts(planted: str) -> None:
     old, new = PLANTED[planted]
     assert compare(forward_dynamics(), TEXT) == []
     assert TEXT.count(old) == 1, TEXT
     assert compare(forward_dynamics(), TEXT.replace(old, new)) != []
 
 
-def test_an_array_that_is_too_short_is_found() -> None:
-    """By the reader itself: the answers are the same while what stands behind the array is nothing of anybody's."""
-    found = compare(forward_dynamics(), TEXT.replace("work[5]", "work[4]"))
+def test_too_short_an_array_is_reported() -> None:
+    """Read-back reports it although the results can be right by chance."""
+    findings = compare(forward_dynamics(), TEXT.replace("work[5]", "work[4]"))
     assert (
         [
             sentence
-            for sentence in found
+            for sentence in findings
             if "work[4] is beyond the 4 numbers of that array" in sentence
         ]
-        == found
+        == findings
         != []
     )
 
 
-def test_a_result_stored_before_an_argument_is_read_is_found() -> None:
+def test_a_result_stored_before_an_argument_is_read_is_reported() -> None:
     text = c99.source(mass_matrix(), ARM, part=3)
     early, late = "    M[0] = M_1_1;\n", "    const double c_2 = cos(q[1]);\n"
     assert compare(mass_matrix(), text) == []
     parts = text.split("static void ")
     assert early in parts[-1]
     assert late in parts[1]
-    # The sine of the second part is asked for in the third instead, behind the store of a result.
+    # The third part computes the cosine instead of the second, after the store of a result.
     moved = (
         text.replace(late, "")
         .replace("    work[0] = c_2;\n", "")
@@ -278,7 +281,7 @@ def test_a_result_stored_before_an_argument_is_read_is_found() -> None:
         ("    double work[5];\n\n    int status", "    int status"),
     ],
 )
-def test_a_check_of_another_place_is_found(old: str, new: str) -> None:
+def test_a_check_of_another_element_is_reported(old: str, new: str) -> None:
     target = c99.Target("arm", Sizes(2, 2, 2), TextOptions("inline", checked=True))
     text = c99.source(forward_dynamics(), target, part=5)
     assert compare(forward_dynamics(), text, checked={}) == []
@@ -286,7 +289,7 @@ def test_a_check_of_another_place_is_found(old: str, new: str) -> None:
     assert compare(forward_dynamics(), text.replace(old, new), checked={}) != []
 
 
-def test_short_functions_stay_in_one_piece_and_long_ones_do_not() -> None:
+def test_only_long_functions_are_split_into_parts() -> None:
     target = c99.Target("arm", Sizes(3, 3, 3))
     short, long = scrambled(1, 1500), scrambled(1, 4500)
     assert len(short.rows) < _parts.LONGEST < len(long.rows)
@@ -304,16 +307,16 @@ def test_short_functions_stay_in_one_piece_and_long_ones_do_not() -> None:
 
 
 @pytest.fixture
-def cutting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything long is cut into short parts."""
+def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lower the limits so that functions of the robots are split."""
     monkeypatch.setattr(_parts, "LONGEST", 50)
     monkeypatch.setattr(_parts, "LINES", 20)
 
 
-@pytest.mark.usefixtures("cutting")
+@pytest.mark.usefixtures("short_parts")
 @pytest.mark.parametrize("way", ["plain", "checked", "loop"])
-def test_a_folder_in_parts_is_verified_and_printed_anew(tmp_path: Path, way: str) -> None:
-    text = WAYS[way]
+def test_verify_accepts_a_folder_in_parts_and_reports_an_error(tmp_path: Path, way: str) -> None:
+    text = TEXT_OPTIONS[way]
     symgen.generate(
         "scara",
         tmp_path / "out",
@@ -338,8 +341,8 @@ def test_a_folder_in_parts_is_verified_and_printed_anew(tmp_path: Path, way: str
     assert not symgen.verify(tmp_path / "out", states=2).passed
 
 
-@pytest.mark.usefixtures("cutting")
-def test_the_lines_of_a_letter_are_found_in_parts() -> None:
+@pytest.mark.usefixtures("short_parts")
+def test_where_shows_the_lines_of_an_entry_in_all_parts() -> None:
     mechanism = symgen.load("scara")
     program = build.build_program(mechanism, "mass_matrix", None, ProgramOptions())
     text = c99.source(program, target_of("scara", TextOptions())).splitlines()
@@ -347,11 +350,11 @@ def test_the_lines_of_a_letter_are_found_in_parts() -> None:
         lines, _ = where(mechanism, what)
         runs = re.findall(r"scara_mass_matrix\.c:(\d+)(?:-\d+)?:\n(.*)", lines)
         assert runs
-        assert all(text[int(line) - 1] == said for line, said in runs)
+        assert all(text[int(line) - 1] == statement for line, statement in runs)
 
 
-@pytest.mark.usefixtures("cutting")
-def test_one_part_stands_on_the_stack_at_a_time() -> None:
+@pytest.mark.usefixtures("short_parts")
+def test_stack_usage_counts_the_largest_part_once() -> None:
     sizes = {"f_part_1": 16, "f_part_2.isra.0": 48, "f": 100, "f_sincos": 8}
     assert (
         stack_bytes(
@@ -360,52 +363,60 @@ def test_one_part_stands_on_the_stack_at_a_time() -> None:
         == 100 + 48 + 8
     )
     assert stack_bytes("", "f") is None
-    program, target = made("scara", "forward_dynamics", "double"), target_of("scara", TextOptions())
+    program, target = (
+        build_program("scara", "forward_dynamics", "double"),
+        target_of("scara", TextOptions()),
+    )
     count, shared = c99.parts(program, target)
     assert count > 3
-    taken = footprint(program, target, Build(optimize=0)).stack
-    assert taken is not None
-    assert 8 * shared < taken < 8 * shared + 2000
+    stack = footprint(program, target, Build(optimize=0)).stack
+    assert stack is not None
+    assert 8 * shared < stack < 8 * shared + 2000
 
 
-@pytest.mark.usefixtures("cutting")
-def test_planted_errors_stay_within_their_part() -> None:
+@pytest.mark.usefixtures("short_parts")
+def test_planted_errors_use_names_of_their_part() -> None:
     text = c99.source(
-        made("scara", "forward_dynamics", "double"), target_of("scara", TextOptions())
+        build_program("scara", "forward_dynamics", "double"), target_of("scara", TextOptions())
     )
-    found = mutants_of_c.errors(text)
-    assert len(found) > 100
-    for error in found:
+    errors = mutants_of_c.errors(text)
+    assert len(errors) > 100
+    for error in errors:
         name = re.fullmatch(r"\(?-?([A-Za-z_]\w*)\)?", error.new)
         if name and name[1] not in ("sin", "cos"):
             begun = text.rfind("\n{\n", 0, error.start)
             assert f" {name[1]} = " in text[begun : error.start]
 
 
-@pytest.mark.usefixtures("cutting")
-def test_what_eva_admits_is_said_of_the_local_in_its_part() -> None:
-    program, target = made("scara", "forward_dynamics", "double"), target_of("scara", TextOptions())
+@pytest.mark.usefixtures("short_parts")
+def test_an_assumption_for_eva_follows_its_local_variable() -> None:
+    program, target = (
+        build_program("scara", "forward_dynamics", "double"),
+        target_of("scara", TextOptions()),
+    )
     divisors = sorted({row.args[-1] for row in program.rows if row.op == "div"})
     bounds = {"forward_dynamics": dict.fromkeys(divisors, Fraction(1, 9))}
     texts, admitted = eva.sources({"forward_dynamics": program}, target, bounds, {})
     lines = texts["scara_forward_dynamics.c"].splitlines()
     assert len(admitted["forward_dynamics"]) == len(divisors) > 0
     for line in admitted["forward_dynamics"]:
-        places = [n for n, said in enumerate(lines) if said.strip() == f"//@ admit {line};"]
+        places = [n for n, code in enumerate(lines) if code.strip() == f"//@ admit {line};"]
         assert places
         assert all(f" {line.split()[0]} = " in lines[n - 1] for n in places)
 
 
-FINDING: Callable[[str], list[str]] = re.compile(r"work\[\d+\] = (\w+);").findall
+SAVED_NAMES: Callable[[str], list[str]] = re.compile(r"work\[\d+\] = (\w+);").findall
 
 
-def test_what_no_later_part_reads_is_not_kept() -> None:
+def test_only_values_that_a_later_part_reads_are_saved() -> None:
     text = c99.source(
-        made("scara", "forward_dynamics", "double"), target_of("scara", TextOptions()), part=FEW
+        build_program("scara", "forward_dynamics", "double"),
+        target_of("scara", TextOptions()),
+        part=FEW,
     )
     parts = text.split("\nstatic void ")[1:]
     for n, part in enumerate(parts):
-        for name in FINDING(part):
+        for name in SAVED_NAMES(part):
             assert any(f"    const double {name} = work[" in later for later in parts[n + 1 :]), (
                 name
             )

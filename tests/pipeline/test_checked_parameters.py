@@ -1,4 +1,7 @@
-"""Checked functions of numbers that change at run time: their divisors are compared with what the new numbers make of a link."""
+"""Checked functions with run-time parameters: lower bounds of divisors follow the parameters.
+
+The bound of a link's pivot is half of the link's own inertia about its joint.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from symgen.vocabulary.functions import REGROUP
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.robots_for_tests import robot
 
-pytestmark = pytest.mark.usefixtures("finished_here")  # what is certified are rows after all passes
+pytestmark = pytest.mark.usefixtures("finished_here")  # the certificate is of rows after all passes
 
 CHECKED = TextOptions(checked=True)
 HELICAL = """
@@ -47,12 +50,12 @@ inertia = [0.1, 0, 0, 0.1, 0, 0.1]
 """
 
 
-def guarded(mechanism: Mechanism, *asked: str) -> ProgramOptions:
-    return ProgramOptions(parameters=parameter_names(mechanism, asked)).guarded(True)
+def guarded_options(mechanism: Mechanism, *patterns: str) -> ProgramOptions:
+    return ProgramOptions(parameters=parameter_names(mechanism, patterns)).guarded(True)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "patterns"),
     [
         ("scara", "*"),
         ("panda", "panda_link[2-6]"),
@@ -60,23 +63,23 @@ def guarded(mechanism: Mechanism, *asked: str) -> ProgramOptions:
         ("panda", "panda_joint4.armature"),
     ],
 )
-def test_the_least_is_half_of_what_the_link_has_by_itself(name: str, asked: str) -> None:
-    """By the reference, of the link alone with its rotor: M of a robot of that one link."""
+def test_the_bound_is_half_of_the_links_own_inertia(name: str, patterns: str) -> None:
+    """The reference computes M of the robot where only that link, with its rotor, has mass."""
     mechanism = robot(name)
-    options = guarded(mechanism, asked)
-    known = make_adjusting(mechanism, options.parameters)
-    drawn = draw_parameters(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
-    numbers = [x for one in known.asked for x in drawn[one.name]]
-    prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
-    anew = adjust_mechanism(mechanism, drawn)
-    assert known.prepared.least
-    for entry, place in known.prepared.least.items():
-        alone = _alone(anew, entry)
-        assert float(prepared[place]) == pytest.approx(alone / 2, rel=1e-14)
+    options = guarded_options(mechanism, patterns)
+    adjusting = make_adjusting(mechanism, options.parameters)
+    values = draw_parameters(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
+    numbers = [x for parameter in adjusting.asked for x in values[parameter.name]]
+    prepared = evaluate(adjusting.guarded, {"parameters": numbers}, EXACT)["prepared"]
+    adjusted = adjust_mechanism(mechanism, values)
+    assert adjusting.prepared.least
+    for entry, index in adjusting.prepared.least.items():
+        inertia = own_inertia(adjusted, entry)
+        assert float(prepared[index]) == pytest.approx(inertia / 2, rel=1e-14)
 
 
-def _alone(mechanism: Mechanism, entry: int) -> float:
-    """M_kk where only body k weighs anything."""
+def own_inertia(mechanism: Mechanism, entry: int) -> float:
+    """Return M_kk of the robot where only body k has mass."""
     bodies = tuple(
         replace(body, parts=body.parts if i == entry else ())
         for i, body in enumerate(mechanism.bodies)
@@ -88,49 +91,51 @@ def _alone(mechanism: Mechanism, entry: int) -> float:
     )
 
 
-def test_no_pivot_is_below_it() -> None:
-    """D_k of M = U D Uᵀ at states and numbers drawn at random, against twice the least."""
+def test_no_pivot_is_below_twice_its_bound() -> None:
+    """The pivots are D_k of M = U D Uᵀ at random states and parameters."""
     mechanism = robot("panda")
-    options = guarded(mechanism, "*")
-    known = make_adjusting(mechanism, options.parameters)
+    options = guarded_options(mechanism, "*")
+    adjusting = make_adjusting(mechanism, options.parameters)
     for seed in range(3):
-        drawn = draw_parameters(
+        values = draw_parameters(
             mechanism, adjustable_parameters(mechanism, options.parameters), seed
         )
-        numbers = [x for one in known.asked for x in drawn[one.name]]
-        prepared = evaluate(known.guarded, {"parameters": numbers}, EXACT)["prepared"]
-        mass = Reference(adjust_mechanism(mechanism, drawn)).mass_matrix(
+        numbers = [x for parameter in adjusting.asked for x in values[parameter.name]]
+        prepared = evaluate(adjusting.guarded, {"parameters": numbers}, EXACT)["prepared"]
+        mass = Reference(adjust_mechanism(mechanism, values)).mass_matrix(
             np.array(draw_states(mechanism, 4, seed)["q"], float)
         )
         for M in mass:
             eliminated = M.copy()
             for k in reversed(range(7)):
-                assert eliminated[k, k] >= 2 * float(prepared[known.prepared.least[k]]) * (1 - 1e-9)
+                assert eliminated[k, k] >= 2 * float(prepared[adjusting.prepared.least[k]]) * (
+                    1 - 1e-9
+                )
                 eliminated[:k, :k] -= (
                     np.outer(eliminated[:k, k], eliminated[k, :k]) / eliminated[k, k]
                 )
 
 
-def test_every_pivot_of_a_function_is_compared_with_its_own() -> None:
+def test_every_pivot_has_the_bound_of_its_link() -> None:
     mechanism = symgen.load("panda")
-    options = guarded(mechanism, "panda_link[4-7]")
+    options = guarded_options(mechanism, "panda_link[4-7]")
     programs = build.programs(
         mechanism, ["forward_dynamics", "mass_matrix_log_determinant"], options
     )
     floors = checked_floors(mechanism, programs, options, CHECKED)
     size = programs[REGROUP].outputs[0].size
-    own = sorted(float(_alone(mechanism, k)) / 2 for k in range(3))
+    expected = sorted(float(own_inertia(mechanism, k)) / 2 for k in range(3))
     for function in ("forward_dynamics", "mass_matrix_log_determinant"):
-        found = floors[function].values()
-        assert sorted(b.element for b in found if isinstance(b, Element)) == list(
+        bounds = floors[function].values()
+        assert sorted(b.element for b in bounds if isinstance(b, Element)) == list(
             range(size - 4, size)
         )
-        assert sorted(float(b) for b in found if not isinstance(b, Element)) == pytest.approx(
-            own, rel=1e-5
+        assert sorted(float(b) for b in bounds if not isinstance(b, Element)) == pytest.approx(
+            expected, rel=1e-5
         )
 
 
-def test_a_pivot_below_it_is_refused() -> None:
+def test_a_pivot_below_its_bound_is_refused() -> None:
     solver = symgen.compile("scara", ["mass_matrix_solve"], checked=True, parameters=["link[1-4]"])
     q, b = np.zeros(4), np.ones(4)
     sound = solver.mass_matrix_solve(q, b)
@@ -145,7 +150,7 @@ def test_a_pivot_below_it_is_refused() -> None:
             solver.mass_matrix_solve(q, b, prepared=prepared)
 
 
-def test_a_link_of_nothing_has_no_divisor_of_zero() -> None:
+def test_a_link_without_inertia_is_refused() -> None:
     solver = symgen.compile(
         "scara", ["mass_matrix_solve"], checked=True, parameters=["link4", "link3"]
     )
@@ -156,43 +161,45 @@ def test_a_link_of_nothing_has_no_divisor_of_zero() -> None:
         solver.mass_matrix_solve(np.zeros(4), np.ones(4))
 
 
-def test_joints_that_do_more_than_turn_or_slide_have_none() -> None:
+def test_a_helical_joint_has_no_bound() -> None:
     mechanism = symgen.load(HELICAL)
-    known = make_adjusting(mechanism, parameter_names(mechanism, ["*"]))
-    assert [*known.prepared.least] == [1]
+    adjusting = make_adjusting(mechanism, parameter_names(mechanism, ["*"]))
+    assert [*adjusting.prepared.least] == [1]
 
 
 @pytest.mark.usefixtures("as_users_have_them")
-def test_unchecked_functions_take_no_more_than_before() -> None:
+def test_bounds_cost_unchecked_functions_no_operation() -> None:
     mechanism = symgen.load("panda")
     plain = build.programs(
         mechanism,
         ["forward_dynamics"],
         ProgramOptions(parameters=parameter_names(mechanism, ["panda_link[1-7]"])),
     )
-    held = build.programs(mechanism, ["forward_dynamics"], guarded(mechanism, "panda_link[1-7]"))
-    assert held[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7
+    checked = build.programs(
+        mechanism, ["forward_dynamics"], guarded_options(mechanism, "panda_link[1-7]")
+    )
+    assert checked[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7
     assert plain[REGROUP].cost <= 121
-    assert held[REGROUP].cost <= 135
-    assert held["forward_dynamics"].cost == plain["forward_dynamics"].cost
+    assert checked[REGROUP].cost <= 135
+    assert checked["forward_dynamics"].cost == plain["forward_dynamics"].cost
 
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    own = tmp_path_factory.mktemp("floors") / "scara"
+    folder = tmp_path_factory.mktemp("floors") / "scara"
     symgen.generate(
         "scara",
-        own,
+        folder,
         ["mass_matrix_solve"],
         checked=True,
         batch=True,
         wrap=["cuda"],
         parameters=["link[2-4]"],
     )
-    return own
+    return folder
 
 
-def test_a_folder_is_verified(generated: Path) -> None:
+def test_a_folder_with_bounds_that_depend_on_parameters_is_verified(generated: Path) -> None:
     assert verify(generated).passed
 
 
@@ -204,17 +211,19 @@ def test_a_folder_is_verified(generated: Path) -> None:
         ("scara_mass_matrix_solve.cuh", "another sign"),
     ],
 )
-def test_a_planted_bound_is_seen(generated: Path, tmp_path: Path, file: str, planted: str) -> None:
-    own = tmp_path / "scara"
-    shutil.copytree(generated, own)
-    text = (own / file).read_text()
-    found = re.search(r">= (prepared[\w>-]*\[(\d+)\](?:\[\w+\])?)\)", text)
-    assert found is not None
-    meant = {
-        "another element": found[0].replace(f"[{found[2]}]", f"[{int(found[2]) - 1}]"),
+def test_verify_reports_a_changed_bound(
+    generated: Path, tmp_path: Path, file: str, planted: str
+) -> None:
+    folder = tmp_path / "scara"
+    shutil.copytree(generated, folder)
+    text = (folder / file).read_text()
+    bound = re.search(r">= (prepared[\w>-]*\[(\d+)\](?:\[\w+\])?)\)", text)
+    assert bound is not None
+    changed = {
+        "another element": bound[0].replace(f"[{bound[2]}]", f"[{int(bound[2]) - 1}]"),
         "a number": ">= 0.0)",
-        "another sign": found[0].replace(">=", "<="),
+        "another sign": bound[0].replace(">=", "<="),
     }[planted]
-    (own / file).write_text(text.replace(found[0], meant, 1))
-    report = verify(own, ["mass_matrix_solve"])
+    (folder / file).write_text(text.replace(bound[0], changed, 1))
+    report = verify(folder, ["mass_matrix_solve"])
     assert [check.subject for check in report.checks if not check.passed and not check.unjudged]

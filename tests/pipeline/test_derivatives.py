@@ -1,4 +1,4 @@
-"""Derivatives of Programs: every function's against exact ones, what is zero by structure, what is asked for by which name."""
+"""Derivatives of Programs: exactness for every function, structural zeros, and names of requests."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def robot(name: str) -> Mechanism:
 
 @cache
 def truth(name: str, payload: str | None = None) -> Truth:
-    made = robot(name)
-    return Truth(made, 1, seed=1, frame=made.frames[-1].name, payload=payload)
+    mechanism = robot(name)
+    return Truth(mechanism, 1, seed=1, frame=mechanism.frames[-1].name, payload=payload)
 
 
 def program(name: str, function: str, payload: str | None = None) -> Program:
@@ -84,28 +84,30 @@ def algebra(name: str, function: str) -> Check:
     return check_algebra(program(name, function), truth(name), function)
 
 
-def identities(name: str, function: str, found: Program) -> list[Check]:
-    others = {other: program(name, other) for other in companions(function, robot(name))}
+def identities(name: str, function: str, differentiated: Program) -> list[Check]:
+    others = {
+        companion: program(name, companion) for companion in companions(function, robot(name))
+    }
     return [
         check
-        for check in check_identities({**others, function: found}, None, truth(name))
+        for check in check_identities({**others, function: differentiated}, None, truth(name))
         if function in check.subject
     ]
 
 
 @pytest.mark.parametrize(("name", "function"), EVERY)
 def test_first_derivatives_of_every_function_are_exact(name: str, function: str) -> None:
-    """Of a floating base, of joints of several degrees of freedom, and of a tree of hinges, slides and screws."""
+    """Robots: a floating base, joints of several degrees of freedom, a tree of one-axis joints."""
     assert algebra(name, function).passed
 
 
 @pytest.mark.parametrize("function", [f"{f}:{mode}" for f in OF_TASKS for mode in ("jvp", "vjp")])
-def test_derivatives_are_by_the_rows_of_a_task(function: str) -> None:
-    made = robot("free_revolute")
-    rows, frame = (0, 3), "link0"  # which floats
-    exact = Truth(made, 1, seed=1, frame=frame, task_rows=rows)
+def test_derivatives_of_task_functions_are_exact(function: str) -> None:
+    mechanism = robot("free_revolute")
+    rows, frame = (0, 3), "link0"  # link0 is the floating base
+    exact = Truth(mechanism, 1, seed=1, frame=frame, task_rows=rows)
     assert check_algebra(
-        symgen.program(made, function, frame=frame, task_rows=rows), exact, function
+        symgen.program(mechanism, function, frame=frame, task_rows=rows), exact, function
     ).passed
 
 
@@ -120,21 +122,26 @@ def test_derivatives_are_by_the_rows_of_a_task(function: str) -> None:
         "mass_matrix:jacobian",
     ],
 )
-def test_second_derivatives_and_jacobians_are_exact_and_agree_with_the_others(
+def test_second_derivatives_and_jacobians_are_exact_and_consistent(
     function: str,
 ) -> None:
     name = function_named(function)
     assert algebra("planar_spherical", name).passed
-    found = identities("planar_spherical", name, program("planar_spherical", name))
-    assert len(found) == 1 + name.endswith("hvp")
-    assert all(check.passed for check in found), [str(check) for check in found if not check.passed]
+    checks = identities("planar_spherical", name, program("planar_spherical", name))
+    assert len(checks) == 1 + name.endswith("hvp")
+    assert all(check.passed for check in checks), [
+        str(check) for check in checks if not check.passed
+    ]
 
 
-def test_an_answer_is_not_judged_by_an_equation_that_another_function_of_its_name_solves() -> None:
-    """Slides along slanted axes: da_dq is nothing, and what its constants leave is no residual of the forces' derivatives."""
-    made, function = random_mechanism(2, 0, "chain", ("prismatic",)), "interbody_forces:jacobian(q)"
-    found = build.build_program(made, function, "constraint_force", ProgramOptions())
-    assert check_algebra(found, Truth(made, 2), function).passed
+def test_a_result_is_not_judged_by_the_equation_of_another_function_with_that_result() -> None:
+    """For slanted prismatic joints da_dq is zero; its round-off is no residual of the forces."""
+    mechanism, function = (
+        random_mechanism(2, 0, "chain", ("prismatic",)),
+        "interbody_forces:jacobian(q)",
+    )
+    derivative = build.build_program(mechanism, function, "constraint_force", ProgramOptions())
+    assert check_algebra(derivative, Truth(mechanism, 2), function).passed
 
 
 @pytest.mark.parametrize(
@@ -146,10 +153,10 @@ def test_an_answer_is_not_judged_by_an_equation_that_another_function_of_its_nam
         "step:jacobian(payload)",
     ],
 )
-def test_a_payload_is_an_argument_like_others(function: str) -> None:
+def test_derivatives_with_respect_to_a_payload_are_exact(function: str) -> None:
     link = robot("sliding").frames[-1].name
-    found = check_algebra(program("sliding", function, link), truth("sliding", link), function)
-    assert found.passed
+    check = check_algebra(program("sliding", function, link), truth("sliding", link), function)
+    assert check.passed
     with pytest.raises(
         ArgumentError,
         match=r"has no argument .payload. here; request it with payload \(--payload\)",
@@ -165,7 +172,7 @@ def test_a_payload_is_an_argument_like_others(function: str) -> None:
     ],
 )
 def test_pinocchio_has_the_same_jacobians(file: str, base: str) -> None:
-    """On a floating base by steps in the body's own axes, as here."""
+    """Both differentiate a floating base along steps in the body's axes."""
     pin = pytest.importorskip("pinocchio")
     path = next(path for path in judges.files() if str(path).endswith(file))
     text = judges.snapped_text(path.read_text(encoding="utf-8"))
@@ -174,9 +181,13 @@ def test_pinocchio_has_the_same_jacobians(file: str, base: str) -> None:
         if base == "free"
         else pin.buildModelFromXML(text)
     )
-    data, made, random = model.createData(), symgen.load(path, base=base), np.random.default_rng(1)
-    inverse, ahead = (
-        machine_runner(symgen.program(made, f"{f}:jacobian"))
+    data, mechanism, random = (
+        model.createData(),
+        symgen.load(path, base=base),
+        np.random.default_rng(1),
+    )
+    inverse_jacobian, forward_jacobian = (
+        machine_runner(symgen.program(mechanism, f"{f}:jacobian"))
         for f in ("inverse_dynamics", "forward_dynamics")
     )
     for _ in range(3):
@@ -186,23 +197,23 @@ def test_pinocchio_has_the_same_jacobians(file: str, base: str) -> None:
         expected = {
             "dtau_dq": data.dtau_dq.copy(),
             "dtau_dv": data.dtau_dv.copy(),
-        }  # the next call uses them
+        }  # the next call overwrites the arrays
         pin.computeABADerivatives(model, data, q, v, tau)
-        found = inverse({"q": q[None], "v": v[None], "a": a[None]}) | ahead(
+        computed = inverse_jacobian({"q": q[None], "v": v[None], "a": a[None]}) | forward_jacobian(
             {"q": q[None], "v": v[None], "tau": tau[None]}
         )
         inverse_mass = np.triu(data.Minv) + np.triu(data.Minv, 1).T
         expected |= {"da_dq": data.ddq_dq, "da_dv": data.ddq_dv, "da_dtau": inverse_mass}
         for name, slope in expected.items():
-            assert np.abs(found[name][0] - slope).max() < 1e-9 * np.abs(slope).max(), name
+            assert np.abs(computed[name][0] - slope).max() < 1e-9 * np.abs(slope).max(), name
 
 
-# -- errors that are planted ---------------------------------------------------------------------------------------------------
+# -- planted errors ------------------------------------------------------------------------------------------------------------
 
 
 def wrong_slope(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
-        _partials.PARTIALS, "cos", lambda tape, own, a: [lambda: (tape.put("sin", a), False)]
+        _partials.PARTIALS, "cos", lambda tape, value, a: [lambda: (tape.put("sin", a), False)]
     )
 
 
@@ -210,23 +221,23 @@ def wrong_quotient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         _partials.PARTIALS,
         "div",
-        lambda tape, own, a, b: [
+        lambda tape, value, a, b: [
             lambda: (tape.put("div", tape.constant(1), b), False),
-            lambda: (own, True),
+            lambda: (value, True),
         ],
     )
 
 
 def wrong_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quaternion that turns twice as fast."""
+    """Double the rate of a quaternion."""
 
     def doubled(kind: str) -> Program:
-        found = tangents.rates_from_step(kind)
+        rates = tangents.rates_from_step(kind)
         return replace(
-            found,
+            rates,
             rows=tuple(
                 row._replace(value=Fraction(1)) if row.value == Fraction(1, 2) else row
-                for row in found.rows
+                for row in rates.rows
             ),
         )
 
@@ -250,54 +261,56 @@ PLANTS = [
 
 
 @pytest.mark.parametrize(("plant", "function", "name"), PLANTS)
-def test_a_planted_error_is_caught_twice(
+def test_a_planted_error_fails_the_algebra_and_the_identities(
     plant: Any, function: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the reference, and by the identity with the other derivatives, or with the function itself."""
+    """Algebra compares with the reference, identities with other derivatives or the function."""
     base = program(name, derivatives.base_function(function))
-    others = {other: program(name, other) for other in companions(function, robot(name))}
+    others = {
+        companion: program(name, companion) for companion in companions(function, robot(name))
+    }
     equation = (
         program(name, "inverse_dynamics")
         if derivatives.base_function(function) == "forward_dynamics"
         else None
     )
-    wanted = FUNCTIONS[function].derivative
-    assert wanted is not None
-    sound = differentiation.differentiate(base, wanted, equation)
+    derivative = FUNCTIONS[function].derivative
+    assert derivative is not None
+    sound = differentiation.differentiate(base, derivative, equation)
     plant(monkeypatch)
-    broken = differentiation.differentiate(base, wanted, equation)
-    for made, passes in ((sound, True), (broken, False)):
-        assert check_algebra(made, truth(name), function).passed is passes
-        checks = check_identities({**others, function: made}, None, truth(name))
+    broken = differentiation.differentiate(base, derivative, equation)
+    for differentiated, passes in ((sound, True), (broken, False)):
+        assert check_algebra(differentiated, truth(name), function).passed is passes
+        checks = check_identities({**others, function: differentiated}, None, truth(name))
         first = next(check for check in checks if function in check.subject)
         assert first.passed is passes
 
 
-def test_a_hessian_that_is_not_symmetric_is_caught() -> None:
-    """An entry doubled: what the weights change by is then no slope of anything."""
-    made = program("sliding", "kinetic_energy:hvp")
-    bent, own = made.outputs
-    rows = (*made.rows, Row("add", (own.rows[0], own.rows[0])))
-    outputs = (bent, own._replace(rows=(len(rows) - 1, *own.rows[1:])))
-    broken = replace(made, rows=rows, outputs=outputs)
-    assert [check.passed for check in identities("sliding", made.function, broken)] == [
+def test_an_asymmetric_hessian_fails_the_identities() -> None:
+    """With one entry doubled the gradient belongs to no function."""
+    hessian = program("sliding", "kinetic_energy:hvp")
+    gradient, change = hessian.outputs
+    rows = (*hessian.rows, Row("add", (change.rows[0], change.rows[0])))
+    outputs = (gradient, change._replace(rows=(len(rows) - 1, *change.rows[1:])))
+    broken = replace(hessian, rows=rows, outputs=outputs)
+    assert [check.passed for check in identities("sliding", hessian.function, broken)] == [
         False,
         False,
     ]
 
 
-def test_a_slip_in_the_c_is_caught_by_reading_it_and_by_running_it() -> None:
-    made = symgen.program("scara", "inverse_dynamics:jvp")
+def test_an_error_in_the_c_fails_text_and_floating() -> None:
+    derivative = symgen.program("scara", "inverse_dynamics:jvp")
     target = Target("scara", symgen.load("scara").sizes)
-    text = printer().source(made, target)
-    place = text.index(" - ", text.index("{"))
-    slip = f"{text[:place]} + {text[place + 3 :]}"
+    text = printer().source(derivative, target)
+    minus = text.index(" - ", text.index("{"))
+    slip = f"{text[:minus]} + {text[minus + 3 :]}"
     report = verify_programs(
         Subject(
             symgen.load("scara"),
-            {made.function: made},
+            {derivative.function: derivative},
             states=2,
-            files=Files(sources={made.function: slip}, name="scara"),
+            files=Files(sources={derivative.function: slip}, name="scara"),
         )
     )
     assert {check.kind: check.passed for check in report.checks} == {
@@ -307,70 +320,75 @@ def test_a_slip_in_the_c_is_caught_by_reading_it_and_by_running_it() -> None:
     }
 
 
-def test_what_nothing_bounds_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither by `verify` nor by the self-test."""
+def test_results_without_an_error_bound_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither `verify` nor the self-test judges them."""
 
-    def boundless(made: Program, *given: Any) -> dict[str, Any]:
+    def boundless(derivative: Program, *arguments: Any) -> dict[str, Any]:
         return {
             name: np.full(sizes.shape, np.inf)
-            for name, sizes in running_error.unit_sizes(made, given[0]).items()
+            for name, sizes in running_error.unit_sizes(derivative, arguments[0]).items()
         }
 
-    made = program("sliding", "inverse_mass_matrix:jvp")
+    derivative = program("sliding", "inverse_mass_matrix:jvp")
     monkeypatch.setattr(floating, "running_error_bounds", boundless)
     monkeypatch.setattr(running_error, "running_error_bounds", boundless)
-    found = floating.check_floating(made, machine_runner(made), truth("sliding"), made.function)
-    assert (found.lost, found.unjudged) == (True, "dMinv has no bound at these states")
-    assert selftest.cases(robot("sliding"), {made.function: made}, ProgramOptions()) == []
+    check = floating.check_floating(
+        derivative, machine_runner(derivative), truth("sliding"), derivative.function
+    )
+    assert (check.lost, check.unjudged) == (True, "dMinv has no bound at these states")
+    assert (
+        selftest.cases(robot("sliding"), {derivative.function: derivative}, ProgramOptions()) == []
+    )
 
 
-# -- what it costs -------------------------------------------------------------------------------------------------------------
+# -- operations ----------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_zero_by_structure_is_a_constant() -> None:
-    """M does not depend on the first joint's angle, nor what the last joint feels of itself on any."""
+def test_structural_zeros_are_constants() -> None:
+    """M does not depend on the first joint's angle, and M[6,6] depends on no angle."""
     panda = symgen.load("panda")
-    made = symgen.program(panda, "mass_matrix:jacobian")
-    entries = np.array(made.outputs[0].rows).reshape(7, 7, 7)
-    zero = np.vectorize(lambda r: made.rows[r].value == 0)(entries)
+    jacobian = symgen.program(panda, "mass_matrix:jacobian")
+    entries = np.array(jacobian.outputs[0].rows).reshape(7, 7, 7)
+    zero = np.vectorize(lambda r: jacobian.rows[r].value == 0)(entries)
     assert zero[:, :, 0].all()
     assert zero[6, 6].all()
     assert not zero[0, 0, 1:6].any()
-    assert made.cost < 7 * symgen.program(panda, "mass_matrix:jvp").cost / 3
+    assert jacobian.cost < 7 * symgen.program(panda, "mass_matrix:jvp").cost / 3
 
 
-def test_forward_dynamics_is_differentiated_by_its_equation() -> None:
-    whole = symgen.program("ur5", "forward_dynamics:vjp")
+def test_the_implicit_derivative_of_forward_dynamics_is_shorter() -> None:
+    by_equation = symgen.program("ur5", "forward_dynamics:vjp")
     plain = symgen.derivative(symgen.program("ur5", "forward_dynamics"), mode="vjp")
-    assert (whole.inputs, [port.name for port in whole.outputs]) == (
+    assert (by_equation.inputs, [port.name for port in by_equation.outputs]) == (
         plain.inputs,
         ["q_bar", "v_bar", "tau_bar"],
     )
-    assert whole.cost < plain.cost
-    drawn = Truth(symgen.load("ur5"), 3)
+    assert by_equation.cost < plain.cost
+    states = Truth(symgen.load("ur5"), 3)
     first, second = (
-        machine_runner(one)(drawn.arguments(one.function, drawn.floats)) for one in (whole, plain)
+        machine_runner(derivative)(states.arguments(derivative.function, states.floats))
+        for derivative in (by_equation, plain)
     )
     assert all(np.allclose(first[name], second[name], rtol=1e-9, atol=1e-9) for name in first)
 
 
-def test_a_short_turn_keeps_its_digits() -> None:
-    """Where nothing turns, and nearly nothing, in either real type."""
-    made = robot("free_revolute")
-    found = machine_runner(symgen.program(made, "difference:jacobian", real="float"))
+def test_derivatives_of_small_rotations_lose_no_precision() -> None:
+    """Rotations by 0, 2e-4 and 2e-8 rad, in float."""
+    mechanism = robot("free_revolute")
+    evaluate = machine_runner(symgen.program(mechanism, "difference:jacobian", real="float"))
     q = np.zeros((3, 8))
     q[:, 6] = 1
     goal = q.copy()
     goal[1:, 3] = 1e-4, 1e-8
     with np.errstate(all="raise", under="ignore"):
-        slope = found({"q": q, "q_next": goal})["ddelta_dq_next"]
+        slope = evaluate({"q": q, "q_next": goal})["ddelta_dq_next"]
     assert np.abs(slope - np.eye(7)).max() < 2e-4
 
 
 # -- names ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_name_is_written_in_one_way() -> None:
+def test_names_of_derivatives_are_normalised_and_unique() -> None:
     assert function_named("forward_dynamics:jacobian( v , q)") == "forward_dynamics:jacobian(q,v)"
     assert function_named("forward_dynamics:jvp(tau,v,q)") == "forward_dynamics:jvp"
     assert all(mode not in name for name in FUNCTIONS for mode in (":", "("))
@@ -405,19 +423,20 @@ def test_a_name_is_written_in_one_way() -> None:
         ),
     ],
 )
-def test_a_name_that_means_nothing_is_refused(request_: str, sentence: str) -> None:
+def test_an_invalid_name_is_refused_with_a_suggestion(request_: str, sentence: str) -> None:
     with pytest.raises(UnknownName, match=re.escape(sentence)):
         symgen.program("scara", request_)
 
 
-def test_what_is_too_long_says_how_long_and_what_else_there_is(
+def test_too_long_a_derivative_is_refused_with_its_length_and_alternatives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     base = symgen.program("scara", "inverse_dynamics")
     monkeypatch.setattr(differentiation, "ROW_BUDGET", 20)
-    ways = r"request inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
+    alternatives = r"request inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
     with pytest.raises(
-        OutOfReach, match=rf"inverse_dynamics:jacobian needs about \d+ rows, more than 20; {ways}"
+        OutOfReach,
+        match=rf"inverse_dynamics:jacobian needs about \d+ rows, more than 20; {alternatives}",
     ):
         symgen.derivative(base)
     monkeypatch.setattr(differentiation, "LEFT", 1000)
@@ -427,11 +446,11 @@ def test_what_is_too_long_says_how_long_and_what_else_there_is(
         symgen.derivative(base, "q", "vjp")
 
 
-def test_a_program_is_differentiated_by_what_is_named() -> None:
+def test_a_program_is_differentiated_by_the_named_arguments() -> None:
     base = symgen.program("scara", "inverse_dynamics")
-    made = symgen.derivative(base, ["a", "q"])
-    assert made.function == "inverse_dynamics:jacobian(q,a)"
-    assert [(port.name, port.shape) for port in made.outputs] == [
+    jacobian = symgen.derivative(base, ["a", "q"])
+    assert jacobian.function == "inverse_dynamics:jacobian(q,a)"
+    assert [(port.name, port.shape) for port in jacobian.outputs] == [
         ("dtau_dq", (4, 4)),
         ("dtau_da", (4, 4)),
     ]
@@ -441,17 +460,17 @@ def test_a_program_is_differentiated_by_what_is_named() -> None:
         ArgumentError,
         match="is a derivative already; differentiate inverse_dynamics, whose mode hvp",
     ):
-        symgen.derivative(made)
-    own = replace(base, function="mine")
-    assert symgen.derivative(own, "q", "jvp").function == "mine:jvp(q)"
+        symgen.derivative(jacobian)
+    renamed = replace(base, function="mine")
+    assert symgen.derivative(renamed, "q", "jvp").function == "mine:jvp(q)"
 
 
-# -- as a user has it ----------------------------------------------------------------------------------------------------------
+# -- user interface ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_derivatives_is_built_called_and_verified(tmp_path: Path) -> None:
-    asked = ["inverse_dynamics:jacobian(q,v)", "forward_dynamics:vjp", "inverse_dynamics"]
-    manifest = symgen.generate("scara", tmp_path / "scara", asked, wrap=["cpp17"])
+def test_a_folder_of_derivatives_passes_its_self_test_and_verify(tmp_path: Path) -> None:
+    functions = ["inverse_dynamics:jacobian(q,v)", "forward_dynamics:vjp", "inverse_dynamics"]
+    manifest = symgen.generate("scara", tmp_path / "scara", functions, wrap=["cpp17"])
     assert list(manifest["functions"]) == [
         "inverse_dynamics",
         "inverse_dynamics:jacobian(q,v)",
@@ -474,19 +493,21 @@ def test_a_folder_of_derivatives_is_built_called_and_verified(tmp_path: Path) ->
         *map(str, (tmp_path / "scara").glob("*.c")),
     ]
     subprocess.run([*words, "-o", str(tmp_path / "selftest"), "-lm"], check=True)
-    said = subprocess.run(
+    output = subprocess.run(
         [tmp_path / "selftest"], check=True, capture_output=True, text=True
     ).stdout
-    assert "inverse_dynamics:jacobian(q,v): passed (3 states)" in said
+    assert "inverse_dynamics:jacobian(q,v): passed (3 states)" in output
     assert symgen.verify(tmp_path / "scara", states=2).passed
 
 
 @pytest.mark.parametrize(
     "request_", ["interbody_forces:vjp", "forward_dynamics:jacobian=constraint_force"]
 )
-def test_a_folder_of_one_derivative_stands_alone(request_: str, tmp_path: Path) -> None:
-    """Its header knows the bodies that an argument has rows of. Its self-test bounds da_dq as a derivative's, and not as the
-    solution of the equation that another function of results of that name solves.
+def test_a_folder_with_one_derivative_passes_its_self_test(request_: str, tmp_path: Path) -> None:
+    """The header defines the number of bodies where an argument has one row per body.
+
+    The self-test bounds da_dq as a derivative. Another function has a result da_dq too, which it
+    bounds as the solution of an equation.
     """
     symgen.generate("scara", tmp_path / "scara", [request_])
     words = [
@@ -500,7 +521,7 @@ def test_a_folder_of_one_derivative_stands_alone(request_: str, tmp_path: Path) 
     subprocess.run([tmp_path / "selftest"], check=True, capture_output=True)
 
 
-def test_a_solver_has_a_method_for_each() -> None:
+def test_a_solver_has_a_method_for_each_derivative() -> None:
     solver = symgen.compile(
         "scara", ["inverse_dynamics", "inverse_dynamics:jacobian(q)", "inverse_dynamics:jvp(q)"]
     )
@@ -519,9 +540,9 @@ def test_a_solver_has_a_method_for_each() -> None:
     )
 
 
-def test_unread_arguments_stay_and_positions_are_told_by_their_joints() -> None:
-    made = forward.jvp(program("free_revolute", "gravity_force"), ["q"])
-    assert [(port.name, port.size) for port in made.inputs] == [("q", 8), ("dq", 7)]
+def test_a_tangent_of_positions_has_one_entry_per_velocity() -> None:
+    derivative = forward.jvp(program("free_revolute", "gravity_force"), ["q"])
+    assert [(port.name, port.size) for port in derivative.inputs] == [("q", 8), ("dq", 7)]
     assert all(
         name in {array.name for f in FUNCTIONS.values() for array in (*f.arguments, *f.results)}
         for name in POSITIONS
@@ -531,8 +552,8 @@ def test_unread_arguments_stay_and_positions_are_told_by_their_joints() -> None:
     }
 
 
-def test_a_derivative_of_derivatives_is_made_again_by_its_method() -> None:
-    """Its method is that of the rows that it is made of, as a manifest has it."""
+def test_a_derivative_of_derivatives_is_reproduced_by_its_method_name() -> None:
+    """A manifest records the method name."""
     function = "forward_dynamics_derivatives:jvp(q)"
     first = symgen.program("planar_arm", function)
     assert symgen.program("planar_arm", function, first.method).rows == first.rows

@@ -1,4 +1,7 @@
-"""Nothing is derived twice in a process: not for another real type, not for checks, not for a method that was a candidate."""
+"""A process derives each program once.
+
+Another real type, checks, and a method that was a candidate before need no further derivation.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ Derived = list[tuple[str, str, ProgramOptions, Layout]]
 
 @pytest.fixture
 def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
-    """(function, method, options) of every derivation that is begun, from a process that has derived nothing."""
-    begun: Derived = []
+    """Record the arguments of every derivation, starting with empty caches."""
+    derivations: Derived = []
     derivation = derive.record
 
     def watched(
@@ -33,13 +36,13 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derived]:
         where: Layout,
         longest: int,
     ) -> Any:
-        begun.append((function, method, options, where))
+        derivations.append((function, method, options, where))
         return derivation(mechanism, function, method, options, where, longest)
 
     monkeypatch.setattr(derive, "record", watched)
     derive._attempt.cache_clear()
     build._build.cache_clear()
-    yield begun
+    yield derivations
     derive._attempt.cache_clear()
     build._build.cache_clear()
 
@@ -50,7 +53,7 @@ def test_a_checked_folder_derives_each_program_once(derived: Derived, tmp_path: 
     assert len(derived) == len(set(derived))
 
 
-def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
+def test_options_of_the_text_need_no_new_derivation(derived: Derived) -> None:
     scara = symgen.load("scara")
     double = symgen.program(scara, "forward_dynamics")
     derived.clear()
@@ -63,7 +66,7 @@ def test_what_only_changes_the_text_derives_nothing(derived: Derived) -> None:
     assert derived == []
 
 
-def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived) -> None:
+def test_a_candidate_is_not_derived_again_on_request(derived: Derived) -> None:
     scara = symgen.load("scara")
     symgen.program(scara, "forward_dynamics", "composite_body")
     symgen.program(scara, "forward_dynamics")
@@ -71,7 +74,7 @@ def test_a_candidate_is_not_derived_again_when_it_is_asked_for(derived: Derived)
     assert len(derived) == len({(method, where) for _, method, _, where in derived})
 
 
-def test_the_choice_does_not_depend_on_what_was_asked_before(derived: Derived) -> None:
+def test_the_choice_of_a_method_does_not_depend_on_earlier_requests(derived: Derived) -> None:
     scara = symgen.load("scara")
     first = symgen.program(scara, "operational_inertia_inverse")
     derive._attempt.cache_clear()

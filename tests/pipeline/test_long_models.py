@@ -1,4 +1,4 @@
-"""Models of long robots: as many digits and as many calls a link, however many there are."""
+"""Models of long robots: precision and calls per link do not depend on the number of links."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.shared.call_counts import calls
 from tests.shared.robots_for_tests import random_mechanism
 
 
-def without_more_digits(work: Callable[[], Model]) -> Model:
-    """A model in the digits that every computation starts with."""
+def at_initial_precision(work: Callable[[], Model]) -> Model:
+    """Compute a model at the initial precision."""
     with k.precision():
         return work()
 
 
-def bent(n: int) -> Mechanism:
-    """A chain whose axes are nearly parallel, so that each origin is placed by the next one."""
+def nearly_parallel_chain(n: int) -> Mechanism:
+    """Return a chain of nearly parallel axes; each origin depends on the next one."""
     chain = random_mechanism(n, 1)
     tenth = Fraction(1, 10)
     pose: Pose = (
@@ -43,11 +43,13 @@ def bent(n: int) -> Mechanism:
 
 
 @pytest.mark.parametrize(
-    "chain", [lambda: random_mechanism(400, 1), lambda: bent(400)], ids=["general", "bent"]
+    "chain",
+    [lambda: random_mechanism(400, 1), lambda: nearly_parallel_chain(400)],
+    ids=["general", "bent"],
 )
-def test_no_digit_is_lost_for_a_link(chain: Callable[[], Mechanism]) -> None:
-    """What one origin inherits of the next grows with the number of links, and not with a power of it."""
-    model = without_more_digits(lambda: regroup(reframe(chain())))
+def test_precision_is_not_lost_along_the_chain(chain: Callable[[], Mechanism]) -> None:
+    """The error that an origin inherits from the next grows linearly with the number of links."""
+    model = at_initial_precision(lambda: regroup(reframe(chain())))
     balls = [
         x
         for link in model.links
@@ -58,24 +60,29 @@ def test_no_digit_is_lost_for_a_link(chain: Callable[[], Mechanism]) -> None:
     assert min(ball.rel_accuracy_bits() for ball in balls) > 3.3 * (k.WORKING_DIGITS - 20)
 
 
-def test_a_frame_stands_where_it_stands_in_a_shorter_chain() -> None:
-    """The links behind the next two are none of its business."""
+def test_frames_are_those_of_a_shorter_chain() -> None:
+    """A frame depends on its link and the next two links."""
     whole = random_mechanism(30, 2)
     short = replace(
         whole, joints=whole.joints[:10], bodies=whole.bodies[:10], frames=whole.frames[:10]
     )
-    a, b = (without_more_digits(lambda one=one: reframe(one)).links[:8] for one in (whole, short))
-    for one, other in zip(a, b, strict=True):
+    a, b = (
+        at_initial_precision(lambda robot=robot: reframe(robot)).links[:8]
+        for robot in (whole, short)
+    )
+    for link, same_link in zip(a, b, strict=True):
         pairs = zip(
-            (*one.shift, *one.placement[1]), (*other.shift, *other.placement[1]), strict=True
+            (*link.shift, *link.placement[1]),
+            (*same_link.shift, *same_link.placement[1]),
+            strict=True,
         )
         assert all(k.to_fraction(x) == k.to_fraction(y) for x, y in pairs)
 
 
 WORKS: dict[str, Callable[[Mechanism], object]] = {
-    "reframe": lambda mechanism: without_more_digits(lambda: reframe(mechanism)),
-    "regroup": lambda mechanism: without_more_digits(lambda: regroup(declared(mechanism))),
-    "lay": lambda mechanism: without_more_digits(lambda: PLAIN.lay(declared(mechanism))),
+    "reframe": lambda mechanism: at_initial_precision(lambda: reframe(mechanism)),
+    "regroup": lambda mechanism: at_initial_precision(lambda: regroup(declared(mechanism))),
+    "lay": lambda mechanism: at_initial_precision(lambda: PLAIN.lay(declared(mechanism))),
     "the canonical description": to_toml,
     "ranges": lambda mechanism: replace(mechanism, name="anew").ranges,
     "content": lambda mechanism: replace(mechanism, name="anew").content,
@@ -94,15 +101,15 @@ WORKS: dict[str, Callable[[Mechanism], object]] = {
 
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("shape", ["chain", "tree"])
-def test_calls_grow_as_the_links(shape: str, work: str) -> None:
+def test_calls_grow_linearly_with_the_links(shape: str, work: str) -> None:
     robots = [random_mechanism(n, 1, kind=shape, joints=kinds()) for n in (20, 40, 160)]
-    _, one, two = (
+    _, forty, many = (
         calls(lambda mechanism=mechanism: WORKS[work](mechanism)) for mechanism in robots
     )
-    assert two <= 4.6 * one  # some joints take more than others
+    assert many <= 4.6 * forty  # four times as many links; some kinds of joint need more calls
 
 
-def test_a_long_list_is_shown_by_its_ends() -> None:
+def test_show_shortens_a_long_list_to_its_ends() -> None:
     few, many = (
         show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST)
     )
@@ -112,7 +119,7 @@ def test_a_long_list_is_shown_by_its_ends() -> None:
     assert len(many.splitlines()) < len(few.splitlines())
 
 
-def test_a_built_in_chain_has_as_many_links_as_asked_for() -> None:
+def test_a_built_in_chain_has_the_requested_number_of_links() -> None:
     assert len(symgen.load("planar_point_mass:3000").joints) == 3000
     for wrong in ("0", "100001", "x", "-1"):
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""Functions that several processes derive at the same time are the ones that one process derives."""
+"""Several processes in parallel derive the same functions as one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code: str, *words: str, processes: int) -> str:
-    """Standard output of a program that may derive in that many processes, with nothing in the cache."""
+    """Run a program that derives in `processes` processes, with an empty cache; return its output."""
     environment = {
         **os.environ,
         "SYMGEN_PROCESSES": str(processes),
@@ -59,7 +59,7 @@ def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     shared = run(GENERATE, str(tmp_path / "shared" / "c"), processes=3)
     assert folder(tmp_path / "serial" / "c") == folder(tmp_path / "shared" / "c")
     assert int(serial) >= 4
-    # The parent asks for each function once more, and finds it in memory; the other processes did part of the work.
+    # The parent requests each function again, from memory; other processes derived some of them.
     assert int(shared) >= 4
 
 
@@ -75,7 +75,7 @@ symgen.generate("scara", sys.argv[1], ["forward_dynamics", "mass_matrix", "jacob
 """
 
 
-def test_progress_is_told_by_the_process_that_was_asked(tmp_path: Path) -> None:
+def test_the_parent_process_reports_progress(tmp_path: Path) -> None:
     lines = run(PROGRESS, str(tmp_path / "c"), processes=3).splitlines()
     assert lines
     assert all(line.startswith("True") for line in lines)
@@ -93,7 +93,7 @@ with cache.in_memory():
 """
 
 
-def test_a_program_that_ignores_ended_children_gets_their_work() -> None:
+def test_a_program_that_ignores_sigchld_gets_all_results() -> None:
     assert run(IGNORED, processes=3) == "True\n"
 
 
@@ -118,13 +118,13 @@ print(cache.find("job", 0))
 """
 
 
-def test_what_other_processes_keep_is_found_and_a_process_that_ends_early_leaves_a_gap() -> None:
-    found, workers = run(JOBS, processes=3).splitlines()[0].split()
-    assert 6 <= int(found) <= 12
+def test_results_of_other_processes_are_cached_except_those_of_a_process_that_ends_early() -> None:
+    cached, workers = run(JOBS, processes=3).splitlines()[0].split()
+    assert 6 <= int(cached) <= 12
     assert int(workers) >= 2
 
 
-def test_memory_ends_with_the_request() -> None:
+def test_the_cache_in_memory_ends_with_the_request() -> None:
     assert run(JOBS, processes=2).splitlines()[1] == "None"
 
 
@@ -146,7 +146,7 @@ for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_mat
 """
 
 
-def test_a_derivative_whose_ways_are_built_at_the_same_time_is_the_same() -> None:
+def test_derivatives_built_in_parallel_are_the_serial_ones() -> None:
     serial = run(DERIVATIVES, "", processes=1)
     assert run(DERIVATIVES, "", processes=2) == serial
     assert run(DERIVATIVES, "ends early", processes=2) == serial
@@ -165,7 +165,7 @@ print(parallel.run(jobs, to_plain=str, from_plain=int) == {n: n for n in range(9
 """
 
 
-def test_results_are_returned_whichever_process_has_them() -> None:
+def test_results_of_all_processes_are_returned() -> None:
     assert run(RESULTS, processes=3) == "True\n"
 
 

@@ -1,4 +1,7 @@
-"""M⁻¹ b of point masses in a plane in segments: value for value that of the serial sweeps, in C, and with slips planted."""
+"""M⁻¹ b of planar point masses in segments: the results of the serial sweeps.
+
+Tests compare in exact arithmetic and in C, and plant errors.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ from tests.shared.robots_for_tests import planar_rods, point_mass_arm, random_me
 METHOD = "fixman:segments"
 
 
-def off(one: LoopProgram, name: str) -> float:
-    """The largest difference from the serial sweeps, to the larger of 1 and the value."""
+def largest_difference(program: LoopProgram, name: str) -> float:
+    """Return the largest difference from the serial sweeps, relative to 1 + |value|."""
     with flint.ctx.workdps(200):
-        found = evaluate(one, exactly(len(one)), NUMBERS)["x"]
+        computed = evaluate(program, exactly(len(program)), NUMBERS)["x"]
         return max(
             float((abs(x - y) / (1 + abs(y))).upper())
-            for x, y in zip(found, exact_solution(name), strict=True)
+            for x, y in zip(computed, exact_solution(name), strict=True)
         )
 
 
@@ -47,12 +50,12 @@ def off(one: LoopProgram, name: str) -> float:
     ("name", "segments"),
     [("equal", 1), ("equal", 2), ("equal", 8), ("masses", 8), ("bent", 7), ("bent", 24)],
 )
-def test_segments_are_the_serial_sweeps(name: str, segments: int) -> None:
-    assert off(chain_in_parts(name, segments), name) < 1e-50
+def test_segments_equal_the_serial_sweeps(name: str, segments: int) -> None:
+    assert largest_difference(chain_in_parts(name, segments), name) < 1e-50
 
 
-def test_it_takes_little_more_than_the_serial_sweeps() -> None:
-    """Operations of a link, which take 31 in those, and numbers that it keeps."""
+def test_operations_and_saved_values_per_link_are_the_recorded_ones() -> None:
+    """Operations per link (the serial sweeps take 31), workspace, and link constants."""
     assert [
         (form.link_cost, form.work, form.link_classes[0].width)
         for form in (chain_in_parts(name, 8) for name in ROBOTS)
@@ -60,16 +63,16 @@ def test_it_takes_little_more_than_the_serial_sweeps() -> None:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_digits_are_not_lost(name: str) -> None:
-    """At most four times the error of the serial sweeps, or 1e-14."""
+def test_errors_are_at_most_four_times_those_of_the_serial_sweeps(name: str) -> None:
+    """Errors below 1e-14 pass as well."""
     exact, serial = (
         [float(x) for x in exact_solution(name)],
         recursion(robot(name), "mass_matrix_solve", "fixman:planar"),
     )
     state = state_of(len(exact))
     errors = [
-        max(abs(x - y) for x, y in zip(found["x"], exact, strict=True)) / max(map(abs, exact))
-        for found in (
+        max(abs(x - y) for x, y in zip(results["x"], exact, strict=True)) / max(map(abs, exact))
+        for results in (
             evaluate(chain_in_parts(name, 8), state, DOUBLES),
             run(serial, state, DOUBLES),
         )
@@ -77,8 +80,8 @@ def test_digits_are_not_lost(name: str) -> None:
     assert errors[0] <= max(4 * errors[1], 1e-14)
 
 
-def _slipped(step: symgen.ir.program.Program) -> symgen.ir.program.Program:
-    """Where the last product is a sum."""
+def with_sum(step: symgen.ir.program.Program) -> symgen.ir.program.Program:
+    """Return a step whose last product is a sum."""
     at = max((i for i, row in enumerate(step.rows) if row.op == "mul"), default=-1)
     return replace(
         step,
@@ -86,51 +89,66 @@ def _slipped(step: symgen.ir.program.Program) -> symgen.ir.program.Program:
     )
 
 
-def test_a_slip_is_seen() -> None:
-    """In every step along the links and across the segments that multiplies, in the table, and in what a sweep is given."""
-    one, slips = chain_in_parts("bent", 7), 0
-    for s, stage in enumerate(one.stages):
+def test_planted_errors_change_results() -> None:
+    """Errors: each step with a product, each link constant, and each scan across segments."""
+    program, count = chain_in_parts("bent", 7), 0
+    for s, stage in enumerate(program.stages):
         changed = (
-            [replace(stage, steps=(_slipped(stage.steps[0]),))]
+            [replace(stage, steps=(with_sum(stage.steps[0]),))]
             if isinstance(stage, Sweep)
             else [
-                replace(stage, opening=_slipped(stage.opening)),
-                replace(stage, step=_slipped(stage.step)),
+                replace(stage, opening=with_sum(stage.opening)),
+                replace(stage, step=with_sum(stage.step)),
             ]
         )
-        for other in changed:
-            if other != stage:
-                slips += 1
+        for wrong in changed:
+            if wrong != stage:
+                count += 1
                 assert (
-                    off(replace(one, stages=(*one.stages[:s], other, *one.stages[s + 1 :])), "bent")
+                    largest_difference(
+                        replace(
+                            program, stages=(*program.stages[:s], wrong, *program.stages[s + 1 :])
+                        ),
+                        "bent",
+                    )
                     > 1e-40
-                ), (s, other)
-    assert slips >= 5
-    for c in range(one.link_classes[0].width):
-        row = list(one.constants[9])
+                ), (s, wrong)
+    assert count >= 5
+    for c in range(program.link_classes[0].width):
+        row = list(program.constants[9])
         row[c] += Fraction(1, 10**30)
         assert (
-            off(
-                replace(one, constants=(*one.constants[:9], tuple(row), *one.constants[10:])),
+            largest_difference(
+                replace(
+                    program, constants=(*program.constants[:9], tuple(row), *program.constants[10:])
+                ),
                 "bent",
             )
             > 1e-40
         )
-    ways = [
+    scans = [
         s
-        for s, stage in enumerate(one.stages)
+        for s, stage in enumerate(program.stages)
         if isinstance(stage, SequentialScan) and stage.gives >= 0
     ]
-    for s in ways:  # what the segment before hands on is not what this one is told
-        way = one.stages[s]
-        assert isinstance(way, SequentialScan)
+    for s in scans:  # a segment ignores the carry of the segment before
+        scan = program.stages[s]
+        assert isinstance(scan, SequentialScan)
         step = replace(
-            way.step, rows=way.opening.rows, outputs=way.opening.outputs, inputs=way.opening.inputs
+            scan.step,
+            rows=scan.opening.rows,
+            outputs=scan.opening.outputs,
+            inputs=scan.opening.inputs,
         )
         assert (
-            off(
+            largest_difference(
                 replace(
-                    one, stages=(*one.stages[:s], replace(way, step=step), *one.stages[s + 1 :])
+                    program,
+                    stages=(
+                        *program.stages[:s],
+                        replace(scan, step=step),
+                        *program.stages[s + 1 :],
+                    ),
                 ),
                 "bent",
             )
@@ -142,42 +160,48 @@ def test_a_slip_is_seen() -> None:
     ("name", "segments", "trig"),
     [("equal", 8, "libm"), ("bent", 16, "libm"), ("bent", 8, "auto"), ("masses", 8, "inline")],
 )
-def test_c_is_what_is_evaluated(tmp_path: Path, name: str, segments: int, trig: str) -> None:
-    """With <math.h> bit for bit, in turn and at the same time; with sines of its own within their error. It is read back."""
-    one, state = chain_in_parts(name, segments), state_of(len(robot(name).joints))
-    found = evaluate(one, state, DOUBLES)["x"]
-    file = written(tmp_path, one, trig)
-    first = call(built(file, "-O1", "-Darm_NO_CLONES", function=one.function), one, state)
+def test_the_c_equals_the_evaluation_and_is_read_back(
+    tmp_path: Path, name: str, segments: int, trig: str
+) -> None:
+    """With libm's sines the bits are equal, serially and in threads; else the results are near."""
+    program, state = chain_in_parts(name, segments), state_of(len(robot(name).joints))
+    expected = evaluate(program, state, DOUBLES)["x"]
+    file = written(tmp_path, program, trig)
+    first = call(built(file, "-O1", "-Darm_NO_CLONES", function=program.function), program, state)
     if trig == "libm":
-        assert first == found
+        assert first == expected
         assert (
             call(
-                built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=one.function), one, state
+                built(file, "-O1", "-Darm_NO_CLONES", "-fopenmp", function=program.function),
+                program,
+                state,
             )
             == first
         )
-    assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
+    assert first == pytest.approx(expected, rel=1e-10, abs=1e-10)
     text = file.read_text()
-    assert loops.compare(one, text) == []
-    adding = [step for step in one.programs if _slipped(step) != step]
-    assert len(loops.compare(one.by(_slipped), text)) >= len({*adding}) >= 5
+    assert loops.compare(program, text) == []
+    adding = [step for step in program.programs if with_sum(step) != step]
+    assert len(loops.compare(program.by(with_sum), text)) >= len({*adding}) >= 5
 
 
-def test_folder_and_solver_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_and_solver_compute_segments_in_two_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(segment_lengths, "GROUP", 32)
     in_two_groups(tmp_path / "chain", METHOD)
 
 
-def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
-    turned = point_mass_arm(*[1] * 40)
-    turned = replace(
-        turned,
+def test_other_robots_and_functions_are_refused_with_the_reason(tmp_path: Path) -> None:
+    antiparallel = point_mass_arm(*[1] * 40)
+    antiparallel = replace(
+        antiparallel,
         joints=tuple(
             replace(joint, axis=(Fraction(0), Fraction(0), Fraction((-1) ** i)))
-            for i, joint in enumerate(turned.joints)
+            for i, joint in enumerate(antiparallel.joints)
         ),
     )
-    for mechanism, function, error, said in (
+    for mechanism, function, error, message in (
         (
             random_mechanism(40, 1),
             "mass_matrix_solve",
@@ -186,7 +210,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
         ),
         (planar_rods(40), "mass_matrix_solve", RequestError, "chain of point masses"),
         (
-            turned,
+            antiparallel,
             "mass_matrix_solve",
             RequestError,
             "axes of one direction, and the axis of joint 'j1'",
@@ -199,7 +223,7 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             "it computes mass_matrix_solve",
         ),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             symgen.generate(mechanism, tmp_path / "out", [f"{function}={METHOD}"])
     with pytest.raises(RequestError, match="exists only in looped form"):
         symgen.program(point_mass_arm(*[1] * 40), "mass_matrix_solve", METHOD)
