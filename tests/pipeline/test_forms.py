@@ -1,4 +1,4 @@
-"""Functions as rows or as loops: what is asked for, what auto takes, the folder, and how long robots are judged."""
+"""Unrolled and looped forms: requests, the automatic choice, folders, and checks of long robots."""
 
 from __future__ import annotations
 
@@ -56,32 +56,32 @@ BY_SAME_OPERATIONS = [
     if function.long_check in ("determinant", "link_dynamics", "frame", "frame_inertia")
 ]
 TRIED = 24
-"""Links of a chain that is judged as if it were long."""
+"""Number of links of a chain that is checked by the methods for long robots."""
 SEVERAL = ("cylindrical", "planar", "spherical", "helical", "prismatic")
 
 
 @cache
-def long(n: int, kind: str = "chain") -> Mechanism:
+def long_robot(n: int, kind: str = "chain") -> Mechanism:
     return random_mechanism(n, 1, kind)
 
 
 @cache
-def made(n: int, function: str, method: str, kind: str = "chain") -> LoopProgram:
-    return recursion(long(n, kind), function, method, tip(long(n, kind)))
+def loops_of(n: int, function: str, method: str, kind: str = "chain") -> LoopProgram:
+    return recursion(long_robot(n, kind), function, method, tip(long_robot(n, kind)))
 
 
-def shaped(mechanism: Mechanism, function: str, form: str) -> Form:
+def build_in_form(mechanism: Mechanism, function: str, form: str) -> Form:
     return build.build_form(mechanism, function, None, ProgramOptions(form=form))
 
 
-def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
-    assert not isinstance(shaped(long(8), "forward_dynamics", AUTO), LoopProgram)
-    assert isinstance(shaped(long(8), "forward_dynamics", LOOPED), LoopProgram)
-    far = long(260)
+def test_auto_takes_loops_only_above_the_row_budget() -> None:
+    assert not isinstance(build_in_form(long_robot(8), "forward_dynamics", AUTO), LoopProgram)
+    assert isinstance(build_in_form(long_robot(8), "forward_dynamics", LOOPED), LoopProgram)
+    far = long_robot(260)
     assert len(far.joints) > SHORT
-    found = build.build_form(far, "forward_dynamics", "riccati", ProgramOptions())
-    assert isinstance(found, LoopProgram)
-    assert found.outline.length > ROW_BUDGET
+    dynamics = build.build_form(far, "forward_dynamics", "riccati", ProgramOptions())
+    assert isinstance(dynamics, LoopProgram)
+    assert dynamics.outline.length > ROW_BUDGET
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,19 @@ def test_auto_takes_rows_as_long_as_there_are_not_too_many() -> None:
         ({"parameters": ("link1.mass",)}, "--parameter"),
     ],
 )
-def test_what_no_loop_takes_is_named(options: dict[str, str], words: str) -> None:
-    asked = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
+def test_options_without_a_looped_form_are_refused_by_name(
+    options: dict[str, str], words: str
+) -> None:
+    request = ProgramOptions(form=LOOPED, **options)  # type: ignore[arg-type]
     with pytest.raises(OutOfReach, match=f"no looped form with {words}; use --form unrolled"):
-        build.build_form(symgen.load("scara"), "inverse_dynamics", None, asked)
+        build.build_form(symgen.load("scara"), "inverse_dynamics", None, request)
 
 
-def test_the_console_says_what_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_a_function_that_auto_loops(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "long.toml"
-    file.write_text(to_toml(long(260)))
+    file.write_text(to_toml(long_robot(260)))
     assert (
         main(["generate", str(file), "-o", str(tmp_path / "c"), "-f", "forward_dynamics=riccati"])
         == 0
@@ -108,12 +112,12 @@ def test_the_console_says_what_loops(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "note: forward_dynamics loops over tables of links" in capsys.readouterr().err
 
 
-def test_other_forms_are_no_forms() -> None:
+def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(ArgumentError, match="looped"):
         ProgramOptions(form="loop")
 
 
-def test_loops_are_wrapped_in_no_other_language_than_cpp(tmp_path: Path) -> None:
+def test_wrappers_without_loops_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="leave out other wrappers"):
         symgen.generate(
             "scara", tmp_path / "c", ["inverse_dynamics"], form="looped", wrap=["cpp17", "casadi"]
@@ -121,8 +125,8 @@ def test_loops_are_wrapped_in_no_other_language_than_cpp(tmp_path: Path) -> None
     assert not (tmp_path / "c").exists()
 
 
-def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
-    """Each step is a function of its own, of the same type as the loops round it."""
+def test_loops_in_float_have_no_double(tmp_path: Path) -> None:
+    """Each step is a separate Program, whose real type must be that of the loops."""
     out = tmp_path / "panda"
     symgen.generate("panda", out, ["forward_dynamics", "link_poses"], form="looped", real="float")
     for file in ("panda_forward_dynamics.c", "panda_link_poses.c"):
@@ -130,18 +134,18 @@ def test_loops_in_float_are_floats_throughout(tmp_path: Path) -> None:
         assert "float" in code
         assert "double" not in code
     assert symgen.verify(str(out), states=2).passed
-    one = build.build_form(
+    poses = build.build_form(
         symgen.load("panda"), "link_poses", None, ProgramOptions("float", form=LOOPED)
     )
-    assert isinstance(one, LoopProgram)
+    assert isinstance(poses, LoopProgram)
     with pytest.raises(ProgramError, match="another real type"):
-        check(replace(one, real="double"))
+        check(replace(poses, real="double"))
 
 
-def test_a_folder_of_loops_is_built_passes_and_is_verified(
+def test_a_folder_of_loops_passes_its_self_test_and_verify(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of links of two kinds."""
+    """The robot has two link classes; `verify` reports changed constants of links."""
     out, name = tmp_path / "scara", "scara"
     assert (
         main(
@@ -172,19 +176,19 @@ def test_a_folder_of_loops_is_built_passes_and_is_verified(
     before = text.read_text()
     first = before.index(
         "0.", before.index("_table")
-    )  # no step reads this number of the first link
+    )  # no step reads this constant of the first link
     last = before.rindex("0.", 0, before.index("};"))
-    for place, words in (
+    for position, words in (
         (first, "holds a number that is no constant of a link"),
         (last, "is called with other numbers"),
     ):
-        other = "1" if before[place + 2] != "1" else "2"
-        text.write_text(before[: place + 2] + other + before[place + 3 :])
+        digit = "1" if before[position + 2] != "1" else "2"
+        text.write_text(before[: position + 2] + digit + before[position + 3 :])
         assert main(["verify", str(out), "-f", "forward_dynamics", "--states", "1"]) == 1
         assert words in capsys.readouterr().out
 
 
-def test_a_folder_is_made_again_by_its_command(tmp_path: Path) -> None:
+def test_a_folder_is_reproduced_by_its_command(tmp_path: Path) -> None:
     manifest = symgen.generate(
         "scara", tmp_path / "one", functions=["inverse_dynamics", "gravity_force"], form="looped"
     )
@@ -201,7 +205,7 @@ def test_a_folder_is_made_again_by_its_command(tmp_path: Path) -> None:
     assert again["functions"] == manifest["functions"]
 
 
-def test_a_solver_takes_loops() -> None:
+def test_a_solver_of_loops_equals_the_unrolled_form() -> None:
     solver = symgen.compile("quadruped", ["forward_dynamics", "inverse_dynamics"], form="looped")
     rows = symgen.compile("quadruped", ["forward_dynamics"])
     states = draw_states(symgen.load("quadruped"), 5)
@@ -215,25 +219,27 @@ def test_a_solver_takes_loops() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if not robot(name).loops])
-def test_wrenches_summed_part_by_part_are_what_jacobians_give(name: str) -> None:
+def test_forces_summed_part_by_part_equal_the_reference(name: str) -> None:
     mechanism, scalars = robot(name), points(60)
-    drawn = draw_states(mechanism, 2)
+    states = draw_states(mechanism, 2)
     with scalars.working():
-        q, v, a = (scalars.array(drawn[key]) for key in ("q", "v", "a"))
-        found = inverse_dynamics(Motion(mechanism, scalars), q, v, a)
-        wanted = Reference(mechanism, scalars).inverse_dynamics(q, v, a)
-        assert np.abs((found - wanted).astype(float)).max() < 1e-45 * max(
-            1.0, np.abs(wanted.astype(float)).max()
+        q, v, a = (scalars.array(states[key]) for key in ("q", "v", "a"))
+        forces = inverse_dynamics(Motion(mechanism, scalars), q, v, a)
+        expected = Reference(mechanism, scalars).inverse_dynamics(q, v, a)
+        assert np.abs((forces - expected).astype(float)).max() < 1e-45 * max(
+            1.0, np.abs(expected.astype(float)).max()
         )
     terms = force_sizes(
-        Motion(mechanism, FLOAT), *(drawn[key].astype(float) for key in ("q", "v", "a"))
+        Motion(mechanism, FLOAT), *(states[key].astype(float) for key in ("q", "v", "a"))
     )
-    assert (np.abs(wanted.astype(float)) <= terms * (1 + 1e-9)).all()
+    assert (np.abs(expected.astype(float)) <= terms * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("method", ["riccati", "riccati:segments"])
-def test_the_self_test_of_a_long_chain_judges_accelerations(method: str, tmp_path: Path) -> None:
-    """What bounds their round-off says nothing of so long a chain; a digit of the table changed is seen all the same."""
+def test_the_self_test_of_a_long_chain_reports_a_changed_constant(
+    method: str, tmp_path: Path
+) -> None:
+    """The round-off bound is too wide for so long a chain; the self-test sees a changed digit."""
     out = tmp_path / "chain"
     symgen.generate(
         "planar_point_mass:300", out, [f"forward_dynamics={method}"], name="chain", form="looped"
@@ -242,17 +248,17 @@ def test_the_self_test_of_a_long_chain_judges_accelerations(method: str, tmp_pat
     text = out / "chain_forward_dynamics.c"
     before = text.read_text()
     table, start = before.index("_table"), re.compile(r"\b1\.0\b")
-    place = start.search(before, table)
-    assert place is not None
-    text.write_text(f"{before[: place.start()]}1.00000001{before[place.end() :]}")
+    constant = start.search(before, table)
+    assert constant is not None
+    text.write_text(f"{before[: constant.start()]}1.00000001{before[constant.end() :]}")
     assert selftest(out).stdout.endswith("0 passed, 1 failed\n")
 
 
 def test_loops_of_long_robots_are_verified() -> None:
     kind = "tree"
-    mechanism = long(LONG + 10, kind)
+    mechanism = long_robot(LONG + 10, kind)
     forms: dict[str, Form] = {
-        function: made(LONG + 10, function, method, kind)
+        function: loops_of(LONG + 10, function, method, kind)
         for function, method in (
             ("inverse_dynamics", "newton_euler"),
             ("forward_dynamics", "riccati"),
@@ -265,9 +271,9 @@ def test_loops_of_long_robots_are_verified() -> None:
     assert "checked at 1 state, by forces summed part by part" in str(report)
 
 
-def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
-    """At a quaternion that is of length 1 to all digits: floats have none."""
-    mechanism = load(to_toml(long(LONG + 10, "tree")), base="free")
+def test_loops_of_a_long_robot_with_a_floating_base_are_verified() -> None:
+    """The quaternion has unit length in all digits, which floating-point numbers cannot have."""
+    mechanism = load(to_toml(long_robot(LONG + 10, "tree")), base="free")
     forms: dict[str, Form] = {
         function: recursion(mechanism, function, BY.get(function, "riccati"), tip(mechanism))
         for function in ("forward_dynamics", "link_poses", "integrate")
@@ -285,25 +291,25 @@ def test_loops_of_a_long_robot_that_moves_freely_are_verified() -> None:
         "several",
     ],
 )
-def test_inertias_through_joints_that_give_way_are_what_the_mass_matrix_says(name: str) -> None:
-    """det M, ln det M, its gradient, M⁻¹ b, and what forces cause, of every kind of joint; with rotors as well."""
+def test_results_by_articulated_inertias_equal_those_of_the_mass_matrix(name: str) -> None:
+    """Results: det M, ln det M and its gradient, M⁻¹ b, accelerations; all kinds of joints, rotors."""
     scalars, balls = points(60), arb(60)
-    made = {
+    special_robots = {
         "driven": lambda: linked(name),
         "several": lambda: random_mechanism(7, 1, "tree", joints=SEVERAL),
     }
-    mechanism = made.get(name, lambda: robot(name))()
-    drawn, frame = draw_states(mechanism, 2), tip(mechanism)
-    near = Reference(mechanism, balls, frame=frame)
+    mechanism = special_robots.get(name, lambda: robot(name))()
+    states, frame = draw_states(mechanism, 2), tip(mechanism)
+    reference = Reference(mechanism, balls, frame=frame)
     with balls.working():
-        q, v, tau, b = (balls.array(drawn[key]) for key in ("q", "v", "tau", "b"))
-        alpha, alpha_tip = near.link_accelerations(q, v, tau)
-        F, a = near.interbody_forces(q, v, tau)
-        M = near.mass_matrix(q)
-        wanted = {
+        q, v, tau, b = (balls.array(states[key]) for key in ("q", "v", "tau", "b"))
+        alpha, alpha_tip = reference.link_accelerations(q, v, tau)
+        F, a = reference.interbody_forces(q, v, tau)
+        M = reference.mass_matrix(q)
+        expected = {
             "det": balls.determinant(M),
-            "logdet": near.mass_matrix_log_determinant(q),
-            "grad": near.mass_matrix_log_determinant_gradient(q),
+            "logdet": reference.mass_matrix_log_determinant(q),
+            "grad": reference.mass_matrix_log_determinant_gradient(q),
             "x": balls.solve(M, b[..., None])[..., 0],
             "alpha": alpha,
             "alpha_tip": alpha_tip,
@@ -312,35 +318,35 @@ def test_inertias_through_joints_that_give_way_are_what_the_mass_matrix_says(nam
         }
     with scalars.working():
         motion = Reference(mechanism, scalars, frame=frame)
-        q, v, tau, b = (scalars.array(drawn[key]) for key in ("q", "v", "tau", "b"))
-        far = Articulated(motion, q)
-        found = forward_dynamics_results(motion, far, q, v, tau)
-        assert np.abs(found.pop("left").astype(float)).max() < 1e-40 * max(
-            1.0, np.abs(drawn["tau"].astype(float)).max()
+        q, v, tau, b = (scalars.array(states[key]) for key in ("q", "v", "tau", "b"))
+        articulated = Articulated(motion, q)
+        results = forward_dynamics_results(motion, articulated, q, v, tau)
+        assert np.abs(results.pop("left").astype(float)).max() < 1e-40 * max(
+            1.0, np.abs(states["tau"].astype(float)).max()
         )
-        found |= {
-            "det": far.determinant(),
-            "logdet": far.log_determinant(),
-            "grad": far.gradient(),
-            "x": far.solve(b),
+        results |= {
+            "det": articulated.determinant(),
+            "logdet": articulated.log_determinant(),
+            "grad": articulated.gradient(),
+            "x": articulated.solve(b),
         }
     with balls.working():
-        for key, values in wanted.items():
-            off = np.array(
-                [x - y.ball for x, y in zip(np.ravel(values), np.ravel(found[key]), strict=True)],
+        for key, values in expected.items():
+            difference = np.array(
+                [x - y.ball for x, y in zip(np.ravel(values), np.ravel(results[key]), strict=True)],
                 dtype=object,
             )
-            assert np.abs(off.astype(float)).max() <= 1e-40 * max(
+            assert np.abs(difference.astype(float)).max() <= 1e-40 * max(
                 1e-30, np.abs(values.astype(float)).max()
             ), key
 
 
-def test_a_determinant_that_is_no_double_is_said() -> None:
-    """Of three hundred pendulums of a ton each."""
+def test_a_determinant_beyond_double_is_reported_as_unjudged() -> None:
+    """The robot is a chain of 300 point masses of 1000 kg."""
     heavy = point_mass_arm(*[10**3] * 300)
-    one = recursion(heavy, "mass_matrix_determinant", "riccati")
+    determinant = recursion(heavy, "mass_matrix_determinant", "riccati")
     report = verify_programs(
-        Subject(heavy, {"mass_matrix_determinant": one}, ProgramOptions(), TEXT, states=1)
+        Subject(heavy, {"mass_matrix_determinant": determinant}, ProgramOptions(), TEXT, states=1)
     )
     assert not report.failures
     assert [(check.kind, check.unjudged) for check in report.unjudged] == [
@@ -378,16 +384,18 @@ BY = {
         *BY_SAME_OPERATIONS,
     ],
 )
-def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
-    one = made(TRIED, function, BY.get(function, "riccati"))
-    truth = LongTruth(long(TRIED), 1, 0, tip(long(TRIED)))
-    assert check_long_algebra(one, truth, "right").passed
+def test_a_changed_constant_of_one_link_fails_the_algebra(function: str) -> None:
+    loops = loops_of(TRIED, function, BY.get(function, "riccati"))
+    truth = LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED)))
+    assert check_long_algebra(loops, truth, "right").passed
     link = Random(3).randrange(TRIED)
-    row = list(one.constants[link])
+    row = list(loops.constants[link])
     row[-1] += Fraction(1, 10**12)
-    wrong = replace(one, constants=(*one.constants[:link], tuple(row), *one.constants[link + 1 :]))
+    wrong = replace(
+        loops, constants=(*loops.constants[:link], tuple(row), *loops.constants[link + 1 :])
+    )
     assert not check_long_algebra(
-        wrong, LongTruth(long(TRIED), 1, 0, tip(long(TRIED))), "wrong"
+        wrong, LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))), "wrong"
     ).passed
 
 
@@ -402,39 +410,39 @@ def test_a_slip_in_one_row_of_a_long_table_is_seen(function: str) -> None:
         *BY_SAME_OPERATIONS,
     ],
 )
-def test_numbers_that_are_off_are_more_than_round_off(function: str) -> None:
-    one = made(TRIED, function, BY.get(function, "riccati"))
-    truth, run = LongTruth(long(TRIED), 1, 0, tip(long(TRIED))), machine_runner(one)
-    assert check_long_floating(one, run, truth, "right", TEXT).passed
+def test_relative_errors_of_1e_5_fail_the_floating_check(function: str) -> None:
+    loops = loops_of(TRIED, function, BY.get(function, "riccati"))
+    truth, run = LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))), machine_runner(loops)
+    assert check_long_floating(loops, run, truth, "right", TEXT).passed
     off = {
         name: values * (1 + 1e-5)
-        for name, values in run(truth.arguments(one, truth.floats)).items()
+        for name, values in run(truth.arguments(loops, truth.floats)).items()
     }
-    assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
+    assert not check_long_floating(loops, lambda _: off, truth, "off", TEXT).passed
 
 
 def test_a_long_result_that_is_zero_is_judged() -> None:
-    """J̇ v of slides: there is no largest entry to count round-offs of."""
+    """J̇ v of prismatic joints is zero: it has no largest entry as a scale of round-off."""
     slides = random_mechanism(LONG + 10, 1, joints=("prismatic",))
-    one = recursion(slides, "bias_acceleration", "newton_euler", tip(slides))
+    loops = recursion(slides, "bias_acceleration", "newton_euler", tip(slides))
     report = verify_programs(
-        Subject(slides, {"bias_acceleration": one}, ProgramOptions(), TEXT, states=1)
+        Subject(slides, {"bias_acceleration": loops}, ProgramOptions(), TEXT, states=1)
     )
     assert report.passed, str(report)
     truth = LongTruth(slides, 1, 0, tip(slides))
     off = {"Jdot_v": np.full((1, 6), 1e-9)}
-    assert not check_long_floating(one, lambda _: off, truth, "off", TEXT).passed
+    assert not check_long_floating(loops, lambda _: off, truth, "off", TEXT).passed
 
 
-def test_text_does_not_grow_with_the_robot() -> None:
-    """But for the tables."""
+def test_text_without_tables_does_not_grow_with_the_robot() -> None:
+    """Both programs have the same steps, for 90 and for 9 links."""
 
-    def length(one: LoopProgram) -> int:
-        text = printer().source(one, Target("r", long(len(one)).sizes, TEXT))
+    def length(loops: LoopProgram) -> int:
+        text = printer().source(loops, Target("r", long_robot(len(loops)).sizes, TEXT))
         table = text[text.index("_table[") : text.index("};")]
         return len(text) - len(table)
 
-    whole = made(90, "forward_dynamics", "riccati")
+    whole = loops_of(90, "forward_dynamics", "riccati")
     ports = {
         name: tuple(port._replace(shape=(9,)) for port in getattr(whole, name))
         for name in ("inputs", "outputs")
@@ -453,6 +461,6 @@ def test_text_does_not_grow_with_the_robot() -> None:
     assert length(whole) < 18000
 
 
-def test_the_command_line_names_forms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_suggests_the_nearest_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", "scara", "--form", "rolled"]) == 2
     assert "did you mean 'unrolled'?" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Nothing expands: rows and time grow with the number of links, never with the product of their expressions."""
+"""Rows and time of a derivation grow linearly with the number of links; no product is expanded."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def chain(n: int) -> Mechanism:
 
 
 def seconds(n: int, function: str, method: str) -> float:
-    """One derivation of a whole chain, its frames chosen anew as for a user."""
+    """Return the time of one derivation of a chain, including the choice of its frames."""
     deriving._models.cache_clear()
     start = time.process_time()
     derive(chain(n), function, method, ProgramOptions(), BUDGET)
@@ -62,7 +62,7 @@ def seconds(n: int, function: str, method: str) -> float:
 def test_rows_grow_linearly(function: str, method: str) -> None:
     lengths = (
         (12, 24, 48) if function == "link_poses" else (6, 12, 24)
-    )  # a pose is short while few general axes lie before it
+    )  # the first links' poses are short: few axes precede them
     few, some, many = (
         len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in lengths
     )
@@ -71,7 +71,10 @@ def test_rows_grow_linearly(function: str, method: str) -> None:
 
 @pytest.mark.parametrize(("function", "method"), [("forward_dynamics", "riccati")])
 def test_time_grows_linearly(function: str, method: str) -> None:
-    """T(120)/T(60) ≤ 2.3, of the shortest runs: whatever else the machine does only adds, so more are taken until it holds."""
+    """T(120)/T(60) ≤ 2.3 for the shortest runs.
+
+    Other load only lengthens runs, so runs are repeated until the ratio holds.
+    """
     shortest = {60: float("inf"), 120: float("inf")}
     for _ in range(6):
         for n in shortest:

@@ -1,4 +1,7 @@
-"""Operation counts of every built-in robot, exact: they may only go down (`python -m tests.operation_counts --write`)."""
+"""Exact operation counts of every built-in robot; they may only decrease.
+
+`python -m tests.operation_counts --write` records lower counts.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ BOUNDS = {  # mul + add + div of the default method
 
 @pytest.mark.parametrize("robot", OPEN)
 def test_counts_are_the_recorded_ones(robot: str) -> None:
-    """Lower is welcome and has to be written down; higher is a step back."""
+    """Record lower counts; a higher count is a regression."""
     assert measured([robot])[robot] == recorded()[robot]
 
 
@@ -52,7 +55,7 @@ def test_every_function_of_every_built_in_robot_is_recorded() -> None:
 
 
 @pytest.mark.parametrize(("robot", "function"), BOUNDS)
-def test_the_bounds_hold(robot: str, function: str) -> None:
+def test_counts_stay_within_their_bounds(robot: str, function: str) -> None:
     assert symgen.program(robot, function).cost <= BOUNDS[robot, function]
 
 
@@ -62,7 +65,7 @@ def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) ->
         symgen.program(robot, f) for f in ("mass_matrix_and_bias", "mass_matrix", "bias_force")
     )
     assert both.cost <= mass.cost + bias.cost
-    for op in ("sin", "cos"):  # one set of them
+    for op in ("sin", "cos"):  # one set of sines and cosines
         assert both.operations[op] <= max(mass.operations[op], bias.operations[op])
     assert (
         symgen.program(robot, "gravity_force").cost
@@ -71,7 +74,7 @@ def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) ->
     )
 
 
-def test_a_figure_that_went_up_is_not_written(tmp_path: Path) -> None:
+def test_a_higher_count_is_not_recorded(tmp_path: Path) -> None:
     file = tmp_path / "counts.json"
     before = {"arm": {"f": {"mul": 5, "add": 4, "div": 1}}}
     assert write(before, file) == []
