@@ -1,4 +1,7 @@
-"""Loops over links for many states: the bits of one state, whatever stands beside it, and each slip in the text reported."""
+"""Loops over links for many states: each state has the bits of the function for one state.
+
+Read-back reports each error planted in the text.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from tests.shared.recursions import TOYS, sizes
 from tests.shared.robots_for_tests import random_mechanism
 
 compile_now = partial(symgen.compile, blocks="now")
-"""Blocks of states are compiled in the call that makes them worth it."""
+"""Compile functions for blocks of states in the first call that has many states."""
 METHODS = {
     "forward_dynamics": "riccati",
     "mass_matrix_solve": "riccati",
@@ -46,7 +49,7 @@ METHODS = {
     "integrate": "kinematics",
     "difference": "kinematics",
 }
-WAYS = {
+TEXT_OPTIONS = {
     "auto": TextOptions("auto", batch=True),
     "libm": TextOptions("libm", checked=True, batch=True),
     "inline": TextOptions("inline", checked=True, batch=True),
@@ -56,7 +59,7 @@ CHAIN = "ur5"
 
 
 @cache
-def known(robot: str) -> Mechanism:
+def load_robot(robot: str) -> Mechanism:
     return (
         random_mechanism(3, 3, joints=("spherical", "planar"))
         if robot == "planes"
@@ -66,10 +69,10 @@ def known(robot: str) -> Mechanism:
 
 @cache
 def loops(robot: str, function: str, real: str = "double") -> LoopProgram:
-    return recursion(known(robot), function, METHODS[function]).in_real(real)
+    return recursion(load_robot(robot), function, METHODS[function]).in_real(real)
 
 
-def wrong(
+def block_failures(
     robot: str,
     functions: tuple[str, ...],
     text: TextOptions,
@@ -77,32 +80,35 @@ def wrong(
     real: str = "double",
     more: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """What `verify` finds wrong of functions for many states; the first one's text with a slip, and with `more` arguments."""
-    mechanism = known(robot)
+    """Return failures that `verify` reports for functions of many states.
+
+    `slip` (old, new) changes the text of the first function; `more` replaces arguments.
+    """
+    mechanism = load_robot(robot)
     target, forms = (
         Target("arm", mechanism.sizes, text),
         {function: loops(robot, function, real) for function in functions},
     )
     truth = Truth(mechanism, 3, 1)
-    headers, own = printer().headers(forms, target), printer().batches(forms, target)
+    headers, printed = printer().headers(forms, target), printer().batches(forms, target)
     runners = compiled_runners(
         forms, print_sources(forms, target, {function: {} for function in forms}), headers, target
     )
-    given = dict(own)
+    files = dict(printed)
     if slip:
         name = target.batch_file(functions[0])
-        assert slip[0] in own[name]
-        given[name] = own[name].replace(*slip, 1)
+        assert slip[0] in printed[name]
+        files[name] = printed[name].replace(*slip, 1)
 
     def arguments(form: Form) -> dict[str, Any]:
         return truth.arguments(form.function, truth.floats) | dict(more or {})
 
-    found = check_blocks(forms, BlockFiles(given, headers, target), arguments, runners)
-    return [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+    checks = check_blocks(forms, BlockFiles(files, headers, target), arguments, runners)
+    return [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
 
 
 FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
-"""Told apart by what a sweep does at its end, gives of a link, or takes."""
+"""Functions that differ in what sweeps read, in results of links, and in final carries."""
 
 
 @pytest.mark.parametrize(
@@ -119,52 +125,52 @@ FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
 def test_many_states_have_the_bits_of_one(
     robot: str, functions: tuple[str, ...], way: str, real: str
 ) -> None:
-    """Of a chain, of a tree on a base that moves freely, of links of two kinds, one with more sines in a step than the other; of
-    what sweeps carry to their ends, too.
-    """
-    assert wrong(robot, functions, WAYS[way], real=real) == []
+    """A chain, a tree on a floating base, and link classes with different numbers of sines."""
+    assert block_failures(robot, functions, TEXT_OPTIONS[way], real=real) == []
 
 
-def test_a_sine_of_its_own_is_taken_where_one_state_takes_it() -> None:
-    """A turn of a free base is one angle, which <math.h> serves where the step is checked for more."""
-    drawn = Truth(symgen.load("quadruped"), 21, 1).floats
-    more = {name: drawn[name] for name in ("q", "v")} | {"dt": np.linspace(1, 4, 21)}
+def test_each_angle_takes_the_sine_that_one_state_takes() -> None:
+    """The rotation of a floating base has one angle, whose sine is libm's in one state."""
+    states = Truth(symgen.load("quadruped"), 21, 1).floats
+    more = {name: states[name] for name in ("q", "v")} | {"dt": np.linspace(1, 4, 21)}
     for way in ("auto", "auto, checked"):
-        assert wrong("quadruped", ("integrate",), WAYS[way], more=more) == []
+        assert block_failures("quadruped", ("integrate",), TEXT_OPTIONS[way], more=more) == []
 
 
 @pytest.mark.parametrize("toy", TOYS)
-def test_what_carries_and_joins_has_the_bits_of_one(toy: str) -> None:
-    """Products of children, results of a link in the middle, classes of different widths."""
+def test_toys_of_carries_and_joins_have_the_bits_of_one_state(toy: str) -> None:
+    """Products over children, results of an inner link, link classes of different widths."""
     form = TOYS[toy]()
-    target, pick = Target("arm", sizes(form), WAYS["libm"]), np.random.default_rng(5)
-    given = {port.name: pick.uniform(-2, 2, (5, port.size)) for port in form.inputs}
+    target, generator = Target("arm", sizes(form), TEXT_OPTIONS["libm"]), np.random.default_rng(5)
+    arguments = {port.name: generator.uniform(-2, 2, (5, port.size)) for port in form.inputs}
     forms = {form.function: form}
-    headers, own = printer().headers(forms, target), printer().batches(forms, target)
+    headers, batches = printer().headers(forms, target), printer().batches(forms, target)
     runners = compiled_runners(
         forms, print_sources(forms, target, {form.function: {}}), headers, target
     )
     assert [
         check.detail
-        for check in check_blocks(forms, BlockFiles(own, headers, target), lambda _: given, runners)
+        for check in check_blocks(
+            forms, BlockFiles(batches, headers, target), lambda _: arguments, runners
+        )
     ] == [""]
 
 
 @pytest.mark.parametrize("robot", [CHAIN, "quadruped"])
-def test_no_step_keeps_where_it_takes(robot: str) -> None:
-    """In C neither array may be a part of the other."""
+def test_no_step_saves_a_value_where_it_reads_one(robot: str) -> None:
+    """In C the two `restrict` arrays must not overlap."""
     for function in METHODS:
         form = loops(robot, function)
         for sweep in form.sweeps:
             for step, first in zip(sweep.steps, sweep.saved_at, strict=True):
                 size = next((port.size for port in step.outputs if port.name == SAVED), 0)
-                assert not taken(step) & {*range(first, first + size)}, function
+                assert not saved_values_read(step) & {*range(first, first + size)}, function
 
 
-def taken(step: Program) -> set[int]:
-    """The numbers of its link that a step takes."""
-    kept = [place for place, port in enumerate(step.inputs) if port.name == SAVED]
-    return {row.value[1] for row in step.rows if row.op == "input" and row.value[0] in kept}
+def saved_values_read(step: Program) -> set[int]:
+    """Return the indices of its link's saved values that a step reads."""
+    saved_ports = [index for index, port in enumerate(step.inputs) if port.name == SAVED]
+    return {row.value[1] for row in step.rows if row.op == "input" and row.value[0] in saved_ports}
 
 
 SLIPS = {
@@ -172,32 +178,35 @@ SLIPS = {
     "another element": ("carried[0][lane]", "carried[1][lane]"),
     "another constant": ("table[3]", "table[4]"),
     "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
-    "another place": ("&work[17*i]", "&work[16*i]"),
+    "another offset in the workspace": ("&work[17*i]", "&work[16*i]"),
     "another start": ("before[3][lane] = 0.0", "before[3][lane] = 1.0"),
     "another joint of the first link": ("_2_base(&v[0]", "_2_base(&v[1]"),
-    "a link less": ("i <= 5; ++i", "i <= 4; ++i"),
-    "the other way": ("i = 5; i >= 1; --i", "i = 1; i <= 5; ++i"),
-    "another half": ("behind = before;", "behind = own;"),
-    "what was before": ("before = own;", "before = behind;"),
+    "one link fewer": ("i <= 5; ++i", "i <= 4; ++i"),
+    "a reversed sweep": ("i = 5; i >= 1; --i", "i = 1; i <= 5; ++i"),
+    "another carry buffer": ("behind = before;", "behind = own;"),
+    "the previous carry buffer": ("before = own;", "before = behind;"),
     "another step": ("&q[first*q_state]", "&q[first]"),
     "another array": ("(*)[8])&work[816]", "(*)[8])&work[815]"),
     "a shorter loop": ("lane < 8; ++lane", "lane < 7; ++lane"),
     "a macro": ("#include <math.h>", "#include <math.h>\n#define lane 0"),
-    "all lanes' own": ("const double table[restrict 13]", "const double table[restrict 13][8]"),
+    "a table for each lane": (
+        "const double table[restrict 13]",
+        "const double table[restrict 13][8]",
+    ),
 }
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_in_the_text_is_seen(slip: str) -> None:
+def test_an_error_in_the_text_is_reported(slip: str) -> None:
     old, new = SLIPS[slip]
-    assert wrong(CHAIN, ("forward_dynamics",), WAYS["auto"], (old, new))
+    assert block_failures(CHAIN, ("forward_dynamics",), TEXT_OPTIONS["auto"], (old, new))
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_many_states(tmp_path: Path) -> None:
-    """Generated, verified, warned of nothing by the compiler, and its self-test run under sanitizers."""
+def test_a_folder_with_functions_for_many_states_verifies_and_runs_clean(tmp_path: Path) -> None:
+    """The compiler gives no warning and the self-test passes under sanitizers."""
     out = tmp_path / "quadruped"
     symgen.generate(
         "quadruped",
@@ -212,7 +221,7 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     assert len(report.of("blocks")) == 2
     assert symgen.verify(
         out, functions=["center_of_mass"], states=1
-    ).passed  # though the other one needs a larger array
+    ).passed  # the other function needs a larger array
     assert "bit for bit" in str(report)
     sources = [path.name for path in sorted(out.glob("*.c"))]
     words = [
@@ -234,7 +243,7 @@ def test_a_folder_of_many_states(tmp_path: Path) -> None:
     assert not symgen.verify(out, functions=["center_of_mass"], states=1).passed
 
 
-def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:
+def test_verify_reports_a_missing_link_of_a_long_chain(tmp_path: Path) -> None:
     out = tmp_path / "long"
     symgen.generate("planar_point_mass:130", out, ["inverse_dynamics"], batch=True, form="looped")
     assert symgen.verify(out).passed
@@ -246,26 +255,26 @@ def test_a_long_chain_is_judged_too(tmp_path: Path) -> None:
 # -- in Python --------------------------------------------------------------------------------------------------------------
 
 
-def drawn(count: int, solver: Solver) -> list[Any]:
+def random_arrays(count: int, solver: Solver) -> list[Any]:
     return [np.random.default_rng(k).normal(size=(count, solver.nv)) for k in range(3)]
 
 
-def test_solvers_take_blocks_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solvers_compute_blocks_with_the_bits_of_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "FEW", 0)
     solver = compile_now(CHAIN, ["forward_dynamics"], form="looped")
-    q, v, tau = drawn(21, solver)
-    alone = np.array([solver.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
+    q, v, tau = random_arrays(21, solver)
+    expected = np.array([solver.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
     for threads in (1, 3):
-        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, threads=threads), alone)
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, threads=threads), expected)
     across = solver.forward_dynamics(q.T.copy(), v.T.copy(), tau.T.copy(), layout="soa")
-    np.testing.assert_array_equal(across.T, alone)
+    np.testing.assert_array_equal(across.T, expected)
 
 
-def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_state_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "FEW", 0)
     solver = compile_now(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
-    q, v, tau = drawn(21, solver)
-    wanted = solver.forward_dynamics(q, v, tau)
+    q, v, tau = random_arrays(21, solver)
+    expected = solver.forward_dynamics(q, v, tau)
     q[3, 2], q[7, 5], v[11, 0] = np.nan, 1e9, 1e200
     out, status = np.full(q.shape, 7.0), np.full(21, 9, np.intc)
     with pytest.raises(
@@ -275,8 +284,8 @@ def test_each_state_has_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
     solver.forward_dynamics(q, v, tau, out=out, status=status)
     assert {k: int(status[k]) for k in np.flatnonzero(status)} == {3: 1, 7: 2, 11: 6}
     assert (out[[3, 7, 11]] == 7.0).all()
-    well = np.flatnonzero(status == 0)
-    np.testing.assert_array_equal(out[well], wanted[well])
+    accepted = np.flatnonzero(status == 0)
+    np.testing.assert_array_equal(out[accepted], expected[accepted])
 
 
 CALLER = """\
@@ -297,7 +306,7 @@ int main(void)
 """
 
 
-def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
+def test_too_small_a_workspace_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "ur5"
     symgen.generate("ur5", out, ["forward_dynamics"], batch=True, checked=True, form="looped")
     (out / "caller.c").write_text(CALLER)
@@ -313,27 +322,27 @@ def test_an_array_that_is_too_small_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("robot", [CHAIN, "scara"])
-def test_each_step_is_read_back(robot: str) -> None:
-    """Of every class: where the same slip stands in what would be printed, only the rows tell it."""
+def test_an_error_in_any_step_is_read_back(robot: str) -> None:
+    """The error is planted in each step of every link class."""
     form, target = (
         loops(robot, "inverse_dynamics"),
-        Target("arm", symgen.load(robot).sizes, WAYS["auto"]),
+        Target("arm", symgen.load(robot).sizes, TEXT_OPTIONS["auto"]),
     )
     files = printer().batches({"inverse_dynamics": form}, target)
     text = files[target.batch_file("inverse_dynamics")]
     headers = files[target.lanes], files[target.batch]
     assert compare(form, BatchText(text, *headers), "arm", False, {}) == []
     steps = [
-        found.start()
-        for found in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)
+        match.start()
+        for match in re.finditer(r"static void arm_inverse_dynamics_lanes_\w+\(", text)
     ]
     assert len(steps) >= 2 * len(form.link_classes)
     for begin in steps:
         store = re.compile(r"\b(?!work\b)(\w+)\[\d+\]\[lane\] = ").search(text, begin)
         assert store is not None
         slipped = f"{text[: store.end()]}2.0*{text[store.end() :]}"
-        found = compare(form, BatchText(slipped, *headers), "arm", False, {})
-        assert found, text[begin : begin + 60]
+        failures = compare(form, BatchText(slipped, *headers), "arm", False, {})
+        assert failures, text[begin : begin + 60]
 
 
 UNWRITTEN = {
@@ -349,11 +358,11 @@ UNWRITTEN = {
         "if (table[0] > 1.0) { keeps[0] = 1.0; }",
     ),
 }
-"""File, sound text and error: a number that the step of another link or sweep reads was never stored."""
+"""File, correct text and error: another link or sweep reads a value that was never stored."""
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_the_self_test_sees_a_number_that_is_read_and_was_never_stored(
+def test_the_self_test_reports_a_read_of_a_value_that_was_never_stored(
     tmp_path: Path, checked: bool
 ) -> None:
     out = tmp_path / "arm"
