@@ -7,6 +7,7 @@ from typing import Any
 
 from symgen.ir.loops.stages import GIVEN_BY_STEPS
 from symgen.ir.program import Numbers, Port, Program
+from symgen.ir.translated import Translated, python_function
 
 
 def deepest(inputs: Sequence[Port], evaluate: Callable[..., Mapping[str, Sequence[_Depth]]]) -> int:
@@ -52,51 +53,51 @@ class _DepthOfSteps:
     """Runs steps over depths; each step is translated once."""
 
     def __init__(self) -> None:
-        self.translated: dict[int, tuple[Program, _DepthOfStep]] = {}
+        self.translated: dict[int, tuple[Program, Translated]] = {}
 
     def __call__(
         self, step: Program, arguments: Mapping[str, Sequence[_Depth]], _: Numbers
     ) -> dict[str, list[_Depth]]:
         if id(step) not in self.translated:
-            self.translated[id(step)] = step, _DepthOfStep(step)
+            self.translated[id(step)] = step, _translate(step)
         return self.translated[id(step)][1](arguments)
 
 
-class _DepthOfStep:
-    """The depths of the rows of one step, those that are the same at every link computed once."""
-
-    def __init__(self, step: Program) -> None:
-        self.outputs = step.outputs
-        self.depths: list[int] = []
-        """Depth of each row; 0 for a row of `inputs` or `rows`."""
-        self.inputs: dict[str, list[tuple[int, int]]] = {}
-        """Rows that read what another step gives, and the elements, by port."""
-        self.rows: list[tuple[int, int, int, int]] = []
-        """Rows that depend on `inputs`: row, operands, and the operations that the row adds."""
-        varying: set[int] = set()
-        for r, row in enumerate(step.rows):
-            depth = 0
-            if row.op == "input":
-                name, element = step.inputs[row.value[0]].name, row.value[1]
-                if name in GIVEN_BY_STEPS:
-                    self.inputs.setdefault(name, []).append((r, element))
-                    varying.add(r)
-            elif row.args:
-                first, second, cost = row.args[0], row.args[-1], int(row.op != "neg")
-                if varying.isdisjoint(row.args):
-                    depth = cost + max(self.depths[first], self.depths[second])
+def _translate(step: Program) -> Translated:
+    """Return a Python function of the depths of a step's arguments; depths that are the same at every link are numbers in it."""
+    statements: list[str] = []
+    depths: list[int | str] = []
+    """Depth of each row, or the variable that holds it if the row depends on what another step gives."""
+    for r, row in enumerate(step.rows):
+        depth: int | str = 0
+        if row.op == "input":
+            name, element = step.inputs[row.value[0]].name, row.value[1]
+            if name in GIVEN_BY_STEPS:
+                depth = f"r{r}"
+                statements.append(f"{depth} = arguments[{name!r}][{element}].operations")
+        elif row.args:
+            first, second = depths[row.args[0]], depths[row.args[-1]]
+            depth = _deeper(first, second)
+            if row.op != "neg":
+                if isinstance(depth, int):
+                    depth += 1
                 else:
-                    self.rows.append((r, first, second, cost))
-                    varying.add(r)
-            self.depths.append(depth)
+                    statements.append(f"r{r} = 1 + {depth}")
+                    depth = f"r{r}"
+        depths.append(depth)
+    results = {
+        port.name: f"[{', '.join(f'depth({depths[r]})' for r in port.rows)}]"
+        for port in step.outputs
+    }
+    return python_function(statements, results, {"depth": _Depth})
 
-    def __call__(self, arguments: Mapping[str, Sequence[_Depth]]) -> dict[str, list[_Depth]]:
-        depths = self.depths.copy()
-        for name, reads in self.inputs.items():
-            values = arguments[name]
-            for r, element in reads:
-                depths[r] = values[element].operations
-        for r, first, second, cost in self.rows:
-            a, b = depths[first], depths[second]
-            depths[r] = cost + (a if a > b else b)
-        return {port.name: [_Depth(depths[r]) for r in port.rows] for port in self.outputs}
+
+def _deeper(first: int | str, second: int | str) -> int | str:
+    """Return the larger of two depths: a number, or an expression if one of them is a variable."""
+    if isinstance(first, int) and isinstance(second, int):
+        return max(first, second)
+    if second in (0, first):
+        return first
+    if first == 0:
+        return second
+    return f"({first} if {first} > {second} else {second})"

@@ -36,7 +36,7 @@ from symgen.ir.loops.stages import (
     Sweep,
 )
 from symgen.ir.program import COUNTED, POSITIONS, SELDOM, Numbers, Outline, Port, Program
-from symgen.ir.program import evaluate as evaluate_program
+from symgen.ir.translated import TranslatingRunner
 from symgen.vocabulary.arrays import USUAL, Convention
 
 
@@ -399,10 +399,10 @@ def evaluate(
     form: LoopProgram,
     arguments: Mapping[str, Sequence[Any]],
     numbers: Numbers,
-    run: Run = evaluate_program,
+    run: Run | None = None,
 ) -> dict[str, list[Any]]:
     """Run all stages over any number type, each step by `run`, and return the results by name."""
-    evaluation = _Evaluation(form, arguments, numbers, run)
+    evaluation = _Evaluation(form, arguments, numbers, run or TranslatingRunner())
     for number, stage in enumerate(form.stages):
         if isinstance(stage, Sweep):
             evaluation.sweep(number, stage)
