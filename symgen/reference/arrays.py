@@ -80,5 +80,13 @@ def rodrigues(axis: Array, sine: Any, cosine: Any) -> Array:
     (Rodrigues), with K = axis×.
     """
     spin = skew(axis)
+    return turned_by(spin, spin @ spin, sine, cosine)
+
+
+def turned_by(spin: Array, spin_squared: Array, sine: Any, cosine: Any) -> Array:
+    """Return the rotation by angles (...) of `rodrigues`, from K and K²."""
     sine, cosine = np.asarray(sine)[..., None, None], np.asarray(cosine)[..., None, None]
-    return np.asarray(np.eye(3, dtype=int) + sine * spin + (1 - cosine) * (spin @ spin))
+    return np.asarray(_ONE + sine * spin + (1 - cosine) * spin_squared)
+
+
+_ONE = np.eye(3, dtype=int)

@@ -28,6 +28,7 @@ from symgen.reference.arrays import (
     stack,
     stacked,
     times,
+    turned_by,
 )
 from symgen.reference.precision import FLOAT, Array, Scalars
 from symgen.support.errors import ArgumentError
@@ -164,6 +165,7 @@ class Motion:
         payload = attachments.get("payload")
         self.payload = None if payload is None else mechanism.frame(payload)
         self.motions = [joint.motions for joint in mechanism.joints]
+        self._directions: dict[Vector3, tuple[Array, Array, Array]] = {}
         with scalars.working():
             self.axes = [self._direction(joint.axis) for joint in mechanism.joints]
             self.poses = [self.pose(joint.pose) for joint in mechanism.joints]
@@ -242,13 +244,21 @@ class Motion:
         return self.scalars.array([self.scalars.constant(x) for x in xyz])
 
     def _direction(self, axis: Vector3) -> Array:
-        vector = self._vector(axis)
-        squared = sum(x * x for x in axis)
-        return (
-            vector
-            if squared == 1
-            else vector / np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
-        )
+        """Return the unit vector of a declared axis."""
+        return self._turning_about(axis)[0]
+
+    def _turning_about(self, axis: Vector3) -> tuple[Array, Array, Array]:
+        """Return the unit vector n of a declared axis, and K = n× and K²; kept, since a robot has
+        few different axes.
+        """
+        if axis not in self._directions:
+            direction, squared = self._vector(axis), sum(x * x for x in axis)
+            if squared != 1:
+                length = np.sqrt(self.scalars.array(self.scalars.constant(Fraction(squared))))
+                direction = direction / length
+            spin = skew(direction)
+            self._directions[axis] = direction, spin, spin @ spin
+        return self._directions[axis]
 
     def _unit(self, declared: Quaternion) -> Array:
         """Return a declared quaternion w, x, y, z as x, y, z, w of length one."""
@@ -262,21 +272,25 @@ class Motion:
         """Return rotation (3, 3) and shift (3,) of a declared pose: the product of its steps from
         left to right.
         """
-        turn, shift = identity(self.scalars), self._vector((Fraction(0),) * 3)
+        turn: Array | None = None  # the identity, by which no product is computed
+        shift = self._vector((Fraction(0),) * 3)
         for step in pose:
-            if isinstance(step, Shift):
-                shift = shift + turn @ self._vector(step.xyz)
-            elif isinstance(step, Slide):
-                shift = shift + turn @ (
-                    self._direction(step.axis) * self.scalars.constant(step.distance)
+            if isinstance(step, Shift | Slide):
+                translation = (
+                    self._vector(step.xyz)
+                    if isinstance(step, Shift)
+                    else self._direction(step.axis) * self.scalars.constant(step.distance)
                 )
+                shift = shift + (translation if turn is None else turn @ translation)
             elif isinstance(step, Rotate):
-                turn = turn @ quaternion(self._unit(step.quaternion))
+                rotation = quaternion(self._unit(step.quaternion))
+                turn = (identity(self.scalars) if turn is None else turn) @ rotation
             else:
-                turn = turn @ rodrigues(
-                    self._direction(step.axis), *self.scalars.sine_cosine(step.angle)
+                rotation = turned_by(
+                    *self._turning_about(step.axis)[1:], *self.scalars.sine_cosine(step.angle)
                 )
-        return turn, shift
+                turn = rotation if turn is None else turn @ rotation
+        return identity(self.scalars) if turn is None else turn, shift
 
     def _body_part(self, body: int, part: Any) -> BodyPart:
         """Return a declared part in the scalars, in its body's axes."""
@@ -287,7 +301,9 @@ class Motion:
             body,
             self.scalars.array(self.scalars.constant(part.mass)),
             centre,
-            turn @ tensor @ turn.T,
+            tensor
+            if all(isinstance(step, Shift | Slide) for step in part.pose)
+            else turn @ tensor @ turn.T,
             part.gravcomp,
         )
 
