@@ -281,7 +281,15 @@ def sub(a: Vec3, b: Vec3) -> Vec3:
 
 
 def dot(a: Vec3, b: Vec3) -> Constant:
-    return normalize(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    """Return a · b without the terms of ZERO itself: half of the entries of a chain's rotations are."""
+    a0, a1, a2 = a
+    b0, b1, b2 = b
+    total = None if a0 is ZERO or b0 is ZERO else a0 * b0
+    if not (a1 is ZERO or b1 is ZERO):
+        total = a1 * b1 if total is None else total + a1 * b1
+    if not (a2 is ZERO or b2 is ZERO):
+        total = a2 * b2 if total is None else total + a2 * b2
+    return ZERO if total is None else normalize(total)
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:

@@ -126,7 +126,10 @@ def _notes(mechanism: Mechanism) -> list[str]:
 def number(value: Fraction) -> str:
     """Return a bare TOML number if any reader keeps all its digits, else the exact text in quotes."""
     plain = fraction_text(value)
-    bare = "/" not in plain and sum(c.isdigit() for c in plain.partition("e")[0]) <= _BARE_DIGITS
+    bare = "/" not in plain and (
+        len(plain) <= _BARE_DIGITS
+        or sum(c.isdigit() for c in plain.partition("e")[0]) <= _BARE_DIGITS
+    )
     return plain if bare else f'"{plain}"'
 
 

@@ -17,10 +17,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgen.mechanism import trees
 from symgen.mechanism.closed_loops import Loop, Start, choice_fault, loop_count_suffix, start_fault
@@ -627,27 +627,43 @@ def _plain(value: Any) -> Any:
 
     The repr is not used: it is meant for people and omits fields.
     """
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Fraction):
+    kind = value.__class__
+    if kind is Fraction:
         return f"{value.numerator}/{value.denominator}"
+    if value is None or isinstance(value, (str, int)):
+        return value
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
-    return [type(value).__name__, *_plain_fields(value)]
+    return [kind.__name__, *_plain_fields(value)]
+
+
+class _Compared(NamedTuple):
+    """A field of a dataclass that is compared."""
+
+    name: str
+    default: Any
+    later: bool
+    """True if the field enters the hash only where it is not default."""
+    named: bool
 
 
 @cache
-def _fields(kind: type[Any]) -> tuple[Field[Any], ...]:
-    """Return the fields of a dataclass."""
-    return fields(kind)
+def _compared_fields(kind: type[Any]) -> tuple[_Compared, ...]:
+    """Return the compared fields of a dataclass."""
+    return tuple(
+        _Compared(each.name, each.default, each.name in (*LATER, *NAMED), each.name in NAMED)
+        for each in fields(kind)
+        if each.compare
+    )
 
 
 def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
     """Return the compared fields; of LATER and NAMED only those that are not default."""
     plain = []
-    for declared in _fields(value.__class__):
-        name, entry = declared.name, getattr(value, declared.name)
-        is_default = name in (*LATER, *NAMED) and entry == declared.default
-        if declared.compare and name not in silent and not is_default:
-            plain.append([name, _plain(entry)] if name in NAMED else _plain(entry))
+    for name, default, later, named in _compared_fields(value.__class__):
+        if name in silent:
+            continue
+        entry = getattr(value, name)
+        if not (later and entry == default):
+            plain.append([name, _plain(entry)] if named else _plain(entry))
     return plain

@@ -486,36 +486,45 @@ def diagonal_upper_bounds(mechanism: Mechanism, payload: str | None) -> list[Any
     if payload is not None and (at := mechanism.frame(payload)).body != BASE:
         loads[at.body] = Load(ball(4), ball(4), _length(at.pose) + 1)  # at least a drawn payload
     bounds = []
+    ranges: dict[tuple[Any, ...], list[Any]] = {}
     for i in reversed(range(len(loads))):
         joint, load = mechanism.joints[i], loads[i]
         for part in mechanism.bodies[i].parts:
             xx, _, _, yy, _, zz = part.moments
-            load = _combined_load(
-                load, Load(_ball(part.mass), _ball(xx + yy + zz), _length(part.pose))
-            )
-        translation = sum(
-            (
-                step.axes if isinstance(step, Placing) else abs(step.rate)
-                for step in joint.motions
-                if isinstance(step, Placing | Sliding)
-            ),
-            Fraction(0),
-        )
-        rotation = 1 + sum(
-            (abs(step.rate) for step in joint.about_axis if isinstance(step, Turning)), Fraction(0)
-        )
-        lever = load.reach * _ball(rotation) + _ball(1 + translation)
+            moments = ball(_exact(xx) + _exact(yy) + _exact(zz))
+            load = _combined_load(load, Load(_ball(part.mass), moments, _length(part.pose)))
+        key = joint.kind, joint.parameters
+        if key not in ranges:
+            translation, rotation = _range_of_motion(joint)
+            exact = translation, 1 + translation, rotation, rotation * rotation
+            ranges[key] = [_ball(number) for number in exact]
+        translated, translated_and_one, rotated, rotated_squared = ranges[key]
+        lever = load.reach * rotated + translated_and_one
         bounds.append(
-            load.mass * lever * lever
-            + load.moments * _ball(rotation * rotation)
-            + _ball(joint.drive.armature)
+            load.mass * lever * lever + load.moments * rotated_squared + _ball(joint.drive.armature)
         )
         if joint.parent != BASE:
-            reach = load.reach + _length(joint.pose) + FARTHEST * _ball(translation)
+            reach = load.reach + _length(joint.pose) + FARTHEST * translated
             loads[joint.parent] = _combined_load(
                 loads[joint.parent], Load(load.mass, load.moments, reach)
             )
     return bounds[::-1]
+
+
+def _range_of_motion(joint: Joint) -> tuple[Fraction | int, Fraction | int]:
+    """Return how far a joint translates for a unit of its coordinates, and 1 plus how far it rotates."""
+    translation = sum(
+        (
+            step.axes if isinstance(step, Placing) else abs(step.rate)
+            for step in joint.motions
+            if isinstance(step, Placing | Sliding)
+        ),
+        Fraction(0),
+    )
+    rotation = 1 + sum(
+        (abs(step.rate) for step in joint.about_axis if isinstance(step, Turning)), Fraction(0)
+    )
+    return translation, rotation
 
 
 def _combined_load(a: Load, b: Load) -> Load:
@@ -525,18 +534,14 @@ def _combined_load(a: Load, b: Load) -> Load:
 
 def _length(pose: Pose) -> Any:
     """Return the summed lengths of all shifts of a pose, an upper bound of its displacement."""
-    return _ball(
-        sum(
-            (
-                sum(map(abs, step.xyz), Fraction(0))
-                if isinstance(step, Shift)
-                else abs(step.distance)
-                for step in pose
-                if isinstance(step, Shift | Slide)
-            ),
-            Fraction(0),
-        )
-    )
+    length = _ZERO
+    for step in pose:
+        if isinstance(step, Shift):
+            x, y, z = _vector(step.xyz)
+            length += abs(x) + abs(y) + abs(z)
+        elif isinstance(step, Slide):
+            length += abs(_exact(step.distance))
+    return ball(length)
 
 
 def _exact(value: Fraction) -> Exact:

@@ -4,7 +4,6 @@ precision.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
 from dataclasses import dataclass
@@ -102,8 +101,11 @@ class Real:
         The fraction itself is rounded: through a double, a C float would be rounded twice.
         """
         if self.digits == sys.float_info.mant_dig:
-            with contextlib.suppress(OverflowError):
-                return float(value)  # Python rounds a quotient of whole numbers once
+            try:
+                # Python rounds a quotient of whole numbers once.
+                return value.numerator / value.denominator
+            except OverflowError:
+                pass
         nearest = self.nearest(value)
         if abs(nearest) > self.largest:
             size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
@@ -90,8 +89,10 @@ class LoopTables:
 
 def _listed(numbers: Iterable[str], indent: int) -> str:
     """Return numbers with commas between them, over lines of that indentation."""
-    return f"\n{' ' * indent}".join(
-        textwrap.wrap(
-            ", ".join(numbers), WIDTH - indent, break_long_words=False, break_on_hyphens=False
-        )
-    )
+    lines: list[str] = []
+    for number in ", ".join(numbers).split():
+        if lines and len(lines[-1]) + 1 + len(number) <= WIDTH - indent:
+            lines[-1] += f" {number}"
+        else:
+            lines.append(number)
+    return f"\n{' ' * indent}".join(lines)
