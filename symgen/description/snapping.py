@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import sqrt
+from math import pi, remainder, sqrt
 from typing import cast
 
 from symgen.description.quantities import (
@@ -53,6 +53,10 @@ _HALF_ROOT = Fraction(
 """√½."""
 _LARGEST = 1000
 _LEAST_DECIMALS = 4
+_FARTHEST_PRINTED = 10**-_LEAST_DECIMALS
+"""Upper bound on the distance of a number from what it prints with _LEAST_DECIMALS decimals."""
+_ROUND_OFF = 1e-9
+"""Far above the round-off of the distance of a number up to _LARGEST from a multiple of π/2 in doubles."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ def snap_token(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle
     value = number(token, digits=10**6)
     if value == 0 or abs(value) > _LARGEST:
         return None
+    if abs(remainder(value, pi / 2)) > max(within, _FARTHEST_PRINTED) + _ROUND_OFF:
+        return None  # as most angles; neither rule can hold
     turns = round(value / HALF_PI)
     meant = turns * HALF_PI
     decimals = len(parts[2]) - parts[3]
