@@ -27,7 +27,7 @@ def nearest(value: Fraction, real: Real) -> Number:
     whole, rest, divisor = _quotient(over, under, scale)
     if 2 * rest > divisor or (2 * rest == divisor and whole % 2 == 1):
         whole += 1
-    return value < 0, whole * Fraction(2) ** scale
+    return value < 0, Fraction(whole << scale) if scale > 0 else Fraction(whole, 1 << -scale)
 
 
 def _quotient(over: int, under: int, scale: int) -> tuple[int, int, int]:

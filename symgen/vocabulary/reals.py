@@ -8,6 +8,7 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from symgen.support.errors import RequestError
 
@@ -58,17 +59,17 @@ class Real:
         """Unit round-off u, half of `eps`."""
         return 2.0**-self.digits
 
-    @property
+    @cached_property
     def least(self) -> Fraction:
         """Least normal number."""
         return Fraction(2) ** self.exponent
 
-    @property
+    @cached_property
     def smallest(self) -> Fraction:
         """Least positive number."""
         return Fraction(2) ** (self.exponent - self.digits + 1)
 
-    @property
+    @cached_property
     def largest(self) -> Fraction:
         """Largest number."""
         return (2 - Fraction(2) ** (1 - self.digits)) * Fraction(2) ** (1 - self.exponent)
