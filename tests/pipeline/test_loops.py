@@ -1,4 +1,7 @@
-"""Functions as sweeps: value for value the unrolled Program of the same method, at sixty digits; what does not fold is told."""
+"""Functions as sweeps over links: they equal the unrolled Program of the same method to 60 digits.
+
+Functions without a looped form are refused.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ ALIKE = (
     ("forward_dynamics", "riccati:fd1"),
     ("forward_dynamics", "riccati:fd3"),
 )
-"""What does as others do link by link: tried of three robots."""
+"""Functions whose sweeps resemble others'; they are tested with three robots only."""
 BY = {
     "link_poses": "kinematics",
     "forward_kinematics": "kinematics",
@@ -82,14 +85,14 @@ BY = {
     "operational_inertia_inverse": "riccati",
     "jacobian": "kinematics",
 }
-"""Functions whose results are those of bodies, of a frame or of all, or that take a time."""
+"""Functions with results of bodies, of a frame or of the whole robot, or with a time step."""
 CUT = (
     "forward_dynamics",
     "mass_matrix_solve",
     "mass_matrix_determinant",
     "mass_matrix_log_determinant",
 )
-"""Functions by methods that cut every joint, of chains alone."""
+"""Functions by methods that cut every joint; they loop for chains only."""
 OTHERS = [
     *((name, *pair) for name in ("mixed", "quadruped") for pair in BY.items()),
     *(
@@ -128,7 +131,7 @@ OTHERS += [
         for function in ("link_poses", "kinetic_energy", "integrate", "inverse_dynamics")
     ),
 ]
-"""Forests of which roots move freely."""
+"""Forests with floating bases as roots."""
 OTHERS += [
     ("scara", "forward_dynamics", "constraint_force"),
     ("scara", "mass_matrix_log_determinant", "fixman"),
@@ -138,31 +141,37 @@ OTHERS += [
     ("chains", "mass_matrix_solve", "fixman"),
     ("chains", "interbody_forces", "constraint_force"),
 ]
-"""Chains of several kinds of joint by methods that couple the joints of neighbours."""
+"""Chains of several kinds of joint, by methods that couple the joints of neighbouring links."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
 
 
-def drawn(one: LoopProgram, mechanism: Mechanism, seed: int = 1) -> dict[str, list[arb]]:
+def random_arguments(
+    recursion: LoopProgram, mechanism: Mechanism, seed: int = 1
+) -> dict[str, list[arb]]:
     random = Random(seed)
-    found = {
+    arguments = {
         port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)]
-        for port in one.inputs
+        for port in recursion.inputs
     }
     for first in mechanism.quaternions:
-        own = found["q"][first : first + 4]
-        found["q"][first : first + 4] = [x / sum(x * x for x in own).sqrt() for x in own]
-    return found
+        quaternion = arguments["q"][first : first + 4]
+        arguments["q"][first : first + 4] = [
+            x / sum(x * x for x in quaternion).sqrt() for x in quaternion
+        ]
+    return arguments
 
 
-def off(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> float:
-    """The largest difference there may be, to the larger of 1 and the value."""
-    assert {name: len(values) for name, values in one.items()} == {
-        name: len(values) for name, values in other.items()
+def largest_difference(
+    computed: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]]
+) -> float:
+    """Return the largest difference of results, relative to 1 + |value|."""
+    assert {name: len(values) for name, values in computed.items()} == {
+        name: len(values) for name, values in expected.items()
     }
     return max(
         float((abs(x - y) / (1 + abs(y))).upper())
-        for name in other
-        for x, y in zip(one[name], other[name], strict=True)
+        for name in expected
+        for x, y in zip(computed[name], expected[name], strict=True)
     )
 
 
@@ -172,12 +181,12 @@ def looped(name: str, function: str, method: str) -> LoopProgram:
 
 
 @cache
-def answers(
+def arguments_and_results(
     name: str, function: str, method: str
 ) -> tuple[dict[str, list[arb]], dict[str, list[arb]]]:
-    """Arguments, and what the unrolled Program makes of them."""
+    """Return random arguments and the results of the unrolled Program."""
     with flint.ctx.workdps(DIGITS):
-        arguments = drawn(looped(name, function, method), robot(name))
+        arguments = random_arguments(looped(name, function, method), robot(name))
         unrolled = derive(robot(name), function, method, ProgramOptions())
         return arguments, evaluate(unrolled, arguments, NUMBERS)
 
@@ -194,23 +203,26 @@ def answers(
         *OTHERS,
     ],
 )
-def test_sweeps_are_the_unrolled_program(name: str, function: str, method: str) -> None:
-    arguments, wanted = answers(name, function, method)
+def test_sweeps_equal_the_unrolled_program(name: str, function: str, method: str) -> None:
+    arguments, expected = arguments_and_results(name, function, method)
     with flint.ctx.workdps(DIGITS):
-        assert off(run(looped(name, function, method), arguments, NUMBERS), wanted) < 1e-60
+        assert (
+            largest_difference(run(looped(name, function, method), arguments, NUMBERS), expected)
+            < 1e-60
+        )
 
 
 @pytest.mark.parametrize(
     ("function", "method"), [("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler")]
 )
-def test_a_step_does_not_know_how_long_the_chain_is(function: str, method: str) -> None:
+def test_steps_do_not_depend_on_the_length_of_the_chain(function: str, method: str) -> None:
     short, long = (recursion(random_mechanism(n, 1), function, method) for n in (9, 40))
     assert [sweep.steps for sweep in short.sweeps] == [sweep.steps for sweep in long.sweeps]
     assert long.cost - short.cost == (40 - 9) * long.link_cost
 
 
-def test_general_twists_stay_within_their_bounds() -> None:
-    """The issue's: at most 160 bytes of table and 20 numbers of work a link; the operations go down only."""
+def test_costs_of_chains_with_general_axes_stay_within_bounds() -> None:
+    """At most 160 bytes of table and 20 numbers of workspace per link; operations only decrease."""
     forward, inverse = (
         recursion(random_mechanism(20, 1), *pair)
         for pair in (("forward_dynamics", "riccati"), ("inverse_dynamics", "newton_euler"))
@@ -221,79 +233,81 @@ def test_general_twists_stay_within_their_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"),
+    ("name", "error"),
     [
-        (name, what)
+        (name, error)
         for name in ("chain", "tree", "quadruped")
-        for what in ("table", "start", "parent", "step")
-        if (name, what) != ("quadruped", "start")
+        for error in ("table", "start", "parent", "step")
+        if (name, error) != ("quadruped", "start")
     ]
     + [("scara", "class"), ("scara", "step")],
-)  # its trunk has no parent
-def test_planted_slips_are_seen(name: str, what: str) -> None:
+)  # quadruped's trunk has no parent
+def test_planted_errors_change_results(name: str, error: str) -> None:
     function, method = "forward_dynamics", "constraint_force" if name == "scara" else "riccati"
-    one = looped(name, function, method).without_base_steps()
-    if what == "class":  # as if a joint that turns stood behind another one that turns
-        last = max(i for i, c in enumerate(one.class_of) if one.link_classes[c].nq)
-        wrong = replace(one, class_of=(*one.class_of[:last], 0, *one.class_of[last + 1 :]))
-    elif what == "table":
-        row = tuple(x + Fraction(1, 1000) for x in one.constants[2])
-        wrong = replace(one, constants=(*one.constants[:2], row, *one.constants[3:]))
-    elif what == "start":
-        start = tuple(x + Fraction(1, 1000) for x in one.sweeps[1].initial)
+    sound = looped(name, function, method).without_base_steps()
+    if error == "class":  # as if the joint before were revolute
+        last = max(i for i, c in enumerate(sound.class_of) if sound.link_classes[c].nq)
+        wrong = replace(sound, class_of=(*sound.class_of[:last], 0, *sound.class_of[last + 1 :]))
+    elif error == "table":
+        row = tuple(x + Fraction(1, 1000) for x in sound.constants[2])
+        wrong = replace(sound, constants=(*sound.constants[:2], row, *sound.constants[3:]))
+    elif error == "start":
+        start = tuple(x + Fraction(1, 1000) for x in sound.sweeps[1].initial)
         wrong = replace(
-            one, stages=(one.sweeps[0], replace(one.sweeps[1], initial=start), *one.sweeps[2:])
+            sound,
+            stages=(sound.sweeps[0], replace(sound.sweeps[1], initial=start), *sound.sweeps[2:]),
         )
-    elif what == "parent":
-        wrong = replace(one, parents=(*one.parents[:-1], one.parents[-1] - 1))
+    elif error == "parent":
+        wrong = replace(sound, parents=(*sound.parents[:-1], sound.parents[-1] - 1))
     else:
-        own = one.sweeps[2].steps[0]
-        place = next(i for i, row in enumerate(own.rows) if row.op == "sub")
-        rows = (*own.rows[:place], own.rows[place]._replace(op="add"), *own.rows[place + 1 :])
-        steps = (replace(own, rows=rows), *one.sweeps[2].steps[1:])
+        step = sound.sweeps[2].steps[0]
+        minus = next(i for i, row in enumerate(step.rows) if row.op == "sub")
+        rows = (*step.rows[:minus], step.rows[minus]._replace(op="add"), *step.rows[minus + 1 :])
+        steps = (replace(step, rows=rows), *sound.sweeps[2].steps[1:])
         wrong = replace(
-            one, stages=(*one.sweeps[:2], replace(one.sweeps[2], steps=steps), *one.sweeps[3:])
+            sound,
+            stages=(*sound.sweeps[:2], replace(sound.sweeps[2], steps=steps), *sound.sweeps[3:]),
         )
-    arguments, wanted = answers(name, function, method)
+    arguments, expected = arguments_and_results(name, function, method)
     with flint.ctx.workdps(DIGITS):
-        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+        assert largest_difference(run(check(wrong), arguments, NUMBERS), expected) > 1e-9
 
 
-def test_passes_take_operations_and_change_no_value() -> None:
+def test_passes_save_operations_and_change_no_value() -> None:
     name, function, method = "chain", "forward_dynamics", "riccati"
-    one = looped(name, function, method)
+    simplified = looped(name, function, method)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "run", lambda step: step)
         raw = recursion(robot(name), function, method)
-    assert one.cost < raw.cost
-    arguments, wanted = answers(name, function, method)
+    assert simplified.cost < raw.cost
+    arguments, expected = arguments_and_results(name, function, method)
     with flint.ctx.workdps(DIGITS):
-        assert off(run(raw, arguments, NUMBERS), wanted) < 1e-60
+        assert largest_difference(run(raw, arguments, NUMBERS), expected) < 1e-60
 
 
-def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
+def test_regrouping_inertias_loses_no_precision_of_forces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     n, random = 256, Random(1)
-    moved = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
+    regrouped = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
     changed = replace(FUNCTIONS["inverse_dynamics"], sums_forces=False)
     monkeypatch.setitem(FUNCTIONS.data, "inverse_dynamics", changed)
-    own = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
-    assert moved.cost < 0.9 * own.cost
+    plain = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
+    assert regrouped.cost < 0.9 * plain.cost
     state = {name: [random.uniform(-2, 2) for _ in range(n)] for name in ("q", "v", "a")}
     with points(60).working():
         exact = run(
-            own, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS
+            plain, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS
         )["tau"]
-        off_by = [
+        errors = [
             max(
                 abs(float(Point(arb(x)) - y))
-                for x, y in zip(run(one, state, DOUBLES)["tau"], exact, strict=True)
+                for x, y in zip(run(form, state, DOUBLES)["tau"], exact, strict=True)
             )
-            for one in (moved, own)
+            for form in (regrouped, plain)
         ]
-    assert off_by[0] <= 4 * off_by[1]
-    assert off_by[1] <= 1e-13 * max(abs(float(x)) for x in exact)
+    assert errors[0] <= 4 * errors[1]
+    assert errors[1] <= 1e-13 * max(abs(float(x)) for x in exact)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +319,7 @@ def test_forces_lose_no_digits_by_inertia_that_is_moved_to_the_parents(
         ({"outputs": ()}, "results"),
     ],
 )
-def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
+def test_check_refuses_malformed_recursions(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ProgramError, match=words):
         check(replace(looped("chain", "forward_dynamics", "riccati"), **change))
 
@@ -318,25 +332,25 @@ def test_rules_of_a_recursion(change: dict[str, Any], words: str) -> None:
         ({"inward": False}, ""),
     ],
 )
-def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None:
-    one = looped("chain", "jacobian", "kinematics").without_base_steps()
-    *others, last = one.sweeps
+def test_check_refuses_malformed_sweeps_to_a_frame(change: dict[str, Any], words: str) -> None:
+    jacobian = looped("chain", "jacobian", "kinematics").without_base_steps()
+    *others, last = jacobian.sweeps
     with pytest.raises(ProgramError, match="does not carry inward"):
-        check(replace(one, stages=(*others, replace(last, only_path_to=-1))))
+        check(replace(jacobian, stages=(*others, replace(last, only_path_to=-1))))
     pose = looped("chain", "forward_kinematics", "kinematics")
     with pytest.raises(ProgramError, match="ends nowhere"):
         check(
             replace(pose, final_carries=tuple(end._replace(link=0) for end in pose.final_carries))
         )
-    assert sums(5).along_path_to(3) == sums(5)  # whose results are those of links
-    wrong = replace(one, stages=(*others, replace(last, **change)))
+    assert sums(5).along_path_to(3) == sums(5)  # sums has results of links
+    wrong = replace(jacobian, stages=(*others, replace(last, **change)))
     if words:
         with pytest.raises(ProgramError, match=words):
             check(wrong)
-    else:  # it is another function
-        arguments, wanted = answers("chain", "jacobian", "kinematics")
+    else:  # the program is valid and computes other results
+        arguments, expected = arguments_and_results("chain", "jacobian", "kinematics")
         with flint.ctx.workdps(DIGITS):
-            assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+            assert largest_difference(run(check(wrong), arguments, NUMBERS), expected) > 1e-9
 
 
 @pytest.mark.parametrize(
@@ -348,7 +362,7 @@ def test_rules_of_a_sweep_with_a_tip(change: dict[str, Any], words: str) -> None
         ("chain", "center_of_mass_jacobian", "composite_body"),
     ],
 )
-def test_what_does_not_fold_is_told(name: str, function: str, method: str) -> None:
+def test_functions_without_a_looped_form_are_refused(name: str, function: str, method: str) -> None:
     with pytest.raises(OutOfReach, match="has no looped form"):
         recursion(robot(name), function, method)
 
@@ -380,7 +394,7 @@ def test_a_branched_robot_has_no_looped_form_by_methods_that_couple_joints() -> 
 
 
 def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
-    """Steps of a long chain are those of a short one, with one class for each kind of joint and of its neighbours."""
+    """A long chain has a short chain's steps: one link class per joint kind and kinds of neighbours."""
     kinds = ("revolute", "revolute", "prismatic")
     short, long = (
         recursion(chains(*((kinds[i % 3], i - 1) for i in range(n))), CUT[1], "constraint_force")
@@ -397,12 +411,12 @@ def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
 
 
 def test_every_class_has_its_neighbours_in_the_chains_that_are_compared() -> None:
-    """A window of three kinds of joint stands there for every class, in a chain of its own where that must be."""
-    made = chains(
+    """Each class has its window of three joint kinds in the sample, if need be in a separate chain."""
+    mechanism = chains(
         ("revolute", -1), ("prismatic", 0), ("free", -1), ("prismatic", 2), ("prismatic", 3)
     )
     with k.precision():
-        model = build.placed_links(made, regrouped=False)
+        model = build.placed_links(mechanism, regrouped=False)
     classes = classes_by_neighbours(model, framed=False)
     chosen, parents = short_chains(classes, model, -1)
     assert {classes.of_links[i] for i in chosen} == {*classes.of_links}
@@ -415,43 +429,53 @@ def test_every_class_has_its_neighbours_in_the_chains_that_are_compared() -> Non
 
 @pytest.mark.parametrize("function", ["jacobian", "forward_kinematics", "bias_acceleration"])
 @pytest.mark.parametrize("name", ["tree", "mixed", "quadruped", "spherical_pendulum", "chain"])
-def test_of_a_frame_no_other_links_are_asked(name: str, function: str) -> None:
-    """Of one in the middle, or on the first link, what is beside the way to the base costs nothing, and has no column."""
+def test_functions_of_a_frame_visit_only_the_path_to_the_base(name: str, function: str) -> None:
+    """For a frame on an inner link, links off its path cost no operation and have no column."""
     mechanism = robot(name)
     inner = min(set(mechanism.parents) - {-1, 0}, default=0) if name != "chain" else 0
     frame = next(frame.name for frame in mechanism.frames if frame.body == inner)
-    one = recursion(mechanism, function, BY[function], frame)
+    form = recursion(mechanism, function, BY[function], frame)
     unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
-    (way,) = {tuple(one.visited(sweep)[:: -1 if sweep.inward else 1]) for sweep in one.sweeps}
-    assert len(way) < len(one) or name == "spherical_pendulum"
-    assert one.cost == sum(
-        sweep.step_of(i, one.class_of[i]).cost for sweep in one.sweeps for i in way
-    ) + (one.epilogue.cost if one.epilogue else 0)
+    (path,) = {tuple(form.visited(sweep)[:: -1 if sweep.inward else 1]) for sweep in form.sweeps}
+    assert len(path) < len(form) or name == "spherical_pendulum"
+    assert form.cost == sum(
+        sweep.step_of(i, form.class_of[i]).cost for sweep in form.sweeps for i in path
+    ) + (form.epilogue.cost if form.epilogue else 0)
     with flint.ctx.workdps(DIGITS):
-        arguments = drawn(one, mechanism)
-        assert off(run(one, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-60
+        arguments = random_arguments(form, mechanism)
+        assert (
+            largest_difference(
+                run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)
+            )
+            < 1e-60
+        )
 
 
 @pytest.mark.parametrize("name", ["chain", "scara"])
-def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
+def test_a_wrong_base_acceleration_is_detected_on_a_short_chain(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Gravity comes by the base, which no link of the sample chain tells."""
-    slip = "forward_dynamics"
+    """Gravity enters at the base, so no step of a sample link shows the error."""
+    function = "forward_dynamics"
     monkeypatch.setattr(build, "check_numbers", lambda *_: None)
     monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
-    made = recursion(robot(name), slip, "constraint_force")
+    wrong = recursion(robot(name), function, "constraint_force")
     with flint.ctx.workdps(DIGITS):
-        arguments = drawn(made, robot(name))
-        unrolled = derive(robot(name), slip, "constraint_force", ProgramOptions())
-        assert off(run(made, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) > 1e-3
+        arguments = random_arguments(wrong, robot(name))
+        unrolled = derive(robot(name), function, "constraint_force", ProgramOptions())
+        assert (
+            largest_difference(
+                run(wrong, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)
+            )
+            > 1e-3
+        )
     monkeypatch.undo()
     monkeypatch.setattr(Tabled, "prescribed_acceleration", Linkage.prescribed_acceleration)
     with (
         caplog.at_level("INFO", logger="symgen"),
         pytest.raises(OutOfReach, match="has no looped form"),
     ):
-        recursion(robot(name), slip, "constraint_force")
+        recursion(robot(name), function, "constraint_force")
     assert "differ in numbers from the method itself" in caplog.text
 
 
@@ -467,14 +491,21 @@ def test_what_links_do_not_tell_is_seen_on_a_few_of_them(
         ("balls", "ball", "operational_inertia_inverse"),
     ],
 )
-def test_a_frame_may_be_on_a_root_that_moves_freely(name: str, frame: str, function: str) -> None:
-    """Frames of the trunk itself, alone, beside other roots, and beside other free bodies alone."""
+def test_functions_of_a_frame_on_a_floating_base_equal_the_unrolled_program(
+    name: str, frame: str, function: str
+) -> None:
+    """The frame is on a trunk: a single root, a root among others, or one of several free bodies."""
     mechanism = robot(name)
     form = recursion(mechanism, function, BY[function], frame)
     unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))
     with flint.ctx.workdps(DIGITS):
-        arguments = drawn(form, mechanism)
-        assert off(run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-50
+        arguments = random_arguments(form, mechanism)
+        assert (
+            largest_difference(
+                run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)
+            )
+            < 1e-50
+        )
     if function in ("jacobian", "bias_acceleration", "forward_kinematics"):
         assert {link for sweep in form.sweeps for link in form.visited(sweep)} == {
             next(f.body for f in mechanism.frames if f.name == frame)
@@ -486,7 +517,7 @@ def test_a_frame_on_the_base_has_no_looped_form() -> None:
         recursion(robot("quadruped"), "jacobian", "kinematics", "world")
 
 
-def test_tables_hold_what_is_read() -> None:
+def test_tables_have_only_constants_that_steps_read() -> None:
     poses = looped("tree", "link_poses", "kinematics")
     assert poses.link_classes[0].width == len(
         {
@@ -500,40 +531,40 @@ def test_tables_hold_what_is_read() -> None:
 
 
 @pytest.mark.parametrize("slip", ["last", "end", "link"])
-def test_slips_in_what_is_made_in_the_end_are_seen(slip: str) -> None:
+def test_errors_in_final_results_change_values(slip: str) -> None:
     name, function, method = "tree", "forward_kinematics", "kinematics"
-    one = looped(name, function, method)
-    assert one.epilogue is not None
-    (end,) = one.final_carries
+    poses = looped(name, function, method)
+    assert poses.epilogue is not None
+    (end,) = poses.final_carries
     if slip == "last":
-        place = next(i for i, row in enumerate(one.epilogue.rows) if row.op == "add")
+        plus = next(i for i, row in enumerate(poses.epilogue.rows) if row.op == "add")
         rows = (
-            *one.epilogue.rows[:place],
-            one.epilogue.rows[place]._replace(op="sub"),
-            *one.epilogue.rows[place + 1 :],
+            *poses.epilogue.rows[:plus],
+            poses.epilogue.rows[plus]._replace(op="sub"),
+            *poses.epilogue.rows[plus + 1 :],
         )
-        wrong = replace(one, epilogue=replace(one.epilogue, rows=rows))
+        wrong = replace(poses, epilogue=replace(poses.epilogue, rows=rows))
     elif slip == "end":
         wrong = replace(
-            one,
+            poses,
             final_carries=(
                 end._replace(elements=(end.elements[1], end.elements[0], *end.elements[2:])),
             ),
         )
     else:
-        other = (end.link + 1) % len(one)
+        link = (end.link + 1) % len(poses)
         wrong = replace(
-            one,
-            final_carries=(end._replace(link=other),),
-            stages=tuple(replace(s, only_path_to=other) for s in one.sweeps),
+            poses,
+            final_carries=(end._replace(link=link),),
+            stages=tuple(replace(s, only_path_to=link) for s in poses.sweeps),
         )
-    arguments, wanted = answers(name, function, method)
+    arguments, expected = arguments_and_results(name, function, method)
     with flint.ctx.workdps(DIGITS):
-        assert off(run(check(wrong), arguments, NUMBERS), wanted) > 1e-9
+        assert largest_difference(run(check(wrong), arguments, NUMBERS), expected) > 1e-9
 
 
-def test_the_fewest_rows_separate_first_from_last() -> None:
-    """Two inputs of six products: the two are kept."""
+def test_least_cut_is_the_smallest_separating_set_of_rows() -> None:
+    """Six products of two inputs: the cut is the two inputs."""
     takes = [[], [], *([0, 1] for _ in range(6)), *([k, k + 1] for k in range(2, 7))]
     last = range(8, len(takes))
     assert least_cut(takes, {0, 1}, last) == [0, 1]
@@ -542,26 +573,31 @@ def test_the_fewest_rows_separate_first_from_last() -> None:
 
 
 @pytest.mark.parametrize("moving", [True, False])
-def test_what_weighs_nothing_is_no_reason_against_loops(moving: bool) -> None:
-    """A trunk that several legs hold, and every other link of a chain: the few links that are tried have masses outside."""
-    made = random_mechanism(12, 1, "tree" if moving else "chain")
+def test_robots_with_massless_links_have_loops(moving: bool) -> None:
+    """A massless trunk with legs, and a chain with every other link massless."""
+    general = random_mechanism(12, 1, "tree" if moving else "chain")
     light = replace(
-        made,
+        general,
         bodies=tuple(
             replace(body, parts=()) if i % 2 == 0 and not moving and i < 11 else body
-            for i, body in enumerate(made.bodies)
+            for i, body in enumerate(general.bodies)
         ),
     )
     mechanism = load(to_toml(light), base="free" if moving else "fixed")
-    found = recursion(mechanism, "forward_dynamics", "riccati")
+    form = recursion(mechanism, "forward_dynamics", "riccati")
     with flint.ctx.workdps(DIGITS):
-        arguments = drawn(found, mechanism)
+        arguments = random_arguments(form, mechanism)
         unrolled = derive(mechanism, "forward_dynamics", "riccati", ProgramOptions())
-        assert off(run(found, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)) < 1e-45
+        assert (
+            largest_difference(
+                run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)
+            )
+            < 1e-45
+        )
 
 
-def test_planar_chains_stay_within_their_bounds() -> None:
-    """Operations a link of forty, which go down only; the first link is not like the others, and they are alike all the same."""
+def test_costs_of_planar_chains_stay_within_bounds() -> None:
+    """Bounds on operations per link, which only decrease. The first link has the others' class."""
     bounds = {
         "mass_matrix_solve": 31,
         "mass_matrix_log_determinant": 9,
@@ -570,14 +606,14 @@ def test_planar_chains_stay_within_their_bounds() -> None:
     }
     polymer = symgen.load("planar_point_mass:40")
     for function, most in bounds.items():
-        one = recursion(polymer, function, "fixman:planar")
-        assert one.cost // 40 <= most, function
-        assert one.work <= 16, function
-        assert len(one.sweeps) <= 5, function
+        form = recursion(polymer, function, "fixman:planar")
+        assert form.cost // 40 <= most, function
+        assert form.work <= 16, function
+        assert len(form.sweeps) <= 5, function
     assert recursion(polymer, "mass_matrix_solve", "riccati").cost // 40 <= 81
 
 
-def test_axes_that_point_both_ways_are_no_one_step(caplog: pytest.LogCaptureFixture) -> None:
+def test_antiparallel_axes_have_no_common_step(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level("INFO", logger="symgen"),
         pytest.raises(OutOfReach, match="its steps are not the same for every link"),

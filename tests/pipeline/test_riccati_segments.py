@@ -1,4 +1,7 @@
-"""Forward dynamics in segments: value for value that of the serial sweeps, in exact arithmetic, in C, and with slips planted."""
+"""Forward dynamics in segments: the accelerations of the serial sweeps.
+
+Tests compare in exact arithmetic and in C, and plant errors.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
-from symgen.pipeline.loops.riccati_segments import build_parts as segmented
+from symgen.pipeline.loops.riccati_segments import build_parts
 from symgen.readback import loops
 from symgen.reference.mechanics import Reference
 from symgen.reference.truncated_pivots import STATES, Tails
@@ -45,88 +48,92 @@ def serial(n: int) -> LoopProgram:
 
 
 @cache
-def wanted(n: int) -> list[arb]:
-    with flint.ctx.workdps(100 + 3 * n):  # balls grow from link to link
-        return run(serial(n), exactly(n), NUMBERS)["a"]
+def serial_accelerations(n: int) -> list[arb]:
+    with flint.ctx.workdps(100 + 3 * n):  # interval radii grow from link to link
+        return run(serial(n), exact_state(n), NUMBERS)["a"]
 
 
-def exactly(n: int) -> dict[str, list[arb]]:
+def exact_state(n: int) -> dict[str, list[arb]]:
     return {name: [arb(x) for x in values] for name, values in state_of(n).items()}
 
 
-def off(one: LoopProgram) -> float:
-    """The largest difference there may be from the serial sweeps, to the larger of 1 and the value."""
-    n = len(one)
+def largest_difference(program: LoopProgram) -> float:
+    """Return the largest difference from the serial sweeps, relative to 1 + |value|."""
+    n = len(program)
     with flint.ctx.workdps(100 + 3 * n):
         return max(
             float((abs(x - y) / (1 + abs(y))).upper())
-            for x, y in zip(evaluate(one, exactly(n), NUMBERS)["a"], wanted(n), strict=True)
+            for x, y in zip(
+                evaluate(program, exact_state(n), NUMBERS)["a"],
+                serial_accelerations(n),
+                strict=True,
+            )
         )
 
 
 @pytest.mark.parametrize(("n", "segments"), [(17, 2), (17, 4), (33, 4), (64, 8), (100, 8)])
-def test_segments_are_the_serial_sweeps(n: int, segments: int) -> None:
-    assert off(chain_in_parts(n, segments)) < 1e-50
+def test_segments_equal_the_serial_sweeps(n: int, segments: int) -> None:
+    assert largest_difference(chain_in_parts(n, segments)) < 1e-50
 
 
 @pytest.mark.usefixtures("polished_here")
-def test_steps_do_not_know_how_many_segments_there_are() -> None:
-    def steps(one: LoopProgram) -> list[object]:
-        return [stage.programs for stage in one.stages]
+def test_steps_do_not_depend_on_the_number_of_segments() -> None:
+    def steps(program: LoopProgram) -> list[object]:
+        return [stage.programs for stage in program.stages]
 
-    assert steps(segmented(ROBOTS[64], 8)) == steps(segmented(ROBOTS[64], 4))
-    assert segmented(ROBOTS[100], 8).link_cost <= 812
+    assert steps(build_parts(ROBOTS[64], 8)) == steps(build_parts(ROBOTS[64], 4))
+    assert build_parts(ROBOTS[100], 8).link_cost <= 812
 
 
 @pytest.mark.parametrize("n", [17, 64, 100])
-def test_digits_are_not_lost(n: int) -> None:
-    """At most four times the error of the serial sweeps: of a hundred links it is 1.7e-15, where theirs is 1.9e-15."""
-    one = chain_in_parts(n, 4 if n < 32 else 8)
-    exact = [float(x) for x in wanted(n)]
+def test_errors_are_at_most_four_times_those_of_the_serial_sweeps(n: int) -> None:
+    """For 100 links the error is 1.7e-15; that of the serial sweeps is 1.9e-15."""
+    program = chain_in_parts(n, 4 if n < 32 else 8)
+    exact = [float(x) for x in serial_accelerations(n)]
 
-    def error(found: list[float]) -> float:
-        return max(abs(x - y) for x, y in zip(found, exact, strict=True)) / max(map(abs, exact))
+    def error(computed: list[float]) -> float:
+        return max(abs(x - y) for x, y in zip(computed, exact, strict=True)) / max(map(abs, exact))
 
-    assert error(evaluate(one, state_of(n), DOUBLES)["a"]) <= 4 * error(
+    assert error(evaluate(program, state_of(n), DOUBLES)["a"]) <= 4 * error(
         run(serial(n), state_of(n), DOUBLES)["a"]
     )
 
 
-@pytest.mark.parametrize("what", ["table", "start", "opening", "way", "step"])
-def test_a_slip_is_seen(what: str) -> None:
-    one = chain_in_parts(17, 4)
-    stages = list(one.stages)
-    if what == "table":
-        row = one.constants[9]
-        one = replace(
-            one,
+@pytest.mark.parametrize("error", ["table", "start", "opening", "scan", "step"])
+def test_a_planted_error_changes_the_accelerations(error: str) -> None:
+    program = chain_in_parts(17, 4)
+    stages = list(program.stages)
+    if error == "table":
+        row = program.constants[9]
+        program = replace(
+            program,
             constants=(
-                *one.constants[:9],
+                *program.constants[:9],
                 (row[0] + Fraction(1, 10**30), *row[1:]),
-                *one.constants[10:],
+                *program.constants[10:],
             ),
         )
-    elif what == "start":
+    elif error == "start":
         sweep = stages[3]
         assert isinstance(sweep, Sweep)
         stages[3] = replace(sweep, initial=(*sweep.initial[:-1], Fraction(1, 10**30)))
-    elif what == "opening":
-        stages[5] = replace(stages[5], opening=_slipped(stages[5].opening))  # type: ignore[union-attr]
-    elif what == "way":
-        stages[4] = replace(stages[4], step=_slipped(stages[4].step))  # type: ignore[union-attr]
+    elif error == "opening":
+        stages[5] = replace(stages[5], opening=with_difference(stages[5].opening))  # type: ignore[union-attr]
+    elif error == "scan":
+        stages[4] = replace(stages[4], step=with_difference(stages[4].step))  # type: ignore[union-attr]
     else:
         sweep = stages[6]
         assert isinstance(sweep, Sweep)
-        stages[6] = replace(sweep, steps=(_slipped(sweep.steps[0]),))
-    assert off(replace(one, stages=tuple(stages))) > 1e-40
+        stages[6] = replace(sweep, steps=(with_difference(sweep.steps[0]),))
+    assert largest_difference(replace(program, stages=tuple(stages))) > 1e-40
 
 
-def printed(one: LoopProgram, trig: str) -> str:
-    return c99.source(one, aimed(one, trig))
+def print_c(program: LoopProgram, trig: str) -> str:
+    return c99.source(program, aimed(program, trig))
 
 
-def _slipped(step: Program) -> Program:
-    """Where the last sum is a difference."""
+def with_difference(step: Program) -> Program:
+    """Return a step whose last sum is a difference."""
     at = max(i for i, row in enumerate(step.rows) if row.op == "add")
     return replace(
         step,
@@ -134,115 +141,115 @@ def _slipped(step: Program) -> Program:
     )
 
 
-def test_what_breaks_a_rule_is_refused() -> None:
-    one = chain_in_parts(17, 4)
-    sweep, way = one.stages[0], one.stages[1]
+def test_check_refuses_malformed_programs() -> None:
+    program = chain_in_parts(17, 4)
+    sweep, scan = program.stages[0], program.stages[1]
     assert isinstance(sweep, Sweep)
-    assert isinstance(way, SequentialScan)
+    assert isinstance(scan, SequentialScan)
     for broken in (
-        replace(one, part_lengths=even_lengths(17, 18)),
-        replace(one, constants=((), *one.constants[1:])),
-        replace(one, stages=one.stages[:-1]),
-        replace(one, stages=(replace(sweep, initial=sweep.initial[1:]), *one.stages[1:])),
-        replace(one, work=1),
-        replace(one, stages=(sweep, replace(way, takes=1), *one.stages[2:])),
-        replace(one, stages=(sweep, replace(way, gives=3), *one.stages[2:])),
-        replace(one, stages=(sweep, replace(way, opening=way.step), *one.stages[2:])),
+        replace(program, part_lengths=even_lengths(17, 18)),
+        replace(program, constants=((), *program.constants[1:])),
+        replace(program, stages=program.stages[:-1]),
+        replace(program, stages=(replace(sweep, initial=sweep.initial[1:]), *program.stages[1:])),
+        replace(program, work=1),
+        replace(program, stages=(sweep, replace(scan, takes=1), *program.stages[2:])),
+        replace(program, stages=(sweep, replace(scan, gives=3), *program.stages[2:])),
+        replace(program, stages=(sweep, replace(scan, opening=scan.step), *program.stages[2:])),
     ):
         with pytest.raises(ProgramError):
             check(broken)
 
 
-def test_what_is_no_long_chain_of_like_links_is_refused() -> None:
+def test_only_a_long_chain_of_one_link_class_has_segments() -> None:
     for mechanism in (
         random_mechanism(40, 1, "tree"),
         random_mechanism(40, 1, joints=("revolute", "prismatic")),
         random_mechanism(20, 1),
     ):
         with pytest.raises(OutOfReach, match=r"(is not|cannot be) cut into 8 segments"):
-            segmented(mechanism, 8)
+            build_parts(mechanism, 8)
 
 
 @pytest.mark.parametrize(("n", "segments"), [(64, 16), (100, 16), (100, 24)])
-def test_groups_have_the_same_bits_at_the_same_time_and_in_turn(
+def test_groups_have_the_same_bits_serially_and_in_threads(
     tmp_path: Path, n: int, segments: int
 ) -> None:
-    """Of 100 links the first 4 segments have one more than the others."""
-    one = chain_in_parts(n, segments)
-    found = evaluate(one, state_of(n), DOUBLES)["a"]
-    file = written(tmp_path, one, "libm")
+    """With 100 links the first 4 segments have one more link than the others."""
+    program = chain_in_parts(n, segments)
+    expected = evaluate(program, state_of(n), DOUBLES)["a"]
+    file = written(tmp_path, program, "libm")
     for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
-        assert call(built(file, *flags), one, state_of(n)) == found
+        assert call(built(file, *flags), program, state_of(n)) == expected
 
 
-def test_segments_may_differ_in_length(tmp_path: Path) -> None:
-    """The same numbers, whatever the lengths are; and in C, where rows of some segments are idle."""
-    one = replace(
+def test_results_do_not_depend_on_the_lengths_of_segments(tmp_path: Path) -> None:
+    """In C short segments have idle rows. Invalid lengths are refused."""
+    program = replace(
         chain_in_parts(64, 16), part_lengths=(9, 1, 2, 7, 3, 4, 4, 4, 2, 3, 6, 3, 5, 1, 8, 2)
     )
-    assert off(check(one)) < 1e-50
-    found = evaluate(one, state_of(64), DOUBLES)["a"]
-    file = written(tmp_path, one, "libm")
+    assert largest_difference(check(program)) < 1e-50
+    expected = evaluate(program, state_of(64), DOUBLES)["a"]
+    file = written(tmp_path, program, "libm")
     for flags in (("-O1", "-Darm_NO_CLONES"), ("-O1", "-Darm_NO_CLONES", "-fopenmp")):
-        assert call(built(file, *flags), one, state_of(64)) == found
+        assert call(built(file, *flags), program, state_of(64)) == expected
     for lengths in (
         (9, 1),
-        (8, 2, *one.part_lengths[2:-1], 9),
-        (10, *one.part_lengths[1:]),
-        (9, 0, 3, *one.part_lengths[3:]),
+        (8, 2, *program.part_lengths[2:-1], 9),
+        (10, *program.part_lengths[1:]),
+        (9, 0, 3, *program.part_lengths[3:]),
     ):
         with pytest.raises(ProgramError):
-            check(replace(one, part_lengths=lengths))
+            check(replace(program, part_lengths=lengths))
 
 
-# -- where a chain is cut --------------------------------------------------------------------------------------------------------
+# -- cuts of a chain -----------------------------------------------------------------------------------------------------------
 
 
-def crossed(n: int, heavy: int) -> Mechanism:
-    """Every second joint crosses the one before it, and the link between them has no mass, as in universal joints."""
-    made = random_mechanism(n, 1)
+def universal_joints(n: int, heavy: int) -> Mechanism:
+    """Return a chain of universal joints: every second link has no mass."""
+    mechanism = random_mechanism(n, 1)
     bodies = tuple(
         body if i % 2 == heavy or i == n - 1 else replace(body, parts=())
-        for i, body in enumerate(made.bodies)
+        for i, body in enumerate(mechanism.bodies)
     )
-    return replace(made, bodies=bodies, name="crossed")
+    return replace(mechanism, bodies=bodies, name="crossed")
 
 
 @pytest.mark.parametrize("heavy", [0, 1])
-def test_no_segment_ends_in_links_without_mass(heavy: int) -> None:
-    """Even ones would, of either robot; they are as long as each other but for one link or two."""
-    made = crossed(41 - heavy, heavy)
-    lengths, most = segment_lengths.balanced_lengths(made, 8)
+def test_no_segment_ends_in_a_massless_link(heavy: int) -> None:
+    """Segments of equal length would end in one; lengths differ by at most three links."""
+    mechanism = universal_joints(41 - heavy, heavy)
+    lengths, most = segment_lengths.balanced_lengths(mechanism, 8)
     ends = np.cumsum(lengths)
-    assert all(made.bodies[end - 1].parts for end in ends)
-    assert ends[-1] == len(made.joints)
+    assert all(mechanism.bodies[end - 1].parts for end in ends)
+    assert ends[-1] == len(mechanism.joints)
     assert max(lengths) - min(lengths) <= 3
     assert most < segment_lengths.LIGHT
-    report = symgen.verify(made, ["forward_dynamics=riccati:segments"], states=2)
+    report = symgen.verify(mechanism, ["forward_dynamics=riccati:segments"], states=2)
     assert report.passed
     assert not report.lost
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_every_cut_is_one(seed: int) -> None:
-    """No segment is empty, or longer than the first, wherever it is good to cut; an end is moved where that is better."""
+def test_every_segment_has_links_and_none_is_longer_than_the_first(seed: int) -> None:
+    """This holds for random pivot ratios; an end moves only where the ratio is too large."""
     random = Random(seed)
     plain = even_lengths(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
-    freer = {
+    ratios = {
         end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)
     }
-    found = segment_lengths.ends(plain, freer.__getitem__)
-    lengths = [b - a for a, b in pairwise((0, *found))]
+    ends = segment_lengths.ends(plain, ratios.__getitem__)
+    lengths = [b - a for a, b in pairwise((0, *ends))]
     assert (len(lengths), sum(lengths)) == (len(plain), sum(plain))
     assert min(lengths) > 0
     assert max(lengths) == lengths[0]
-    for g, (end, evenly) in enumerate(zip(found[:-1], accumulate(plain), strict=False)):
-        assert end == evenly or freer[evenly] > 100 or evenly - found[g - 1] > found[0]
+    for g, (end, evenly) in enumerate(zip(ends[:-1], accumulate(plain), strict=False)):
+        assert end == evenly or ratios[evenly] > 100 or evenly - ends[g - 1] > ends[0]
 
 
-def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> None:
-    def cuts(**freer: float) -> list[int]:
-        return segment_lengths.ends([9, 9, 9, 9], lambda end: freer.get(f"at{end}", 1.0))[:-1]
+def test_a_cut_moves_to_the_nearest_allowed_link_or_to_the_best_one() -> None:
+    def cuts(**ratios: float) -> list[int]:
+        return segment_lengths.ends([9, 9, 9, 9], lambda end: ratios.get(f"at{end}", 1.0))[:-1]
 
     assert cuts(at9=100, at18=100) == [9, 18, 27]
     assert cuts(at9=101, at18=101) == [10, 17, 27]
@@ -250,7 +257,7 @@ def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> N
         9,
         18,
         27,
-    ]  # which would be longer than the first
+    ]  # a segment up to link 20 would be longer than the first
     assert cuts(at9=101, at10=101, at11=101, at18=1e6, at17=1e4, at19=1e3, at16=1e3, at20=99) == [
         12,
         20,
@@ -259,7 +266,7 @@ def test_a_cut_moves_to_the_nearest_place_that_will_do_or_to_the_best_one() -> N
     assert cuts(at9=1e3, at10=300, at11=200, at12=201, at27=1e3, at26=500, at28=400) == [11, 18, 25]
 
 
-def test_long_chains_are_cut_into_groups() -> None:
+def test_longer_chains_have_more_segments() -> None:
     counts = [
         segment_lengths.segment_count(SimpleNamespace(nv=n), real)
         for real in ("double", "float")
@@ -274,54 +281,61 @@ def test_an_ordinary_chain_is_cut_evenly() -> None:
 
 
 def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
-    """Every sixth link has a mass. In loops it is verified, though balls that forward dynamics are taken through grow wide."""
-    made = ROBOTS[64]
-    made = replace(
-        made,
+    """Only every sixth link has mass. The looped form of the robot passes verification."""
+    mechanism = ROBOTS[64]
+    mechanism = replace(
+        mechanism,
         bodies=tuple(
             replace(body, parts=body.parts if i % 6 == 4 or i > 59 else ())
-            for i, body in enumerate(made.bodies)
+            for i, body in enumerate(mechanism.bodies)
         ),
     )
     with pytest.raises(
         OutOfReach,
         match="without the links behind 'link7', or near it, a joint moves no inertia",
     ):
-        symgen.generate(made, tmp_path / "out", ["forward_dynamics=riccati:segments"])
-    assert symgen.verify(made, ["forward_dynamics=riccati"], form="looped", states=1).passed
+        symgen.generate(mechanism, tmp_path / "out", ["forward_dynamics=riccati:segments"])
+    assert symgen.verify(mechanism, ["forward_dynamics=riccati"], form="looped", states=1).passed
 
 
 @pytest.mark.parametrize("n", [40, 120])
-def test_digits_that_light_ends_cost_are_told(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By either road of `verify`."""
+def test_verify_reports_the_precision_lost_by_light_segment_ends(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both checks of `verify` report it: that of short chains (40) and of long ones (120)."""
     monkeypatch.setattr(segment_lengths, "balanced_lengths", lambda *_: (even_lengths(n, 8), 1e16))
     report = symgen.verify(random_mechanism(n, 1), ["forward_dynamics=riccati:segments"], states=1)
     assert not report.failures
     assert len(report.lost) == 1
 
 
-def test_tails_resist_as_chains_that_end_there() -> None:
-    """1/(M⁻¹)_kk of what joint k carries, of the whole chain and of what is left of it."""
-    made, end = random_mechanism(7, 3), 4
-    made = replace(
-        made,
-        joints=tuple(replace(joint, drive=Drive(armature=Fraction(1, 9))) for joint in made.joints),
+def test_truncated_pivots_are_those_of_the_truncated_chain() -> None:
+    """The pivot of joint k is 1/(M⁻¹)_kk of the links from k on, in the whole or truncated chain."""
+    mechanism, end = random_mechanism(7, 3), 4
+    mechanism = replace(
+        mechanism,
+        joints=tuple(
+            replace(joint, drive=Drive(armature=Fraction(1, 9))) for joint in mechanism.joints
+        ),
     )
-    left = replace(
-        made, joints=made.joints[:end], bodies=made.bodies[:end], frames=made.frames[:end]
+    truncated = replace(
+        mechanism,
+        joints=mechanism.joints[:end],
+        bodies=mechanism.bodies[:end],
+        frames=mechanism.frames[:end],
     )
-    q = Tails(made).q
-    wanted = 1.0
+    q = Tails(mechanism).q
+    expected = 1.0
     for k in range(end):
-        own, whole = (
-            1 / np.linalg.inv(Reference(one).mass_matrix(q[:, : one.nv])[:, k:, k:])[:, 0, 0]
-            for one in (left, made)
+        truncated_pivots, pivots = (
+            1 / np.linalg.inv(Reference(robot).mass_matrix(q[:, : robot.nv])[:, k:, k:])[:, 0, 0]
+            for robot in (truncated, mechanism)
         )
-        np.testing.assert_allclose(np.array(Tails(made).pivots[k]), whole, rtol=1e-9)
-        wanted = max(wanted, float((whole / own).max()))
+        np.testing.assert_allclose(np.array(Tails(mechanism).pivots[k]), pivots, rtol=1e-9)
+        expected = max(expected, float((pivots / truncated_pivots).max()))
     assert len(q) == STATES
-    assert Tails(made).freer(len(made.joints)) == 1
-    assert Tails(made).freer(end) == pytest.approx(wanted, rel=0.05)
+    assert Tails(mechanism).freer(len(mechanism.joints)) == 1
+    assert Tails(mechanism).freer(end) == pytest.approx(expected, rel=0.05)
 
 
 SLIPS = {
@@ -331,54 +345,54 @@ SLIPS = {
     "a row too few": ("row < 13", "row < 12"),
     "another segment": ("segment % 8", "segment % 7"),
     "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-    "a place of the work": ("&work[(23*row)", "&work[(22*row)"),
-    "what a compiler reads otherwise": ("/* of every", "// of every"),
+    "an offset in the workspace": ("&work[(23*row)", "&work[(22*row)"),
+    "a comment of another style": ("/* of every", "// of every"),
 }
 
 
 def test_the_text_is_read_back() -> None:
-    """Steps as rows, all else by interpretation."""
-    one = chain_in_parts(100, 8)
+    """Read-back compares the rows of steps and interprets the rest."""
+    program = chain_in_parts(100, 8)
     for trig in ("libm", "auto", "inline"):
-        text = printed(one, trig)
-        assert loops.compare(one, text) == []
-    # What is printed may be wrong itself: steps are read, not only words.
-    adding = [step for step in one.programs if step.operations["add"]]
-    other = one.by(lambda step: _slipped(step) if step.operations["add"] else step)
-    assert len(loops.compare(other, text)) >= len(adding) > 3
+        text = print_c(program, trig)
+        assert loops.compare(program, text) == []
+    # Read-back compares operations: another program differs although its text is printed correctly.
+    adding = [step for step in program.programs if step.operations["add"]]
+    changed = program.by(lambda step: with_difference(step) if step.operations["add"] else step)
+    assert len(loops.compare(changed, text)) >= len(adding) > 3
 
 
-def test_a_slip_in_the_header_is_seen() -> None:
-    one = chain_in_parts(100, 8)
+def test_an_error_in_the_header_is_reported() -> None:
+    program = chain_in_parts(100, 8)
     text, header = (
-        printed(one, "libm"),
-        c99.headers({one.function: one}, aimed(one, "libm"))["arm.h"],
+        print_c(program, "libm"),
+        c99.headers({program.function: program}, aimed(program, "libm"))["arm.h"],
     )
-    assert loops.compare(one, text, header) == []
-    size = f"#define arm_WORK {c99.work(one)}"
+    assert loops.compare(program, text, header) == []
+    size = f"#define arm_WORK {c99.work(program)}"
     assert size in header
     for slipped in (
-        header.replace(size, f"#define arm_WORK {c99.work(one) - 1}"),
+        header.replace(size, f"#define arm_WORK {c99.work(program) - 1}"),
         header.replace(size, ""),
         header.replace(size, f"{size}\n#define tau v"),
         header.replace("#define arm_NV 100", "#define arm_NV 99"),
     ):
         assert slipped != header
-        assert loops.compare(one, text, slipped)
+        assert loops.compare(program, text, slipped)
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_in_the_text_is_seen(slip: str) -> None:
-    one, (old, new) = chain_in_parts(100, 8), SLIPS[slip]
-    text = printed(one, "libm")
+def test_an_error_in_the_text_is_reported(slip: str) -> None:
+    program, (old, new) = chain_in_parts(100, 8), SLIPS[slip]
+    text = print_c(program, "libm")
     assert old in text
-    assert loops.compare(one, text.replace(old, new, 1))
+    assert loops.compare(program, text.replace(old, new, 1))
 
 
-def test_generate_gives_it_and_verify_judges_it(
+def test_generate_writes_segments_that_pass_verify_and_the_self_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a chain in two groups, as longer ones have them; CMake's own way to OpenMP passes the self-test too."""
+    """The chain has two groups of segments, as longer chains have; CMake builds it with OpenMP."""
     monkeypatch.setattr(segment_lengths, "GROUP", 32)
     chain, folder = tmp_path / "chain.toml", tmp_path / "chain"
     symgen.convert(random_mechanism(64, 1), chain)
@@ -398,7 +412,7 @@ def test_generate_gives_it_and_verify_judges_it(
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
 
 
-def test_the_solver_has_it_with_drives() -> None:
+def test_the_solver_with_drives_equals_riccati() -> None:
     driven = random_mechanism(40, 1)
     driven = replace(
         driven,
@@ -408,18 +422,18 @@ def test_the_solver_has_it_with_drives() -> None:
         ),
     )
     q, v, tau = (np.array(state_of(40)[name]) for name in ("q", "v", "tau"))
-    found, wanted = (
+    accelerations, expected = (
         symgen.compile(driven, [f"forward_dynamics={method}"], form="looped").forward_dynamics(
             q, v, tau
         )
         for method in ("riccati:segments", "riccati")
     )
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+    np.testing.assert_allclose(accelerations, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
+def test_other_functions_and_forms_are_refused_with_the_reason(tmp_path: Path) -> None:
     chain = random_mechanism(40, 1)
-    for wanted, more, error, said in (
+    for functions, more, error, message in (
         (
             ["forward_dynamics=riccati:segments"],
             {"form": "unrolled"},
@@ -434,8 +448,8 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
             "fewer than 64 links",
         ),
     ):
-        with pytest.raises(error, match=said):
-            symgen.generate(chain, tmp_path / "out", wanted, **more)
+        with pytest.raises(error, match=message):
+            symgen.generate(chain, tmp_path / "out", functions, **more)
     with pytest.raises(RequestError, match="exists only in looped form"):
         symgen.program(chain, "forward_dynamics", "riccati:segments")
 
@@ -443,17 +457,17 @@ def test_who_cannot_have_it_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n", "trig"), [(64, "libm"), (100, "libm"), (100, "auto"), (100, "inline")]
 )
-def test_c_is_what_is_evaluated(tmp_path: Path, n: int, trig: str) -> None:
-    """With <math.h> bit for bit, whether a compiler takes lanes together or not; with sines of its own within their error."""
-    one = chain_in_parts(n, 8)
-    found = evaluate(one, state_of(n), DOUBLES)["a"]
-    file = written(tmp_path, one, trig)
-    first = call(built(file, "-O1", "-Darm_NO_CLONES"), one, state_of(n))
+def test_the_c_equals_the_evaluation(tmp_path: Path, n: int, trig: str) -> None:
+    """With libm's sines the bits are equal, else results are near; vectorisation changes no bit."""
+    program = chain_in_parts(n, 8)
+    expected = evaluate(program, state_of(n), DOUBLES)["a"]
+    file = written(tmp_path, program, trig)
+    first = call(built(file, "-O1", "-Darm_NO_CLONES"), program, state_of(n))
     if trig == "libm":
-        assert first == found
-    assert first == pytest.approx(found, rel=1e-10, abs=1e-10)
+        assert first == expected
+    assert first == pytest.approx(expected, rel=1e-10, abs=1e-10)
     if trig == "auto":
-        assert call(built(file), one, state_of(n)) == first
+        assert call(built(file), program, state_of(n)) == first
 
 
 def test_another_number_of_lanes_is_refused(tmp_path: Path) -> None:
