@@ -1,4 +1,4 @@
-"""Reading one quantity: closed forms against textbooks and the reference, names as indices, and four formats of one number."""
+"""Entries of quantities: closed forms against a textbook and the reference, and indices by joint name."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ ENTRIES = {
 }
 
 
-def render(mechanism: Any, what: str, format: str = "text", form: str | None = None) -> str:
+def render_text(mechanism: Any, what: str, format: str = "text", form: str | None = None) -> str:
     return rendered(mechanism, what, format=format, options=FormulaOptions(form))[0]
 
 
 @cache
-def compiled(expression: Any) -> tuple[list[str], Any]:
+def lambdified(expression: Any) -> tuple[list[str], Any]:
     symbols = sorted(expression.free_symbols, key=str)
     return [str(s) for s in symbols], sp.lambdify(symbols, expression, "math")
 
 
-def value(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
-    names, function = compiled(expression)
+def evaluate_at(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> float:
+    names, function = lambdified(expression)
     return float(function(*(float(at[name[0]][state][int(name[1:])]) for name in names)))
 
 
-# -- the planar arm, by the book: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
+# -- the textbook's planar arm: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
 
 A2 = sp.Rational(1, 48) + sp.Rational(1, 16)  # I2 + m2 lc2²
 COUPLING = 1 * 1 * sp.Rational(1, 4)  # m2 l1 lc2
@@ -67,25 +67,25 @@ PLANAR["tau[0]"] = PLANAR["M[0,0]"] * a0 + PLANAR["M[0,1]"] * a1 + PLANAR["c[0]"
 
 
 @pytest.mark.parametrize("what", PLANAR)
-def test_the_planar_arm_is_the_textbooks_with_the_declared_numbers(what: str) -> None:
+def test_closed_forms_of_the_planar_arm_equal_the_textbook(what: str) -> None:
     function, _ = ENTRIES[what.split("[")[0]]
     for method in methods.providers(function):
         difference = symgen.inspect("planar_arm", what, method=method) - PLANAR[what]
         assert sp.simplify(sp.expand_trig(difference)) == 0, method
 
 
-def test_the_mass_matrix_of_the_planar_arm_reads_a_plus_2b_cosine() -> None:
-    found = symgen.inspect("planar_arm", "M[0,0]", method="composite_body")
-    assert sp.expand(found).coeff(sp.cos(q1)) == 2 * COUPLING
-    assert sp.expand(found).subs(sp.cos(q1), 0) == A1
-    assert not found.atoms(sp.Float)  # the declared numbers, exactly
+def test_the_mass_matrix_of_the_planar_arm_has_exact_textbook_coefficients() -> None:
+    entry = symgen.inspect("planar_arm", "M[0,0]", method="composite_body")
+    assert sp.expand(entry).coeff(sp.cos(q1)) == 2 * COUPLING
+    assert sp.expand(entry).subs(sp.cos(q1), 0) == A1
+    assert not entry.atoms(sp.Float)  # declared numbers are exact
 
 
 # -- every entry against the reference -------------------------------------------------------------------------------------------
 
 
 @cache
-def _where(name: str) -> dict[str, np.ndarray]:
+def three_states(name: str) -> dict[str, np.ndarray]:
     return states(name, 3)
 
 
@@ -101,52 +101,54 @@ def _where(name: str) -> dict[str, np.ndarray]:
         ("puma560", "g"),
     ],
 )
-def test_every_entry_is_the_references(name: str, letter: str) -> None:
-    mechanism, at = robot(name), _where(name)
+def test_every_entry_equals_the_reference(name: str, letter: str) -> None:
+    mechanism, at = robot(name), three_states(name)
     function, rank = ENTRIES[letter]
     expected = truth(name, function, 3)[letter]
     scale = np.abs(expected).max() + 0.1
     for index in np.ndindex(*(mechanism.nv,) * rank):
         what = f"{letter}[{','.join(map(str, index))}]"
-        found = symgen.inspect(mechanism, what)
+        expression = symgen.inspect(mechanism, what)
         for state in range(3):  # 17-digit Floats, a hundred roundings
-            assert abs(value(found, at, state) - expected[(state, *index)]) <= 1e-12 * scale, what
+            assert (
+                abs(evaluate_at(expression, at, state) - expected[(state, *index)]) <= 1e-12 * scale
+            ), what
 
 
-def test_named_equations_say_the_same_as_the_closed_form() -> None:
-    """Substituting the names back, last to first, gives the closed form's number."""
+def test_named_equations_evaluate_to_the_closed_form() -> None:
+    """Substitute values name by name; compare each name with the closed form of its own row."""
     derived = program("chain3", "inverse_dynamics")
     rows = {row.name: index for index, row in enumerate(derived.rows) if row.name}
     for target in derived.outputs[0].rows:
-        made = equations(derived, [target])
-        (whole,) = equations(derived, [target], named=False).entries
-        known: dict[Any, Any] = {
-            s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(whole.free_symbols, key=str))
+        recursive = equations(derived, [target])
+        (closed,) = equations(derived, [target], named=False).entries
+        values: dict[Any, Any] = {
+            s: sp.Float(f"0.{3 + i}1") for i, s in enumerate(sorted(closed.free_symbols, key=str))
         }
-        exact = whole.subs(known)
-        for (symbol, expression), name in zip(made.named, made.in_c, strict=True):
-            assert symbol not in known
+        exact = closed.subs(values)
+        for (symbol, expression), name in zip(recursive.named, recursive.in_c, strict=True):
+            assert symbol not in values
             assert not name.startswith("neg_")
-            known[symbol] = expression.subs(known)
+            values[symbol] = expression.subs(values)
             sign, row = (
                 (1, rows[name]) if name in rows else (-1, rows[f"neg_{name}"])
-            )  # a row neg_x holds −x
-            (alone,) = equations(derived, [row], named=False).entries
-            assert abs(known[symbol] - sign * alone.subs(known)) < 1e-12, name
-        assert abs(made.entries[0].subs(known) - exact) < 1e-12
+            )  # a row named neg_x has the value −x
+            (row_closed,) = equations(derived, [row], named=False).entries
+            assert abs(values[symbol] - sign * row_closed.subs(values)) < 1e-12, name
+        assert abs(recursive.entries[0].subs(values) - exact) < 1e-12
 
 
-def test_an_entry_is_a_multi_angle_form_and_a_whole_is_a_matrix() -> None:
+def test_an_entry_prints_as_a_multi_angle_form_and_a_quantity_as_a_matrix() -> None:
     arm = robot("planar_arm")
     assert rendered(arm, "M[0,0]")[0].strip() == "1.75 + 0.5*cos(q1)"
     assert rendered(arm, "M")[0].startswith("⎡")
 
 
-def test_a_method_can_be_asked_for_and_must_exist() -> None:
-    one, two = (
+def test_a_chosen_method_gives_the_same_entry_and_an_unknown_one_is_refused() -> None:
+    by_composite_body, by_newton_euler = (
         symgen.inspect("scara", "M[0,1]", method=m) for m in ("composite_body", "newton_euler")
     )
-    assert sp.simplify(one - two).subs(
+    assert sp.simplify(by_composite_body - by_newton_euler).subs(
         {q0: 0.3, q1: 0.4, sp.Symbol("q2", real=True): 0.1}
     ) == pytest.approx(0, abs=1e-15)
     with pytest.raises(RequestError, match="does not compute mass_matrix"):
@@ -158,7 +160,7 @@ def test_a_method_can_be_asked_for_and_must_exist() -> None:
 # -- indices -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_joints_name_is_an_index() -> None:
+def test_a_joint_name_serves_as_an_index() -> None:
     panda = symgen.load("panda")
     assert symgen.inspect(panda, "M[panda_joint2,panda_joint3]") == symgen.inspect(
         panda, " M [ 1 , 2 ] "
@@ -197,17 +199,17 @@ def test_a_joints_name_is_an_index() -> None:
         ("M[0,9999999]", "no joint is named '9999999'"),
     ],
 )
-def test_a_wrong_request_is_one_sentence(what: str, sentence: str) -> None:
+def test_a_wrong_request_is_refused_in_one_line(what: str, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence) as refused:
         symgen.inspect("panda", what)
     assert "\n" not in str(refused.value)
 
 
-def test_the_sentence_lists_every_quantity() -> None:
+def test_the_refusal_of_an_unknown_quantity_lists_every_quantity() -> None:
     with pytest.raises(RequestError) as refused:
         symgen.inspect("scara", "?")
-    for one in results().values():
-        assert one.heading in str(refused.value)
+    for result in results().values():
+        assert result.heading in str(refused.value)
     for method in methods_with_quantities():
         for letter, quantity in methods.find(method).quantities.items():
             assert (f"{letter}[" if quantity.indices else letter) in str(refused.value)
@@ -216,7 +218,7 @@ def test_the_sentence_lists_every_quantity() -> None:
 @pytest.mark.parametrize(
     "method", [name for name in methods.names() if methods.find(name).quantities]
 )
-def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
+def test_the_refusal_of_an_unknown_letter_lists_the_letters_of_its_method(method: str) -> None:
     with pytest.raises(
         RequestError, match=f"'Q\\[2\\]' is no quantity of {method}; there are: "
     ) as refused:
@@ -225,27 +227,27 @@ def test_a_wrong_name_lists_what_its_method_has(method: str) -> None:
         assert letter in str(refused.value)
 
 
-# -- what is printed, and as which numbers (test_inspection_forms: that it is the formula) --------------------------
+# -- printed numbers (test_forms.py evaluates the printed formulas) --------------------------
 
 
-def test_text_prints_short_decimals_as_they_were_declared() -> None:
-    text = render(robot("planar_arm"), "g[1]")
+def test_text_prints_short_decimals_as_declared() -> None:
+    text = render_text(robot("planar_arm"), "g[1]")
     assert "2.4525" in text
     assert "/" not in text
 
 
 def test_an_unknown_format_suggests_the_nearest() -> None:
     with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
-        render(robot("scara"), "M[0,0]", format="latexx")
+        render_text(robot("scara"), "M[0,0]", format="latexx")
 
 
 @pytest.mark.parametrize("name", ["scara", "planar_arm"])
-def test_an_inspected_expression_holds_nothing_but_numbers_symbols_and_sines(name: str) -> None:
+def test_an_inspected_expression_holds_only_numbers_symbols_sines_and_cosines(name: str) -> None:
     for what in ("M[0,1]", "g[0]", "c[1]", "tau[0]"):
-        found = symgen.inspect(robot(name), what)
-        assert not found.atoms(AppliedUndef)
-        assert {type(f) for f in found.atoms(sp.Function)} <= {sp.sin, sp.cos}
-        assert all(s.is_real for s in found.free_symbols)
+        expression = symgen.inspect(robot(name), what)
+        assert not expression.atoms(AppliedUndef)
+        assert {type(f) for f in expression.atoms(sp.Function)} <= {sp.sin, sp.cos}
+        assert all(s.is_real for s in expression.free_symbols)
 
 
 def test_constants_keep_the_declared_decimals_or_seventeen_digits() -> None:
@@ -253,6 +255,6 @@ def test_constants_keep_the_declared_decimals_or_seventeen_digits() -> None:
         assert not symgen.inspect("planar_arm", what).atoms(sp.Float)
     general = symgen.inspect(robot("tree4"), "M[0,0]").atoms(
         sp.Float
-    )  # behind sines of a general rpy
+    )  # constants contain sines of general rpy angles
     assert general
     assert all(number._prec >= 53 for number in general)

@@ -1,6 +1,7 @@
-"""No printed formula is anything but the formula: every form in every format, read back, gives the Program's own numbers.
+"""Printed formulas: every form in every format, parsed and evaluated, gives the numbers of the Program's rows.
 
-What cannot be whole is refused, or says in the sum itself that terms are left out, so that no reader takes it for the sum.
+A sum that is too long is refused, or shortened with a mark inside the sum, so that no parser
+takes the shortened sum for the complete one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sympy as sp
 import symgen
 from symgen import methods
 from symgen.cli import main
-from symgen.inspection.at import parse_values as pose
+from symgen.inspection.at import parse_values as parse_pose
 from symgen.inspection.catalogue import choose, methods_with_quantities, refusal_reason
 from symgen.inspection.entries import answer, layout
 from symgen.inspection.multiangle import MOST, MultiAngle
@@ -38,9 +39,9 @@ from tests.shared.formula_readers import DIGITS, Unread, by_compiler, by_latex, 
 from tests.shared.robots_for_tests import flat_chain, random_mechanism, robot
 
 Case = tuple[str, str, str | None, str | None, str, str]
-"""(robot, what, method, form, kept symbols, pose)."""
+"""One case: (robot, quantity, method, form, parameters kept as symbols, pose)."""
 READERS = {"text": by_sympy, "latex": by_latex, "python": by_python}
-CLOSE = {"text": 1e-14, "latex": 1e-14, "python": 1e-12, "c": 1e-12}
+TOLERANCE = {"text": 1e-14, "latex": 1e-14, "python": 1e-12, "c": 1e-12}
 NUMBERS = Numbers(
     lambda x: mpmath.mpf(x.numerator) / x.denominator,
     mpmath.sin,
@@ -49,11 +50,11 @@ NUMBERS = Numbers(
     mpmath.log,
     mpmath.atan2,
 )
-ODD = ("$q_1$", "жук 0", 'a"b\\', "{x}^2")
+ODD_NAMES = ("$q_1$", "жук 0", 'a"b\\', "{x}^2")
 
 
 @cache
-def made(name: str) -> Mechanism:
+def mechanism_named(name: str) -> Mechanism:
     if name == "several":
         plain = random_mechanism(2, seed=7, general=False)
         return replace(
@@ -69,7 +70,7 @@ def made(name: str) -> Mechanism:
     return replace(
         chain,
         name="odd",
-        joints=tuple(replace(j, name=odd) for j, odd in zip(chain.joints, ODD, strict=True)),
+        joints=tuple(replace(j, name=odd) for j, odd in zip(chain.joints, ODD_NAMES, strict=True)),
     )
 
 
@@ -92,7 +93,7 @@ def cases() -> Iterator[Case]:
         for what in ("M[0,2]", "g[2]", "P[1][0,4]", "psi[0,2]", "M", "phi[2,0]", "Minv[2,2]"):
             yield "scara", what, None, form, "none", ""
         for what, method in (("M[0,1]", "newton_euler"), ("g[2]", None)):
-            yield "tree4", what, method, form, "none", ""  # behind a general rpy: Floats
+            yield "tree4", what, method, form, "none", ""  # general rpy angles give Floats
         for what in ("H_theta_theta", "H_theta_L", "dtheta_dx[1,0]"):
             yield "planar_point_mass:2", what, None, form, "none", ""
         for what, method in (
@@ -123,8 +124,15 @@ def cases() -> Iterator[Case]:
             "none",
             "q0=0.5,joint0.y=-0.5,q2=1/2,q3=0.5,joint1.distance=0.2",
         )
-        yield "odd", f"M[{ODD[0]},{ODD[1]}]", "composite_body", form, "none", ""
-        yield "odd", f"M[{ODD[2]},{ODD[3]}]", "composite_body", form, "m,l", f"{ODD[3]}=1"
+        yield "odd", f"M[{ODD_NAMES[0]},{ODD_NAMES[1]}]", "composite_body", form, "none", ""
+        yield (
+            "odd",
+            f"M[{ODD_NAMES[2]},{ODD_NAMES[3]}]",
+            "composite_body",
+            form,
+            "m,l",
+            f"{ODD_NAMES[3]}=1",
+        )
     for name, what, keep in (
         ("planar_arm", "M[0,0]", "all"),
         ("planar_arm", "tau[0]", "all"),
@@ -133,7 +141,7 @@ def cases() -> Iterator[Case]:
         ("scara", "g[2]", "none"),
         ("scara", "c[0]", "m"),
         ("tree4", "g[2]", "none"),
-        ("odd", f"M[{ODD[0]},{ODD[1]}]", "none"),
+        ("odd", f"M[{ODD_NAMES[0]},{ODD_NAMES[1]}]", "none"),
         ("ur5", "M[0,0]", "none"),
     ):
         yield name, what, None, "multiangle", keep, ""
@@ -146,107 +154,113 @@ CASES = tuple(cases())
 
 @cache
 def expected(case: Case) -> tuple[dict[str, Any], list[Any]]:
-    """The values of what a formula may hold, and the numbers of the Program's own rows there."""
+    """Return values for the symbols of a formula, and the values of the Program's rows at them."""
     name, what, method, _, keep, at = case
-    mechanism, random = made(name), Random(name)
-    found = answer(mechanism, choose(mechanism, what, method), None, parse_kinds(keep))
-    given = pose(mechanism, at) if at else {}
-    known: dict[str, Any] = {}
+    mechanism, random = mechanism_named(name), Random(name)
+    formula = answer(mechanism, choose(mechanism, what, method), None, parse_kinds(keep))
+    pinned = parse_pose(mechanism, at) if at else {}
+    values: dict[str, Any] = {}
     arguments: dict[str, list[Any]] = {}
     with mpmath.workdps(DIGITS):
-        for port in found.program.inputs:
+        for port in formula.program.inputs:
             for element in range(port.size):
-                place = port.name, element
+                entry = port.name, element
                 value = NUMBERS.constant(Fraction(random.randint(200, 1500), 1009))
-                if place in given:
+                if entry in pinned:
                     value = (
-                        NUMBERS.constant(given[place].radians)
-                        + NUMBERS.constant(given[place].pi) * mpmath.pi
+                        NUMBERS.constant(pinned[entry].radians)
+                        + NUMBERS.constant(pinned[entry].pi) * mpmath.pi
                     )
                 else:
-                    known[found.symbols.get(place, f"{port.name}{element}")] = value
+                    values[formula.symbols.get(entry, f"{port.name}{element}")] = value
                 arguments.setdefault(port.name, []).append(value)
-        whole = replace(found.program, outputs=(Port("x", (len(found.rows),), found.rows),))
-        return known, evaluate(whole, arguments, NUMBERS)["x"]
+        requested = replace(
+            formula.program, outputs=(Port("x", (len(formula.rows),), formula.rows),)
+        )
+        return values, evaluate(requested, arguments, NUMBERS)["x"]
 
 
 def text_of(case: Case, format: str) -> str:
     name, what, method, form, keep, at = case
-    mechanism = made(name)
+    mechanism = mechanism_named(name)
     return render(
         mechanism,
         what,
         method,
         format,
-        FormulaOptions(form, at=pose(mechanism, at) if at else None, keep=parse_kinds(keep)),
+        FormulaOptions(form, at=parse_pose(mechanism, at) if at else None, keep=parse_kinds(keep)),
         full=True,
     )[0]
 
 
-def same(found: list[Any], numbers: list[Any], format: str) -> bool:
-    return len(found) == len(numbers) and all(
-        abs(x - y) <= CLOSE[format] * (1 + max(abs(n) for n in numbers))
-        for x, y in zip(found, numbers, strict=True)
+def agree(parsed: list[Any], numbers: list[Any], format: str) -> bool:
+    return len(parsed) == len(numbers) and all(
+        abs(x - y) <= TOLERANCE[format] * (1 + max(abs(n) for n in numbers))
+        for x, y in zip(parsed, numbers, strict=True)
     )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part) for part in case))
-def test_what_is_printed_is_read_back_as_the_formula(case: Case) -> None:
-    known, numbers = expected(case)
+def test_printed_text_latex_and_python_evaluate_to_the_formula(case: Case) -> None:
+    values, expected_numbers = expected(case)
     for format, read in READERS.items():
         text = text_of(case, format)
-        assert same(read(text, known), numbers, format), f"{format}: {text}"
+        assert agree(read(text, values), expected_numbers, format), f"{format}: {text}"
 
 
-def test_what_is_printed_as_c_compiles_to_the_formula(tmp_path: Path) -> None:
-    grow = [grown(Random(seed), 4) for seed in range(20)] + [sp.Integer(10) ** 30 * LETTERS[0]]
-    texts = [(text_of(case, "c"), *expected(case)) for case in CASES] + [
-        (print_expression(x, "c"), MADE_UP, [made_up(x)]) for x in grow
+def test_printed_c_compiles_and_evaluates_to_the_formula(tmp_path: Path) -> None:
+    expressions = [random_expression(Random(seed), 4) for seed in range(20)] + [
+        sp.Integer(10) ** 30 * LETTERS[0]
     ]
-    found = by_compiler([(text, known) for text, known, _ in texts], tmp_path, find_compiler())
-    for (text, _, numbers), compiled in zip(texts, found, strict=True):
-        assert same(compiled, numbers, "c"), text
+    texts = [(text_of(case, "c"), *expected(case)) for case in CASES] + [
+        (print_expression(x, "c"), VALUES, [value_made_up(x)]) for x in expressions
+    ]
+    results = by_compiler([(text, values) for text, values, _ in texts], tmp_path, find_compiler())
+    for (text, _, numbers), compiled in zip(texts, results, strict=True):
+        assert agree(compiled, numbers, "c"), text
 
 
-def test_a_long_recursion_is_the_formula_in_every_format() -> None:
+def test_a_long_recursive_form_evaluates_to_the_formula_in_every_format() -> None:
     case = "puma560", "tau[0]", None, None, "none", ""
-    known, numbers = expected(case)
+    values, numbers = expected(case)
     for format, read in READERS.items():
         assert text_of(case, format).count("\n") > 50
-        assert same(read(text_of(case, format), known), numbers, format), format
+        assert agree(read(text_of(case, format), values), numbers, format), format
 
 
 @pytest.mark.parametrize("format", ["text", "latex", "python"])
-def test_any_expression_is_printed_as_what_it_is(format: str) -> None:
-    """Fractions, powers, roots, logarithms, signs, π, Floats and numbers of any size, put together by chance."""
+def test_random_expressions_print_to_their_value(format: str) -> None:
+    """Random trees of fractions, powers, roots, logarithms, signs, π, Floats and large numbers."""
     for seed in range(25):
-        grow = grown(Random(seed), 4)
-        assert same(
-            READERS[format](print_expression(grow, format), MADE_UP), [made_up(grow)], format
+        expression = random_expression(Random(seed), 4)
+        assert agree(
+            READERS[format](print_expression(expression, format), VALUES),
+            [value_made_up(expression)],
+            format,
         ), (
-            grow,
-            print_expression(grow, format),
+            expression,
+            print_expression(expression, format),
         )
-    assert same(
-        READERS[format](print_expression(sp.log(LETTERS[0]) ** 2, format), MADE_UP),
-        [made_up(sp.log(LETTERS[0]) ** 2)],
+    assert agree(
+        READERS[format](print_expression(sp.log(LETTERS[0]) ** 2, format), VALUES),
+        [value_made_up(sp.log(LETTERS[0]) ** 2)],
         format,
     )
 
 
 LETTERS = sp.symbols("q0 v1 P_10_0_2 omegadot_3_1 c_1_x invD_2", real=True)
-MADE_UP = {str(s): mpmath.mpf(3 + 2 * i) / 7 for i, s in enumerate(LETTERS)}
+VALUES = {str(s): mpmath.mpf(3 + 2 * i) / 7 for i, s in enumerate(LETTERS)}
 
 
 @cache
-def made_up(expression: Any) -> Any:
+def value_made_up(expression: Any) -> Any:
     with mpmath.workdps(DIGITS):
         return mpmath.mpmathify(
-            str(expression.evalf(DIGITS, subs={s: MADE_UP[str(s)] for s in LETTERS}))
+            str(expression.evalf(DIGITS, subs={s: VALUES[str(s)] for s in LETTERS}))
         )
 
 
-def grown(random: Random, depth: int) -> Any:
+def random_expression(random: Random, depth: int) -> Any:
     if not depth:
         numbers = [
             sp.Rational(random.randint(-9, 9), random.choice([1, 3, 4, 12, 10**9])),
@@ -256,7 +270,7 @@ def grown(random: Random, depth: int) -> Any:
             sp.Rational(1, 7 * 10**21),
         ]
         return random.choice([*LETTERS, *LETTERS, *numbers])
-    a, b = grown(random, depth - 1), grown(random, depth - 1)
+    a, b = random_expression(random, depth - 1), random_expression(random, depth - 1)
     inside = a**2 + sp.Rational(1, 3)
     return random.choice(
         [
@@ -276,21 +290,21 @@ def grown(random: Random, depth: int) -> Any:
     )()
 
 
-# -- what is left out -------------------------------------------------------------------------------------------------------
+# -- left-out terms -------------------------------------------------------------------------------------------------------
 
 
-def long(count: int) -> MultiAngle:
+def sum_of_harmonics(count: int) -> MultiAngle:
     return MultiAngle.of(
         {(((1, n), n % 2 == 1), ()): Fraction((-1) ** n * (n + 1), 7) for n in range(count)}
     )
 
 
 @pytest.mark.parametrize("robot_name", ["ur5", "puma560"])
-def test_a_shortened_sum_says_so_where_it_stands(
+def test_a_shortened_sum_has_a_mark_and_no_parser_accepts_it(
     robot_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = symgen.inspect(robot_name, "M[0,0]", form="multiangle")
-    rest, known = len(whole.waves()) - MOST, {f"q{i}": mpmath.mpf(i + 1) for i in range(6)}
+    rest, values = len(whole.waves()) - MOST, {f"q{i}": mpmath.mpf(i + 1) for i in range(6)}
     assert rest > 0
     for format, mark in (
         ("text", f"  + … {rest} more term"),
@@ -299,13 +313,13 @@ def test_a_shortened_sum_says_so_where_it_stands(
         assert main(["inspect", robot_name, "M[0,0]", "--format", format]) == 0
         out = capsys.readouterr().out.rstrip("\n")
         assert out.count(mark) == 1
-        assert re.findall(r"[-+] \d", out)[MOST - 2]  # signs between all of them
+        assert re.findall(r"[-+] \d", out)[MOST - 2]  # a sign stands before every further term
         for read in READERS.values():
             with pytest.raises(Unread):
-                read(out, known)
+                read(out, values)
             for line in out.split("\n")[1:]:
                 with pytest.raises(Unread):
-                    by_python(line, known)
+                    by_python(line, values)
     for format in ("python", "c"):
         for form in ([], ["--form", "multiangle"]):
             assert main(["inspect", robot_name, "M[0,0]", "--format", format, *form]) == 2
@@ -317,13 +331,15 @@ def test_a_shortened_sum_says_so_where_it_stands(
             )
 
 
-def test_a_notebook_is_shown_the_sum_with_its_ellipsis_or_all_of_it() -> None:
-    short, cut = long(MOST), long(MOST + 9)
+def test_a_notebook_shows_an_ellipsis_for_left_out_terms() -> None:
+    short, cut = sum_of_harmonics(MOST), sum_of_harmonics(MOST + 9)
     assert "\\cdots" not in short._repr_latex_()
     assert r"+ \cdots \text{ 9 more terms }" in cut._repr_latex_()
     assert str(cut) == repr(cut)
     assert str(cut).endswith("+ … 9 more terms (58 harmonics in 29 cosines and sines)")
-    assert str(long(MOST + 1)).endswith("+ … 1 more term (42 harmonics in 21 cosines and sines)")
+    assert str(sum_of_harmonics(MOST + 1)).endswith(
+        "+ … 1 more term (42 harmonics in 21 cosines and sines)"
+    )
     sizes = [abs(float(x)) for x in re.findall(r"(\d+)/7", str(cut))]
     assert sizes == sorted(sizes, reverse=True)
     recursive = symgen.inspect("planar_arm", "M[0,0]", form="recursive")
@@ -334,22 +350,24 @@ def test_a_notebook_is_shown_the_sum_with_its_ellipsis_or_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 2500])
-def test_a_whole_sum_is_whole_however_long(count: int) -> None:
-    """CPython compiles no sum of 2500 signs in a row; SymPy is given the shorter ones."""
-    of, known = long(count), {"q0": mpmath.mpf(1) / 3, "q1": mpmath.mpf(2) / 7}
+def test_a_full_sum_has_all_terms_at_any_length(count: int) -> None:
+    """CPython's compiler rejects a plain sum of 2500 terms; only Python's reader gets the longest sum."""
+    form, values = sum_of_harmonics(count), {"q0": mpmath.mpf(1) / 3, "q1": mpmath.mpf(2) / 7}
     with mpmath.workdps(DIGITS):
-        number = of.evaluate([known["q0"], known["q1"]], numbers=NUMBERS)
+        number = form.evaluate([values["q0"], values["q1"]], numbers=NUMBERS)
     for format, read in READERS.items():
         if count < 100 or format == "python":
-            assert same(read(of.text(format, full=True), known), [number], format), format
+            assert agree(read(form.text(format, full=True), values), [number], format), format
     if count < 100:
-        value = of.sympy().evalf(DIGITS, subs={s: known[str(s)] for s in of.sympy().free_symbols})
-        assert same([mpmath.mpmathify(str(value))], [number], "text")
+        value = form.sympy().evalf(
+            DIGITS, subs={s: values[str(s)] for s in form.sympy().free_symbols}
+        )
+        assert agree([mpmath.mpmathify(str(value))], [number], "text")
     with pytest.raises(RequestError, match="no format is named 'latexx'; did you mean 'latex'"):
-        of.text("latexx")
+        form.text("latexx")
 
 
-def test_what_nests_deeper_than_python_reads_is_refused() -> None:
+def test_an_expression_that_nests_too_deep_for_python_is_refused() -> None:
     x = sp.Symbol("q0", real=True)
     for _ in range(DEEPEST + 1):
         x = sp.sin(x, evaluate=False)
@@ -368,7 +386,9 @@ def test_what_nests_deeper_than_python_reads_is_refused() -> None:
             print_expression(x, format)
 
 
-def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_python_and_c_name_the_imports_that_they_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for format, line in (
         ("python", "this takes: from math import cos"),
         ("c", "this takes: #include <math.h>"),
@@ -386,7 +406,7 @@ def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]
     ]
 
 
-# -- one numbering a formula ------------------------------------------------------------------------------------------------
+# -- numbering of links ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -413,23 +433,23 @@ def test_python_and_c_are_said_what_they_take(capsys: pytest.CaptureFixture[str]
         ("tautilde_1", "tautilde_0", r"\tilde{\tau}_{0}"),
     ],
 )
-def test_a_name_of_the_c_counts_from_zero_in_a_formula(name: str, read: str, written: str) -> None:
+def test_names_of_the_c_count_from_zero_in_formulas(name: str, read: str, written: str) -> None:
     assert formula_name(name) == read
     assert latex(read) == written
 
 
 def twelve_links() -> Iterator[tuple[str, str, Program]]:
-    """Every letter of every method of twelve point masses in a plane, or of a chain of bodies where they have no such letter."""
+    """Yield every letter of every method for 12 planar point masses, or else for a chain of 12 bodies."""
     chain, points = flat_chain(12), symgen.load("planar_point_mass:12")
     for method in methods_with_quantities():
-        for letter, one in methods.find(method).quantities.items():
-            suiting = points if refusal_reason(points, method, one) is None else chain
-            yield method, letter, layout(suiting, method, letter).program
+        for letter, quantity in methods.find(method).quantities.items():
+            mechanism = points if refusal_reason(points, method, quantity) is None else chain
+            yield method, letter, layout(mechanism, method, letter).program
 
 
-def test_every_letter_of_every_method_has_one_numbering() -> None:
-    """c_i is cos q_i for every i, links count to 11 and places to 5, and no two names become one, in LaTeX either."""
-    seen: dict[tuple[str, str], set[int]] = {}
+def test_every_letter_of_every_method_counts_links_from_zero_without_clashes() -> None:
+    """c_i is cos q_i for every i, indices stay below 12, and no two names coincide, in LaTeX either."""
+    last_indices: dict[tuple[str, str], set[int]] = {}
     for method, letter, derived in twelve_links():
         names = [row.name for row in derived.rows if row.name]
         read = [
@@ -445,34 +465,36 @@ def test_every_letter_of_every_method_has_one_numbering() -> None:
             if row.name and row.op in ("cos", "sin"):
                 _, element = derived.rows[row.args[0]].value
                 assert formula_name(row.name) == f"{row.op[0]}_{element}"
-        for name, there in zip(read, names, strict=True):
+        for name, c_name in zip(read, names, strict=True):
             indices = [int(word) for word in name.split("_") if word.isdigit()]
             assert indices[0] < 12, name
             assert all(index < 12 for index in indices), name
-            stem = re.sub(r"(?<=_)\d+(?=_|$)", "#", there.removeprefix("neg_"))
-            seen.setdefault((method, stem), set()).add(int(there.rsplit("_", 1)[1]))
+            stem = re.sub(r"(?<=_)\d+(?=_|$)", "#", c_name.removeprefix("neg_"))
+            last_indices.setdefault((method, stem), set()).add(int(c_name.rsplit("_", 1)[1]))
     for (
         (method, stem),
         last,
-    ) in seen.items():  # told from the numbers: components below seven, row and column two digits
-        whole = stem.replace("#", "12")
-        split = len(formula_name(whole).split("_")) > len(whole.split("_"))
+    ) in (
+        last_indices.items()
+    ):  # matrix entries have two-digit suffixes above 10, vector components stay below seven
+        with_twelve = stem.replace("#", "12")
+        split = len(formula_name(with_twelve).split("_")) > len(with_twelve.split("_"))
         if stem.count("#") > 1 and max(last) > 6:
             assert split == (min(last) > 10), (method, stem, last)
 
 
-def test_a_formula_of_link_0_speaks_of_link_1_as_1(capsys: pytest.CaptureFixture[str]) -> None:
-    for format, next_one, own in (
+def test_a_formula_of_link_0_calls_the_next_link_1(capsys: pytest.CaptureFixture[str]) -> None:
+    for format, next_link, left_side in (
         ("latex", "P_{1,0,1}", "P_{0,2,2} &= "),
         ("python", "P_1_0_1", "P_0_2_2 = "),
         ("text", "P_1_0_1", "P[0][2,2] = "),
     ):
         assert main(["inspect", "ur5", "P[0][2,2]", "--form", "recursive", "--format", format]) == 0
-        said = capsys.readouterr()
-        assert next_one in said.out
-        assert said.out.count(own) == 1
+        printed = capsys.readouterr()
+        assert next_link in printed.out
+        assert printed.out.count(left_side) == 1
         assert re.search(
             r"links, rows and columns from 0, as q0 does; the C counts them from 1: \w+ is \w+ there",
-            said.err,
+            printed.err,
         )
-        assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", said.out)
+        assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", printed.out)

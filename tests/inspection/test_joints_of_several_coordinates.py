@@ -1,4 +1,4 @@
-"""Robots whose joints have several coordinates, as a person reads them: shown, inspected, drawn, and told of in the folder."""
+"""Joints of several coordinates in `inspect`, `show`, pictures, reports and the generated folder."""
 
 from __future__ import annotations
 
@@ -34,20 +34,27 @@ from symgen.vocabulary.poses import Z_AXIS
 from tests.shared.inspected import inverse, numbers
 from tests.shared.robots_for_tests import BALLS, program, random_mechanism
 
-RIDER, ARM = ("free", "revolute"), ("revolute", "spherical", "cylindrical", "planar")
+FREE_AND_REVOLUTE, MIXED_KINDS = (
+    ("free", "revolute"),
+    ("revolute", "spherical", "cylindrical", "planar"),
+)
 
 
 @cache
-def made(of: tuple[str, ...], kind: str = "chain") -> Mechanism:
-    plain = random_mechanism(len(of), seed=7, kind=kind, general=False)
+def robot_of(joint_kinds: tuple[str, ...], shape: str = "chain") -> Mechanism:
+    plain = random_mechanism(len(joint_kinds), seed=7, kind=shape, general=False)
     joints = tuple(
-        replace(joint, kind=one, axis=joint.axis if joint_type(one).directed else Z_AXIS)
-        for joint, one in zip(plain.joints, of, strict=True)
+        replace(
+            joint,
+            kind=kind_of_joint,
+            axis=joint.axis if joint_type(kind_of_joint).directed else Z_AXIS,
+        )
+        for joint, kind_of_joint in zip(plain.joints, joint_kinds, strict=True)
     )
-    return replace(plain, name="_".join(of), joints=joints)
+    return replace(plain, name="_".join(joint_kinds), joints=joints)
 
 
-SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nq > 1)
+KINDS_OF_SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nq > 1)
 
 
 # -- inspection -------------------------------------------------------------------------------------------------------------
@@ -63,43 +70,45 @@ def block(mechanism: Mechanism, what: str, state: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("of", [("spherical", "planar"), ("revolute", "cylindrical", "spherical")])
 def test_letters_of_riccati_factor_the_mass_matrix(of: tuple[str, ...]) -> None:
-    """M = (1 + K) D (1 + K)ᵀ with K_ij = H_i φ_i,j−1 L_j, RK (4.11); Ω is what a wrench on a link moves, (5.4)."""
-    mechanism = made(of)
+    """M = (1 + K) D (1 + K)ᵀ with K_ij = H_i φ_i,j−1 L_j (Rodriguez and Kreutz (4.11)); Ω = J M⁻¹ Jᵀ (5.4)."""
+    mechanism = robot_of(of)
     reference = Reference(mechanism, BALLS)
     state = {
         name: BALLS.array(array[0])
         for name, array in draw_states(mechanism, 1).items()
         if name in ("q", "v", "a")
     }
-    M, n, own = reference.mass_matrix(state["q"]), len(of), mechanism.v_slices
+    M, n, v_slices = reference.mass_matrix(state["q"]), len(of), mechanism.v_slices
     letters = ("D", "H", "G", "L", "P", "phi", "psi", "Omega")
     D, H, G, L, P, phi, psi, Omega = (block(mechanism, letter, state) for letter in letters)
     link = [slice(6 * i, 6 * i + 6) for i in range(n)]
     K = np.eye(mechanism.nv)
     for j in range(n):
         for i in range(j):
-            K[own[i], own[j]] = H[own[i], link[i]] @ phi[link[i], link[j - 1]] @ L[link[j], own[j]]
+            K[v_slices[i], v_slices[j]] = (
+                H[v_slices[i], link[i]] @ phi[link[i], link[j - 1]] @ L[link[j], v_slices[j]]
+            )
     assert np.allclose(K @ D @ K.T, M.astype(float), rtol=1e-12, atol=1e-12)
     assert np.allclose(H @ P @ H.T, D)
     assert np.allclose(P @ H.T, G @ D)
-    placed = reference.placements(state["q"])
+    placements = reference.placements(state["q"])
     for i in range(n):
         if i:
             step = phi[link[i - 1], link[i]]
-            assert np.allclose(step @ G[link[i], own[i]], L[link[i], own[i]])
-            crossed = step @ (np.eye(6) - G[link[i], own[i]] @ H[own[i], link[i]])
-            assert np.allclose(crossed, psi[link[i - 1], link[i]])
+            assert np.allclose(step @ G[link[i], v_slices[i]], L[link[i], v_slices[i]])
+            transition = step @ (np.eye(6) - G[link[i], v_slices[i]] @ H[v_slices[i], link[i]])
+            assert np.allclose(transition, psi[link[i - 1], link[i]])
         J = np.zeros((6, mechanism.nv))
         J[:, reference.supports[i]] = np.concatenate(
-            reference.columns(i, placed[i].shift[0], placed)
+            reference.columns(i, placements[i].shift[0], placements)
         ).astype(float)
-        R = np.kron(np.eye(2), placed[i].turn[0].astype(float))
+        R = np.kron(np.eye(2), placements[i].turn[0].astype(float))
         assert np.allclose(R.T @ J @ inverse(M).astype(float) @ J.T @ R, Omega[link[i], link[i]])
 
 
-@pytest.mark.parametrize("of", [RIDER, ARM])
-def test_an_index_is_an_entry_of_v_by_number_or_name(of: tuple[str, ...]) -> None:
-    mechanism = made(of)
+@pytest.mark.parametrize("of", [FREE_AND_REVOLUTE, MIXED_KINDS])
+def test_an_index_selects_an_entry_of_v_by_number_or_name(of: tuple[str, ...]) -> None:
+    mechanism = robot_of(of)
     whole = {letter: answer(mechanism, choose(mechanism, letter)) for letter in ("M", "J", "c")}
     for k, name in enumerate(mechanism.velocity_names):
         for text in (str(k), name):
@@ -117,37 +126,37 @@ def test_an_index_is_an_entry_of_v_by_number_or_name(of: tuple[str, ...]) -> Non
     assert note.endswith("; those of six have the angular part first")
 
 
-def test_an_entry_of_a_matrix_is_the_references() -> None:
-    mechanism = made(("planar", "spherical"))
+def test_an_entry_of_a_matrix_equals_the_reference() -> None:
+    mechanism = robot_of(("planar", "spherical"))
     q = draw_states(mechanism, 1)["q"]
     M = Reference(mechanism, FLOAT).mass_matrix(q.astype(float))[0]
     at = {f"q{k}": str(x) for k, x in enumerate(q[0])}
-    given = parse_values(mechanism, ",".join(f"{name}={x}" for name, x in at.items()))
+    values = parse_values(mechanism, ",".join(f"{name}={x}" for name, x in at.items()))
     for form in ("closed", "recursive"):
-        found = read(
-            mechanism, "M[joint0.vy,joint1.wz]", None, FormulaOptions(form, at=given)
+        entry = read(
+            mechanism, "M[joint0.vy,joint1.wz]", None, FormulaOptions(form, at=values)
         ).value
-        assert float(getattr(found, "value", found)) == pytest.approx(M[1, 5], abs=1e-12)
-    drawn = pattern(mechanism, "M", at=given)
+        assert float(getattr(entry, "value", entry)) == pytest.approx(M[1, 5], abs=1e-12)
+    drawn = pattern(mechanism, "M", at=values)
     assert np.allclose(np.array(drawn.values), M)
     assert [name for name, _ in drawn.rows] == list(mechanism.velocity_names)
     assert [size for _, size in pattern(mechanism, "H", "riccati").rows] == [3, 3]
 
 
-def test_a_pose_that_is_drawn_has_unit_quaternions() -> None:
-    mechanism = made(RIDER)
-    told = parse_values(mechanism, pattern(mechanism, "J", frame="link1").pose)
-    assert sum(told["q", k].radians ** 2 for k in range(3, 7)) == 1
+def test_a_random_pose_has_unit_quaternions() -> None:
+    mechanism = robot_of(FREE_AND_REVOLUTE)
+    values = parse_values(mechanism, pattern(mechanism, "J", frame="link1").pose)
+    assert sum(values["q", k].radians ** 2 for k in range(3, 7)) == 1
     with pytest.raises(SymgenError, match="one unit quaternion x y z w; give all four"):
         pattern(mechanism, "M", at=parse_values(mechanism, "q3=0.1"))
 
 
-def test_names_and_numbers_of_a_pose() -> None:
-    mechanism = made(ARM)
-    found = parse_values(
+def test_a_pose_is_given_by_names_or_numbers_of_coordinates() -> None:
+    mechanism = robot_of(MIXED_KINDS)
+    values = parse_values(
         mechanism, "joint0=pi/2,joint1.w=1,joint2.distance=0.5,joint3.angle=pi,q7=0.25,v8=3,tau2=1"
     )
-    assert {place: (float(x.radians), float(x.pi)) for place, x in found.items()} == {
+    assert {entry: (float(x.radians), float(x.pi)) for entry, x in values.items()} == {
         ("q", 0): (0, 0.5),
         ("q", 4): (1, 0),
         ("q", 6): (0.5, 0),
@@ -171,9 +180,9 @@ def test_names_and_numbers_of_a_pose() -> None:
         ("F[2,0]", "index 2 is outside this robot's joints; they count from 0 to 1"),
     ],
 )
-def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
+def test_a_wrong_index_is_refused_in_one_line(what: str, sentence: str) -> None:
     with pytest.raises(SymgenError) as error:
-        read(made(RIDER), what)
+        read(robot_of(FREE_AND_REVOLUTE), what)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -194,16 +203,16 @@ def test_a_wrong_index_is_one_sentence(what: str, sentence: str) -> None:
         ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
     ],
 )
-def test_a_wrong_pose_is_one_sentence(text: str, sentence: str) -> None:
+def test_a_wrong_pose_is_refused_in_one_line(text: str, sentence: str) -> None:
     with pytest.raises(SymgenError) as error:
-        parse_values(made(RIDER), text)
+        parse_values(robot_of(FREE_AND_REVOLUTE), text)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", SEVERAL)
-def test_what_is_made_of_one_coordinate_a_joint_is_refused_and_the_rest_is_read(kind: str) -> None:
-    mechanism = made((kind,))
+@pytest.mark.parametrize("kind", KINDS_OF_SEVERAL)
+def test_joints_of_several_coordinates_have_no_multi_angle_form_and_no_structure(kind: str) -> None:
+    mechanism = robot_of((kind,))
     with pytest.raises(
         SymgenError,
         match=r"a multi-angle form is for joints of one coordinate, .* take --form recursive",
@@ -220,16 +229,16 @@ def test_what_is_made_of_one_coordinate_a_joint_is_refused_and_the_rest_is_read(
     assert "P[k]" in listing(mechanism)
     for owner in methods_with_quantities():
         for letter, quantity in methods.find(owner).quantities.items():
-            why = refusal_reason(mechanism, owner, quantity)
-            there = owner != "udut" and quantity.variant != "planar" and not quantity.of_loops
-            assert (why is None) == there, (owner, letter, why)
+            reason = refusal_reason(mechanism, owner, quantity)
+            available = owner != "udut" and quantity.variant != "planar" and not quantity.of_loops
+            assert (reason is None) == available, (owner, letter, reason)
 
 
 # -- shown ------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_read_is_counted_by_joint() -> None:
-    text = show(made(RIDER))
+def test_show_counts_joints_coordinates_and_velocities() -> None:
+    text = show(robot_of(FREE_AND_REVOLUTE))
     assert text.startswith("free_revolute: 2 joints, 8 coordinates, 7 velocities, ")
     lines = text.splitlines()
     assert next(line for line in lines if line.startswith("0 ")).split()[:5] == [
@@ -241,28 +250,28 @@ def test_what_was_read_is_counted_by_joint() -> None:
     ]
     assert " free z" not in text
     assert "where a joint has no axis" in text
-    alone = show(made(("cylindrical",)))
-    assert alone.startswith("cylindrical: 1 joint, 2 coordinates, 2 velocities, ")
-    assert "where a joint has no axis" not in alone
-    assert show(made(("revolute", "prismatic"))).startswith("revolute_prismatic: 2 joints, ")
-    assert "coordinates" not in show(made(("revolute", "prismatic")))
+    cylindrical = show(robot_of(("cylindrical",)))
+    assert cylindrical.startswith("cylindrical: 1 joint, 2 coordinates, 2 velocities, ")
+    assert "where a joint has no axis" not in cylindrical
+    assert show(robot_of(("revolute", "prismatic"))).startswith("revolute_prismatic: 2 joints, ")
+    assert "coordinates" not in show(robot_of(("revolute", "prismatic")))
 
 
 def test_facts_name_the_entries_of_a_joint() -> None:
-    mechanism = made(ARM)
+    mechanism = robot_of(MIXED_KINDS)
     described = facts(mechanism)
-    for joint, told in zip(mechanism.joints, described["joints"], strict=True):
-        assert ("q_names" in told) == ("v_names" in told) == (joint.type.nq > 1)
-        assert len(told.get("q_names", [""])) == told["q"][1]
-        assert len(told.get("v_names", [""])) == told["v"][1]
-        assert (told["axis"] is None) == (not joint.type.directed)
+    for joint, joint_facts in zip(mechanism.joints, described["joints"], strict=True):
+        assert ("q_names" in joint_facts) == ("v_names" in joint_facts) == (joint.type.nq > 1)
+        assert len(joint_facts.get("q_names", [""])) == joint_facts["q"][1]
+        assert len(joint_facts.get("v_names", [""])) == joint_facts["v"][1]
+        assert (joint_facts["axis"] is None) == (not joint.type.directed)
     assert described["joints"][1]["q_names"] == ["x", "y", "z", "w"]
     assert json.loads(json.dumps(described)) == described
     assert [row[4:] for row in _joints(described)][1] == ["none", "none"]
 
 
-def test_a_report_draws_every_joint_by_its_sign() -> None:
-    mechanism = made(ARM, "tree")
+def test_a_report_draws_one_sign_for_each_joint() -> None:
+    mechanism = robot_of(MIXED_KINDS, "tree")
     q = pose.middle(mechanism)
     assert len(q) == mechanism.nq
     assert q[mechanism.q_slices[1].start : mechanism.q_slices[1].stop] == [0, 0, 0, 1]
@@ -277,32 +286,32 @@ def test_a_report_draws_every_joint_by_its_sign() -> None:
     assert len(tree.draw(mechanism).rows) == 5
 
 
-def test_the_sparsity_is_that_of_the_mass_matrix() -> None:
-    mechanism = made(ARM)
+def test_sparsity_patterns_come_from_the_matrices_of_inspect() -> None:
+    mechanism = robot_of(MIXED_KINDS)
     q = draw_states(mechanism, 1)["q"].astype(float)
-    found = sparsity._factors(mechanism, q[0])
-    assert np.allclose(found["M"], Reference(mechanism, FLOAT).mass_matrix(q)[0])
-    assert found["U"].shape == found["M"].shape
-    assert found["φ"].shape == (24, 24)
-    assert found["H_bb"].shape == (24 - mechanism.nv,) * 2
-    forbidden = np.linalg.slogdet(found["H_bb"])
-    reading = np.linalg.slogdet(block_of("H_bb", mechanism, q[0]))
-    assert forbidden[0] == 1
-    assert forbidden[1] == pytest.approx(
-        reading[1], abs=1e-9
-    )  # whatever basis of what a joint forbids
+    factors = sparsity._factors(mechanism, q[0])
+    assert np.allclose(factors["M"], Reference(mechanism, FLOAT).mass_matrix(q)[0])
+    assert factors["U"].shape == factors["M"].shape
+    assert factors["φ"].shape == (24, 24)
+    assert factors["H_bb"].shape == (24 - mechanism.nv,) * 2
+    report_determinant = np.linalg.slogdet(factors["H_bb"])
+    inspected_determinant = np.linalg.slogdet(block_of("H_bb", mechanism, q[0]))
+    assert report_determinant[0] == 1
+    assert report_determinant[1] == pytest.approx(
+        inspected_determinant[1], abs=1e-9
+    )  # the determinant does not depend on the basis of the constraint space
     assert "H_bb" not in sparsity._factors(
-        made(("free",)), draw_states(made(("free",)), 1)["q"].astype(float)[0]
+        robot_of(("free",)), draw_states(robot_of(("free",)), 1)["q"].astype(float)[0]
     )
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_says_which_entries_a_joint_has() -> None:
+def test_readme_and_header_list_the_entries_of_each_joint() -> None:
     from symgen.pipeline.build import program as of
 
-    mechanism = made(("free", "revolute", "cylindrical"))
+    mechanism = robot_of(("free", "revolute", "cylindrical"))
     files = texts(
         FolderContents(
             mechanism, {name: of(mechanism, name, None) for name in ("jacobian", "gravity_force")}
@@ -327,19 +336,19 @@ def test_the_folder_says_which_entries_a_joint_has() -> None:
         "The linear part is first in v[0..5]; in a vector of six it is the angular one." in header
     )
     assert header.isascii()
-    told = json.loads(files["manifest.json"])["joints"]
-    assert [one.get("q_names") for one in told] == [
+    joints = json.loads(files["manifest.json"])["joints"]
+    assert [joint.get("q_names") for joint in joints] == [
         ["px", "py", "pz", "x", "y", "z", "w"],
         None,
         ["angle", "distance"],
     ]
 
 
-def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> None:
-    """Zeros in all of q are no pose of a joint with a quaternion."""
+def test_samples_start_with_unit_quaternions_and_texts_list_the_quaternions() -> None:
+    """An all-zero q is no valid pose, because a quaternion has length 1."""
     from symgen.pipeline.build import program as of
 
-    mechanism = made(("revolute", "spherical", "spherical"))
+    mechanism = robot_of(("revolute", "spherical", "spherical"))
     files = texts(
         FolderContents(
             mechanism,
@@ -362,9 +371,11 @@ def test_samples_begin_at_a_pose_and_every_text_says_where_quaternions_are() -> 
     )
 
 
-def test_the_folder_of_joints_of_one_coordinate_says_no_more_than_it_did() -> None:
+def test_a_folder_without_such_joints_does_not_mention_several_coordinates() -> None:
     files = texts(
-        FolderContents(made(("revolute", "prismatic")), {"jacobian": program("scara", "jacobian")})
+        FolderContents(
+            robot_of(("revolute", "prismatic")), {"jacobian": program("scara", "jacobian")}
+        )
     )
     readme = files["README.md"]
     assert "| index | joint | type | parent → child | q |\n" in readme

@@ -1,4 +1,4 @@
-"""`--form looped`: what is printed of a loop over links, run link by link as a reader would, gives what the rows do."""
+"""`inspect --form looped`: the printed loops over links, run link by link, give the values of the Program's rows."""
 
 from __future__ import annotations
 
@@ -39,65 +39,69 @@ _HEAD = re.compile(
 )
 
 
-def run(text, found, arguments):
-    """The text, link after link; elements by name for every link, and those of the end."""
-    own = [
+def run_loops(text, loops, arguments):
+    """Run the printed loops; return values by name of each link, and values by name after all sweeps."""
+    links_values = [
         {
             name.split(" = ")[0]: MP.constant(x)
-            for name, x in zip(found.columns[kind], table, strict=True)
+            for name, x in zip(loops.columns[kind], table, strict=True)
         }
-        for kind, table in zip(found.of, found.tables, strict=True)
+        for kind, table in zip(loops.of, loops.tables, strict=True)
     ]
-    for values, given in zip(own, arguments, strict=True):
-        values.update(given)
-    ways, end = _ways(text)
-    last = {}
-    for inward, tip, start, kinds, handed, products in ways:
-        side = "_c" if inward else "_p"
-        links = range(len(own)) if tip is None else _way(found, tip)
+    for values, link_arguments in zip(links_values, arguments, strict=True):
+        values.update(link_arguments)
+    sweeps, final_formulas = parse_sweeps(text)
+    final_values = {}
+    for inward, tip, start, kinds, carries, products in sweeps:
+        suffix = "_c" if inward else "_p"
+        links = range(len(links_values)) if tip is None else path_to_link(loops, tip)
         for i in reversed(links) if inward else links:
-            children = [j for j in links if found.parents[j] == i]
+            children = [j for j in links if loops.parents[j] == i]
             before = (
-                [own[j] for j in children]
+                [links_values[j] for j in children]
                 if inward
-                else [own[found.parents[i]]]
-                if found.parents[i] >= 0
+                else [links_values[loops.parents[i]]]
+                if loops.parents[i] >= 0
                 else []
             )
-            own[i].update(_before(handed, start, products, before, side))
-            for name, formula in kinds[found.kinds[found.of[i]] if len(kinds) > 1 else ""]:
-                own[i][name] = _value(formula, own[i])
+            links_values[i].update(
+                initial_or_combined_carries(carries, start, products, before, suffix)
+            )
+            for name, formula in kinds[loops.kinds[loops.of[i]] if len(kinds) > 1 else ""]:
+                links_values[i][name] = evaluate_formula(formula, links_values[i])
         if inward:
-            roots = [own[j] for j in links if found.parents[j] < 0]
-            last |= _before(
-                [name for name in handed if all(name in root for root in roots)],
+            roots = [links_values[j] for j in links if loops.parents[j] < 0]
+            final_values |= initial_or_combined_carries(
+                [name for name in carries if all(name in root for root in roots)],
                 start,
                 products,
                 roots,
-                side,
+                suffix,
             )
-    for name, formula in end:
-        last[name] = _value(formula, (own[found.on] if found.on >= 0 else {}) | last)
-    return own, {name: last[name] for name, _ in end}
+    for name, formula in final_formulas:
+        final_values[name] = evaluate_formula(
+            formula, (links_values[loops.on] if loops.on >= 0 else {}) | final_values
+        )
+    return links_values, {name: final_values[name] for name, _ in final_formulas}
 
 
-def _way(found, tip):
-    return [*(_way(found, found.parents[tip]) if found.parents[tip] >= 0 else []), tip]
+def path_to_link(loops, tip):
+    return [*(path_to_link(loops, loops.parents[tip]) if loops.parents[tip] >= 0 else []), tip]
 
 
-def _before(handed, start, products, links, side):
-    joined = {}
-    for name in handed:
-        values = [one[name] for one in links]
-        joined[name + side] = (
+def initial_or_combined_carries(carries, start, products, links, side):
+    combined = {}
+    for name in carries:
+        values = [link[name] for link in links]
+        combined[name + side] = (
             (mpmath.fprod(values) if name in products else mpmath.fsum(values))
             if values
-            else _value(start.get(name + side, "0"), {})
+            else evaluate_formula(start.get(name + side, "0"), {})
         )
-    return joined
+    return combined
 
 
-def _value(formula, names):
+def evaluate_formula(formula, names):
     functions = {name: getattr(mpmath, name) for name in ("sin", "cos", "sqrt", "log", "atan2")}
     numbered = re.sub(
         r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])", lambda m: f"mpf('{m[0]}')", formula
@@ -105,101 +109,110 @@ def _value(formula, names):
     return eval(numbered, {"mpf": mpmath.mpf, **functions}, names)
 
 
-def _ways(text):
-    ways, end, kind = [], [], ""
+def parse_sweeps(text):
+    sweeps, final_formulas, kind = [], [], ""
     for line in text.splitlines():
         if (head := _HEAD.fullmatch(line)) is not None:
             start = dict(
-                one.split(" = ")
-                for one in (head[4] or "").split(", ")
-                if one and not one.startswith("all")
+                item.split(" = ")
+                for item in (head[4] or "").split(", ")
+                if item and not item.startswith("all")
             )
             tip = head[2] or head[3]
-            ways.append((head[1] == "inward", tip and int(tip), start, {}, [], []))
+            sweeps.append((head[1] == "inward", tip and int(tip), start, {}, [], []))
             kind = ""
         elif line.startswith("at the end"):
-            ways.append(None)
+            sweeps.append(None)
         elif line.startswith("table"):
             continue
-        elif ways[-1] is None:
-            end.append(line.strip().split(" = "))
+        elif sweeps[-1] is None:
+            final_formulas.append(line.strip().split(" = "))
         elif line.startswith("  handed on: "):
-            ways[-1][4].extend(line.removeprefix("  handed on: ").split(", "))
+            sweeps[-1][4].extend(line.removeprefix("  handed on: ").split(", "))
         elif line.startswith("  of several children the product: "):
-            ways[-1][5].extend(line.removeprefix("  of several children the product: ").split(", "))
-        elif (of := re.fullmatch(r"  (\w+):( nothing)?", line)) is not None:
-            kind = of[1]
-            ways[-1][3][kind] = []
+            sweeps[-1][5].extend(
+                line.removeprefix("  of several children the product: ").split(", ")
+            )
+        elif (header := re.fullmatch(r"  (\w+):( nothing)?", line)) is not None:
+            kind = header[1]
+            sweeps[-1][3][kind] = []
         else:
-            ways[-1][3].setdefault(kind, []).append(line.strip().split(" = "))
-    return [one for one in ways if one], end
+            sweeps[-1][3].setdefault(kind, []).append(line.strip().split(" = "))
+    return [item for item in sweeps if item], final_formulas
 
 
-def of_links(robot, program, state):
-    """Arguments of every link, under the names that the text has."""
-    found = []
+def arguments_by_link(robot, program, state):
+    """Return the arguments of each link by their names in the printed text."""
+    by_link = []
     q = v = 0
     for joint in robot.joints:
-        own = {}
+        link_arguments = {}
         for port in program.inputs:
             at, size = (q, joint.type.nq) if port.name in ("q", "q_next") else (v, joint.type.nv)
             values = (
                 state[port.name][at : at + size] if port.shape else state[port.name]
-            )  # one number for all
-            own |= (
+            )  # a scalar is common to all links
+            link_arguments |= (
                 {port.name: values[0]}
                 if len(values) == 1
                 else {f"{port.name}{k}": x for k, x in enumerate(values)}
             )
-        found.append(own)
+        by_link.append(link_arguments)
         q, v = q + joint.type.nq, v + joint.type.nv
-    return found
+    return by_link
 
 
-def of_result(port, links, widths=()):
-    """The result's elements, of all links or of the end that give it."""
+def elements_of_result(port, links, widths=()):
+    """Return the elements of a result: by link, or from the final values."""
     names = [port.name, *(f"{port.name}{k}" for k in range(port.size))]
-    if widths:  # by links, each the columns of its joint, row by row; beside the way there are none
+    if widths:  # each link holds the columns of its joint, row by row; links off the path hold none
         rows = port.shape[0]
-        found = [[one[name] for name in names if name in one] for one in links]
+        by_link = [[link[name] for name in names if name in link] for link in links]
         return [
             x
             for row in range(rows)
-            for own, wide in zip(found, widths, strict=True)
-            for x in (own[row * wide : (row + 1) * wide] or [mpmath.mpf(0)] * wide)
+            for elements, width in zip(by_link, widths, strict=True)
+            for x in (elements[row * width : (row + 1) * width] or [mpmath.mpf(0)] * width)
         ]
-    return [one[name] for one in links for name in names if name in one]
+    return [link[name] for link in links for name in names if name in link]
 
 
 @pytest.mark.parametrize("robot", RESULTS)
-def test_what_is_printed_computes_what_rows_do(robot):
+def test_printed_loops_compute_the_values_of_the_rows(robot):
     mechanism = random_mechanism(6, 1, "tree", joints=KINDS) if robot == "kinds" else load(robot)
     states = draw(mechanism, 1)
     for what in RESULTS[robot]:
-        found = read(mechanism, what, options=FormulaOptions("looped"))
-        method = re.match(r"(\w+) by ([\w:]+),", found.notes[0])
+        reading = read(mechanism, what, options=FormulaOptions("looped"))
+        method = re.match(r"(\w+) by ([\w:]+),", reading.notes[0])
         program = symgen.program(mechanism, method[1], method[2])
         state = {
             name: [mpmath.mpf(float(x)) for x in values[0].ravel()]
             for name, values in states.items()
         }
         with mpmath.workdps(40):
-            own, end = run(found.written("text"), found.value, of_links(mechanism, program, state))
-            wanted = evaluate(program, state, MP)
+            links, final_values = run_loops(
+                reading.written("text"), reading.value, arguments_by_link(mechanism, program, state)
+            )
+            expected = evaluate(program, state, MP)
             port = next(port for port in program.outputs if port.name == what)
             widths = [joint.type.nv for joint in mechanism.joints]
-            got = of_result(port, own, widths) if what == "J" else of_result(port, [*own, end])
-            assert len(got) == port.size, (what, len(got), port.size)
-            scale = 1 + max(map(abs, wanted[what]))
+            elements = (
+                elements_of_result(port, links, widths)
+                if what == "J"
+                else elements_of_result(port, [*links, final_values])
+            )
+            assert len(elements) == port.size, (what, len(elements), port.size)
+            scale = 1 + max(map(abs, expected[what]))
             assert (
-                max(abs(x - y) for x, y in zip(got, wanted[what], strict=True)) < 1e-13 * scale
+                max(abs(x - y) for x, y in zip(elements, expected[what], strict=True))
+                < 1e-13 * scale
             ), what
 
 
-def test_named_equations_are_formulas_and_latex():
-    found = symgen.inspect("ur5", "tau", form="looped")
-    assert found.ways[1].carry_names[:3] == ("omega_1", "omega_2", "omega_3")
-    named = dict(found.ways[1].steps[0].named)
+def test_loops_have_named_equations_as_sympy_and_latex():
+    loops = symgen.inspect("ur5", "tau", form="looped")
+    assert loops.ways[1].carry_names[:3] == ("omega_1", "omega_2", "omega_3")
+    named = dict(loops.ways[1].steps[0].named)
     c, s, along, across, v = (
         sp.Symbol(name, real=True)
         for name in ("cos_alpha", "sin_alpha", "omega_3_p", "omega_2_p", "v")
@@ -207,19 +220,19 @@ def test_named_equations_are_formulas_and_latex():
     assert named["omega_3"] == c * along - s * across + v
     assert (
         r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}"
-        in found._repr_latex_()
+        in loops._repr_latex_()
     )
-    assert r"\omega_{3,p}" in found.written("latex")
+    assert r"\omega_{3,p}" in loops.written("latex")
 
 
-def test_of_what_does_not_exist_no_loops_are_shown():
-    """A chain whose last link weighs nothing has no accelerations, in rows or not."""
+def test_loops_that_divide_by_zero_are_refused_as_rows_are():
+    """A chain whose last link has no mass has no accelerations, in loops or in rows."""
     for form in (None, "looped"):
         with pytest.raises(RequestError, match="divides by"):
             read(point_mass_arm(1, 1, 0), "a", options=FormulaOptions(form))
 
 
-def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():
+def test_each_kind_of_joint_is_printed_apart_and_a_trunk_carries_nothing():
     text = read(load("quadruped"), "logdet", options=FormulaOptions("looped")).written("text")
     trunk = text[text.rindex("  free:") :]
     assert "= 0\n" not in trunk
@@ -230,7 +243,7 @@ def test_kinds_stand_apart_and_a_trunk_hands_nothing_on():
     ).written("latex")
 
 
-def test_a_result_that_is_too_long_for_rows_is_shown_as_loops(monkeypatch):
+def test_a_robot_with_too_many_joints_for_rows_is_shown_as_loops(monkeypatch):
     monkeypatch.setattr(sys.modules[refuse_many_joints.__module__], "MOST_JOINTS", 60)
     text, notes = render(load("planar_point_mass:61"), "logdet")
     assert "joined = joined_c + log(D_1) + log(m**2)" in text
@@ -238,7 +251,7 @@ def test_a_result_that_is_too_long_for_rows_is_shown_as_loops(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("what", "more", "why"),
+    ("what", "options", "reason"),
     [
         ("P", {}, "P is a letter of riccati; name a result, such as tau"),
         ("tau[1]", {}, r"the whole of tau, so leave out \[...\]"),
@@ -247,11 +260,11 @@ def test_a_result_that_is_too_long_for_rows_is_shown_as_loops(monkeypatch):
         ("M", {}, "mass_matrix has no looped form"),
     ],
 )
-def test_what_loops_do_not_show_is_said(what, more, why):
-    with pytest.raises(RequestError, match=why):
-        symgen.inspect("ur5", what, form="looped", **more)
+def test_the_refusal_of_a_looped_form_names_its_reason(what, options, reason):
+    with pytest.raises(RequestError, match=reason):
+        symgen.inspect("ur5", what, form="looped", **options)
 
 
-def test_c_is_what_generate_writes():
+def test_looped_c_is_refused_in_favour_of_generate():
     with pytest.raises(RequestError, match="'symgen generate --form looped' writes their C"):
         render(load("ur5"), "tau", format="c", options=FormulaOptions("looped"))

@@ -1,4 +1,4 @@
-"""The multi-angle form: one for every method, the reference's numbers, the Lagrangian's bias force, and the textbook's arm."""
+"""Multi-angle forms: unique across methods, equal to the reference, to the Lagrangian's bias force and to a textbook."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ RESULT = {"M": "M", "c": "c", "g": "g", "tau": "tau"}
 
 
 def entries(name: str, letter: str) -> list[tuple[int, ...]]:
-    """All of a small robot's, else the first, the last and one between."""
+    """Return all indices of a robot of up to 4 joints, else the first, a middle and the last."""
     n = robot(name).nv
     whole = list(np.ndindex(*(n,) * ENTRIES[letter][1]))
     return whole if n <= 4 else [whole[0], whole[n // 2], whole[-1]]
 
 
 @cache
-def form(
+def form_of(
     name: str, letter: str, index: tuple[int, ...], keep: str = "none", method: str | None = None
 ) -> MultiAngle:
     return multiangle(robot(name), letter, index, keep, method)
 
 
-def by_polynomials(function: str) -> list[str]:
+def polynomial_methods(function: str) -> list[str]:
     return [m for m in methods.providers(function) if m in ("composite_body", "newton_euler")]
 
 
-# -- unique: whatever the method ----------------------------------------------------------------------------------------------
+# -- unique across methods ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,25 +84,25 @@ def by_polynomials(function: str) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("letter", ["M", "g"])
-def test_methods_agree_to_the_last_coefficient(name: str, letter: str, keep: str) -> None:
-    """Equality of forms is equality of entries: decided by comparison."""
-    found = by_polynomials(ENTRIES[letter][0])
-    assert len(found) == 2
+def test_methods_agree_in_every_coefficient(name: str, letter: str, keep: str) -> None:
+    """Two methods derive the same form of an entry, compared exactly, hash included."""
+    two_methods = polynomial_methods(ENTRIES[letter][0])
+    assert len(two_methods) == 2
     for index in entries(name, letter):
-        one, two = (form(name, letter, index, keep, method) for method in found)
-        assert one == two
-        assert hash(one) == hash(two)
+        first, second = (form_of(name, letter, index, keep, method) for method in two_methods)
+        assert first == second
+        assert hash(first) == hash(second)
 
 
 @pytest.mark.parametrize("name", ["puma560", "scara", "tree4"])
 def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
-    """Behind parallel axes some entries are the same function, as puma's M[1,5] and M[2,5]."""
+    """With parallel axes some entries are the same function, such as puma560's M[1,5] and M[2,5]."""
     n = robot(name).nv
     values = truth(name, "mass_matrix", 2, BALLS)["M"]
     pairs = list(np.ndindex(n, n))
-    for one, two in product(pairs, pairs):
-        same = all(largest(values[(s, *one)] - values[(s, *two)]) < 1e-40 for s in range(2))
-        assert (form(name, "M", one) == form(name, "M", two)) == same, (one, two)
+    for first, second in product(pairs, pairs):
+        same = all(largest(values[(s, *first)] - values[(s, *second)]) < 1e-40 for s in range(2))
+        assert (form_of(name, "M", first) == form_of(name, "M", second)) == same, (first, second)
 
 
 # -- the reference's numbers -------------------------------------------------------------------------------------------------
@@ -113,13 +113,13 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
     "name",
     ["scara", "puma560", "chain3", "tree4", "square_chain4", "prismatic_revolute", "planar_arm"],
 )
-def test_it_evaluates_to_the_reference(name: str, letter: str) -> None:
+def test_multi_angle_forms_evaluate_to_the_reference(name: str, letter: str) -> None:
     at = states(name, 2, BALLS)
     expected = truth(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]
     for index in entries(name, letter):
         for state in range(2):
             with BALLS.working():
-                value = form(name, letter, index).evaluate(
+                value = form_of(name, letter, index).evaluate(
                     at["q"][state], at["v"][state], at["a"][state], numbers=BALL
                 )
                 assert largest(value - expected[(state, *index)]) <= 1e-40 * (
@@ -129,44 +129,47 @@ def test_it_evaluates_to_the_reference(name: str, letter: str) -> None:
 
 @pytest.mark.parametrize("letter", ENTRIES)
 @pytest.mark.parametrize("name", ["planar_arm", "square_chain4", "tree4", "puma560"])
-def test_symbols_at_their_own_values_give_the_numbers(name: str, letter: str) -> None:
+def test_symbolic_forms_at_declared_values_equal_numeric_forms(name: str, letter: str) -> None:
     at = states(name, 1, BALLS)
     _, kept = symbolic(robot(name), ENTRIES[letter][0], "all")
     with BALLS.working():
-        known = {p.symbol: BALLS.constant(p.value) for p in kept}
+        declared = {p.symbol: BALLS.constant(p.value) for p in kept}
     scale = largest(truth(name, ENTRIES[letter][0], 1, BALLS)[RESULT[letter]])
     for index in entries(name, letter):
-        whole, numbers = form(name, letter, index, "all"), form(name, letter, index)
+        symbolic_form, numeric_form = (
+            form_of(name, letter, index, "all"),
+            form_of(name, letter, index),
+        )
         with BALLS.working():
-            given = [at[x][0] for x in "qva"]
-            difference = whole.evaluate(*given, parameters=known, numbers=BALL) - numbers.evaluate(
-                *given, numbers=BALL
-            )
+            state = [at[x][0] for x in "qva"]
+            difference = symbolic_form.evaluate(
+                *state, parameters=declared, numbers=BALL
+            ) - numeric_form.evaluate(*state, numbers=BALL)
             assert largest(difference) <= 1e-40 * (1e-3 + scale)
 
 
 @pytest.mark.parametrize("letter", ["M", "g"])
 @pytest.mark.parametrize("name", TURNING)
-def test_sampling_and_a_fourier_transform_find_the_same(name: str, letter: str) -> None:
-    """Five samples an angle determine a trigonometric polynomial of degree two: nothing of the derivation is used."""
+def test_amplitudes_equal_a_fourier_transform_of_samples(name: str, letter: str) -> None:
+    """Five samples of an angle determine a trigonometric polynomial of degree two, without any derivation."""
     mechanism = robot(name)
     n, points = mechanism.nv, 5
     grid = np.array(list(product(np.arange(points) * 2 * math.pi / points, repeat=n)))
     sampled = Reference(mechanism).evaluate(ENTRIES[letter][0], {"q": grid})[RESULT[letter]]
     for index in entries(name, letter):
         series = np.fft.fftn(sampled[(slice(None), *index)].reshape((points,) * n)) / points**n
-        waves = form(name, letter, index).waves()
+        waves = form_of(name, letter, index).waves()
         for multiples in product(range(-2, 3), repeat=n):
             first = next((m for m in multiples if m), 0)
             if first < 0:
                 continue
             half = 1 if first == 0 else 2
-            found = [
+            amplitudes = [
                 float(sum(waves.get((multiples, sine), {(): Fraction(0)}).values()))
                 for sine in (False, True)
             ]
             assert [half * series[multiples].real, -half * series[multiples].imag] == pytest.approx(
-                found, abs=1e-13
+                amplitudes, abs=1e-13
             ), multiples
 
 
@@ -175,73 +178,75 @@ def test_sampling_and_a_fourier_transform_find_the_same(name: str, letter: str) 
 Terms = dict[tuple[tuple[tuple[int, ...], bool], tuple[tuple[str, int], ...]], Fraction]
 
 
-def differentiated(of: MultiAngle, joint: int) -> Terms:
-    """∂/∂q_joint, term by term."""
-    found: Terms = {}
+def derivative_of_entry(entry: MultiAngle, joint: int) -> Terms:
+    """Return ∂/∂q_joint of an entry, term by term."""
+    derivative: Terms = {}
 
     def add(wave: Any, monomial: dict[str, int], x: Fraction) -> None:
         key = (wave, tuple(sorted((s, p) for s, p in monomial.items() if p)))
-        found[key] = found.get(key, Fraction(0)) + x
+        derivative[key] = derivative.get(key, Fraction(0)) + x
 
-    for (index, sine), monomial, x in of.terms:
+    for (index, sine), monomial, x in entry.terms:
         if index[joint]:
             add((index, not sine), dict(monomial), x * index[joint] * (1 if sine else -1))
         power = dict(monomial).get(f"q{joint}", 0)
         if power:
             add((index, sine), {**dict(monomial), f"q{joint}": power - 1}, x * power)
-    return found
+    return derivative
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560"])
-def test_the_bias_force_is_the_lagrangians(name: str) -> None:
+def test_the_bias_force_follows_from_the_lagrangian(name: str) -> None:
     """c_i = Σ (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + g_i, by differentiating the forms of M term by term."""
     mechanism = robot(name)
     n = mechanism.nv
-    M = {(i, j): form(name, "M", (min(i, j), max(i, j))) for i in range(n) for j in range(n)}
+    M = {(i, j): form_of(name, "M", (min(i, j), max(i, j))) for i in range(n) for j in range(n)}
     slopes = {
-        (i, j, of): differentiated(M[i, j], of)
+        (i, j, k): derivative_of_entry(M[i, j], k)
         for i in range(n)
         for j in range(i, n)
-        for of in range(n)
+        for k in range(n)
     }
     for i in range(n):
-        total: Terms = {(wave, monomial): x for wave, monomial, x in form(name, "g", (i,)).terms}
-        for j, of in product(range(n), repeat=2):
-            speeds = [(f"v{j}", 2)] if j == of else [(f"v{min(j, of)}", 1), (f"v{max(j, of)}", 1)]
+        total: Terms = {(wave, monomial): x for wave, monomial, x in form_of(name, "g", (i,)).terms}
+        for j, k in product(range(n), repeat=2):
+            speeds = [(f"v{j}", 2)] if j == k else [(f"v{min(j, k)}", 1), (f"v{max(j, k)}", 1)]
             for slope, weight in (
-                (slopes[min(i, j), max(i, j), of], Fraction(1)),
-                (slopes[min(j, of), max(j, of), i], Fraction(-1, 2)),
+                (slopes[min(i, j), max(i, j), k], Fraction(1)),
+                (slopes[min(j, k), max(j, k), i], Fraction(-1, 2)),
             ):
                 for (wave, monomial), x in slope.items():
                     key = (wave, tuple(sorted([*monomial, *speeds])))
                     total[key] = total.get(key, Fraction(0)) + weight * x
-        found = form(name, "c", (i,))
+        bias = form_of(name, "c", (i,))
         if has_exact_constants(mechanism):
-            assert found == MultiAngle.of(total)
+            assert bias == MultiAngle.of(total)
         else:
-            rest = {(wave, monomial): x for wave, monomial, x in found.terms}
-            for key in {*rest, *total}:
-                assert abs(rest.get(key, 0) - total.get(key, 0)) <= Fraction(1, 10 ** (DIGITS - 5))
+            coefficients = {(wave, monomial): x for wave, monomial, x in bias.terms}
+            for key in {*coefficients, *total}:
+                assert abs(coefficients.get(key, 0) - total.get(key, 0)) <= Fraction(
+                    1, 10 ** (DIGITS - 5)
+                )
 
 
-def test_the_exact_robots_are_among_those() -> None:
+def test_tested_robots_include_exact_and_rounded_constants() -> None:
     assert {has_exact_constants(robot(name)) for name in (*SMALL, "puma560")} == {True, False}
     assert has_exact_constants(robot("ur5"))
     assert not has_exact_constants(robot("chain5"))
-    assert not has_exact_constants(robot("panda"))  # a hand turned by an eighth
+    assert not has_exact_constants(robot("panda"))  # its hand is turned by π/4
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560"])
-def test_inverse_dynamics_is_the_mass_matrix_times_a_and_the_bias(name: str) -> None:
+def test_inverse_dynamics_equals_mass_matrix_times_acceleration_plus_bias(name: str) -> None:
     n = robot(name).nv
     for i in range(n) if n < 5 else (1,):
-        total = form(name, "c", (i,))
+        total = form_of(name, "c", (i,))
         for j in range(n):
-            row = form(name, "M", (i, j))
+            row = form_of(name, "M", (i, j))
             total = total + MultiAngle.of(
                 {(w, tuple(sorted([*monomial, (f"a{j}", 1)]))): x for w, monomial, x in row.terms}
             )
-        tau = form(name, "tau", (i,))
+        tau = form_of(name, "tau", (i,))
         if has_exact_constants(robot(name)):
             assert total == tau
         difference = {(wave, monomial): x for wave, monomial, x in tau.terms}
@@ -250,27 +255,27 @@ def test_inverse_dynamics_is_the_mass_matrix_times_a_and_the_bias(name: str) -> 
         assert max(abs(x) for x in difference.values()) <= Fraction(1, 10 ** (DIGITS - 5))
 
 
-# -- what is known of some robots --------------------------------------------------------------------------------------------
+# -- known forms of some robots --------------------------------------------------------------------------------------------
 
 
-def test_the_planar_arm_is_the_textbooks() -> None:
+def test_forms_of_the_planar_arm_equal_the_textbook() -> None:
     """a + 2b cos q1 with a = I1 + m1 lc1² + I2 + m2 (l1² + lc2²) and b = m2 l1 lc2."""
-    assert str(form("planar_arm", "M", (0, 0))) == "1.75 + 0.5*cos(q1)"
-    assert str(form("planar_arm", "M", (0, 1))) == "1/12 + 0.25*cos(q1)"
-    assert str(form("planar_arm", "M", (0, 0), "m,c,I,l")) == (
+    assert str(form_of("planar_arm", "M", (0, 0))) == "1.75 + 0.5*cos(q1)"
+    assert str(form_of("planar_arm", "M", (0, 1))) == "1/12 + 0.25*cos(q1)"
+    assert str(form_of("planar_arm", "M", (0, 0), "m,c,I,l")) == (
         "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)"
     )
     assert (
-        str(form("planar_arm", "M", (0, 1), "all"))
+        str(form_of("planar_arm", "M", (0, 1), "all"))
         == "I_1_zz + c_1_x**2*m_1 + c_1_x*l_1_x*m_1*cos(q1)"
     )
-    assert str(form("planar_arm", "g", (1,), "all")) == "9.81*c_1_x*m_1*cos(q0 + q1)"
+    assert str(form_of("planar_arm", "g", (1,), "all")) == "9.81*c_1_x*m_1*cos(q0 + q1)"
     assert (
-        str(form("planar_arm", "c", (1,), "m"))
+        str(form_of("planar_arm", "c", (1,), "m"))
         == "0.25*m_1*v0**2*sin(q1) + 2.4525*m_1*cos(q0 + q1)"
     )
-    assert form("planar_arm", "M", (0, 0), "all").joints() == (1,)
-    assert form("planar_arm", "M", (0, 0), "all").symbols() == (
+    assert form_of("planar_arm", "M", (0, 0), "all").joints() == (1,)
+    assert form_of("planar_arm", "M", (0, 0), "all").symbols() == (
         "I_0_zz",
         "I_1_zz",
         "c_0_x",
@@ -281,14 +286,14 @@ def test_the_planar_arm_is_the_textbooks() -> None:
     )
 
 
-def test_harmonics_of_panda_and_ur5() -> None:
-    assert len(form("panda", "M", (0, 0))) == 6129
-    assert len(form("ur5", "M", (0, 0))) == 51
-    assert len(form("planar_arm", "M", (0, 0))) == 3
+def test_panda_and_ur5_have_the_recorded_number_of_harmonics() -> None:
+    assert len(form_of("panda", "M", (0, 0))) == 6129
+    assert len(form_of("ur5", "M", (0, 0))) == 51
+    assert len(form_of("planar_arm", "M", (0, 0))) == 3
 
 
-def test_panda_takes_two_seconds_from_nothing() -> None:
-    """Processor time of a fresh process: imports, reading, derivation, form and text."""
+def test_pandas_form_takes_at_most_two_seconds_in_a_fresh_process() -> None:
+    """Processor time covers imports, reading, derivation, the form and its text."""
     code = (
         "import time; import symgen; from symgen.inspection.multiangle import multiangle; "
         "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); print(len(f), time.process_time())"
@@ -300,10 +305,10 @@ def test_panda_takes_two_seconds_from_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560", "ur5"])
-def test_degrees_are_at_most_two_and_indices_are_canonical(name: str) -> None:
+def test_degrees_are_at_most_two_and_terms_are_canonical(name: str) -> None:
     for letter in ("M", "c"):
         for index in entries(name, letter):
-            terms = form(name, letter, index, "all").terms
+            terms = form_of(name, letter, index, "all").terms
             assert list(terms) == sorted(terms)
             for (multiples, sine), monomial, x in terms:
                 assert x != 0
@@ -316,7 +321,7 @@ def test_degrees_are_at_most_two_and_indices_are_canonical(name: str) -> None:
                 assert sum(p for s, p in monomial if s[0] == "c") <= 2 * (inertial[0][0] == "m")
 
 
-def test_powers_of_sine_and_cosine() -> None:
+def test_multiple_angles_equal_powers_of_sine_and_cosine() -> None:
     for a, b in product(range(4), repeat=2):
         for x in (0.3, 1.1, -2.0):
             value = sum(
@@ -352,7 +357,7 @@ def test_too_many_angles_are_refused_with_the_estimate() -> None:
         ("g", (-1,), r"g\[-1\] does not exist"),
     ],
 )
-def test_a_wrong_request_is_one_sentence(
+def test_an_entry_that_does_not_exist_is_refused(
     letter: str, index: tuple[int, ...], sentence: str
 ) -> None:
     with pytest.raises(RequestError, match=sentence):
@@ -361,7 +366,7 @@ def test_a_wrong_request_is_one_sentence(
         multiangle(robot("scara"), "M", (0, 0), method="riccati")
 
 
-def test_a_program_that_divides_has_no_form() -> None:
+def test_a_program_that_divides_has_no_multi_angle_form() -> None:
     divides, _ = derive_symbolic(robot("planar_arm"), "mass_matrix_solve", method="riccati")
     with pytest.raises(
         RequestError,
@@ -373,10 +378,10 @@ def test_a_program_that_divides_has_no_form() -> None:
 # -- as text ---------------------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_form_is_zero() -> None:
-    zero = form(
-        "tree4", "M", next(ij for ij in np.ndindex(4, 4) if not form("tree4", "M", ij).terms)
+def test_an_entry_without_terms_prints_as_zero() -> None:
+    zero = form_of(
+        "tree4", "M", next(ij for ij in np.ndindex(4, 4) if not form_of("tree4", "M", ij).terms)
     )
     assert str(zero) == "0"
     assert (len(zero), zero.joints(), zero.sympy()) == (0, (), 0)
-    assert zero + form("scara", "M", (0, 0)) == form("scara", "M", (0, 0))
+    assert zero + form_of("scara", "M", (0, 0)) == form_of("scara", "M", (0, 0))

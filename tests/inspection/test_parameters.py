@@ -1,4 +1,4 @@
-"""Numbers kept as symbols: at their own values nothing changes, at others it is the changed robot, and zeros stay zero."""
+"""Parameters kept as symbols: declared values give the numeric Program, other values give the changed robot."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Shift
 from tests.shared.robots_for_tests import BALLS, PROVIDED, largest, program, robot, run, states
 
-SAME = 1e-40
-"""Of the largest magnitude, over balls of 80 digits: constants of a Program keep 64."""
+TOLERANCE = 1e-40
+"""Tolerance relative to the largest magnitude, in balls of 80 digits; a Program's constants have 64."""
 READ = ("planar_arm", "planar_point_mass", "scara", "puma560", "panda", "square_chain4", "tree3")
-ALONE = ("planar_point_mass", "tree3")
+WITH_EACH_KIND = ("planar_point_mass", "tree3")
 SHORT = ("planar_arm", "planar_point_mass", "scara", "square_chain4")
 FEW_METHODS = ("composite_body", "newton_euler", "kinematics")
 CASES = [
@@ -44,65 +44,68 @@ CASES = [
     and not FUNCTIONS[function].counts("NK")
     and ((name == "tree3" and ":" not in method) or (name in SHORT and method in FEW_METHODS))
 ]
-"""Every method on one robot, its variants apart, which take the same linkage; on the others the same symbols by fewer
-derivations.
-"""
+"""Every method on tree3, without its variants, which use the same linkage; few methods on the robots of SHORT."""
 
 
 @cache
-def kept(
+def derive_with_symbols(
     name: str, function: str, keep: str, method: str | None
 ) -> tuple[Program, tuple[Parameter, ...]]:
     return symbolic(robot(name), function, keep, method=method)
 
 
-def valued(derived: Program, at: dict[str, Array], values: list[Fraction]) -> dict[str, Array]:
+def values_at(derived: Program, at: dict[str, Array], values: list[Fraction]) -> dict[str, Array]:
     count = len(at["q"])
-    given = {port.name: at[port.name] for port in derived.inputs if port.name != PORT}
+    arguments = {port.name: at[port.name] for port in derived.inputs if port.name != PORT}
     if values:
-        given[PORT] = BALLS.array(np.array([values] * count, dtype=object))
-    return run(derived, given, BALLS)
+        arguments[PORT] = BALLS.array(np.array([values] * count, dtype=object))
+    return run(derived, arguments, BALLS)
 
 
-def differs(found: dict[str, Array], expected: dict[str, Array]) -> float:
+def relative_difference(results: dict[str, Array], expected: dict[str, Array]) -> float:
     with BALLS.working():
         return max(
-            largest(found[key] - expected[key]) / (largest(expected[key]) + 1e-6)
+            largest(results[key] - expected[key]) / (largest(expected[key]) + 1e-6)
             for key in expected
         )
 
 
 @pytest.mark.parametrize(("name", "function", "method"), CASES)
-def test_at_their_own_values_it_is_the_plain_program(name: str, function: str, method: str) -> None:
-    """Every function by every method; on two of the robots every kind alone, which is the linkage's affair, by few."""
+def test_symbols_at_declared_values_give_the_numeric_program(
+    name: str, function: str, method: str
+) -> None:
+    """Keep all kinds as symbols; on two robots with few methods, also each kind alone."""
     plain = program(name, function, method)
     at = states(name, 2, BALLS)
     expected = run(plain, {port.name: at[port.name] for port in plain.inputs}, BALLS)
-    for keep in ("all", *KINDS) if name in ALONE and method in FEW_METHODS else ("all",):
-        derived, found = kept(name, function, keep, method)
+    for keep in ("all", *KINDS) if name in WITH_EACH_KIND and method in FEW_METHODS else ("all",):
+        derived, kept = derive_with_symbols(name, function, keep, method)
         check(derived)
         names = [a.name for a in FUNCTIONS[function].arguments]
-        names += [] if "q" in names else ["q"]  # what a linkage is laid out by
-        assert [port.name for port in derived.inputs] == names + [PORT] * bool(found)
-        assert differs(valued(derived, at, [p.value for p in found]), expected) < SAME, keep
+        names += [] if "q" in names else ["q"]  # a linkage takes its size from q
+        assert [port.name for port in derived.inputs] == names + [PORT] * bool(kept)
+        assert (
+            relative_difference(values_at(derived, at, [p.value for p in kept]), expected)
+            < TOLERANCE
+        ), keep
 
 
-def test_without_any_kind_it_is_a_plain_program() -> None:
-    derived, found = symbolic(robot("scara"), "mass_matrix", "none")
-    assert found == ()
+def test_without_symbols_a_program_has_only_its_ordinary_inputs() -> None:
+    derived, kept = symbolic(robot("scara"), "mass_matrix", "none")
+    assert kept == ()
     assert [port.name for port in derived.inputs] == ["q"]
 
 
-# -- other values: another robot ----------------------------------------------------------------------------------------------
+# -- other values ----------------------------------------------------------------------------------------------
 
 
-def changed(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
-    """Every body's single part with its mass, its place, its moments or its joint's place times a factor."""
+def scaled_robot(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
+    """Scale masses, mass centres, moments and joint offsets of a robot by one factor each."""
     m, c, moment, length = (factors.get(kind, Fraction(1)) for kind in ("m", "c", "I", "l"))
 
-    def moved(pose: tuple, by: Fraction) -> tuple:  # type: ignore[type-arg]
+    def scaled_pose(pose: tuple, factor: Fraction) -> tuple:  # type: ignore[type-arg]
         return tuple(
-            Shift(tuple(by * x for x in s.xyz)) if isinstance(s, Shift) else s for s in pose
+            Shift(tuple(factor * x for x in s.xyz)) if isinstance(s, Shift) else s for s in pose
         )  # type: ignore[arg-type]
 
     bodies = tuple(
@@ -112,7 +115,7 @@ def changed(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
                 replace(
                     part,
                     mass=m * part.mass,
-                    pose=moved(part.pose, c),
+                    pose=scaled_pose(part.pose, c),
                     moments=tuple(moment * x for x in part.moments),
                 )
                 for part in body.parts
@@ -123,7 +126,7 @@ def changed(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
     return replace(
         mechanism,
         bodies=bodies,
-        joints=tuple(replace(j, pose=moved(j.pose, length)) for j in mechanism.joints),
+        joints=tuple(replace(j, pose=scaled_pose(j.pose, length)) for j in mechanism.joints),
     )
 
 
@@ -144,29 +147,33 @@ def changed(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
         *((name, "c,l") for name in ("scara", "puma560", "square_chain4", "tree4")),
     ],
 )
-def test_at_other_values_it_is_the_other_robot(name: str, keep: str, function: str) -> None:
-    """Masses and moments of any robot are scaled where they stand, places all alike, so that the chosen frames stay put."""
+def test_symbols_at_scaled_values_give_the_scaled_robot(
+    name: str, keep: str, function: str
+) -> None:
+    """Lengths share one factor, so that the derivation chooses the same link frames as before."""
     mechanism = two_rods() if name == "two_rods" else robot(name)
     factors = {
         kind: Fraction(7 + 2 * i * (keep != "c,l"), 5) for i, kind in enumerate(parse_kinds(keep))
     }
-    other = changed(mechanism, factors)
+    scaled = scaled_robot(mechanism, factors)
     at = states("planar_arm" if name == "two_rods" else name, 2, BALLS)
-    expected = Reference(other, BALLS).evaluate(
+    expected = Reference(scaled, BALLS).evaluate(
         function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
     )
     for method in methods_for(mechanism, function):
         if methods.find(method).regroups or method == "udut":
-            derived, found = symbolic(mechanism, function, keep, method=method)
-            assert found
+            derived, kept = symbolic(mechanism, function, keep, method=method)
+            assert kept
             assert (
-                differs(valued(derived, at, [p.value * factors[p.kind] for p in found]), expected)
-                < SAME
+                relative_difference(
+                    values_at(derived, at, [p.value * factors[p.kind] for p in kept]), expected
+                )
+                < TOLERANCE
             ), method
 
 
 def two_rods() -> Mechanism:
-    """The planar arm with its bodies' frames at the joints, so that places scale."""
+    """Return the planar arm with body frames at the joints, so that lengths can be scaled."""
     arm = robot("planar_arm")
     bodies = tuple(
         replace(b, parts=(replace(b.parts[0], pose=(Shift((x, Fraction(0), Fraction(0))),)),))
@@ -181,12 +188,12 @@ def two_rods() -> Mechanism:
     )
 
 
-# -- what is kept, and under which name --------------------------------------------------------------------------------------
+# -- names and values of kept parameters --------------------------------------------------------------------------------------
 
 
-def test_the_planar_arm_has_these_and_no_others() -> None:
-    _, found = symbolic(robot("planar_arm"), "mass_matrix", "all")
-    assert {p.symbol: p.value for p in found} == {
+def test_the_planar_arm_has_exactly_its_nonzero_parameters() -> None:
+    _, kept = symbolic(robot("planar_arm"), "mass_matrix", "all")
+    assert {p.symbol: p.value for p in kept} == {
         "m_0": 2,
         "c_0_x": Fraction(1, 2),
         "I_0_yy": Fraction(1, 6),
@@ -197,18 +204,18 @@ def test_the_planar_arm_has_these_and_no_others() -> None:
         "I_1_zz": Fraction(1, 48),
         "l_1_x": 1,
     }
-    assert [p.symbol for p in found] == sorted(
-        (p.symbol for p in found), key=lambda s: (s.split("_")[1], "mcIl".index(s[0]), s)
+    assert [p.symbol for p in kept] == sorted(
+        (p.symbol for p in kept), key=lambda s: (s.split("_")[1], "mcIl".index(s[0]), s)
     )
     assert all(
-        p.symbol.split("_")[0] == p.kind and int(p.symbol.split("_")[1]) == p.link for p in found
+        p.symbol.split("_")[0] == p.kind and int(p.symbol.split("_")[1]) == p.link for p in kept
     )
-    assert found[0].meaning == f"mass of link '{robot('planar_arm').bodies[0].name}' (kg)"
-    assert "in that of link" in found[-1].meaning
+    assert kept[0].meaning == f"mass of link '{robot('planar_arm').bodies[0].name}' (kg)"
+    assert "in that of link" in kept[-1].meaning
 
 
 @pytest.mark.parametrize("name", READ)
-def test_every_kind_keeps_its_own_and_nothing_that_is_zero(name: str) -> None:
+def test_each_kind_keeps_its_nonzero_parameters_only(name: str) -> None:
     every = symbolic(robot(name), "mass_matrix", "all")[1]
     assert all(p.value for p in every)
     assert len({p.symbol for p in every}) == len(every)
@@ -218,16 +225,18 @@ def test_every_kind_keeps_its_own_and_nothing_that_is_zero(name: str) -> None:
         )
 
 
-def test_any_routine_of_a_method_takes_the_linkage() -> None:
-    laid, found = symbolic_linkage(robot("planar_arm"), {"q": 2}, "m,l")
+def test_a_routine_of_a_method_accepts_the_symbolic_linkage() -> None:
+    linkage, kept = symbolic_linkage(robot("planar_arm"), {"q": 2}, "m,l")
     with constants.precision():
-        rows = lower_triangle(laid)
-    used = {laid.home.values[r] for r, (op, _, _) in enumerate(laid.home.rows) if op == "input"}
-    assert {(1, e) for e in range(len(found))} <= used
+        rows = lower_triangle(linkage)
+    used = {
+        linkage.home.values[r] for r, (op, _, _) in enumerate(linkage.home.rows) if op == "input"
+    }
+    assert {(1, e) for e in range(len(kept))} <= used
     assert len(rows) == 2
 
 
-def test_kinds_are_read_from_text() -> None:
+def test_kinds_of_parameters_are_parsed_and_unknown_ones_refused() -> None:
     assert parse_kinds("all") == tuple(KINDS) == parse_kinds(tuple(KINDS))
     assert parse_kinds(" none ") == () == parse_kinds(())
     assert parse_kinds("l, m") == ("m", "l")

@@ -1,4 +1,4 @@
-"""What surrounds a formula: the list of all, poses, the form it takes and why, the lines of C, the picture, notes."""
+"""Requests of `inspect`: list of quantities, poses, choice of the form, notes, lines of C and pictures."""
 
 from __future__ import annotations
 
@@ -39,8 +39,11 @@ from tests.shared.robots_for_tests import point_mass_arm, robot, truth
 q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """(code, answer, notes); without the warning of puma560, whose first link has published moments and no mass."""
+def run_inspect(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run `symgen inspect`; return exit code, output and notes.
+
+    The notes leave out the warning of puma560, whose first link has moments of inertia but no mass.
+    """
     code = main(["inspect", *words])
     out = capsys.readouterr()
     return (
@@ -57,24 +60,28 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 # -- the list -----------------------------------------------------------------------------------------------------------
 
 
-def test_without_what_everything_is_listed_by_method(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "panda")
+def test_without_a_quantity_all_quantities_are_listed_by_method(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = run_inspect(capsys, "panda")
     assert (code, err) == (0, "")
     for method in methods_with_quantities():
         section = out.split(f"\n{method}: ")[1]
-        for letter, one in methods.find(method).quantities.items():
+        for letter, quantity in methods.find(method).quantities.items():
             assert re.search(
                 rf"^  ({letter}(\[| )|.*\b{letter}\b.*not here: )", section, re.MULTILINE
             ), letter
-            assert "(" in one.what or "lower" in one.what or method == "constraint_force", (
-                letter
-            )  # an equation number
-    for one in results().values():
-        assert f"  {one.heading} " in out
+            assert (
+                "(" in quantity.what or "lower" in quantity.what or method == "constraint_force"
+            ), letter  # an equation number
+    for quantity in results().values():
+        assert f"  {quantity.heading} " in out
 
 
-def test_what_a_robot_lacks_is_listed_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = said(capsys, "planar_point_mass")
+def test_an_unavailable_quantity_is_listed_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = run_inspect(capsys, "planar_point_mass")
     assert "  H_theta_theta[i,j] " in out
     assert re.search(
         r"I_inv, W, .*not here: constraint_force divides by the inertia of every link", out
@@ -97,7 +104,7 @@ def test_a_pose_is_read_exactly(text: str, expected: dict[Any, Any]) -> None:
     assert parse_values(robot("puma560"), text) == expected
 
 
-def test_a_joints_name_serves_and_a_slide_takes_a_length() -> None:
+def test_a_pose_takes_joint_names_and_lengths_of_prismatic_joints() -> None:
     assert parse_values(robot("panda"), "panda_joint4=pi/2") == {("q", 3): Angle(pi=Fraction(1, 2))}
     assert parse_values(robot("scara"), "q2=1/8") == {("q", 2): Angle(Fraction(1, 8))}
 
@@ -114,7 +121,7 @@ def test_a_joints_name_serves_and_a_slide_takes_a_length() -> None:
         ("q0=1e999999", "the exponent of"),
     ],
 )
-def test_a_wrong_pose_is_one_sentence(text: str, sentence: str) -> None:
+def test_a_wrong_pose_is_refused_in_one_line(text: str, sentence: str) -> None:
     with pytest.raises(SymgenError, match=re.escape(sentence)) as refused:
         parse_values(robot("puma560"), text)
     assert "\n" not in str(refused.value)
@@ -132,18 +139,18 @@ def test_values_are_exact_at_multiples_of_a_quarter_turn() -> None:
 
 
 @pytest.mark.parametrize("what", ["M[0,1]", "P[1][0,4]", "alpha[0,2]"])
-def test_a_pose_is_a_substitution(what: str) -> None:
-    given = {"q0": "0.3", "q1": "pi/3", "q2": "0.125", "q3": "-1"}
+def test_a_pose_substitutes_its_values(what: str) -> None:
+    values = {"q0": "0.3", "q1": "pi/3", "q2": "0.125", "q3": "-1"}
     exact = {
         sp.Symbol(x, real=True): sp.pi / 3 if y == "pi/3" else sp.Rational(y)
-        for x, y in given.items()
+        for x, y in values.items()
     }
-    number = symgen.inspect("scara", what, at=given)
+    number = symgen.inspect("scara", what, at=values)
     assert number.is_number
     assert abs(float(number - symgen.inspect("scara", what).subs(exact).evalf(30))) < 1e-15
 
 
-def test_a_partial_pose_leaves_the_other_coordinates() -> None:
+def test_a_partial_pose_leaves_the_other_coordinates_symbolic() -> None:
     assert (
         symgen.inspect("planar_point_mass", "H_theta_theta[1,2]", at={"q1": 0}) == -sp.cos(q2) - 3
     )
@@ -152,10 +159,12 @@ def test_a_partial_pose_leaves_the_other_coordinates() -> None:
 # -- the form -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_form_goes_by_size_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "planar_arm", "D[0]")
+def test_a_long_closed_form_is_replaced_by_named_equations_with_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = run_inspect(capsys, "planar_arm", "D[0]")
     assert (code, "=" in out) == (0, False)
-    code, out, err = said(capsys, "puma560", "tau[0]")
+    code, out, err = run_inspect(capsys, "puma560", "tau[0]")
     assert code == 0
     assert re.match(
         r"symgen: note: tau\[0\] has \d+ operations in closed form, so these are its named equations; "
@@ -166,40 +175,42 @@ def test_the_form_goes_by_size_and_says_so(capsys: pytest.CaptureFixture[str]) -
     assert out.splitlines()[-1].startswith("tau[0] = ")
 
 
-def test_an_entry_of_m_c_or_g_is_its_multi_angle_form(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "planar_arm", "M[0,0]") == (0, "1.75 + 0.5*cos(q1)\n", "")
-    code, out, err = said(capsys, "puma560", "M[0,0]")
+def test_an_entry_of_the_mass_matrix_prints_as_its_multi_angle_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_inspect(capsys, "planar_arm", "M[0,0]") == (0, "1.75 + 0.5*cos(q1)\n", "")
+    code, out, err = run_inspect(capsys, "puma560", "M[0,0]")
     assert code == 0
     assert re.search(r"\n  \+ … \d+ more terms \(\d+ harmonics in \d+ cosines and sines\)\n$", out)
     assert len(out.splitlines()) == MOST + 1
     assert "--full prints all" in err
-    _, whole, err = said(capsys, "puma560", "M[0,0]", "--full")
+    _, whole, err = run_inspect(capsys, "puma560", "M[0,0]", "--full")
     assert len(whole) > 2 * len(out)
     assert err == ""
-    _, unasked, _ = said(capsys, "puma560", "M[0,0]", "--form", "multiangle")
-    assert unasked == out
+    _, explicit, _ = run_inspect(capsys, "puma560", "M[0,0]", "--form", "multiangle")
+    assert explicit == out
 
 
-def test_what_has_too_many_harmonics_is_its_named_equations(
+def test_an_entry_with_too_many_harmonics_prints_as_named_equations(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    made = tmp_path / "long.toml"
+    description = tmp_path / "long.toml"
     rows = "".join(
         f"[[row]]\nalpha = 0.{i}1\na = 0.3\nd = 0.1\nmass = 1\ncentre = [0.1, 0.2, 0.3]\n"
         for i in range(1, 13)
     )
-    made.write_text(f'name = "long"\nconvention = "dh"\n{rows}', encoding="utf-8")
-    code, out, err = said(capsys, str(made), "M[0,0]")
+    description.write_text(f'name = "long"\nconvention = "dh"\n{rows}', encoding="utf-8")
+    code, out, err = run_inspect(capsys, str(description), "M[0,0]")
     assert code == 0
     assert out.splitlines()[-1].startswith("M[0,0] = ")
     assert "--form recursive" in err
-    code, _, err = said(capsys, str(made), "M[0,0]", "--form", "multiangle")
+    code, _, err = run_inspect(capsys, str(description), "M[0,0]", "--form", "multiangle")
     assert code == 2
     assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (("P", "--form", "multiangle"), "has no multi-angle form"),
         (("M", "--form", "multiangle"), "has no multi-angle form"),
@@ -208,18 +219,18 @@ def test_what_has_too_many_harmonics_is_its_named_equations(
         (("P[1]", "--structure"), "P[1]"),
     ],
 )
-def test_what_a_form_cannot_hold_is_one_sentence(
-    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+def test_an_impossible_form_is_refused_in_one_line(
+    words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(capsys, "planar_arm", *words)
+    code, out, err = run_inspect(capsys, "planar_arm", *words)
     assert (code, out) == (2, "")
-    assert told in err
+    assert sentence in err
     assert err.count("\n") == 1
 
 
-def test_symbols_stay_in_results_and_in_letters(capsys: pytest.CaptureFixture[str]) -> None:
-    """The textbook's arm, and the same numbers once the symbols are given theirs."""
-    code, out, err = said(capsys, "planar_arm", "M[0,0]", "--symbols", "all")
+def test_symbols_remain_in_results_and_in_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    """Substituting declared values for the symbols gives the numeric result."""
+    code, out, err = run_inspect(capsys, "planar_arm", "M[0,0]", "--symbols", "all")
     assert code == 0
     assert (
         out
@@ -229,12 +240,12 @@ def test_symbols_stay_in_results_and_in_letters(capsys: pytest.CaptureFixture[st
     arm = symgen.load("planar_arm")
     for what in ("M[1,1]", "P[1][2,2]", "U[0,1]", "mhat[0]"):
         kept = symgen.inspect(arm, what, symbols="all")
-        given = {
+        declared = {
             sp.Symbol(p.symbol, real=True): sp.Rational(p.value.numerator, p.value.denominator)
             for p in parameters(models(arm)[0], "all")
         }
-        assert {str(s) for s in kept.free_symbols} & {str(s) for s in given}
-        difference = kept.subs(given) - symgen.inspect(arm, what)
+        assert {str(s) for s in kept.free_symbols} & {str(s) for s in declared}
+        difference = kept.subs(declared) - symgen.inspect(arm, what)
         assert all(
             abs(difference.subs(sp.Symbol("q1", real=True), x)) < 1e-30
             for x in (sp.Rational(1, 3), 2)
@@ -242,40 +253,40 @@ def test_symbols_stay_in_results_and_in_letters(capsys: pytest.CaptureFixture[st
 
 
 def test_the_structure_of_a_matrix_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "scara", "M", "--structure")
+    code, out, err = run_inspect(capsys, "scara", "M", "--structure")
     assert (code, err) == (0, "")
     assert "8 base parameters" in out
     assert "M[0,1]  1\n" in out
 
 
 def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
-    _, recursive, err = said(capsys, "planar_arm", "M[0,0]", "--form", "recursive")
+    _, recursive, err = run_inspect(capsys, "planar_arm", "M[0,0]", "--form", "recursive")
     assert recursive == "c_1 = cos(q1)\nM[0,0] = 0.5*c_1 + 1.75\n"
     assert err == (
         "symgen: note: names in equations count links, rows and columns from 0, as q0 does; the C counts them from 1: "
         "c_1 is c_2 there; they stand in the frames that 'symgen show' lists\n"
     )
-    _, closed, err = said(capsys, "puma560", "M[1,2]", "--form", "closed")
+    _, closed, err = run_inspect(capsys, "puma560", "M[1,2]", "--form", "closed")
     assert "=" not in closed
     assert err == ""
 
 
-def test_a_recursive_block_is_the_papers_equations_down_to_the_inputs() -> None:
-    made = symgen.inspect("puma560", "P[2]", form="recursive")
-    known = set(sp.symbols("q0:6", real=True))
-    for name, expression in made.named:
-        assert expression.free_symbols <= known
-        known.add(name)
+def test_a_recursive_block_lists_equations_down_to_the_inputs() -> None:
+    block = symgen.inspect("puma560", "P[2]", form="recursive")
+    symbols = set(sp.symbols("q0:6", real=True))
+    for name, expression in block.named:
+        assert expression.free_symbols <= symbols
+        symbols.add(name)
     assert any(
-        re.fullmatch(r"P[BC]?_3_\d_\d", str(name)) for name in known
-    )  # made of those beyond it
-    assert made.value.shape == (6, 6)
-    assert made._repr_latex_().startswith("$\\displaystyle")
-    assert r"\begin{aligned}" in made._repr_latex_()
+        re.fullmatch(r"P[BC]?_3_\d_\d", str(name)) for name in symbols
+    )  # computed from blocks of the next links
+    assert block.value.shape == (6, 6)
+    assert block._repr_latex_().startswith("$\\displaystyle")
+    assert r"\begin{aligned}" in block._repr_latex_()
     assert hasattr(symgen.inspect("scara", "M[0,1]"), "_repr_latex_")
 
 
-def test_a_formula_beyond_reading_is_refused() -> None:
+def test_a_closed_form_too_long_to_read_is_refused() -> None:
     with pytest.raises(
         RequestError,
         match=r"the closed form of Minv\[6,6\] has \d+ operations, too many to read",
@@ -286,13 +297,15 @@ def test_a_formula_beyond_reading_is_refused() -> None:
 # -- whose letter, whose axes -------------------------------------------------------------------------------------------
 
 
-def test_a_letter_of_several_methods_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, err = said(capsys, "planar_arm", "D[1]")
+def test_a_letter_of_several_methods_names_the_method_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, err = run_inspect(capsys, "planar_arm", "D[1]")
     assert (out, err) == (
         "1/12\n",
         "symgen: note: D is that of riccati; another one: --method udut\n",
     )
-    _, again, err = said(capsys, "planar_arm", "D[1]", "--method", "udut")
+    _, again, err = run_inspect(capsys, "planar_arm", "D[1]", "--method", "udut")
     assert (again.strip(), err) == ("1/12", "")
 
 
@@ -315,7 +328,7 @@ joint = {name = "jb", type = "revolute", axis = [1, 0, 0], xyz = [0.3, 0, 0], mi
 @pytest.mark.parametrize(
     "letter", sorted(letter for letter in results() if letter in methods.find("udut").quantities)
 )
-def test_a_letter_that_a_robot_lacks_is_refused_and_never_another_quantity(letter: str) -> None:
+def test_an_unavailable_letter_is_refused_and_not_replaced_by_a_result(letter: str) -> None:
     """U of U D Uᵀ does not exist for coupled mimic joints; the potential energy U must not stand in for it."""
     coupled = symgen.load(MIMIC, mimic="couple")
     with pytest.raises(
@@ -325,20 +338,20 @@ def test_a_letter_that_a_robot_lacks_is_refused_and_never_another_quantity(lette
         symgen.inspect(coupled, letter)
 
 
-def test_a_block_says_in_which_axes_it_stands() -> None:
+def test_a_note_names_the_axes_of_a_block() -> None:
     (note,) = read(robot("panda"), "P[2]", "riccati").notes[:1]
     assert "in the axes of link 'panda_link3' as declared" in note
-    said = "rows in the axes of link 'panda_link1', columns in the axes of link 'panda_link3' as declared"
-    assert any(said in note for note in read(robot("panda"), "phi[0,2]").notes)
+    axes = "rows in the axes of link 'panda_link1', columns in the axes of link 'panda_link3' as declared"
+    assert any(axes in note for note in read(robot("panda"), "phi[0,2]").notes)
     assert any("mass centre" in n for n in read(robot("panda"), "p[1]", "udut").notes)
 
 
-def test_a_zero_block_says_why() -> None:
-    found = read(robot("panda"), "phi[4,2]")
-    assert found.value == sp.zeros(6, 6)
+def test_a_note_explains_a_zero_block() -> None:
+    reading = read(robot("panda"), "phi[4,2]")
+    assert reading.value == sp.zeros(6, 6)
     assert any(
         "phi[4,2] is zero: blocks [i,j] are not zero where link i carries link j" in note
-        for note in found.notes
+        for note in reading.notes
     )
 
 
@@ -375,7 +388,7 @@ def test_where_prints_the_lines_of_the_generated_file(
     )
 
 
-def test_where_names_each_entrys_store_and_local() -> None:
+def test_where_prints_the_store_and_the_local_of_an_entry() -> None:
     text, notes = where(robot("planar_arm"), "M[0,1]")  # M[2] is the same number
     assert text == (
         "planar_arm_mass_matrix.c:27:\n    const double M_2_1 = 0.08333333333333333 + t1;\n"
@@ -384,7 +397,7 @@ def test_where_names_each_entrys_store_and_local() -> None:
     assert notes == (COUNTS,)
 
 
-def test_where_says_what_the_passes_merged() -> None:
+def test_where_counts_entries_that_the_passes_merged() -> None:
     _, notes = where(robot("panda"), "P[2]")
     assert any(
         re.fullmatch(r"\d+ of the 21 entries of P\[2\] have no line of their own: .*", note)
@@ -400,9 +413,9 @@ def test_where_says_what_the_passes_merged() -> None:
 # -- the picture --------------------------------------------------------------------------------------------------------
 
 
-def test_the_pattern_is_that_of_the_formulas() -> None:
-    found = pattern(robot("planar_arm"), "U")
-    assert (found.label, found.kinds) == ("U", ((NUMBER, MOVES), (ZERO, NUMBER)))
+def test_a_picture_distinguishes_zero_constant_and_variable_entries() -> None:
+    arm_pattern = pattern(robot("planar_arm"), "U")
+    assert (arm_pattern.label, arm_pattern.kinds) == ("U", ((NUMBER, MOVES), (ZERO, NUMBER)))
     kinds = pattern(robot("planar_point_mass"), "H_L_L").kinds
     assert [[bool(kind) for kind in row] for row in kinds] == [
         [abs(i - j) < 2 for j in range(6)] for i in range(6)
@@ -412,33 +425,34 @@ def test_the_pattern_is_that_of_the_formulas() -> None:
 
 
 @pytest.mark.parametrize(("name", "letter"), [("tree5", "M"), ("panda", "J"), ("scara", "c")])
-def test_magnitudes_are_the_references_and_zeros_are_zero_at_every_state(
+def test_magnitudes_in_a_picture_equal_the_reference_and_zeros_hold_at_every_state(
     name: str, letter: str
 ) -> None:
-    """Panda's last joint turns about a line through the flange: round-off alone moves it there."""
+    """Panda's last axis passes through the flange, so only round-off moves the flange's origin."""
     mechanism = robot(name)
-    function, found = (
+    function, drawn = (
         {"M": "mass_matrix", "J": "jacobian", "c": "bias_force"}[letter],
         pattern(mechanism, letter),
     )
-    given = {place: float(x.radians) for place, x in parse_values(mechanism, found.pose).items()}
+    values = {entry: float(x.radians) for entry, x in parse_values(mechanism, drawn.pose).items()}
     at = {
-        stem: np.array([[given.get((stem, i), 0.0) for i in range(mechanism.nv)]]) for stem in "qva"
+        stem: np.array([[values.get((stem, i), 0.0) for i in range(mechanism.nv)]])
+        for stem in "qva"
     }
     from_reference = Reference(mechanism, frame=tip(mechanism))
     arguments = {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
-    expected = from_reference.evaluate(function, arguments)[letter][0].reshape(len(found.kinds), -1)
-    assert np.array(found.values) == pytest.approx(expected, abs=1e-13)
-    seen = truth(name, function, 4)[letter].reshape(4, *expected.shape)
-    spread, largest = np.ptp(seen, axis=0), np.abs(seen).max(axis=0)
-    kinds = np.array(found.kinds)
+    expected = from_reference.evaluate(function, arguments)[letter][0].reshape(len(drawn.kinds), -1)
+    assert np.array(drawn.values) == pytest.approx(expected, abs=1e-13)
+    samples = truth(name, function, 4)[letter].reshape(4, *expected.shape)
+    spread, largest = np.ptp(samples, axis=0), np.abs(samples).max(axis=0)
+    kinds = np.array(drawn.kinds)
     assert ((largest < 1e-13) == (kinds == ZERO)).all()
     assert ((spread > 1e-13) == (kinds == MOVES)).all()
     if name == "panda":
         assert (kinds[3:, 6] == ZERO).all()
 
 
-def test_rows_and_columns_are_named_by_their_joints() -> None:
+def test_rows_and_columns_of_a_picture_are_named_by_their_joints() -> None:
     joints = tuple(joint.name for joint in robot("panda").joints)
     assert pattern(robot("panda"), "M").columns == tuple((name, 1) for name in joints)
     jacobian = pattern(robot("panda"), "J")
@@ -460,30 +474,32 @@ def test_rows_and_columns_are_named_by_their_joints() -> None:
     assert pattern(robot("scara"), "g").columns == (("", 1),)
 
 
-def test_a_picture_is_at_the_pose_that_is_asked_for(
+def test_a_picture_shows_the_requested_pose(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     arm = robot("planar_arm")
-    found = pattern(arm, "M", at=parse_values(arm, "joint2=pi/2"))
-    assert (found.pose, found.chosen) == ("q1=pi/2", True)
-    assert found.values[0] == pytest.approx((1.75, 1 / 12), abs=1e-16)
+    drawn = pattern(arm, "M", at=parse_values(arm, "joint2=pi/2"))
+    assert (drawn.pose, drawn.chosen) == ("q1=pi/2", True)
+    assert drawn.values[0] == pytest.approx((1.75, 1 / 12), abs=1e-16)
     assert pattern(arm, "g", at=parse_values(arm, "q0=pi/2,q1=0")).values == (
         (0.0,),
         (0.0,),
     )  # exactly
-    stretched = point_mass_arm(0, 1)  # nothing turns with joint 0 alone
+    stretched = point_mass_arm(0, 1)  # zero inertia about joint 0 when the arm is stretched
     for pose in ("q1=0", "q1=pi"):
         with pytest.raises(
             RequestError, match="has an entry without a value at this pose: it divides by zero"
         ):
             pattern(stretched, "Minv", "composite_body", at=parse_values(stretched, pose))
     pytest.importorskip("matplotlib")
-    code, out, err = said(capsys, "planar_arm", "M", "--plot", str(tmp_path / "m.svg"))
+    code, out, err = run_inspect(capsys, "planar_arm", "M", "--plot", str(tmp_path / "m.svg"))
     assert (code, out) == (0, "")
     assert re.fullmatch(
         r"symgen: note: magnitudes at q1=-?\d+(\.\d+)?; --at takes another pose\n", err
     )
-    assert said(capsys, "planar_arm", "M", "--plot", str(tmp_path / "n.svg"), "--at", "q1=0.5") == (
+    assert run_inspect(
+        capsys, "planar_arm", "M", "--plot", str(tmp_path / "n.svg"), "--at", "q1=0.5"
+    ) == (
         0,
         "",
         "",
@@ -492,13 +508,15 @@ def test_a_picture_is_at_the_pose_that_is_asked_for(
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
-def test_a_picture_is_drawn_the_same_twice(
+def test_a_picture_is_reproducible(
     ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
     files = [tmp_path / f"{n}.{ending}" for n in "ab"]
     for file in files:
-        assert said(capsys, "scara", "P" if ending == "svg" else "g", "--plot", str(file))[:2] == (
+        assert run_inspect(capsys, "scara", "P" if ending == "svg" else "g", "--plot", str(file))[
+            :2
+        ] == (
             0,
             "",
         )
@@ -515,7 +533,7 @@ def test_a_picture_is_drawn_the_same_twice(
 
 
 @pytest.mark.parametrize("what", ["M", "P", "g"])
-def test_no_name_in_a_picture_is_cut_or_read_as_a_formula(what: str) -> None:
+def test_names_in_a_picture_are_neither_cut_nor_typeset_as_formulas(what: str) -> None:
     figures = pytest.importorskip("matplotlib.figure")
     names = (
         "$q_1$ and $",
@@ -533,7 +551,7 @@ def test_no_name_in_a_picture_is_cut_or_read_as_a_formula(what: str) -> None:
     figure.draw_without_rendering()
     texts = [
         text
-        for text in figure.findobj(match=lambda one: hasattr(one, "get_text"))
+        for text in figure.findobj(match=lambda artist: hasattr(artist, "get_text"))
         if text.get_text()
     ]
     assert set(names) <= {text.get_text() for text in texts}
@@ -551,7 +569,7 @@ def test_no_name_in_a_picture_is_cut_or_read_as_a_formula(what: str) -> None:
     assert left >= 0.9 * EDGE * figure.dpi
 
 
-def test_names_that_would_be_too_small_are_left_out_evenly() -> None:
+def test_names_in_a_large_picture_are_thinned_out_evenly() -> None:
     figures = pytest.importorskip("matplotlib.figure")
     many = tuple((f"joint{k}", 1) for k in range(200))
     figure = draw(
@@ -565,15 +583,15 @@ def test_names_that_would_be_too_small_are_left_out_evenly() -> None:
     assert named == [f"joint{k}" for k in range(0, 200, step)]
 
 
-def test_a_picture_to_nowhere_is_one_sentence(
+def test_a_picture_in_an_unknown_format_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, out, err = said(capsys, "scara", "P", "--plot", str(tmp_path / "p.pdf"))
+    code, out, err = run_inspect(capsys, "scara", "P", "--plot", str(tmp_path / "p.pdf"))
     assert (code, out) == (2, "")
     assert "name a file that ends with .svg or .png" in err
 
 
-def test_help_brings_in_nothing_heavy() -> None:
+def test_help_imports_no_heavy_package() -> None:
     code = (
         "import sys; from symgen.cli import main; main(['inspect', '--help']); "
         "print(sorted({'sympy', 'numpy', 'flint'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""What entries depend on, and base parameters: against the reference, against the multi-angle forms, and by rank."""
+"""Dependences of entries and base parameters: against the reference, the multi-angle forms, and matrix ranks."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ READ = (
     "one",
 )
 RESULT = {"M": "M", "c": "c", "g": "g", "tau": "tau"}
-ASKED = [
+CASES = [
     (name, letter)
     for name in READ
     for letter in LETTERS
     if letter == "tau" or name in ("scara", "tree4", "one")
 ]
-"""tau has a column wherever M, c or g have one; those apart on three robots."""
+"""tau includes the columns of M, c and g, which are tested apart on three robots."""
 
 
 @cache
-def found(name: str, letter: str) -> Structure:
+def structure_named(name: str, letter: str) -> Structure:
     return structure(robot(name), letter)
 
 
 @cache
 def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[flint.arb]]:
-    """Entry → its coefficients on the ten parameters of every link, by name of `Structure.base`."""
+    """Return for each entry its coefficients on the ten parameters of every link, in their order."""
     model = models(robot(name))[0]
     n = len(model.links)
     with constants.precision():
@@ -75,7 +75,7 @@ def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[f
         }
 
 
-def names(n: int) -> list[str]:
+def parameter_names(n: int) -> list[str]:
     return [
         f"{p.split('_')[0]}_{b}" + (f"_{p.split('_')[1]}" if "_" in p else "")
         for b in range(n)
@@ -83,23 +83,23 @@ def names(n: int) -> list[str]:
     ]
 
 
-# -- the regressor is the dynamics -------------------------------------------------------------------------------------------
+# -- regressor -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize(
     "name", [name for name in READ if all(len(joint.motions) == 1 for joint in robot(name).joints)]
 )
-def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: str) -> None:
-    """Where no joint is a screw: its angle and the length that it advances by are drawn apart, as no pose has them."""
+def test_regressor_times_parameters_equals_the_reference(name: str, letter: str) -> None:
+    """Robots without helical joints, because a random state draws their angle and advance apart."""
     mechanism = robot(name)
     state = random_state(mechanism.nv, "here")
     with constants.precision():
-        own = [
+        declared = [
             x for link in models(mechanism)[0].links for x in ten(inertial_parameters(link.inertia))
         ]
         values = {
-            entry: sum((x * y for x, y in zip(row, own, strict=True)), flint.arb(0))
+            entry: sum((x * y for x, y in zip(row, declared, strict=True)), flint.arb(0))
             for entry, row in regressor(name, letter, "here").items()
         }
     with BALLS.working():
@@ -109,10 +109,10 @@ def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: 
             flint.arb(x) if slides else angle
             for x, slides, angle in zip(state.q, sliding, angles, strict=True)
         ]
-        given = {"q": np.array([q]), "v": BALLS.array([state.v]), "a": BALLS.array([state.a])}
-    takes = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
+        arrays = {"q": np.array([q]), "v": BALLS.array([state.v]), "a": BALLS.array([state.a])}
+    arguments = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
     expected = Reference(mechanism, BALLS).evaluate(
-        ENTRIES[letter][0], {x: given[x] for x in takes}
+        ENTRIES[letter][0], {x: arrays[x] for x in arguments}
     )[RESULT[letter]]
     with BALLS.working():
         for entry, value in values.items():
@@ -124,46 +124,52 @@ def test_the_regressor_times_the_parameters_is_the_reference(name: str, letter: 
 # -- base parameters -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "letter"), ASKED)
-def test_the_base_parameters_make_the_whole(name: str, letter: str) -> None:
-    """At states that were not used: a parameter's coefficient is the base parameters' on which it acts."""
-    got = found(name, letter)
-    order = names(robot(name).nv)
+@pytest.mark.parametrize(("name", "letter"), CASES)
+def test_base_parameters_reproduce_the_full_regressor(name: str, letter: str) -> None:
+    """At new states, each coefficient is a combination of the coefficients of the base parameters."""
+    description = structure_named(name, letter)
+    order = parameter_names(robot(name).nv)
     with constants.precision():
         for row in regressor(name, letter, "another").values():
-            whole = [constants.ZERO] * len(row)
-            for base, terms in got.base:
+            rebuilt = [constants.ZERO] * len(row)
+            for base, terms in description.base:
                 for p, x in terms.items():
-                    whole[order.index(p)] = whole[order.index(p)] + row[
+                    rebuilt[order.index(p)] = rebuilt[order.index(p)] + row[
                         order.index(base)
                     ] * constants.rational(x)
-            difference = max(largest(a - b) for a, b in zip(whole, row, strict=True))
+            difference = max(largest(a - b) for a, b in zip(rebuilt, row, strict=True))
             assert difference <= (0 if has_exact_constants(robot(name)) else 1e-40)
 
 
-@pytest.mark.parametrize(("name", "letter"), ASKED)
-def test_their_number_is_the_rank_by_the_reference(name: str, letter: str) -> None:
-    """Ten bodies that span a link's parameters, one at a time, in the declared frames and in floating point."""
-    columns = sampled(robot(name), letter)
+@pytest.mark.parametrize(("name", "letter"), CASES)
+def test_the_number_of_base_parameters_is_the_rank_of_the_references_regressor(
+    name: str, letter: str
+) -> None:
+    """Count singular values of the reference's regressor in floating point and in declared frames."""
+    columns = sampled_regressor(robot(name), letter)
     sizes = np.linalg.svd(
         columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300), compute_uv=False
     )
-    assert found(name, letter).rank == int((sizes > 1e-9 * max(sizes[0], 1e-9)).sum())
+    assert structure_named(name, letter).rank == int((sizes > 1e-9 * max(sizes[0], 1e-9)).sum())
 
 
-def sampled(mechanism: Mechanism, letter: str) -> np.ndarray:
-    zero, one = Fraction(0), Fraction(1)
-    unit = [pose(), *(pose(tuple(one if a == b else zero for b in range(3))) for a in range(3))]  # type: ignore[arg-type]
-    points = [Part("x", at, one) for at in unit]
+def sampled_regressor(mechanism: Mechanism, letter: str) -> np.ndarray:
+    zero, unit_mass = Fraction(0), Fraction(1)
+    poses = [
+        pose(),
+        *(pose(tuple(unit_mass if a == b else zero for b in range(3))) for a in range(3)),
+    ]  # type: ignore[arg-type]
+    points = [Part("x", at, unit_mass) for at in poses]
     tensors = [
-        Part("x", (), zero, tuple(one if a == b else zero for b in range(6))) for a in range(6)
+        Part("x", (), zero, tuple(unit_mass if a == b else zero for b in range(6)))
+        for a in range(6)
     ]  # type: ignore[arg-type]
     states = {
         key: np.array(value, dtype=float)
         for key, value in draw_states(mechanism, 40, seed=8).items()
     }
-    takes = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
-    found = []
+    arguments = {"M": "q", "c": "qv", "g": "q", "tau": "qva"}[letter]
+    columns_by_parameter = []
     for b in range(mechanism.nv):
         for part in (*points, *tensors):
             bodies = tuple(
@@ -171,40 +177,46 @@ def sampled(mechanism: Mechanism, letter: str) -> np.ndarray:
                 for i, body in enumerate(mechanism.bodies)
             )
             answer = Reference(replace(mechanism, bodies=bodies)).evaluate(
-                ENTRIES[letter][0], {x: states[x] for x in takes}
+                ENTRIES[letter][0], {x: states[x] for x in arguments}
             )
-            found.append(np.ravel(answer[RESULT[letter]]))
-    columns = np.array(found).T
+            columns_by_parameter.append(np.ravel(answer[RESULT[letter]]))
+    columns = np.array(columns_by_parameter).T
     return np.where(np.abs(columns) < 1e-12, 0, columns)
 
 
 @pytest.mark.parametrize("name", [name for name in READ if has_exact_constants(robot(name))])
-def test_their_number_is_the_rank_over_the_rationals(name: str) -> None:
+def test_the_number_of_base_parameters_is_the_rank_over_the_rationals(name: str) -> None:
     rows = [row for s in range(10 + 3) for row in regressor(name, "tau", f"rank {s}").values()]
-    assert flint.fmpq_mat(rows).rank() == found(name, "tau").rank
+    assert flint.fmpq_mat(rows).rank() == structure_named(name, "tau").rank
 
 
-def test_what_is_known_of_some_robots() -> None:
+def test_known_robots_have_their_published_base_parameters() -> None:
     assert {
-        name: found(name, "tau").rank for name in ("panda", "puma560", "ur5", "planar_arm")
+        name: structure_named(name, "tau").rank
+        for name in ("panda", "puma560", "ur5", "planar_arm")
     } == {"panda": 43, "puma560": 36, "ur5": 36, "planar_arm": 6}
-    arm = {name: dict(terms) for name, terms in found("planar_arm", "M").base}
+    arm = {name: dict(terms) for name, terms in structure_named("planar_arm", "M").base}
     assert arm == {
         "J_0_zz": {"J_0_zz": 1, "m_1": 1},
         "J_1_zz": {"J_1_zz": 1},
         "h_1_x": {"h_1_x": 1},
         "h_1_y": {"h_1_y": 1},
     }
-    assert found("planar_arm", "M").values == (Fraction(5, 3), Fraction(1, 12), Fraction(1, 4), 0)
+    assert structure_named("planar_arm", "M").values == (
+        Fraction(5, 3),
+        Fraction(1, 12),
+        Fraction(1, 4),
+        0,
+    )
     for name in ("puma560", "ur5", "panda"):  # gravity lies along the first axis
-        base = dict(found(name, "g").base)
+        base = dict(structure_named(name, "g").base)
         assert not [
             p for terms in base.values() for p in terms if p.startswith(("J", "h_0", "m_0"))
         ]
 
 
-def test_a_general_arm_feels_seven_parameters_a_link_but_for_the_first() -> None:
-    """Of n turning joints 7 n, fewer by those that the first link cannot show: it only turns about its own axis."""
+def test_a_general_arm_has_seven_base_parameters_a_link_except_the_first() -> None:
+    """n revolute joints have 7 n base parameters, minus those of the first link, which only rotates."""
     general = structure(random_mechanism(4), "tau")
     assert general.rank == 7 * 4 - 4
 
@@ -224,10 +236,10 @@ def test_a_general_arm_feels_seven_parameters_a_link_but_for_the_first() -> None
         ("panda", "g"),  # forms of velocities take seconds each
     ],
 )
-def test_dependence_is_that_of_the_multi_angle_form(name: str, letter: str) -> None:
-    got, mechanism = found(name, letter), robot(name)
+def test_dependences_equal_those_of_the_multi_angle_form(name: str, letter: str) -> None:
+    description, mechanism = structure_named(name, letter), robot(name)
     kept = {p.symbol for p in symbolic(mechanism, ENTRIES[letter][0], "all")[1]}
-    for entry, joints, parameters in got.entries():
+    for entry, joints, parameters in description.entries():
         index = tuple(int(i) for i in entry.partition("[")[2][:-1].split(","))
         assert multiangle(mechanism, letter, index).joints() == joints, entry
         if name != "panda":
@@ -243,9 +255,9 @@ def test_dependence_is_that_of_the_multi_angle_form(name: str, letter: str) -> N
             }
 
 
-def test_a_mass_matrix_does_not_know_where_its_first_joint_is() -> None:
+def test_a_mass_matrix_does_not_depend_on_the_first_joint() -> None:
     for name in (name for name in READ if name != "panda"):
-        joints = found(name, "M").joints
+        joints = structure_named(name, "M").joints
         assert all(0 not in joints[i][j] for i in range(len(joints)) for j in range(len(joints)))
         assert all(
             joints[i][j] == joints[j][i] for i in range(len(joints)) for j in range(len(joints))
@@ -255,13 +267,13 @@ def test_a_mass_matrix_does_not_know_where_its_first_joint_is() -> None:
 # -- as text and facts ---------------------------------------------------------------------------------------------------------
 
 
-def test_text_and_facts_say_the_same() -> None:
-    got = found("planar_arm", "M")
-    text = str(got)
+def test_text_and_facts_of_a_structure_agree() -> None:
+    description = structure_named("planar_arm", "M")
+    text = str(description)
     assert "4 base parameters (SI units)\n  J_0_zz + m_1 = 1.66667\n" in text
     assert "  M[0,0]  J_0_zz m_1 h_1_x J_1_zz l_1_x\n" in text
     assert "  M[1,1]  -\n" in text
-    facts = json.loads(json.dumps(got.facts()))
+    facts = json.loads(json.dumps(description.facts()))
     assert facts["rank"] == len(facts["base"]) == 4
     assert facts["joints"] == {"M[0,0]": ["joint2"], "M[0,1]": ["joint2"], "M[1,1]": []}
     assert facts["base"][0] == {
@@ -269,14 +281,16 @@ def test_text_and_facts_say_the_same() -> None:
         "combination": {"J_0_zz": "1", "m_1": "1"},
         "value": pytest.approx(5 / 3),
     }
-    assert set(found("scara", "tau").facts()["parameters"]) == {f"tau[{i}]" for i in range(4)}
-    assert 0 < got.chance < 1e-12
+    assert set(structure_named("scara", "tau").facts()["parameters"]) == {
+        f"tau[{i}]" for i in range(4)
+    }
+    assert 0 < description.chance < 1e-12
 
 
-def test_the_same_robot_has_the_same_text() -> None:
+def test_the_text_of_a_structure_is_reproducible() -> None:
     structure.cache_clear()
     again = structure(robot("scara"), "tau")
-    assert str(again) == str(found("scara", "tau"))
+    assert str(again) == str(structure_named("scara", "tau"))
 
 
 def test_combinations_are_written_with_their_signs() -> None:
@@ -286,7 +300,7 @@ def test_combinations_are_written_with_their_signs() -> None:
     )
 
 
-def test_another_letter_is_one_sentence() -> None:
+def test_a_quantity_without_a_structure_is_refused() -> None:
     with pytest.raises(
         RequestError, match="no quantity with a structure is named 'Minv'; there are: M, c, g, tau"
     ):
