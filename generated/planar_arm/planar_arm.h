@@ -1,13 +1,13 @@
 /* planar_arm.h: dynamics of the robot planar_arm (NQ = 2, NV = 2), in SI units; matrices are row-major and full.
  *
- * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
+ * Results may alias arguments. No function allocates memory or keeps data between calls.
  *
- * Vectors of six, and rows and columns of six, have the angular part first, then the linear one; of a wrench the moment,
- * then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
+ * Vectors of six, and rows and columns of six, have the angular part first, then the linear part; a wrench has the moment
+ * first, then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
  *
- * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
- * elements of arrays, and of results (out_a_0), from 0. neg_x holds -x. t1, t2 ... are parts of longer formulas.
- * Numbers in brackets are those of the papers' equations:
+ * In the files of the functions, x_2_3 is component 3 of x of link 2: links (base to tip) and components count from 1;
+ * elements of arrays and of results (out_a_0) count from 0. neg_x is -x. t1, t2 ... are parts of longer formulas.
+ * Numbers in brackets are numbers of equations in these papers:
  *   RK: G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988
  *   SA: S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix
  *
@@ -22,11 +22,11 @@
 #define planar_arm_NV 2
 #define planar_arm_NB 2
 
-/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+/* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char planar_arm_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* A shared library exports what planar_arm_API stands before: its own files are compiled with planar_arm_SHARED and planar_arm_EXPORTS,
- * those that use it with planar_arm_SHARED (CMake's BUILD_SHARED_LIBS does both). Without planar_arm_SHARED it is empty.
+/* planar_arm_API marks what a shared library exports: compile the library's files with planar_arm_SHARED and planar_arm_EXPORTS, and the
+ * files that use it with planar_arm_SHARED (CMake's BUILD_SHARED_LIBS does both). Without planar_arm_SHARED it is empty.
  */
 #ifndef planar_arm_API
 #if defined(planar_arm_SHARED) && defined(_WIN32) && defined(planar_arm_EXPORTS)
@@ -118,28 +118,28 @@ planar_arm_API void planar_arm_mass_matrix_log_determinant(const double q[planar
  */
 planar_arm_API void planar_arm_mass_matrix_log_determinant_gradient(const double q[planar_arm_NQ], double grad[planar_arm_NV]);
 
-/* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
+/* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link2
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
 planar_arm_API void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], double Lambda_inv[36]);
 
-/* accelerations of the links that joint forces cause
+/* accelerations of the links under the joint forces tau
  *   the frame: link2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
- *   alpha_tip: likewise of the chosen frame
+ *   alpha: acceleration of each link at the origin of the frame that its joint moves: angular part first, axes of the base, gravity not included
+ *   alpha_tip: acceleration of the chosen frame: angular part first, axes of the base, gravity not included
  */
 planar_arm_API void planar_arm_link_accelerations(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double alpha[planar_arm_NB*6], double alpha_tip[6]);
 
-/* wrenches across the joints, and the accelerations they cause
+/* wrenches across the joints, and the joint accelerations, under the joint forces tau
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
+ *   F_: wrench that the parent (or the base) exerts on each link, at the origin of the frame that its joint moves: moment first, axes of the base, gravity included (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
 planar_arm_API void planar_arm_interbody_forces(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double tau[planar_arm_NV], double F_[planar_arm_NB*6], double a[planar_arm_NV]);
@@ -159,7 +159,7 @@ planar_arm_API void planar_arm_forward_kinematics(const double q[planar_arm_NQ],
  */
 planar_arm_API void planar_arm_jacobian(const double q[planar_arm_NQ], double J[6*planar_arm_NV]);
 
-/* acceleration of the chosen frame that velocities alone cause, dJ/dt v
+/* velocity-product acceleration of the chosen frame, dJ/dt v
  *   the frame: link2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
@@ -174,7 +174,7 @@ planar_arm_API void planar_arm_bias_acceleration(const double q[planar_arm_NQ], 
  */
 planar_arm_API void planar_arm_link_poses(const double q[planar_arm_NQ], double R_links[planar_arm_NB*3*3], double p_links[planar_arm_NB*3]);
 
-/* mass centre of the whole
+/* mass centre of all moving links
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
@@ -195,7 +195,7 @@ planar_arm_API void planar_arm_kinetic_energy(const double q[planar_arm_NQ], con
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
- *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
+ *   U: potential energy of the moving links (J); zero when their mass centre is at the base's origin
  */
 planar_arm_API void planar_arm_potential_energy(const double q[planar_arm_NQ], double U[1]);
 
@@ -212,7 +212,7 @@ planar_arm_API void planar_arm_centroidal_momentum(const double q[planar_arm_NQ]
  */
 planar_arm_API void planar_arm_centroidal_momentum_matrix(const double q[planar_arm_NQ], double A_G[6*planar_arm_NV]);
 
-/* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
+/* dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight included
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   a: joint accelerations (rad/s^2, m/s^2)
@@ -220,7 +220,7 @@ planar_arm_API void planar_arm_centroidal_momentum_matrix(const double q[planar_
  */
 planar_arm_API void planar_arm_centroidal_momentum_rate(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double a[planar_arm_NV], double hdot[6]);
 
-/* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
+/* q moved for a time dt by the constant velocity v (exponential map for a joint of several coordinates); a quaternion keeps its length
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   dt: time step (s)
@@ -228,10 +228,10 @@ planar_arm_API void planar_arm_centroidal_momentum_rate(const double q[planar_ar
  */
 planar_arm_API void planar_arm_integrate(const double q[planar_arm_NQ], const double v[planar_arm_NV], const double dt[1], double q_next[planar_arm_NQ]);
 
-/* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
+/* the velocity that takes q to q_next in 1 s (logarithm for a joint of several coordinates), by the shorter of two rotations
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
- *   delta: the way from q to q_next as velocities are counted (rad, m)
+ *   delta: displacement from q to q_next, one entry for each velocity (rad, m)
  */
 planar_arm_API void planar_arm_difference(const double q[planar_arm_NQ], const double q_next[planar_arm_NQ], double delta[planar_arm_NV]);
 

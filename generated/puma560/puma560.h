@@ -1,15 +1,15 @@
 /* puma560.h: dynamics of the robot puma560 (NQ = 6, NV = 6), in SI units; matrices are row-major and full.
  *
- * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
+ * Results may alias arguments. No function allocates memory or keeps data between calls.
  *
- * Vectors of six, and rows and columns of six, have the angular part first, then the linear one; of a wrench the moment,
- * then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
+ * Vectors of six, and rows and columns of six, have the angular part first, then the linear part; a wrench has the moment
+ * first, then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
  *
- * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
- * elements of arrays, and of results (out_a_0), from 0. neg_x holds -x. t1, t2 ... are parts of longer formulas.
- * c_2p3 is the cosine of a sum of joint angles: p stands for plus, m for minus. Links whose axes are parallel may share
- * the axes that their vectors are written in (symgen show says which do).
- * Numbers in brackets are those of the papers' equations:
+ * In the files of the functions, x_2_3 is component 3 of x of link 2: links (base to tip) and components count from 1;
+ * elements of arrays and of results (out_a_0) count from 0. neg_x is -x. t1, t2 ... are parts of longer formulas.
+ * c_2p3 is the cosine of a sum of joint angles: p means plus, m means minus. Links with parallel axes may share
+ * the axes in which their vectors are expressed (symgen show lists them).
+ * Numbers in brackets are numbers of equations in these papers:
  *   RK: G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988
  *   SA: S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix
  *
@@ -24,11 +24,11 @@
 #define puma560_NV 6
 #define puma560_NB 6
 
-/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+/* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char puma560_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* A shared library exports what puma560_API stands before: its own files are compiled with puma560_SHARED and puma560_EXPORTS,
- * those that use it with puma560_SHARED (CMake's BUILD_SHARED_LIBS does both). Without puma560_SHARED it is empty.
+/* puma560_API marks what a shared library exports: compile the library's files with puma560_SHARED and puma560_EXPORTS, and the
+ * files that use it with puma560_SHARED (CMake's BUILD_SHARED_LIBS does both). Without puma560_SHARED it is empty.
  */
 #ifndef puma560_API
 #if defined(puma560_SHARED) && defined(_WIN32) && defined(puma560_EXPORTS)
@@ -120,28 +120,28 @@ puma560_API void puma560_mass_matrix_log_determinant(const double q[puma560_NQ],
  */
 puma560_API void puma560_mass_matrix_log_determinant_gradient(const double q[puma560_NQ], double grad[puma560_NV]);
 
-/* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
+/* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
 puma560_API void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lambda_inv[36]);
 
-/* accelerations of the links that joint forces cause
+/* accelerations of the links under the joint forces tau
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
- *   alpha_tip: likewise of the chosen frame
+ *   alpha: acceleration of each link at the origin of the frame that its joint moves: angular part first, axes of the base, gravity not included
+ *   alpha_tip: acceleration of the chosen frame: angular part first, axes of the base, gravity not included
  */
 puma560_API void puma560_link_accelerations(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double alpha[puma560_NB*6], double alpha_tip[6]);
 
-/* wrenches across the joints, and the accelerations they cause
+/* wrenches across the joints, and the joint accelerations, under the joint forces tau
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
+ *   F_: wrench that the parent (or the base) exerts on each link, at the origin of the frame that its joint moves: moment first, axes of the base, gravity included (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
 puma560_API void puma560_interbody_forces(const double q[puma560_NQ], const double v[puma560_NV], const double tau[puma560_NV], double F_[puma560_NB*6], double a[puma560_NV]);
@@ -161,7 +161,7 @@ puma560_API void puma560_forward_kinematics(const double q[puma560_NQ], double R
  */
 puma560_API void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV]);
 
-/* acceleration of the chosen frame that velocities alone cause, dJ/dt v
+/* velocity-product acceleration of the chosen frame, dJ/dt v
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
@@ -176,7 +176,7 @@ puma560_API void puma560_bias_acceleration(const double q[puma560_NQ], const dou
  */
 puma560_API void puma560_link_poses(const double q[puma560_NQ], double R_links[puma560_NB*3*3], double p_links[puma560_NB*3]);
 
-/* mass centre of the whole
+/* mass centre of all moving links
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
@@ -197,7 +197,7 @@ puma560_API void puma560_kinetic_energy(const double q[puma560_NQ], const double
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
- *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
+ *   U: potential energy of the moving links (J); zero when their mass centre is at the base's origin
  */
 puma560_API void puma560_potential_energy(const double q[puma560_NQ], double U[1]);
 
@@ -214,7 +214,7 @@ puma560_API void puma560_centroidal_momentum(const double q[puma560_NQ], const d
  */
 puma560_API void puma560_centroidal_momentum_matrix(const double q[puma560_NQ], double A_G[6*puma560_NV]);
 
-/* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
+/* dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight included
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   a: joint accelerations (rad/s^2, m/s^2)
@@ -222,7 +222,7 @@ puma560_API void puma560_centroidal_momentum_matrix(const double q[puma560_NQ], 
  */
 puma560_API void puma560_centroidal_momentum_rate(const double q[puma560_NQ], const double v[puma560_NV], const double a[puma560_NV], double hdot[6]);
 
-/* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
+/* q moved for a time dt by the constant velocity v (exponential map for a joint of several coordinates); a quaternion keeps its length
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   dt: time step (s)
@@ -230,10 +230,10 @@ puma560_API void puma560_centroidal_momentum_rate(const double q[puma560_NQ], co
  */
 puma560_API void puma560_integrate(const double q[puma560_NQ], const double v[puma560_NV], const double dt[1], double q_next[puma560_NQ]);
 
-/* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
+/* the velocity that takes q to q_next in 1 s (logarithm for a joint of several coordinates), by the shorter of two rotations
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
- *   delta: the way from q to q_next as velocities are counted (rad, m)
+ *   delta: displacement from q to q_next, one entry for each velocity (rad, m)
  */
 puma560_API void puma560_difference(const double q[puma560_NQ], const double q_next[puma560_NQ], double delta[puma560_NV]);
 

@@ -1,13 +1,13 @@
 /* scara.h: dynamics of the robot scara (NQ = 4, NV = 4), in SI units; matrices are row-major and full.
  *
- * Results may alias arguments. Nothing is allocated, nothing is kept between calls.
+ * Results may alias arguments. No function allocates memory or keeps data between calls.
  *
- * Vectors of six, and rows and columns of six, have the angular part first, then the linear one; of a wrench the moment,
- * then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
+ * Vectors of six, and rows and columns of six, have the angular part first, then the linear part; a wrench has the moment
+ * first, then the force. Pinocchio has the linear part first. These are Lambda_inv, alpha, alpha_tip, F, J, Jdot_v, h, A_G, hdot.
  *
- * In the functions' files x_2_3 is component 3 of x of link 2: links, base to tip, and components count from 1;
- * elements of arrays, and of results (out_a_0), from 0. neg_x holds -x. t1, t2 ... are parts of longer formulas.
- * Numbers in brackets are those of the papers' equations:
+ * In the files of the functions, x_2_3 is component 3 of x of link 2: links (base to tip) and components count from 1;
+ * elements of arrays and of results (out_a_0) count from 0. neg_x is -x. t1, t2 ... are parts of longer formulas.
+ * Numbers in brackets are numbers of equations in these papers:
  *   RK: G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988
  *   SA: S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix
  *
@@ -22,11 +22,11 @@
 #define scara_NV 4
 #define scara_NB 4
 
-/* Never defined. It does not compile where double has another size than 8 bytes, as on AVR: generate with --real float there. */
+/* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char scara_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* A shared library exports what scara_API stands before: its own files are compiled with scara_SHARED and scara_EXPORTS,
- * those that use it with scara_SHARED (CMake's BUILD_SHARED_LIBS does both). Without scara_SHARED it is empty.
+/* scara_API marks what a shared library exports: compile the library's files with scara_SHARED and scara_EXPORTS, and the
+ * files that use it with scara_SHARED (CMake's BUILD_SHARED_LIBS does both). Without scara_SHARED it is empty.
  */
 #ifndef scara_API
 #if defined(scara_SHARED) && defined(_WIN32) && defined(scara_EXPORTS)
@@ -118,28 +118,28 @@ scara_API void scara_mass_matrix_log_determinant(const double q[scara_NQ], doubl
  */
 scara_API void scara_mass_matrix_log_determinant_gradient(const double q[scara_NQ], double grad[scara_NV]);
 
-/* inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T
+/* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link4
  *   q: joint positions (rad, m)
  *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
  */
 scara_API void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_inv[36]);
 
-/* accelerations of the links that joint forces cause
+/* accelerations of the links under the joint forces tau
  *   the frame: link4
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   alpha: of every link at the origin of the frame that its joint moves: angular part first, axes of the base, true accelerations (gravity is no part of them)
- *   alpha_tip: likewise of the chosen frame
+ *   alpha: acceleration of each link at the origin of the frame that its joint moves: angular part first, axes of the base, gravity not included
+ *   alpha_tip: acceleration of the chosen frame: angular part first, axes of the base, gravity not included
  */
 scara_API void scara_link_accelerations(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double alpha[scara_NB*6], double alpha_tip[6]);
 
-/* wrenches across the joints, and the accelerations they cause
+/* wrenches across the joints, and the joint accelerations, under the joint forces tau
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   tau: joint torques and forces (N*m, N)
- *   F_: what its parent (or the base) exerts on every link, at the origin of the frame that its joint moves: moment first, axes of the base, weights borne (N*m, N)
+ *   F_: wrench that the parent (or the base) exerts on each link, at the origin of the frame that its joint moves: moment first, axes of the base, gravity included (N*m, N)
  *   a: joint accelerations (rad/s^2, m/s^2)
  */
 scara_API void scara_interbody_forces(const double q[scara_NQ], const double v[scara_NV], const double tau[scara_NV], double F_[scara_NB*6], double a[scara_NV]);
@@ -159,7 +159,7 @@ scara_API void scara_forward_kinematics(const double q[scara_NQ], double R[9], d
  */
 scara_API void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV]);
 
-/* acceleration of the chosen frame that velocities alone cause, dJ/dt v
+/* velocity-product acceleration of the chosen frame, dJ/dt v
  *   the frame: link4
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
@@ -174,7 +174,7 @@ scara_API void scara_bias_acceleration(const double q[scara_NQ], const double v[
  */
 scara_API void scara_link_poses(const double q[scara_NQ], double R_links[scara_NB*3*3], double p_links[scara_NB*3]);
 
-/* mass centre of the whole
+/* mass centre of all moving links
  *   q: joint positions (rad, m)
  *   com: mass centre of all moving links in the base (m)
  */
@@ -195,7 +195,7 @@ scara_API void scara_kinetic_energy(const double q[scara_NQ], const double v[sca
 
 /* potential energy of gravity
  *   q: joint positions (rad, m)
- *   U: energy of the moving links' weight (J); zero when their mass centre is at the base's origin
+ *   U: potential energy of the moving links (J); zero when their mass centre is at the base's origin
  */
 scara_API void scara_potential_energy(const double q[scara_NQ], double U[1]);
 
@@ -212,7 +212,7 @@ scara_API void scara_centroidal_momentum(const double q[scara_NQ], const double 
  */
 scara_API void scara_centroidal_momentum_matrix(const double q[scara_NQ], double A_G[6*scara_NV]);
 
-/* dh/dt at (q, v, a): what the base and the surroundings exert, weight included
+/* dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight included
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   a: joint accelerations (rad/s^2, m/s^2)
@@ -220,7 +220,7 @@ scara_API void scara_centroidal_momentum_matrix(const double q[scara_NQ], double
  */
 scara_API void scara_centroidal_momentum_rate(const double q[scara_NQ], const double v[scara_NV], const double a[scara_NV], double hdot[6]);
 
-/* q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion stays as long as it was
+/* q moved for a time dt by the constant velocity v (exponential map for a joint of several coordinates); a quaternion keeps its length
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
  *   dt: time step (s)
@@ -228,10 +228,10 @@ scara_API void scara_centroidal_momentum_rate(const double q[scara_NQ], const do
  */
 scara_API void scara_integrate(const double q[scara_NQ], const double v[scara_NV], const double dt[1], double q_next[scara_NQ]);
 
-/* the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter
+/* the velocity that takes q to q_next in 1 s (logarithm for a joint of several coordinates), by the shorter of two rotations
  *   q: joint positions (rad, m)
  *   q_next: joint positions at the end of the step (rad, m)
- *   delta: the way from q to q_next as velocities are counted (rad, m)
+ *   delta: displacement from q to q_next, one entry for each velocity (rad, m)
  */
 scara_API void scara_difference(const double q[scara_NQ], const double q_next[scara_NQ], double delta[scara_NV]);
 

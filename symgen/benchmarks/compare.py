@@ -629,6 +629,6 @@ def _refuse_without_task(functions: Iterable[str]) -> None:
     if not any(FUNCTIONS[name].counts("NK") for name in functions):
         of_tasks = [name for name, function in FUNCTIONS.items() if function.counts("NK")]
         raise RequestError(
-            "none of these functions is about a task, so --task-rows does not apply; name "
+            "none of these functions has a task, so --task-rows does not apply; name "
             f"{' or '.join(of_tasks)} with -f"
         )

@@ -97,4 +97,4 @@ class FolderContents:
 def unfelt_wrench(mechanism: Mechanism, link: str) -> str:
     """Remark behind the name of a link with a wrench that no joint carries; "" for other links."""
     on_base = mechanism.frame(link).body == BASE
-    return " (on the base: felt by nothing)" if on_base else ""
+    return " (on the base: no effect)" if on_base else ""

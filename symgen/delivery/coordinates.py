@@ -109,10 +109,12 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     if not several(mechanism):
         return ()
     lines = [
-        "A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Of others:"
+        "A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Other joints:"
     ]
     if mechanism.coupled:
-        lines = ["Joints that follow others have no entries of q and v. By joint, from 0:"]
+        lines = [
+            "Mimic joints (followers) have no entries of q and v. Entries of the other joints, counted from 0:"
+        ]
     for index, (joint, said) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
         if _several(joint):
             lines += [f"  joint {index}, {joint.kind}: {said['q']}", f"    {said['v']}"]
@@ -121,15 +123,15 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     lines.append("a and tau have the entries of v.")
     if mechanism.coupled:
         lines.append(
-            "tau of a joint that others follow is what moves all of them: theirs, times the factor of each, are in it."
+            "tau of a leader includes the forces of its followers, each times the factor of the follower."
         )
     if listed := linear_first(mechanism):
         lines.append(
-            f"The linear part is first in {listed}; in a vector of six it is the angular one."
+            f"The linear part is first in {listed}; in other vectors of six the angular part is first."
         )
     if listed := quaternions(mechanism):
         lines.append(
-            f"The functions are for unit quaternions: keep the length of {listed} at 1; 0, 0, 0, 1 is no turn."
+            f"The functions are for unit quaternions: keep the length of {listed} at 1; 0, 0, 0, 1 is no rotation."
         )
     return tuple(lines)
 

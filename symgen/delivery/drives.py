@@ -33,7 +33,7 @@ def forces(mechanism: Mechanism, parameters: Iterable[str] = ()) -> str:
     """Return further terms of the bias force besides C v + g, in ASCII: drives and gravity compensation."""
     kinds = applied(mechanism, parameters)
     terms = [f" + {term}" for kind, term in _TERMS.items() if kind in kinds]
-    return "".join([*terms, *([" - borne weight"] if mechanism.compensated_parts else [])])
+    return "".join([*terms, *([" - compensated weight"] if mechanism.compensated_parts else [])])
 
 
 def of_joint(joint: Joint) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
     if not mechanism.compensated_parts:
         return ()
     return (
-        "Part of the weight of links is borne (gravcomp), which tau and c need not give. g, U, Y and forces",
+        "Part of the weight of links is compensated (gravcomp), so that tau and c do not include it. g, U, Y and forces",
         "between bodies are of all of the weight.",
     )
 

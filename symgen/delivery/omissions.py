@@ -101,7 +101,7 @@ def _base(mechanism: Mechanism) -> Omission:
     carried = f", and the {mass:.12g} kg that are fixed to it are felt by no joint" if mass else ""
     return {
         "kind": "fixed base",
-        "text": f"the base {mechanism.base} stands still in the world{carried}",
+        "text": f"the base {mechanism.base} is fixed in the world{carried}",
     }
 
 

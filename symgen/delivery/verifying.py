@@ -194,7 +194,7 @@ def check_printed(
         commands = " and ".join(
             f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded
         )
-        why = f"what manifest.json records of {' and '.join(recorded)} is taken as it stands; run {commands} for it again"
+        why = f"the record of {' and '.join(recorded)} in manifest.json is not verified; run {commands} again to renew it"
         checks.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
     return checks, _foreign_files(at, printed)
 
@@ -326,7 +326,7 @@ def _unlike(path: Path, wanted: bytes) -> str:
     """Return how the file at `path` differs from `wanted`; "" if it does not."""
     try:
         if not path.is_file() or path.is_symlink():
-            return "is missing" if not os.path.lexists(path) else "is no ordinary file"
+            return "is missing" if not os.path.lexists(path) else "is not a regular file"
         content = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
     except OSError as error:
         return f"cannot be read ({error.strerror})"

@@ -68,9 +68,9 @@ def left_out(
         name: text
         or sentences.get(name)
         or (
-            f"{mechanism.nv} joints make it long; ask for it with -f {name}"
+            f"{mechanism.nv} joints make it long; name it with -f {name}"
             if name in long
-            else "not asked for; -f makes it"
+            else "not requested; -f adds it"
         )
         for name, text in why.items()
     }

@@ -94,7 +94,7 @@ class MimicCoupling(Coupling):
         """See `Coupling.expand_inputs`. Expanded entries are named by their index among all joints,
         from 1.
         """
-        home.step("joints that follow others")
+        home.step("mimic joints: values of the followers from those of their leaders")
         arguments = dict(home.inputs)
         for name in (name for name in POSITIONS if name in arguments):
             positions = [

@@ -92,7 +92,7 @@ def drive_forces(
     """
     q, v = inputs["q"], inputs.get("v")
     result = []
-    home.step("forces of the drives: damping, friction, springs")
+    home.step("forces of the joint drives: damping, friction, springs")
     for link in model.links:
         for index in range(link.v.start, link.v.stop):
             force = drives[index].force(q[link.q.start], home.zero if v is None else v[index])

@@ -56,7 +56,7 @@ def compensated_matter(
         link = links[i]
         if link.parent >= 0:
             masses[i].home.step(
-                f"link {i + 1} ({link.label}): mass that is held up, and its first moment"
+                f"link {i + 1} ({link.label}): gravity-compensated mass and its first moment"
             )
             masses[link.parent] = masses[link.parent] + masses[i]
             moments[link.parent] = moments[link.parent] + _moment_to_parent(
@@ -74,7 +74,7 @@ def compensation_forces(
     forces = []
     for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
         home = matter.m.home
-        home.step(f"link {i + 1} ({link.label}): weight that is borne")
+        home.step(f"link {i + 1} ({link.label}): gravity compensation")
         moment, force = matter.h.cross(matter.a), matter.a * matter.m
         for dof in link.dofs:
             forces.append(home.name(f"borne_{dof.index + 1}", dof.project(moment, force)))
@@ -88,9 +88,7 @@ def compensation_derivatives(
     dofs = [dof for link in links for dof in link.dofs]
     result = [[matters[0].m.home.zero for _ in dofs] for _ in dofs]
     for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
-        matter.m.home.step(
-            f"link {i + 1} ({link.label}): weight that is borne, where it is displaced"
-        )
+        matter.m.home.step(f"link {i + 1} ({link.label}): gravity compensation of displaced masses")
         couples = [
             (dof.H_angular.cross(matter.h) + dof.H_linear * matter.m).cross(matter.a)
             for dof in link.dofs

@@ -87,7 +87,7 @@ class Linkage:
         # A link with slack has its vectors in rotated axes.
         shares_axes = any(not link.slack.is_zero for link in model.links)
         home.step(
-            f"joint angles: sines and cosines{', and lengths and inertias turned by them' if shares_axes else ''}"
+            f"joint angles: sines and cosines{', and lengths and inertias rotated by them' if shares_axes else ''}"
         )
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]
@@ -289,7 +289,7 @@ class Linkage:
         ]
         upward: list[Vector] = []
         for i, link in enumerate(self.links):
-            self.step(i, "gravity in its axes")
+            self.step(i, "gravity in the link's axes")
             upward.append(
                 self.against_gravity(i)
                 if link.parent < 0

@@ -123,7 +123,9 @@ def regroup_inertia(
         link, joint_class = model.links[i], motion_class(model.links[i].kind)
         if joint_class == "both" or link.parent < 0:
             continue
-        home.step(f"link {i + 1} ({link.name}): what its joint cannot feel goes to its parent")
+        home.step(
+            f"link {i + 1} ({link.name}): inertia that does not affect its joint is moved to its parent"
+        )
         kept, moved = _split(home, model, i, inertias[i])
         inertias[i], inertias[link.parent] = kept, inertias[link.parent] + moved
     return inertias

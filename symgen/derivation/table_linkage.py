@@ -266,9 +266,9 @@ class Tabled(Linkage):
     ) -> Scalar:
         """Combine the values of links, tip first."""
         (last, total), *others = sorted(values.items(), reverse=True)
-        self.step(last, "what links have, in one")
+        self.step(last, "combined over the links")
         for i, value in others:
-            self.step(i, "what links have, in one")
+            self.step(i, "combined over the links")
             total = join(total, value)
             self.name("joined", i, total)
         return total
@@ -279,7 +279,7 @@ class Tabled(Linkage):
         """Return the sum of the links' values, tip first."""
         link_sum = self.zero
         for i, value in reversed(list(values)):
-            self.step(i, "what links have, in one")
+            self.step(i, "combined over the links")
             link_sum = value + link_sum
         return link_sum if total is None else total + link_sum
 
@@ -292,14 +292,14 @@ class Tabled(Linkage):
         for to, of in sorted(
             blocks, key=lambda block: (block[1] > block[0], max(block), block[1] != block[0], block)
         ):
-            self.step(to, what + (" of what it carries" if of > to else ""))
+            self.step(to, what + (", for the links that it carries" if of > to else ""))
             yield to, of
 
     def product_over_links(self, factors_of: Mapping[int, Sequence[Scalar]]) -> Scalar:
         """Return the product of the factors of all links, link by link."""
         products = {}
         for i, factors in factors_of.items():
-            self.step(i, "the pivots of the mass matrix in one")
+            self.step(i, "product of the pivots of the mass matrix")
             products[i] = super().product(factors)
         return self.combine_over_links(mul, products)
 
@@ -307,7 +307,7 @@ class Tabled(Linkage):
         """Return ln of the product of the factors of all links, link by link."""
         logarithms = {}
         for i, factors in factors_of.items():
-            self.step(i, "the pivots of the mass matrix in one")
+            self.step(i, "product of the pivots of the mass matrix")
             logarithms[i] = super().log_product(factors)
         return self.combine_over_links(add, logarithms)
 
@@ -349,7 +349,7 @@ class Tabled(Linkage):
     def _tip_first(self, factors: Sequence[Scalar]) -> Iterator[Dof]:
         """Yield the degrees of freedom from the tip, each in a step of its link."""
         for dof, _ in reversed(list(zip(self.dofs, factors, strict=True))):
-            self.step(dof.link, "the pivots of the mass matrix in one, RK (4.11)")
+            self.step(dof.link, "product of the pivots of the mass matrix, RK (4.11)")
             yield dof
 
     def number(self, i: int, name: str) -> Scalar:
@@ -392,7 +392,7 @@ class Tabled(Linkage):
         return answers.pop()
 
     def _geometry(self, i: int) -> LinkGeometry:
-        self.step(i, "joint angle, and where the link stands on its parent")
+        self.step(i, "joint angle, and pose of the link on its parent")
         geometry = super()._geometry(i)
         return replace(geometry, arm=geometry.shift)  # any parent type uses the same step
 

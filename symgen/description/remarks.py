@@ -111,7 +111,7 @@ def note_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Par
         return [
             Note(
                 "warning",
-                "no moving link has mass: there is no forward dynamics, and every force is zero",
+                "no moving link has mass: forward dynamics does not exist, and every force is zero",
             )
         ]
     if len(names) > 1:
@@ -119,13 +119,13 @@ def note_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Par
         return [
             Note(
                 "warning",
-                f"joints {', '.join(names[:SHOWN])}{more} move no mass: there is no forward dynamics",
+                f"joints {', '.join(names[:SHOWN])}{more} move no mass: forward dynamics does not exist",
             )
         ]
     return [
         Note(
             "warning",
-            f"joint {name} moves no mass: there is no forward dynamics",
+            f"joint {name} moves no mass: forward dynamics does not exist",
         )
         for name in names
     ]

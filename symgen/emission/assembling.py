@@ -33,7 +33,7 @@ STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
 """Status codes of NAME_assemble itself; the codes between them are those of checked functions."""
 _WHAT = {
     "ASSEMBLED": "the loops are closed at q_out",
-    "NOT_CLOSED": "the steps did not close them; start nearer to a closed position",
+    "NOT_CLOSED": "the steps did not close the loops; start nearer to a closed position",
 }
 
 

@@ -21,10 +21,10 @@ from symgen.vocabulary.target import Target
 STATUSES = {
     "OK": "the results are stored",
     "NOT_FINITE": "an argument is infinite or not a number",
-    "OUT_OF_RANGE": "an angle is too large for the own sine and cosine (--trig inline)",
-    "DIVISOR": "a divisor, or what a logarithm or a root is taken of, is too small or not finite",
-    "NOT_UNIT": "a quaternion is not of length 1",
-    "NO_WORK": "the array for the work of loops over links has too few numbers",
+    "OUT_OF_RANGE": "an angle is too large for the inline sine and cosine (--trig inline)",
+    "DIVISOR": "a divisor, or the argument of a logarithm or a root, is too small or not finite",
+    "NOT_UNIT": "a quaternion does not have length 1",
+    "NO_WORK": "the workspace has too few numbers",
     "RESULT_NOT_FINITE": "a result, or a number that it is computed from, is infinite or not a number",
 }
 """Statuses of a checked function by their value, from 0 on: NAME_OK …"""

@@ -83,14 +83,14 @@ def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:
         "real": form.real,
         "name": name,
         "size": f"{target.name}_{WORK.upper()}",
-        "what": "numbers for the function's own use, apart from all others; what stands there before does not matter",
+        "what": "workspace, which may not overlap other arrays; its initial values do not matter",
     }
     size = {
         "qualifier": "",
         "real": "int",
         "name": C.local(SIZE, taken),
         "size": "",
-        "what": f"how many numbers {name} has",
+        "what": f"length of {name}",
     }
     parameters = [*facts["parameters"], workspace, *([size] if target.checked else [])]
     return facts | {"parameters": parameters}

@@ -97,7 +97,7 @@ def constant_heads(form: LoopProgram) -> list[str]:
     """Return lines for the head of the file with the names of the constants in a row of each table."""
     kinds = [kind for kind in form.link_classes if kind.columns]
     rows = [
-        f"A row of the table{f' of links that are {kind.name}' * (len(form.link_classes) > 1)}: "
+        f"Link constants{f' of a {kind.name} link' * (len(form.link_classes) > 1)}, one row of the table: "
         f"{', '.join(kind.columns)}."
         for kind in kinds
     ]

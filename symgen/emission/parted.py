@@ -74,11 +74,13 @@ def source(form: LoopProgram, target: Target) -> str:
         )
     chain, tables, functions = lower(form, target, states=False)
     if form.maps:
-        title = "of {} links, level by level, in {} segments"
-        about = "a place is a joint and the link before it, the base's the first one."
+        title = "for {} links, by cyclic reduction over {} segments"
+        about = (
+            "a row is a joint and the link before it; the link before the first joint is the base."
+        )
     else:
-        title = "of {} links in {} segments"
-        about = f"{form.link_cost} operations a link, and what is done once a segment. Of one link"
+        title = "for {} links in {} segments"
+        about = f"{form.link_cost} operations for each link, and the operations once for each segment. For one link"
     angle_count = angles(chain.steps, lanes, form.real)
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return render(

@@ -35,7 +35,7 @@ def parse_values(mechanism: Mechanism, text: str) -> Values:
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not name or not number:
             raise ArgumentError(
-                f"'{part.strip()}' is no value; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
+                f"'{part.strip()}' is not an assignment; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
             )
         key = _parse_input(mechanism, name)
         is_angle = key[0] != "q" or units[key[1]] == "rad"
@@ -53,13 +53,13 @@ def _check_unit(first: int, entries: list[Angle | None]) -> None:
     square, complete = sum(x * x for x in numbers), len(numbers) == len(entries)
     if complete and not square:
         raise ArgumentError(
-            f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are none; write "
-            "0, 0, 0, 1 for no rotation"
+            f"q{first} … q{first + 3} are a quaternion x y z w, and four zeros are not a "
+            "rotation; write 0, 0, 0, 1 for no rotation"
         )
     if square - 1 > NOT_UNIT or (complete and 1 - square > NOT_UNIT):
         raise ArgumentError(
-            f"q{first} … q{first + 3} are a quaternion x y z w whose length would not be 1, and the formulas "
-            "are those of unit quaternions; give it the length 1"
+            f"q{first} … q{first + 3} are a quaternion x y z w, and its length "
+            "is not 1; give a unit quaternion"
         )
 
 

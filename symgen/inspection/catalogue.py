@@ -95,7 +95,7 @@ def choose(
         name for name, result in results().items() if FUNCTIONS[result.function].counts("NK")
     ]
     raise RequestError(
-        f"{choice.words.letter} depends on no task, so --task-rows does not apply; it applies to {' and '.join(task_results)}"
+        f"{choice.words.letter} does not depend on a task, so --task-rows does not apply; it applies to {' and '.join(task_results)}"
     )
 
 
@@ -122,7 +122,9 @@ def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
         ]
     if accepting:
         notes = (
-            (f"{words.letter} is that of {accepting[0]}; another one: {', '.join(others)}",)
+            (
+                f"{words.letter} is that of {accepting[0]}; to see another {words.letter}, add {', '.join(others)}",
+            )
             if others
             else ()
         )
@@ -152,7 +154,7 @@ def _namesake(result: Result | None) -> list[str]:
         return []
     provider = methods.providers(result.function)[0]
     return [
-        f"{result.array.name} of {result.function} is another quantity, shown by --method {provider}"
+        f"{result.array.name} of {result.function} is a different quantity; --method {provider} shows it"
     ]
 
 
@@ -174,7 +176,7 @@ def _choose_of_method(mechanism: Mechanism, what: str, words: Words | None, meth
     listed = ", ".join(
         [heading(letter, item.indices) for letter, item in quantities.items()] + computed
     )
-    raise UnknownName(f"'{what}' is no quantity of {method}; there are: {listed}")
+    raise UnknownName(f"{method} has no quantity '{what}'; it has: {listed}")
 
 
 def _unknown(what: str) -> RequestError:
@@ -186,7 +188,7 @@ def _unknown(what: str) -> RequestError:
         for name in methods_with_quantities()
     }
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
-    return UnknownName(f"'{what}' is no quantity to inspect; there are: {listed}; {lettered}")
+    return UnknownName(f"'{what}' is not a quantity; there are: {listed}; {lettered}")
 
 
 def listing(mechanism: Mechanism) -> str:
@@ -200,7 +202,9 @@ def listing(mechanism: Mechanism) -> str:
     text = []
     for title, (rows, lacking) in groups:
         text += [title, *(next(lines) for _ in rows)]
-        text += [f"  {', '.join(names)}: not here: {reason}" for reason, names in lacking.items()]
+        text += [
+            f"  {', '.join(names)}: not available: {reason}" for reason, names in lacking.items()
+        ]
     return "\n".join(text)
 
 

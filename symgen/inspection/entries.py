@@ -41,7 +41,7 @@ from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.vocabulary.functions import TAU, A, Q, V
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
 
-FRAMES = "as declared (its named equations: turned so that z is the joint's axis)"
+FRAMES = "as declared (in its named equations rotated so that z is the joint's axis)"
 ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}
 
 
@@ -93,7 +93,7 @@ def answer(
 
 
 CHOSEN = "in the frames that 'symgen show' lists"
-DECLARED = "in the declared link frames, turned so that z is the joint's axis"
+DECLARED = "in the declared link frames, rotated so that z is the joint's axis"
 
 
 def _with_symbols(plain_answer: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
@@ -134,7 +134,7 @@ def result_answer(
     rows = derived.outputs[result.index].rows
     if words.position is not None:
         raise ArgumentError(
-            f"'{words.what}' has a second index, but {result.heading} is a number already"
+            f"'{words.what}' has a second index, but {result.heading} is a single number"
         )
     if words.indices is None:
         matrix_shape = (
@@ -150,7 +150,7 @@ def result_answer(
         if len(shape) > 2:
             first, second = frames[:2] if "NF" in array.shape else ("link 0", "link 1")
             notes.append(
-                f"the {shape[1]} rows of {first} come first, then those of {second}, and so on"
+                f"the {shape[1]} rows of {first} come first, then the rows of {second}, and so on"
             )
         return Answer(derived, rows, matrix_shape, words.letter, tuple(notes))
     check_index_count(words, words.indices, len(shape))
@@ -176,7 +176,7 @@ def order_of(letter: str, names: Sequence[str], six: bool) -> str:
     """Return a note on the order of rows or columns that belong to velocities; `six` if the other
     side is spatial.
     """
-    return f"rows or columns of {letter} that go with v are, in order: {', '.join(names)}" + (
+    return f"rows or columns of {letter} that belong to v are, in order: {', '.join(names)}" + (
         "; those of six have the angular part first" if six else ""
     )
 
@@ -345,7 +345,7 @@ def quantity_answer(
     if words.position is None:
         return _laid_out(mechanism, quantity_layout, grid, label, notes)
     if len(grid) == len(grid[0]) == 1:
-        raise ArgumentError(f"'{words.what}' has a second index, but {label} is a number already")
+        raise ArgumentError(f"'{words.what}' has a second index, but {label} is a single number")
     single = len(grid[0]) == 1
     if not (single and len(words.position) == 1) and len(words.position) != 2:
         raise ArgumentError(
@@ -453,7 +453,7 @@ def _why_zero(quantity: Quantity, label: str) -> str:
     """Return why a block is zero; UnknownName if blocks outside the pattern do not exist."""
     if not quantity.whole:
         raise UnknownName(
-            f"{label} does not exist: [{','.join(quantity.indices)}] does where {quantity.nonzero}"
+            f"{label} does not exist: [{','.join(quantity.indices)}] exists where {quantity.nonzero}"
         )
     if not quantity.nonzero:
         return f"{label} is zero"
@@ -476,5 +476,5 @@ def _matrix_notes(quantity: Quantity, quantity_layout: Layout) -> list[str]:
     if all(block.left is None and block.right is None for block in quantity_layout.blocks.values()):
         return []
     return [
-        f"each block in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"
+        f"each block is in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"
     ]

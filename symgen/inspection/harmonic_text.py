@@ -53,7 +53,7 @@ def format_form(form: Form, format: str, most: int | None) -> str:
     if format in ("python", "c"):
         raise RequestError(
             f"this sum has {len(waves)} terms, and a shortened sum is not valid {'C' if format == 'c' else 'Python'}; "
-            "--full prints all terms, --form recursive the C's equations"
+            "--full prints all terms, --form recursive the equations of the C"
         )
     largest = [_term(*item, format) for item in list(form.waves(largest=True).items())[:most]]
     remaining = len(waves) - most

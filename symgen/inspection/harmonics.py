@@ -137,9 +137,9 @@ def _over_polynomials(
             values[r] = a + values[args[1]] if op == "add" else a - values[args[1]]
         else:
             remedy = (
-                "leave friction out with --drives, or take its equations with --form recursive"
+                "leave friction out with --drives, or use --form recursive"
                 if op == "sqrt"
-                else "take another method, such as composite_body or newton_euler"
+                else "use another method, such as composite_body or newton_euler"
             )
             raise RequestError(
                 f"{entry} by {program.method} is not a polynomial in sines and cosines: its equations contain a {op}; "

@@ -78,7 +78,7 @@ def parse_kinds(text: str | Iterable[str]) -> tuple[str, ...]:
         if name not in KINDS:
             available = ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
             raise UnknownName(
-                f"'{name}' is no kind of parameter to keep as a symbol; there are all, none, or a list of {available}"
+                f"'{name}' is not a kind of parameter; --symbols takes all, none, or a list of {available}"
             )
     return tuple(kind for kind in KINDS if kind in requested)
 
@@ -265,8 +265,8 @@ def derive_symbolic(
             )
     except TooManyRows:
         raise RequestError(
-            f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} rows before passes make "
-            "them fewer; lock joints that do not matter with --lock"
+            f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} operations before "
+            "simplification; lock joints that do not matter with --lock"
         ) from None
     return program, kept
 

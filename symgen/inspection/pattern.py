@@ -75,7 +75,7 @@ def pattern(
     matrix = answer(mechanism, choice, frame, task_rows=task_rows)
     if not matrix.shape:
         raise RequestError(
-            f"{matrix.label} is one number, which makes no picture; ask for a block or the whole matrix"
+            f"{matrix.label} is a single number, which cannot be drawn; name a block or the whole matrix"
         )
     inputs = _inputs_read(matrix)
     states, user_values = _random_states(mechanism), at or {}

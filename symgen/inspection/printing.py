@@ -72,7 +72,7 @@ def print_expression(expression: Any, format: str) -> str:
         return _number(_decimals(expression, {}), format)
     except RecursionError:
         raise RequestError(
-            "this formula nests too deep to be printed; take --form recursive"
+            "this formula is nested too deeply to be printed; use --form recursive"
         ) from None
 
 

@@ -139,7 +139,10 @@ def read(
                 raise error from None
             return Reading(
                 looped.value,
-                (*looped.notes, f"shown as loops over links, since rows are refused: {error}"),
+                (
+                    *looped.notes,
+                    f"shown as loops over links, because the unrolled form is refused: {error}",
+                ),
             )
     return _in_rows(mechanism, choice, options)
 
@@ -156,19 +159,17 @@ def _looped(
     if not isinstance(result, Result):
         if explicit or words.letter not in results():
             raise RequestError(
-                f"loops over links compute results, and {words.letter} is a letter of {method}; name a result, "
-                "such as tau"
+                f"--form looped shows results of functions, and {words.letter} "
+                f"is a quantity of {method}; name a result, such as tau"
             )
         result, method = results()[words.letter], None  # the result with the same name
     if words.indices is not None:
-        raise RequestError(
-            f"loops over links compute the whole of {words.letter}, so leave out [...]"
-        )
+        raise RequestError(f"--form looped shows the whole of {words.letter}; leave out [...]")
     for option, value in (("at", options.at), ("symbols", options.keep)):
         if value:
             raise RequestError(
-                f"loops over links are the same at every pose and for all links, so --{option} does not apply; "
-                "take --form recursive"
+                "the equations of --form looped hold for every pose and all "
+                f"links, so --{option} does not apply; use --form recursive"
             )
     form = build_form(
         mechanism, result.function, method, ProgramOptions(frame=options.frame, form=LOOPED)
@@ -178,12 +179,12 @@ def _looped(
             f"{form.method} has no step per link that could be shown; use --method {form.method.split(':')[0]}"
         )
     columns = tuple(
-        f"{name}0, {name}1, ... are the columns of a link's joint, row by row; columns that no sweep reaches are zero"
+        f"{name}0, {name}1, ... are the columns of the link's joint, row by row; columns outside the sweep are zero"
         for name, _ in form.columns
     )
     notes = (
-        f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is its parent's F, F_c the sum of its "
-        "children's; names are the C's of one link, positions in a block count from 1",
+        f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is the F of the parent, F_c the sum of "
+        "the F of the children; names are those of one link in the C, and entries of a block count from 1",
         *columns,
         FRAMES,
     )
@@ -202,8 +203,8 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
         )
     if form is None and operations > CLOSED_UP_TO:
         notes.append(
-            f"{entries.label} has {operations} operations in closed form, so these are its named equations; --form closed "
-            "substitutes them back"
+            f"{entries.label} has {operations} operations in closed form, so named equations are "
+            "shown; --form closed prints one formula"
         )
     named = form == "recursive" or (form is None and operations > CLOSED_UP_TO)
     formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
@@ -213,7 +214,7 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
     of_function = isinstance(choice.target, Result)
     notes += _numbering(
         formulas,
-        f"; they stand {CHOSEN}" if of_function else "",
+        f"; they are {CHOSEN}" if of_function else "",
         has_several_coordinates(mechanism),
     )
     return Reading(
@@ -234,7 +235,7 @@ def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:
     )
     counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
     return [
-        f"names in equations count {counted} from 0, as q0 does; the C counts them from 1: {symbol} is {c_name} there{frames}"
+        f"names in equations count {counted} from 0, as in q0; the C counts them from 1, and calls {symbol} {c_name}{frames}"
     ]
 
 
@@ -243,8 +244,8 @@ def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -
     letter, index_texts = choice.words.letter, choice.words.indices
     if not entry_of(choice):
         raise RequestError(
-            f"'{choice.words.what}' has no multi-angle form; one entry of {', '.join(ENTRIES)} has, "
-            "such as M[0,0]"
+            f"'{choice.words.what}' has no multi-angle form; an entry of {', '.join(ENTRIES)} "
+            "has one, such as M[0,0]"
         )
     if options.at:
         raise RequestError(
@@ -302,8 +303,8 @@ def render(
         else:
             if not full and reading.value.is_long:
                 note = (
-                    f"the {MOST} largest terms of the multi-angle form, the sum of the others as …; --full prints all, "
-                    "--form recursive the C's equations"
+                    f"the {MOST} largest terms of the multi-angle form are shown; --full "
+                    "prints all terms, --form recursive the equations of the C"
                 )
                 reading = Reading(reading.value, (*reading.notes, note))
     else:

@@ -113,12 +113,12 @@ def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
     for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
         if follows is not None:
             raise RequestError(
-                f"{what} is for joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
+                f"{what} needs joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
                 f"mimics another; {instead}"
             )
         if (joint.type.nq, joint.type.nv) != (1, 1):
             raise RequestError(
-                f"{what} is for joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
+                f"{what} needs joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
                 f"{joint.type.nq}; {instead}"
             )
 

@@ -337,13 +337,13 @@ def _equations(
 def _text(result: Loops) -> Iterator[str]:
     for kind, columns in zip(result.kinds, result.columns, strict=True):
         if columns:
-            yield f"table of a link{f', {kind}' * (len(result.kinds) > 1)}: {', '.join(columns)}"
+            yield f"link constants{f', {kind}' * (len(result.kinds) > 1)}: {', '.join(columns)}"
     for way in result.ways:
         yield _head(way)
         for step in way.steps:
             indent = "  "
             if len(way.steps) > 1:
-                yield f"  {step.kind}:" if step.named else f"  {step.kind}: nothing"
+                yield f"  {step.kind}:" if step.named else f"  {step.kind}: no operations"
                 indent = "    "
             yield from (
                 f"{indent}{name} = {print_expression(value, 'text')}" for name, value in step.named
@@ -355,7 +355,11 @@ def _text(result: Loops) -> Iterator[str]:
 
 
 def _end(result: Loops) -> str:
-    return f"at the end, of link {result.on}" if result.on >= 0 else "at the end, of the base"
+    return (
+        f"after the sweeps, at link {result.on}"
+        if result.on >= 0
+        else "after the sweeps, at the base"
+    )
 
 
 def _head(way: Way) -> str:
@@ -373,12 +377,12 @@ def _head(way: Way) -> str:
 def _carry_lines(way: Way) -> Iterator[str]:
     """Yield the carries, and those that are multiplied over several children instead of summed."""
     if way.carry_names:
-        yield f"handed on: {', '.join(way.carry_names)}"
+        yield f"carries: {', '.join(way.carry_names)}"
     products = [
         name for name, join in zip(way.carry_names, way.joins, strict=False) if join == "mul"
     ]
     if products:
-        yield f"of several children the product: {', '.join(products)}"
+        yield f"multiplied over several children: {', '.join(products)}"
 
 
 def _initial_carries(way: Way) -> str:
@@ -387,18 +391,15 @@ def _initial_carries(way: Way) -> str:
         return ""
     side = CHILDREN if way.inward else PARENT
     values = [print_expression(x, "text") for x in way.start]
-    where = "at the base" if not way.inward else "at a tip" if way.tip < 0 else "behind it"
-    nonzero = {value for value in values if value != "0"}
-    if not nonzero:
-        return f"; {where} all that ends with _{side} = 0"
-    assignments = ", ".join(
+    nonzero = [
         f"{name}_{side} = {value}"
         for name, value in zip(way.carry_names, values, strict=True)
         if value != "0"
-    )
-    return f"; {where} {assignments}" + (
-        f", all else that ends with _{side} = 0" if "0" in values else ""
-    )
+    ]
+    zeros = "0" in values
+    if not nonzero:
+        return f"; initial carries: all _{side} = 0"
+    return f"; initial carries: {', '.join(nonzero)}" + f", all other _{side} = 0" * zeros
 
 
 def _latex(result: Loops) -> Iterator[str]:

@@ -26,7 +26,7 @@ def single_real(programs: Iterable[Form]) -> str:
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
         raise ArgumentError(
-            "the functions mix double and float; one header declares one real type, so ask for either"
+            "the functions mix double and float; one header declares one real type, so request functions of one type"
         )
     if reals and reals[0] not in REALS:
         raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")

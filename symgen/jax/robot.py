@@ -196,7 +196,7 @@ class Call:
         try:
             array = number.asarray(x)
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{where} is no array of numbers ({error})") from None
+            raise ArgumentError(f"{where} is not an array of numbers ({error})") from None
         if not any(
             number.issubdtype(array.dtype, kind) for kind in (number.floating, number.integer)
         ):

@@ -277,7 +277,7 @@ def _refuse_unknown(mechanism: Mechanism, word: str) -> None:
     link = stem if stem in links else owner
     if links.get(link) == BASE:
         raise ArgumentError(
-            f"{subject}: link '{link}' is fixed to the base, so that no joint feels it; remove this parameter"
+            f"{subject}: link '{link}' is fixed to the base, so that no joint force depends on it; remove this parameter"
         )
     if kind in _GEOMETRY and (owner in links or owner in joints):
         raise ArgumentError(

@@ -280,7 +280,7 @@ def _least_pivots(
     for round-off, and a tiny number keeps a massless link's divisor from zero. With mimic joints a
     pivot belongs to several links and has no such bound.
     """
-    home.step("what the pivots of the mass matrix are at least")
+    home.step("lower bounds of the pivots of the mass matrix")
     bounds: dict[int, Scalar] = {}
     for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
         own_inertia = runtime_inertia.single_pivot(link.kind, own_inertias[i])
@@ -312,7 +312,7 @@ def _judge(
         for x in (*validity_margins(home, loose, arguments), *(arguments[k] for k in drives))
         if not x.is_constant
     ]
-    home.step("what each joint carries")
+    home.step("mass and moments that each joint carries")
     carried_inertia = carried_masses(
         home, model, runtime_inertia.link_inertias(home, model, fixed, loose, arguments)
     )

@@ -26,20 +26,20 @@ PLACES = 6
 UNIT = 1e-6
 """Largest deviation of a quaternion's length from 1."""
 AS_IF_OPEN = (
-    "only constrained_, constraint_, reduced_, assembly_ and contact_ functions know of the loops: forward_dynamics, "
-    "mass_matrix and all others are those of the tree, as if no loop were closed"
+    "only constrained_, constraint_, reduced_, assembly_ and contact_ functions include the loop "
+    "closures: forward_dynamics, mass_matrix and all others are those of the tree with open loops"
 )
 PULLED = (
-    "where loops are open, A and gamma are the slope of C and what is left of its second derivative, and gains pull them "
-    "together: C'' + K_d C' + K_p C = 0 along the motion"
+    "for open loops, A is the derivative of C and gamma the velocity-product part of its "
+    "second derivative, and the gains reduce C: C'' + K_d C' + K_p C = 0 along the motion"
 )
-SHARED = "more is actuated than moves, and tau_independent has the least forces that do, by the sum of their squares"
+SHARED = "there are more actuated joints than degrees of freedom; tau_independent has the forces with the least sum of squares"
 IDLE = "loop {name}: no motion violates its {rows}; A omits these rows"
 ROUNDED_IDLE = (
     "loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, its {rows} duplicate other "
     "rows, or no motion violates them; A omits these rows"
 )
-LEAST = "forces of the loops are the least ones that keep them closed, since others would as well"
+LEAST = "the constraint forces are not unique; the forces of least norm are computed"
 
 
 @validated

@@ -88,7 +88,7 @@ class _Reader:
         self.tables = [unit for unit in units if not isinstance(unit, c_ast.FuncDef)]
         functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
         if len(functions) + len(self.tables) != len(units):
-            raise ProgramError("a function stands there twice")
+            raise ProgramError("a function is defined twice")
         for unit in units:
             declared = getattr(unit, "decl", unit)
             shared = declared.name in (f"{self.symbol}_strided", f"{self.symbol}_batch")
@@ -548,7 +548,9 @@ class StatesCall:
         for memory, cells, layout in zip(self.memories, expected, self.case.layouts, strict=True):
             for at, (cell, wanted) in enumerate(zip(memory.cells, cells, strict=True)):
                 if cell is not wanted:
-                    return f"{where}, {layout}: {memory.name}[{at}] is not what it should be"
+                    return (
+                        f"{where}, {layout}: {memory.name}[{at}] differs from the expected number"
+                    )
         return self._status_difference(where, returned, [statuses[call] for call in calls])
 
     def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:

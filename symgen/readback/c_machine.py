@@ -303,7 +303,7 @@ class Machine:
         ):
             raise self.refuse(
                 node,
-                f"{memory.name}[{at}] is read although a result that may lie over it is stored before",
+                f"{memory.name}[{at}] is read after a result that may alias it is stored",
             )
         if self.region is not None and self.region.conflict(memory, at, False):
             raise self.refuse(
@@ -314,7 +314,7 @@ class Machine:
     def store(self, memory: Memory, at: int, value: Any, node: Any) -> None:
         """Store an element."""
         if memory.constant:
-            raise self.refuse(node, f"nothing may be put in {memory.name}[{at}]")
+            raise self.refuse(node, f"{memory.name}[{at}] may not be stored to")
         if memory.role == "result":
             self.stored.add(at)
         if self.region is not None and self.region.conflict(memory, at, True):
@@ -326,7 +326,7 @@ class Machine:
         pointer, index = self.pointer(node.name), self.integer(node.subscript)
         at = pointer.at + index
         if pointer.shape:
-            raise self.refuse(node, f"a row of {pointer.memory.name} is no number")
+            raise self.refuse(node, f"a row of {pointer.memory.name} is not a number")
         if not pointer.low <= at < pointer.high:
             raise self._outside(pointer, at, node)
         return pointer.memory, at
@@ -358,7 +358,7 @@ class Machine:
         """Run a function; return its result."""
         function = self.functions.get(name)
         if function is None:
-            raise self.refuse(node, f"{name} is no function of this text")
+            raise self.refuse(node, f"{name} is not a function of this text")
         declared = function.decl.type
         parameters = declared.args.params if declared.args else []
         if len(parameters) != len(arguments):
@@ -377,7 +377,7 @@ class Machine:
                 raise self.refuse(function.decl, f"{name} returns a value, and is declared void")
             return None
         if returned is None:
-            raise self.refuse(function.decl, f"{name} returns nothing")
+            raise self.refuse(function.decl, f"{name} does not return a value")
         return self._converted(wanted, returned.value, function.decl)
 
     def _require_apart(
@@ -409,7 +409,7 @@ class Machine:
             if has_known_size and (value.at < value.low or other_size):
                 raise self.refuse(
                     node,
-                    f"{value.memory.name}[{value.at}] and what follows is no {parameter.name}",
+                    f"{value.memory.name}[{value.at}] and the following elements are not {parameter.name}",
                 )
             kind = Kind(kind.base, "pointer", tuple(shape))
         self._new(parameter.name, kind, self._converted(kind, value, node or parameter), parameter)
@@ -847,9 +847,7 @@ class Machine:
             return left // right if operator == "/" else left % right
         if operator == ">>" and left >= 0 and 0 <= right < 31:
             return left >> right
-        raise self.refuse(
-            node, f"{left} {operator} {right} is no operation that generated code holds"
-        )
+        raise self.refuse(node, f"{left} {operator} {right} is not an operation of generated code")
 
     def _unary(self, node: Any) -> Any:
         if node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):

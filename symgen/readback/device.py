@@ -55,13 +55,13 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
     )
     if functions != 1:
         raise ProgramError(
-            f"{names.symbol}_device stands there {functions} times, as a static inline function of the device"
+            f"{names.symbol}_device is defined {functions} times, as a static inline function of the device"
         )
     for pattern, replacement in _QUALIFIERS:
         pattern = pattern.replace("SYMBOL", names.symbol)
         code = re.sub(f"^{pattern}", replacement, code, flags=re.MULTILINE)
     if strange := _CUDA.search(code):
-        raise ProgramError(f"{strange[0]} does not stand where generated code has it")
+        raise ProgramError(f"{strange[0]} is not at its place in generated code")
     return code
 
 

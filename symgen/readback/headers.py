@@ -100,7 +100,7 @@ def _declarations(text: str, prefix: str, file: str) -> dict[str, Any]:
     """Return functions by name, each of which is declared behind a prefix."""
     lines = text.splitlines()
     if strange := [line for line in lines if not line.startswith(prefix)]:
-        raise ProgramError(f"{file}: {strange[0]!r} is no declaration of a generated header")
+        raise ProgramError(f"{file}: {strange[0]!r} is not a declaration of a generated header")
     plain = "\n".join(line.removeprefix(prefix) for line in lines)
     units = parse_declarations(plain, file, ("cudaStream_t",))
     declared = {}
@@ -111,9 +111,7 @@ def _declarations(text: str, prefix: str, file: str) -> dict[str, Any]:
             and not (unit.storage or unit.funcspec or unit.name in declared)
         )
         if not plain_function:
-            raise ProgramError(
-                f"{file}: a declaration is none of a function, or stands there twice"
-            )
+            raise ProgramError(f"{file}: a declaration does not declare a function, or is repeated")
         declared[unit.name] = unit
     return declared
 
@@ -127,9 +125,11 @@ def _differences(
         if name not in declared:
             differences.append(f"{file} does not declare {name}")
         elif _text(declared[name]) != _text(function.decl):
-            differences.append(f"{file} declares {name} otherwise than it is defined")
+            differences.append(f"{file} declares {name} differently from its definition")
     strange = [n for n in declared if n not in defined and not re.fullmatch(others, n)]
-    return differences + [f"{file} declares {name}, which is no function" for name in strange]
+    return differences + [
+        f"{file} declares {name}, which is not a function of this folder" for name in strange
+    ]
 
 
 def _text(declaration: Any) -> str:

@@ -147,7 +147,7 @@ class _Launches:
         configuration, kernel = (*values, None, None)[:2]
         right = isinstance(configuration, Struct) and configuration.kind == "cudaLaunchConfig_t"
         if not right or not isinstance(kernel, KernelName):
-            raise machine.refuse(node, "this is no launch of a kernel")
+            raise machine.refuse(node, "this is not a launch of a kernel")
         grid, block = configuration["gridDim"], configuration["blockDim"]
         if {grid["y"], grid["z"], block["y"], block["z"]} != {1}:
             raise machine.refuse(node, "a grid has more than one dimension")
@@ -268,12 +268,12 @@ class _Reader:
             raise ProgramError(f"{self.symbol}_cuda.cu has other directives than generated text")
         plain = re.sub(r"^#pragma unroll\n(?= +for \()", "\n", plain, flags=re.MULTILINE)
         if "#pragma" in plain:
-            raise ProgramError(f"{self.symbol}_cuda.cu: '#pragma unroll' stands before no loop")
+            raise ProgramError(f"{self.symbol}_cuda.cu: '#pragma unroll' is not before a loop")
         plain = re.sub(r"^#.*$", "", plain, flags=re.MULTILINE)
         kernel = rf"^__global__ void __launch_bounds__\({self.name}_CUDA_THREADS\) ({self.symbol}_kernel\()"
         plain = re.sub(kernel, r"void \1", plain, flags=re.MULTILINE)
         if strange := re.search(r"\b__\w+", plain):
-            raise ProgramError(f"{strange[0]} does not stand where generated code has it")
+            raise ProgramError(f"{strange[0]} is not at its place in generated code")
         return plain.replace(STREAM, "cudaStream_t ")
 
     def differences(self) -> Iterator[str]:

@@ -170,7 +170,7 @@ class StepFunction:
             ):
                 raise machine.refuse(
                     node,
-                    f"{pointer.memory.name}[{pointer.at}] and what follows is no {parameter.name} of {self.text.symbol}",
+                    f"{pointer.memory.name}[{pointer.at}] and the following elements are not {parameter.name} of {self.text.symbol}",
                 )
         for _, result in self.results:
             for k, parameter in enumerate(self.parameters):
@@ -459,7 +459,7 @@ def compare(
     """
     symbols = re.findall(r"^(?:void|int) (\w+)\(", text, re.MULTILINE)
     if not symbols:
-        return ["the C holds no function"]
+        return ["the C has no function"]
     symbol = symbols[-1]
     name = symbol.removesuffix(f"_{form.function}")
     lines = preprocessor.Lines(text, name, symbol, checked)
@@ -709,7 +709,7 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
     for unit in declarations:
         kind = machine.kind(unit.type)
         if kind.form != "array" or unit.init is None or unit.name in machine.tables:
-            raise machine.refuse(unit, f"{unit.name} is no table, or stands there twice")
+            raise machine.refuse(unit, f"{unit.name} is not a table, or is defined twice")
         table = machine.new_array(unit, kind)
         if not table.memory.constant or len(unit.init.exprs) != kind.sizes[0]:
             raise machine.refuse(unit, f"{unit.name} is not constant, or has other rows")
@@ -723,7 +723,7 @@ def table_differences(machine: Machine, form: LoopProgram) -> list[str]:
     rows = (*form.constants, *(sweep.initial for sweep in form.sweeps))
     numbers = {machine.terms.constant(number) for row in rows for number in row}
     return [
-        f"{name} holds a number that is no constant of a link"
+        f"{name} has a number that is not a constant of a link"
         for name, table in machine.tables.items()
         if not table.memory.integers and not numbers.issuperset(table.memory.cells)
     ]

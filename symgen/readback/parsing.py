@@ -173,7 +173,7 @@ def part_of(unit: Any) -> Text:
     """A static part that returns nothing, by itself."""
     if not isinstance(unit, c_ast.FuncDef) or _returned(unit) != ["void"] or unit.decl.funcspec:
         raise ProgramError(
-            f"line {_line(getattr(unit, 'decl', unit))}: this is no part of a function"
+            f"line {_line(getattr(unit, 'decl', unit))}: this is not part of a function"
         )
     statements = tuple(_statement(node, {}) for node in unit.body.block_items or [])
     return Text(unit.decl.name, prototypes.parameters(unit.decl), statements)
@@ -198,7 +198,7 @@ def parse(text: str, seen: str = "") -> Text:
         part = part_of(unit)
         if name in parts:
             raise ProgramError(
-                f"line {line}: {name} is not a part of {function.decl.name} that stands there once"
+                f"line {line}: {name} is not a part of {function.decl.name}, or is called twice"
             )
         parts[name] = Statement("part", name, 0, (part.parameters, part.statements), line)
     items, checks = function.body.block_items or [], None

@@ -50,7 +50,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
             and not _is_struct(unit)
         ):
             raise ProgramError(
-                f"{file(unit)} holds a {type(unit).__name__} that is no plain prototype"
+                f"{file(unit)} holds a {type(unit).__name__} that is not a plain prototype"
             )
     return tuple(functions)
 

@@ -70,7 +70,7 @@ def compare(
         )
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
-        return [*differences, f"{parsed.symbol} returns {returned}, unlike what was asked for"]
+        return [*differences, f"{parsed.symbol} returns {returned}, unlike the requested function"]
     together = preprocessor.angles_at_once(text, name)
     matcher = Matcher(program, parsed, name, together)
     differences += matcher.differences()
@@ -302,7 +302,7 @@ class Matcher:
         elif kind == "part":
             self._part(statement)
         else:
-            self.found.append(f"line {line}: {target} does not stand where generated code has it")
+            self.found.append(f"line {line}: {target} is not at its place in generated code")
 
     def _local(self, target: str, declared: str, init: Any, line: int) -> None:
         """A number, or what holds sines and cosines."""
@@ -331,7 +331,7 @@ class Matcher:
         )
         unread = self.scope.unread
         self.found += [
-            f"(void){name} although {name} is read or is no argument"
+            f"(void){name} although {name} is read or is not an argument"
             for name in sorted(unread & read) + sorted(unread - arguments)
         ]
 
@@ -371,7 +371,7 @@ class Matcher:
                 *self.outputs,
             }:
                 self.found.append(
-                    f"line {array.line}: {array.target} is no array of {self.program.real} of its own"
+                    f"line {array.line}: {array.target} is not a local array of {self.program.real}"
                 )
         if not set(parameters) <= known_names:
             self.found.append(
@@ -406,7 +406,7 @@ class Matcher:
             or self._is_declared(target)
         ):
             self.found.append(
-                f"line {line}: {target} is no array of {self.together} angles, is a second one, or behind a store"
+                f"line {line}: {target} is not an array of {self.together} angles, is a second one, or follows a store"
             )
         angles: list[int | None] = [
             None if self._zero(element) else self._value(element, line, target)
@@ -448,7 +448,7 @@ class Matcher:
             angles = [] if argument is None else [self._value(argument, line, target)]
         if self.scope.stores or not angles or self._is_declared(target):
             self.found.append(
-                f"line {line}: {target} is no sine and cosine of an angle, is declared twice, or behind a store"
+                f"line {line}: {target} is not the sine and cosine of an angle, is declared twice, or follows a store"
             )
         elif isinstance(argument, c_ast.ArrayRef) and any(
             angles == angles_of_turn for angles_of_turn in self.scope.turns.values()
@@ -472,7 +472,7 @@ class Matcher:
             key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
         elif isinstance(node, c_ast.ID):
             if node.name not in self.scope.values:
-                raise _Difference(f"{node.name} is not a local that stands before")
+                raise _Difference(f"{node.name} is not a local that is declared before")
             return self.scope.values[node.name]
         elif isinstance(node, c_ast.Constant):
             return self._look_up(("const", self._literal(node.value)), f"the literal {node.value}")

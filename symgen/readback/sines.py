@@ -117,7 +117,7 @@ class _Text:
         for held, expected in ((self.functions, functions), (self.types, [kind])):
             if sorted(held) != sorted(expected):
                 raise ProgramError(
-                    f"{', '.join(sorted(held))} stand there, not {', '.join(sorted(expected))}"
+                    f"{', '.join(sorted(held))} are there, not {', '.join(sorted(expected))}"
                 )
         fields = sorted(member.name for member in self.types[kind].decls or ())
         if fields != ["cosine", "sine"]:
@@ -172,7 +172,7 @@ class _Comparisons:
             if _addends(left) == set(sizes):
                 return not self.far
         raise ProgramError(
-            f"line {node.coord.line}: this is no comparison of angles with the range"
+            f"line {node.coord.line}: this is not a comparison of angles with the range"
         )
 
 
@@ -222,7 +222,7 @@ def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
             functions.append(function)
         plain = plain.replace(begin, f"static {name}_pair {function}(", 1)
     if strange := re.search(r"\b(?:__\w+|inline)\b", plain):
-        return [f"{strange[0]} does not stand where generated code has it"]
+        return [f"{strange[0]} is not at its place in generated code"]
     far = {"auto": "libm", "inline": ""}.get(trig, "alone")
     kind = f"{name}_pair"
     return _differences(plain, name, real, functions, kind, far, "CUH") or disguises(text)

@@ -68,7 +68,7 @@ class _Reader:
         self.tables = [unit for unit in units if not isinstance(unit, c_ast.FuncDef)]
         functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
         if len(functions) + len(self.tables) != len(units):
-            raise ProgramError("a function stands there twice")
+            raise ProgramError("a function is defined twice")
         for unit in units:
             declared = getattr(unit, "decl", unit)
             if (declared.storage == ["static"]) == (declared.name == names.symbol):

@@ -13,10 +13,10 @@ import re
 from typing import NamedTuple
 
 MODES = {
-    "jvp": "what the results of {} change by when its arguments change",
-    "vjp": "what the arguments of {} weigh when its results have weights",
-    "jacobian": "derivatives of the results of {} by its arguments",
-    "hvp": "what the weights of the arguments of {} change by when these change",
+    "jvp": "directional derivatives of the results of {} along changes of its arguments",
+    "vjp": "weights of the results of {} times its Jacobian",
+    "jacobian": "derivatives of the results of {} with respect to its arguments",
+    "hvp": "directional derivatives of the vjp of {} along changes of its arguments",
 }
 """Modes of differentiation: Jacobian times vector, vector times Jacobian, the Jacobian, and Hessian
 times vector.

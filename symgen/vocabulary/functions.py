@@ -17,20 +17,22 @@ PAYLOAD = Array(
 WRENCH = Array(
     "wrench",
     (6,),
-    "moment (3, N·m), then force (3, N), on the link from outside, at its frame's origin, in its "
-    "axes; c includes -J^T wrench",
+    "external wrench on the link: moment (3, N·m), then force (3, N), at the "
+    "origin and in the axes of the link's frame; c includes -J^T wrench",
     each="NW",
 )
 GAINS = Array(
     "gains",
     (2,),
-    "Baumgarte's K_p (1/s²) and K_d (1/s), which pull open loops together: A a + gamma + K_d A v + "
-    "K_p C(q) = 0",
+    "Baumgarte's gains K_p (1/s²) and K_d (1/s), which reduce the "
+    "closure error: A a + gamma + K_d A v + K_p C(q) = 0",
 )
 PARAMETERS = Array(
-    "parameters", ("NG",), "the numbers that may change, in the order of NAME_parameters"
+    "parameters", ("NG",), "the run-time parameters, in the order of NAME_parameters"
 )
-PREPARED = Array("prepared", ("NS",), "what NAME_set_parameters made of the parameters")
+PREPARED = Array(
+    "prepared", ("NS",), "the values that NAME_set_parameters computes from the parameters"
+)
 ON_LINKS = (PAYLOAD, WRENCH)
 AT_RUN_TIME = (*ON_LINKS, GAINS, PREPARED)
 """Arguments that are added on request, some per named link. They follow the function's own
@@ -215,17 +217,21 @@ JDOT_V = Array(
 DTAU_DQ = Array(
     "dtau_dq",
     ("NV", "NV"),
-    "row i: how tau_i changes along each velocity of q ⊕ δ (N·m/rad, N/m, N)",
+    "row i: derivatives of tau_i with respect to δ in q ⊕ δ (N·m/rad, N/m, N)",
 )
-DTAU_DV = Array("dtau_dv", ("NV", "NV"), "row i: how tau_i changes with each velocity")
-DA_DQ = Array("da_dq", ("NV", "NV"), "row i: how a_i changes along each velocity of q ⊕ δ")
-DA_DV = Array("da_dv", ("NV", "NV"), "row i: how a_i changes with each velocity")
+DTAU_DV = Array("dtau_dv", ("NV", "NV"), "row i: derivatives of tau_i with respect to v")
+DA_DQ = Array("da_dq", ("NV", "NV"), "row i: derivatives of a_i with respect to δ in q ⊕ δ")
+DA_DV = Array("da_dv", ("NV", "NV"), "row i: derivatives of a_i with respect to v")
 Q_NEXT = Array("q_next", ("NQ",), "joint positions at the end of the step (rad, m)")
 V_NEXT = Array("v_next", ("NV",), "joint velocities at the end of the step (rad/s, m/s)")
 RESTITUTION = Array("restitution", (), "Newton's coefficient of restitution, from 0 to 1")
 DT = Array("dt", (), "time step (s)")
 INSTANT = replace(DT, drawn="instant")
-DAMPING = Array("damping", (), "what is added to the diagonal of J J^T, as a part of its trace")
+DAMPING = Array(
+    "damping",
+    (),
+    "damping of the step: the number that is added to the diagonal of J J^T, divided by the trace",
+)
 CLOSED = "q_closed", "v_closed"
 """Kinds of sample positions and velocities on which the loops are closed; any values for a robot
 without loops.
@@ -233,27 +239,29 @@ without loops.
 Q_CLOSED, V_CLOSED = (
     replace(array, drawn=drawn) for array, drawn in zip((Q, V), CLOSED, strict=True)
 )
-LAMBDA = Array("lambda", ("NL",), "forces of the joints that close loops, one a row of A (N, N·m)")
+LAMBDA = Array("lambda", ("NL",), "forces of the loop closures, one for each row of A (N, N·m)")
 ACTIVE = Array(
     "active",
     ("NT",),
-    "1 where a contact holds and 0 where it does not, in the order of --contact",
+    "1 for an active contact and 0 for an inactive one, in the order of --contact",
     switch=True,
 )
 FORCES = Array(
     "forces",
     ("NT", 3),
-    "on the robot at each contact, axes of the base (N): whatever holds the point still, pulling "
-    "as well as pushing, in any direction; the least, where several do; 0 where none holds",
+    "force on the robot at each contact, axes of the base (N), of a bilateral point constraint: it may pull "
+    "and has no friction cone; minimum norm if the contacts are redundant; 0 if the contact is inactive",
 )
 V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
 IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
 DRIFT = Array(
     "drift",
     ("NT", 3),
-    "what active contacts are to accelerate by, or to move with, in the axes they are solved in",
+    "prescribed accelerations or velocities of the active contacts, in the axes of the solution",
 )
-OPENING = Array("opening", ("NL",), "what the rows of loops are to accelerate by, or to move with")
+OPENING = Array(
+    "opening", ("NL",), "prescribed accelerations or velocities of the constraint rows of the loops"
+)
 PUSH = Array("push", ("NV",), "joint impulses (N·m·s, N·s)")
 
 ASSEMBLE = "assemble"
@@ -270,7 +278,7 @@ _PREPARING = {
         REGROUP,
         (PARAMETERS,),
         (PREPARED,),
-        "what functions take in the place of the parameters",
+        "the values that functions read instead of the parameters",
         depends_on=(),
         explicit_only=True,
     ),
@@ -281,11 +289,15 @@ _PREPARING = {
             Array(
                 "judged",
                 ("NJ",),
-                "masses and minors of second moments, not negative where bodies can have them",
+                "masses and principal minors of second moments; not negative for possible bodies",
             ),
-            Array("carried", ("NC",), "mass, or mass and moments, that joints carry, positive"),
+            Array(
+                "carried",
+                ("NC",),
+                "mass, or mass and moments, that each joint carries; positive for possible bodies",
+            ),
         ),
-        "whether bodies can have such parameters",
+        "check that the parameters are those of possible bodies",
         depends_on=(),
         explicit_only=True,
     ),
@@ -306,7 +318,7 @@ EQUATIONS = {
             "loop_solution",
             (Q_CLOSED, V_CLOSED, TAU, OPENING),
             (A, LAMBDA),
-            "what solves loop_equation",
+            "solution of loop_equation",
             needs_inverse=True,
             depends_on=AT_RUN_TIME,
             explicit_only=True,
@@ -315,7 +327,7 @@ EQUATIONS = {
             "contact_equation",
             (Q_CLOSED, V_CLOSED, A, LAMBDA, FORCES),
             (TAU, OPENING, DRIFT),
-            "M a + c - A^T lambda - J^T forces, and how loops and contacts accelerate",
+            "M a + c - A^T lambda - J^T forces, and the accelerations of loop closures and contacts",
             depends_on=AT_RUN_TIME,
             explicit_only=True,
         ),
@@ -323,7 +335,7 @@ EQUATIONS = {
             "contact_solution",
             (Q_CLOSED, V_CLOSED, TAU, OPENING, DRIFT, ACTIVE),
             (A, LAMBDA, FORCES),
-            "what solves contact_equation",
+            "solution of contact_equation",
             needs_inverse=True,
             depends_on=AT_RUN_TIME,
             explicit_only=True,
@@ -332,14 +344,14 @@ EQUATIONS = {
             "impact_equation",
             (Q_CLOSED, V, V_AFTER, LAMBDA, IMPULSES),
             (PUSH, OPENING, DRIFT),
-            "M (v_after - v) - A^T lambda - J^T impulses, and how loops and contacts move then",
+            "M (v_after - v) - A^T lambda - J^T impulses, and the velocities of loop closures and contacts after the impact",
             explicit_only=True,
         ),
         Function(
             "impact_solution",
             (Q_CLOSED, V, PUSH, OPENING, DRIFT, ACTIVE),
             (V_AFTER, LAMBDA, IMPULSES),
-            "what solves impact_equation",
+            "solution of impact_equation",
             needs_inverse=True,
             explicit_only=True,
         ),
@@ -356,7 +368,7 @@ LOOP_FUNCTIONS = {
             "constrained_forward_dynamics",
             (Q_CLOSED, V_CLOSED, TAU),
             (A, LAMBDA),
-            "M a + c = tau + A^T lambda with A a + gamma = 0: what joint forces cause while loops stay closed",
+            "M a + c = tau + A^T lambda with A a + gamma = 0: forward dynamics with closed loops",
             needs_inverse=True,
             depends_on=AT_RUN_TIME,
             layouts_of=("inverse_dynamics", "mass_matrix"),
@@ -374,12 +386,12 @@ LOOP_FUNCTIONS = {
                 Array(
                     "tau_independent",
                     ("NA",),
-                    "torques and forces of the actuated joints, in the order of v (N·m, N); of "
-                    "the independent coordinates, unless others are declared",
+                    "torques and forces of the actuated joints, in the order of v (N·m, "
+                    "N); by default the independent coordinates are actuated",
                 ),
                 LAMBDA,
             ),
-            "M a + c = tau + A^T lambda, where only the actuated joints are driven",
+            "M a + c = tau + A^T lambda, with torques and forces at the actuated joints only",
             depends_on=OF_FORCES,
         ),
         Function(
@@ -389,7 +401,7 @@ LOOP_FUNCTIONS = {
                 Array(
                     "M_reduced",
                     ("NI", "NI"),
-                    "of the independent coordinates: N^T M N with v = N v_independent",
+                    "N^T M N with v = N v_independent",
                 ),
             ),
             "mass matrix in the independent coordinates",
@@ -397,35 +409,41 @@ LOOP_FUNCTIONS = {
         Function(
             "constraint_residual",
             (replace(Q, drawn="q"),),
-            (Array("C", ("NL",), "one entry a row (m, rad)"),),
-            "how far the loops are from being closed, C(q) = 0 where they are",
+            (Array("C", ("NL",), "closure error, one entry for each constraint row (m, rad)"),),
+            "closure error of the loops, C(q) = 0 for closed loops",
             depends_on=(),
         ),
         Function(
             "constraint_jacobian",
             (Q_CLOSED,),
-            (Array("A", ("NL", "NV"), "a row for each that the loops keep"),),
-            "A(q) v = 0 on the loops",
+            (Array("A", ("NL", "NV"), "one row for each constraint of the loops"),),
+            "constraint Jacobian of the loops, A(q) v = 0 for closed loops",
             depends_on=(),
         ),
         Function(
             "constraint_bias",
             (Q_CLOSED, V_CLOSED),
-            (Array("gamma", ("NL",), "one entry a row (m/s², rad/s²)"),),
-            "gamma = dA/dt v, so that A a + gamma = 0 on the loops",
+            (
+                Array(
+                    "gamma",
+                    ("NL",),
+                    "velocity-product acceleration, one entry for each constraint row (m/s², rad/s²)",
+                ),
+            ),
+            "gamma = dA/dt v, so that A a + gamma = 0 for closed loops",
             depends_on=(),
         ),
         Function(
             "assembly_step",
             (Q, DAMPING),
             (
-                Array("delta", ("NV",), "the step as velocities are counted (rad, m)"),
+                Array("delta", ("NV",), "the step, one entry for each velocity (rad, m)"),
                 Array("C", ("NL",), "C(q) (m, rad)"),
                 Array(
                     "turned",
                     (),
-                    "0 where loops are closed; 2 more for each axis that a frame has half a turn off, of which "
-                    "C tells nothing",
+                    "0 for closed loops; plus 2 for each axis of a frame that "
+                    "is half a turn off, an error that C does not show",
                 ),
             ),
             "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with J = dC/dq, "
@@ -436,15 +454,15 @@ LOOP_FUNCTIONS = {
             "constraint_impulse",
             (Q_CLOSED, V, RESTITUTION),
             (
-                replace(V_NEXT, what="joint velocities behind the blow (rad/s, m/s)"),
+                replace(V_NEXT, what="joint velocities after the impact (rad/s, m/s)"),
                 Array(
                     "impulse",
                     ("NL",),
-                    "impulses of the joints that close loops, one a row of A (N·s, N·m·s)",
+                    "impulses of the loop closures, one for each row of A (N·s, N·m·s)",
                 ),
             ),
-            "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that the loops do not allow are "
-            "stopped, or thrown back",
+            "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that violate the constraints are "
+            "cancelled or reversed",
             needs_inverse=True,
         ),
     )
@@ -579,7 +597,7 @@ def _tangent_shape(array: Array) -> tuple[Size, ...]:
 
 def _change_array(array: Array) -> Array:
     """Return the array of the change of an array."""
-    step = ", as velocities change it" if "NQ" in array.shape else ""
+    step = ", one entry for each velocity" if "NQ" in array.shape else ""
     return replace(
         array,
         name=derivatives.change_name(array.name),
@@ -608,7 +626,7 @@ def _derivative_array(result: Array, by: Array) -> Array:
         result,
         name=derivatives.derivative_name(result.name, by.name),
         shape=(*_tangent_shape(result), *_tangent_shape(by)),
-        what=f"derivative of {result.name} by {by.name}",
+        what=f"derivative of {result.name} with respect to {by.name}",
     )
 
 
@@ -742,7 +760,7 @@ FUNCTIONS = Functions(
                         "angular rows first, axes of the base, at the frame's origin",
                     ),
                 ),
-                "inverse of the inertia that a wrench on the chosen frame feels, J M^-1 J^T",
+                "inverse of the operational-space inertia at the chosen frame, J M^-1 J^T",
                 needs_frame=True,
                 needs_inverse=True,
                 long_check="frame_inertia",
@@ -754,12 +772,16 @@ FUNCTIONS = Functions(
                     Array(
                         "alpha",
                         ("NB", 6),
-                        "of every link at the origin of the frame that its joint moves: angular part "
-                        "first, axes of the base, true accelerations (gravity is no part of them)",
+                        "acceleration of each link at the origin of the frame that its joint "
+                        "moves: angular part first, axes of the base, gravity not included",
                     ),
-                    Array("alpha_tip", (6,), "likewise of the chosen frame"),
+                    Array(
+                        "alpha_tip",
+                        (6,),
+                        "acceleration of the chosen frame: angular part first, axes of the base, gravity not included",
+                    ),
                 ),
-                "accelerations of the links that joint forces cause",
+                "accelerations of the links under the joint forces tau",
                 needs_frame=True,
                 needs_inverse=True,
                 depends_on=OF_FORCES,
@@ -773,12 +795,12 @@ FUNCTIONS = Functions(
                     Array(
                         "F",
                         ("NB", 6),
-                        "what its parent (or the base) exerts on every link, at the origin of the frame that its "
-                        "joint moves: moment first, axes of the base, weights borne (N·m, N)",
+                        "wrench that the parent (or the base) exerts on each link, at the origin of the frame "
+                        "that its joint moves: moment first, axes of the base, gravity included (N·m, N)",
                     ),
                     A,
                 ),
-                "wrenches across the joints, and the accelerations they cause",
+                "wrenches across the joints, and the joint accelerations, under the joint forces tau",
                 needs_inverse=True,
                 own_inertia=True,
                 depends_on=OF_FORCES,
@@ -806,7 +828,7 @@ FUNCTIONS = Functions(
                 "bias_acceleration",
                 (Q, V),
                 (JDOT_V,),
-                "acceleration of the chosen frame that velocities alone cause, dJ/dt v",
+                "velocity-product acceleration of the chosen frame, dJ/dt v",
                 needs_frame=True,
                 depends_on=(),
                 long_check="frame",
@@ -830,7 +852,7 @@ FUNCTIONS = Functions(
                 "center_of_mass",
                 (Q,),
                 (Array("com", (3,), "mass centre of all moving links in the base (m)"),),
-                "mass centre of the whole",
+                "mass centre of all moving links",
                 keeps_mass=True,
                 needs_mass=True,
                 long_check="totals",
@@ -857,7 +879,7 @@ FUNCTIONS = Functions(
                     Array(
                         "U",
                         (),
-                        "energy of the moving links' weight (J); zero when their mass centre is at the base's origin",
+                        "potential energy of the moving links (J); zero when their mass centre is at the base's origin",
                     ),
                 ),
                 "potential energy of gravity",
@@ -903,7 +925,7 @@ FUNCTIONS = Functions(
                         "moment (N·m) first, then force (N), axes of the base, about the mass centre",
                     ),
                 ),
-                "dh/dt at (q, v, a): what the base and the surroundings exert, weight included",
+                "dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight included",
                 keeps_mass=True,
                 needs_mass=True,
                 long_check="totals",
@@ -912,7 +934,7 @@ FUNCTIONS = Functions(
                 "inverse_dynamics_derivatives",
                 (Q, V, A),
                 (DTAU_DQ, DTAU_DV, M),
-                "derivatives of inverse dynamics, those along q by velocities (q ⊕ δ), and M",
+                "derivatives of inverse dynamics with respect to q (δ in q ⊕ δ) and v, and M",
                 depends_on=OF_FORCES,
                 explicit_only=True,
                 weight_by_joints=True,
@@ -922,7 +944,7 @@ FUNCTIONS = Functions(
                 "forward_dynamics_derivatives",
                 (Q, V, TAU),
                 (DA_DQ, DA_DV, MINV),
-                "derivatives of forward dynamics, those along q by velocities (q ⊕ δ), and M^-1, which is that along tau",
+                "derivatives of forward dynamics with respect to q (δ in q ⊕ δ) and v, and M^-1, the derivative with respect to tau",
                 needs_inverse=True,
                 depends_on=OF_FORCES,
                 explicit_only=True,
@@ -933,8 +955,8 @@ FUNCTIONS = Functions(
                 "integrate",
                 (Q, V, DT),
                 (Q_NEXT,),
-                "q moved for a time dt by the constant velocity v (of a joint of several, the exponential map); a quaternion "
-                "stays as long as it was",
+                "q moved for a time dt by the constant velocity v (exponential map for a "
+                "joint of several coordinates); a quaternion keeps its length",
                 depends_on=(),
                 smooth=True,
                 long_check="totals",
@@ -946,10 +968,11 @@ FUNCTIONS = Functions(
                     Array(
                         "delta",
                         ("NV",),
-                        "the way from q to q_next as velocities are counted (rad, m)",
+                        "displacement from q to q_next, one entry for each velocity (rad, m)",
                     ),
                 ),
-                "the velocity that takes q to q_next in 1 s (of a joint of several, the logarithm); of two turns the shorter",
+                "the velocity that takes q to q_next in 1 s (logarithm for a joint of several coordinates), by the "
+                "shorter of two rotations",
                 depends_on=(),
                 smooth=True,
                 long_check="totals",
@@ -967,7 +990,8 @@ FUNCTIONS = Functions(
                 "step_rk4",
                 (Q, V, TAU, INSTANT),
                 (Q_NEXT, V_NEXT),
-                "one step of the classical Runge-Kutta method of order 4 at constant tau (of a joint of several, Munthe-Kaas's)",
+                "one step of the classical Runge-Kutta method of order 4 at constant tau (Munthe-Kaas's for a "
+                "joint of several coordinates)",
                 needs_inverse=True,
                 depends_on=OF_FORCES,
                 explicit_only=True,
@@ -997,7 +1021,7 @@ FUNCTIONS = Functions(
                     Array(
                         "Y",
                         ("NV", "NP"),
-                        "ten columns for every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
+                        "ten columns for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
                         "zz (kg·m²) about the origin of its frame, in its axes",
                     ),
                 ),
@@ -1013,10 +1037,10 @@ FUNCTIONS = Functions(
                     Array(
                         "Y_base",
                         ("NV", "NR"),
-                        "the columns of Y that are independent of those before them",
+                        "the columns of Y that are linearly independent of the columns before them",
                     ),
                 ),
-                "Y_base(q,v,a) with tau = Y_base pi_base, by as few parameters as there can be",
+                "Y_base(q,v,a) with tau = Y_base pi_base, with the smallest number of parameters",
                 depends_on=(PREPARED,),
                 explicit_only=True,
                 declared_frames=True,
@@ -1027,7 +1051,7 @@ FUNCTIONS = Functions(
                     Array(
                         "pi",
                         ("NP",),
-                        "ten numbers of every link in turn: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
+                        "ten numbers for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
                         "(kg·m²) about the origin of its frame, in its axes",
                     ),
                 ),
@@ -1035,10 +1059,11 @@ FUNCTIONS = Functions(
                     Array(
                         "pi_base",
                         ("NR",),
-                        "of every column of Y_base the parameter, and what others add to it",
+                        "one base parameter for each column of Y_base: the column's parameter and the terms of the "
+                        "parameters grouped with it",
                     ),
                 ),
-                "the base parameters that inertial parameters amount to",
+                "base parameters as combinations of the inertial parameters",
                 depends_on=(),
                 explicit_only=True,
             ),
@@ -1049,11 +1074,11 @@ FUNCTIONS = Functions(
                     Array(
                         "Lambda",
                         ("NK", "NK"),
-                        "rows of the task (wx wy wz x y z unless others are chosen), axes of the base, "
+                        "rows of the task (default wx wy wz x y z), axes of the base, "
                         "at the frame's origin",
                     ),
                 ),
-                "inertia that a wrench along the rows of the task feels, (J M^-1 J^T)^-1",
+                "operational-space inertia along the rows of the task, (J M^-1 J^T)^-1",
                 needs_frame=True,
                 needs_inverse=True,
                 explicit_only=True,
@@ -1065,10 +1090,10 @@ FUNCTIONS = Functions(
                     Array(
                         "Jbar",
                         ("NV", "NK"),
-                        "a column for every row of the task (wx wy wz x y z unless others are chosen)",
+                        "one column for each row of the task (default wx wy wz x y z)",
                     ),
                 ),
-                "M^-1 J^T Lambda: the inverse of the task's Jacobian J that moves nothing else",
+                "M^-1 J^T Lambda: dynamically consistent inverse of the task's Jacobian J",
                 needs_frame=True,
                 needs_inverse=True,
                 explicit_only=True,
@@ -1077,8 +1102,8 @@ FUNCTIONS = Functions(
                 "contact_forward_dynamics",
                 (Q_CLOSED, V_CLOSED, TAU, ACTIVE),
                 (A, FORCES),
-                "a and forces with M a + c = tau + J^T forces where the points of active contacts do not accelerate; cones of "
-                "friction and lifting off are a controller's",
+                "a and forces with M a + c = tau + J^T forces such that the points of active contacts do not accelerate; "
+                "friction cones and lift-off are left to the controller",
                 needs_inverse=True,
                 depends_on=AT_RUN_TIME,
                 explicit_only=True,
@@ -1093,8 +1118,8 @@ FUNCTIONS = Functions(
                 "contact_impulse",
                 (Q_CLOSED, V, ACTIVE),
                 (V_AFTER, IMPULSES),
-                "v_after and impulses with M (v_after - v) = J^T impulses where the points of active contacts stand still: an "
-                "impact without bouncing",
+                "v_after and impulses with M (v_after - v) = J^T impulses such that the points of active contacts have "
+                "no velocity: an impact without rebound",
                 needs_inverse=True,
                 explicit_only=True,
                 solves=Solves(

@@ -253,7 +253,7 @@ def _derivative_named(name: str) -> str:
     for argument in requested.by:
         if argument in (PARAMETERS.name, PREPARED.name):
             raise UnknownName(
-                f"{printable(name, _SHOWN)}: there is no derivative by numbers that change at run time; "
+                f"{printable(name, _SHOWN)}: there is no derivative with respect to run-time parameters; "
                 "regressor is the derivative of inverse_dynamics by inertial parameters"
             )
         nearest(argument, arguments, f"argument of {function.name}")

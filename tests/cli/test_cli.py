@@ -337,7 +337,7 @@ def test_a_robot_name_that_is_invalid_in_c_is_changed_with_a_note(run: Run, tmp_
     assert code == 0
     assert (
         "symgen: note: the robot 'double' is called double_robot in C, since its name is a keyword of C or C++; --name NAME "
-        "takes another\n"
+        "chooses another name\n"
     ) in err
     assert "in C" not in run(*words, "--name", "double_robot")[2]
 
@@ -504,15 +504,15 @@ def test_bench_reports_every_function_and_form(run: Run, monkeypatch: pytest.Mon
         (["inspect", "planar_arm", "M[0,9]"], "9"),
         (["inspect", "planar_arm", "M[0,1]", "--format", "latx"], "did you mean 'latex'?"),
         (["inspect", "planar_arm", "M[0,1]", "--method", "udtu"], "did you mean 'udut'?"),
-        (["inspect", "planar_arm", "__import__('os')"], "no quantity"),
+        (["inspect", "planar_arm", "__import__('os')"], "is not a quantity"),
         (
             ["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=0"],
-            "q3 … q6 are a quaternion x y z w, and four zeros are none; "
+            "q3 … q6 are a quaternion x y z w, and four zeros are not a rotation; "
             "write 0, 0, 0, 1 for no rotation",
         ),
         (
             ["inspect", "free_body", "M", "--at", "q3=0,q4=0,q5=0,q6=2"],
-            "a quaternion x y z w whose length would not be 1",
+            "a quaternion x y z w, and its length is not 1",
         ),
         (
             ["inspect", "free_body", "M", "--at", "root_joint=0"],

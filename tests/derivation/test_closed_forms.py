@@ -365,7 +365,7 @@ def test_b_is_the_motion_of_the_mass_centres(name: str) -> None:
 @pytest.mark.parametrize("name", ["scara", "tree4", "prismatic_revolute"])
 def test_b_does_not_exist_where_j_does_not_carry_i(name: str) -> None:
     with pytest.raises(
-        RequestError, match=r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"
+        RequestError, match=r"B\[0,1\] does not exist: \[i,j\] exists where link j carries link i"
     ):
         symgen.inspect(robot(name), "B[0,1]")
 

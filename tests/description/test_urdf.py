@@ -70,13 +70,13 @@ def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_pat
     )
     assert m.bodies[0].parts == ()
     assert kinds(m, "warning") == [
-        "no moving link has mass: there is no forward dynamics, and every force is zero"
+        "no moving link has mass: forward dynamics does not exist, and every force is zero"
     ]
     hands = [link("d", ""), link("e", ""), joint("k", "b", "d"), joint("l", "d", "e")]
     m = read(tmp_path, link("a", ""), link("b"), *hands[:1], joint("j", "a", "b"), hands[2])
-    assert kinds(m, "warning") == ["joint k moves no mass: there is no forward dynamics"]
+    assert kinds(m, "warning") == ["joint k moves no mass: forward dynamics does not exist"]
     m = read(tmp_path, link("a", ""), link("b"), joint("j", "a", "b"), *hands)
-    assert kinds(m, "warning") == ["joints k, l move no mass: there is no forward dynamics"]
+    assert kinds(m, "warning") == ["joints k, l move no mass: forward dynamics does not exist"]
     m = read(
         tmp_path,
         link("a", ""),

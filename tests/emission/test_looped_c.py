@@ -335,7 +335,9 @@ def test_the_opening_comment_names_the_columns_of_the_table() -> None:
         c99.source(dynamics, target(dynamics)).split("*/")[0].replace("\n *", " ").split()
     )
     for kind in dynamics.link_classes:
-        names = re.search(rf"A row of the table of links that are {kind.name}: ([^.]*)\.", head)
+        names = re.search(
+            rf"Link constants of a {kind.name} link, one row of the table: ([^.]*)\.", head
+        )
         assert names is not None
         assert names[1].split(", ") == list(kind.columns)
         assert len(kind.columns) == kind.width == len(set(kind.columns))

@@ -120,7 +120,7 @@ def test_the_parts_are_the_program_row_for_row_and_bit_for_bit(
     count = parted.count("\nstatic void ")
     assert whole.count("\nstatic void ") == 0
     assert count > 2
-    assert re.search(rf"Cut into {count} parts that are called in turn", parted)
+    assert re.search(rf"Divided into {count} parts that are called in sequence", parted)
     for source in (whole, parted):
         assert compare(program, source, headers[target.header], floors) == []
     arguments = states(program, 5)
@@ -298,7 +298,7 @@ def test_only_long_functions_are_split_into_parts() -> None:
     text = c99.source(long, target)
     count, shared = c99.parts(long, target)
     assert (
-        f"Cut into {count} parts that are called in turn and share work[{shared}], on the stack.\n"
+        f"Divided into {count} parts that are called in sequence and share work[{shared}], on the stack.\n"
         in text
     )
     assert text.count("\nstatic void ") == count > 3

@@ -183,17 +183,17 @@ def test_a_joint_name_serves_as_an_index() -> None:
             "no joint is named 'panda_joint11'; did you mean 'panda_joint1'",
         ),
         ("tau[elbow]", "no joint is named 'elbow'; there are: panda_joint1, "),
-        ("N[0,0]", r"'N\[0,0\]' is no quantity to inspect; there are: .*M\[i,j\]"),
-        ("M[0,0]+1", "is no quantity to inspect"),
-        ("__import__('os')[0]", "is no quantity to inspect"),
+        ("N[0,0]", r"'N\[0,0\]' is not a quantity; there are: .*M\[i,j\]"),
+        ("M[0,0]+1", "is not a quantity"),
+        ("__import__('os')[0]", "is not a quantity"),
         ("M[,]", "no joint is named ''"),
         ("M[0,0][1]", r"'M\[0,0\]\[1\]' has a second index, but"),
         ("P[2][0,x]", r"index 'x' is outside the columns of P\[2\], which counts from 0 to 5"),
         ("P[2][6,0]", r"index '6' is outside the rows of P\[2\], which counts from 0 to 5"),
         ("P[2][0]", r"selects an entry of a 6x6 block; write P\[2\]\[row,column\]"),
-        ("D[2][0]", r"has a second index, but D\[2\] is a number already"),
+        ("D[2][0]", r"has a second index, but D\[2\] is a single number"),
         ("E", r"'E' needs an index: E\[k\], counted from 0 to 6"),
-        ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] does where link j carries link i"),
+        ("B[0,1]", r"B\[0,1\] does not exist: \[i,j\] exists where link j carries link i"),
         ("J[6,0]", "index '6' is outside a row or column of J, which counts from 0 to 5"),
         ("H_theta_L", "fixman:planar needs a serial chain .* 'panda'"),
         ("M[0,9999999]", "no joint is named '9999999'"),
@@ -220,7 +220,7 @@ def test_the_refusal_of_an_unknown_quantity_lists_every_quantity() -> None:
 )
 def test_the_refusal_of_an_unknown_letter_lists_the_letters_of_its_method(method: str) -> None:
     with pytest.raises(
-        RequestError, match=f"'Q\\[2\\]' is no quantity of {method}; there are: "
+        RequestError, match=f"{method} has no quantity 'Q\\[2\\]'; it has: "
     ) as refused:
         symgen.inspect("scara", "Q[2]", method=method)
     for letter in methods.find(method).quantities:

@@ -381,7 +381,7 @@ def test_an_expression_that_nests_too_deep_for_python_is_refused() -> None:
         x = sp.sin(x, evaluate=False)
     for format in FORMATS:
         with pytest.raises(
-            RequestError, match="nests too deep to be printed; take --form recursive"
+            RequestError, match="is nested too deeply to be printed; use --form recursive"
         ):
             print_expression(x, format)
 
@@ -494,7 +494,7 @@ def test_a_formula_of_link_0_calls_the_next_link_1(capsys: pytest.CaptureFixture
         assert next_link in printed.out
         assert printed.out.count(left_side) == 1
         assert re.search(
-            r"links, rows and columns from 0, as q0 does; the C counts them from 1: \w+ is \w+ there",
+            r"links, rows and columns from 0, as in q0; the C counts them from 1, and calls \w+ \w+",
             printed.err,
         )
         assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", printed.out)

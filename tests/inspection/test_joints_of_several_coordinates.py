@@ -197,10 +197,10 @@ def test_a_wrong_index_is_refused_in_one_line(what: str, sentence: str) -> None:
         ("v7=0", "they count from 0 to 6 (NV = 7; q alone has NQ = 8)"),
         (
             "q3=0,q4=0,q5=0,q6=0",
-            "are a quaternion x y z w, and four zeros are none; write 0, 0, 0, 1 for no rotation",
+            "are a quaternion x y z w, and four zeros are not a rotation; write 0, 0, 0, 1 for no rotation",
         ),
-        ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
-        ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w whose length would not be 1"),
+        ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w, and its length is not 1"),
+        ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w, and its length is not 1"),
     ],
 )
 def test_a_wrong_pose_is_refused_in_one_line(text: str, sentence: str) -> None:
@@ -215,12 +215,12 @@ def test_joints_of_several_coordinates_have_no_multi_angle_form_and_no_structure
     mechanism = robot_of((kind,))
     with pytest.raises(
         SymgenError,
-        match=r"a multi-angle form is for joints of one coordinate, .* take --form recursive",
+        match=r"a multi-angle form needs joints of one coordinate, .* take --form recursive",
     ):
         read(mechanism, "M[0,1]", None, FormulaOptions("multiangle"))
     with pytest.raises(
         SymgenError,
-        match=r"a structure is for joints of one coordinate, .* read M with --form recursive",
+        match=r"a structure needs joints of one coordinate, .* read M with --form recursive",
     ):
         structure(mechanism, "M")
     text, _ = render(mechanism, "M[0,1]")
@@ -333,7 +333,8 @@ def test_readme_and_header_list_the_entries_of_each_joint() -> None:
         in readme
     )
     assert (
-        "The linear part is first in v[0..5]; in a vector of six it is the angular one." in header
+        "The linear part is first in v[0..5]; in other vectors of six the angular part is first."
+        in header
     )
     assert header.isascii()
     joints = json.loads(files["manifest.json"])["joints"]

@@ -35,7 +35,7 @@ RESULTS = {
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
 _HEAD = re.compile(
     r"(inward|outward), from (?:the tips|the base|the base to link (\d+)|link (\d+) to the base)"
-    r"(?:; (?:at a tip|at the base|behind it) (.*))?:"
+    r"(?:; initial carries: (.*))?:"
 )
 
 
@@ -121,19 +121,19 @@ def parse_sweeps(text):
             tip = head[2] or head[3]
             sweeps.append((head[1] == "inward", tip and int(tip), start, {}, [], []))
             kind = ""
-        elif line.startswith("at the end"):
+        elif line.startswith("after the sweeps"):
             sweeps.append(None)
-        elif line.startswith("table"):
+        elif line.startswith("link constants"):
             continue
         elif sweeps[-1] is None:
             final_formulas.append(line.strip().split(" = "))
-        elif line.startswith("  handed on: "):
-            sweeps[-1][4].extend(line.removeprefix("  handed on: ").split(", "))
-        elif line.startswith("  of several children the product: "):
+        elif line.startswith("  carries: "):
+            sweeps[-1][4].extend(line.removeprefix("  carries: ").split(", "))
+        elif line.startswith("  multiplied over several children: "):
             sweeps[-1][5].extend(
-                line.removeprefix("  of several children the product: ").split(", ")
+                line.removeprefix("  multiplied over several children: ").split(", ")
             )
-        elif (header := re.fullmatch(r"  (\w+):( nothing)?", line)) is not None:
+        elif (header := re.fullmatch(r"  (\w+):( no operations)?", line)) is not None:
             kind = header[1]
             sweeps[-1][3][kind] = []
         else:
@@ -218,10 +218,7 @@ def test_loops_have_named_equations_as_sympy_and_latex():
         for name in ("cos_alpha", "sin_alpha", "omega_3_p", "omega_2_p", "v")
     )
     assert named["omega_3"] == c * along - s * across + v
-    assert (
-        r"\text{inward, from the tips; at a tip all that ends with \_c = 0:}"
-        in loops._repr_latex_()
-    )
+    assert r"\text{inward, from the tips; initial carries: all \_c = 0:}" in loops._repr_latex_()
     assert r"\omega_{3,p}" in loops.written("latex")
 
 
@@ -253,8 +250,8 @@ def test_a_robot_with_too_many_joints_for_rows_is_shown_as_loops(monkeypatch):
 @pytest.mark.parametrize(
     ("what", "options", "reason"),
     [
-        ("P", {}, "P is a letter of riccati; name a result, such as tau"),
-        ("tau[1]", {}, r"the whole of tau, so leave out \[...\]"),
+        ("P", {}, "P is a quantity of riccati; name a result, such as tau"),
+        ("tau[1]", {}, r"the whole of tau; leave out \[...\]"),
         ("tau", {"at": {"q0": 0}}, "--at does not apply"),
         ("tau", {"symbols": "m"}, "--symbols does not apply"),
         ("M", {}, "mass_matrix has no looped form"),

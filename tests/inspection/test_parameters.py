@@ -243,7 +243,7 @@ def test_kinds_of_parameters_are_parsed_and_unknown_ones_refused() -> None:
     for wrong in ("x", "", "m,,c", "all,m", "M"):
         with pytest.raises(
             RequestError,
-            match="is no kind of parameter to keep as a symbol; there are all, none, or",
+            match="is not a kind of parameter; --symbols takes all, none, or",
         ):
             parse_kinds(wrong)
     with pytest.raises(RequestError, match="no function is named 'mass'"):

@@ -69,7 +69,7 @@ def test_without_a_quantity_all_quantities_are_listed_by_method(
         section = out.split(f"\n{method}: ")[1]
         for letter, quantity in methods.find(method).quantities.items():
             assert re.search(
-                rf"^  ({letter}(\[| )|.*\b{letter}\b.*not here: )", section, re.MULTILINE
+                rf"^  ({letter}(\[| )|.*\b{letter}\b.*not available: )", section, re.MULTILINE
             ), letter
             assert (
                 "(" in quantity.what or "lower" in quantity.what or method == "constraint_force"
@@ -84,7 +84,7 @@ def test_an_unavailable_quantity_is_listed_with_the_reason(
     _, out, _ = run_inspect(capsys, "planar_point_mass")
     assert "  H_theta_theta[i,j] " in out
     assert re.search(
-        r"I_inv, W, .*not here: constraint_force divides by the inertia of every link", out
+        r"I_inv, W, .*not available: constraint_force divides by the inertia of every link", out
     )
 
 
@@ -114,8 +114,8 @@ def test_a_pose_takes_joint_names_and_lengths_of_prismatic_joints() -> None:
     [
         ("elbow=1", "no joint is named 'elbow'"),
         ("q6=1", "'q6' is outside this robot's joints; they count from 0 to 5"),
-        ("q0", "'q0' is no value; write --at q0=pi/2"),
-        ("q0=", "'q0=' is no value"),
+        ("q0", "'q0' is not an assignment; write --at q0=pi/2"),
+        ("q0=", "'q0=' is not an assignment"),
         ("q0=1,q0=2", "'q0' is given two values"),
         ("q0=__import__('os')", "is not an angle"),
         ("q0=1e999999", "the exponent of"),
@@ -167,8 +167,8 @@ def test_a_long_closed_form_is_replaced_by_named_equations_with_a_note(
     code, out, err = run_inspect(capsys, "puma560", "tau[0]")
     assert code == 0
     assert re.match(
-        r"symgen: note: tau\[0\] has \d+ operations in closed form, so these are its named equations; "
-        r"--form closed substitutes them back\n",
+        r"symgen: note: tau\[0\] has \d+ operations in closed form, so named equations are shown; "
+        r"--form closed prints one formula\n",
         err,
     )
     assert int(re.findall(r"\d+", err)[1]) > CLOSED_UP_TO
@@ -215,7 +215,7 @@ def test_an_entry_with_too_many_harmonics_prints_as_named_equations(
         (("P", "--form", "multiangle"), "has no multi-angle form"),
         (("M", "--form", "multiangle"), "has no multi-angle form"),
         (("M[0,0]", "--form", "multiangle", "--at", "q1=0"), "--at does not apply"),
-        (("M[0,0]", "--symbols", "x"), "no kind of parameter"),
+        (("M[0,0]", "--symbols", "x"), "not a kind of parameter"),
         (("P[1]", "--structure"), "P[1]"),
     ],
 )
@@ -263,8 +263,8 @@ def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     _, recursive, err = run_inspect(capsys, "planar_arm", "M[0,0]", "--form", "recursive")
     assert recursive == "c_1 = cos(q1)\nM[0,0] = 0.5*c_1 + 1.75\n"
     assert err == (
-        "symgen: note: names in equations count links, rows and columns from 0, as q0 does; the C counts them from 1: "
-        "c_1 is c_2 there; they stand in the frames that 'symgen show' lists\n"
+        "symgen: note: names in equations count links, rows and columns from 0, as in q0; the C counts them from 1, and calls "
+        "c_1 c_2; they are in the frames that 'symgen show' lists\n"
     )
     _, closed, err = run_inspect(capsys, "puma560", "M[1,2]", "--form", "closed")
     assert "=" not in closed
@@ -303,7 +303,7 @@ def test_a_letter_of_several_methods_names_the_method_shown(
     _, out, err = run_inspect(capsys, "planar_arm", "D[1]")
     assert (out, err) == (
         "1/12\n",
-        "symgen: note: D is that of riccati; another one: --method udut\n",
+        "symgen: note: D is that of riccati; to see another D, add --method udut\n",
     )
     _, again, err = run_inspect(capsys, "planar_arm", "D[1]", "--method", "udut")
     assert (again.strip(), err) == ("1/12", "")
@@ -333,7 +333,7 @@ def test_an_unavailable_letter_is_refused_and_not_replaced_by_a_result(letter: s
     coupled = symgen.load(MIMIC, mimic="couple")
     with pytest.raises(
         RequestError,
-        match=rf"^{letter} of udut: .*; {letter} of \w+ is another quantity, shown by --method",
+        match=rf"^{letter} of udut: .*; {letter} of \w+ is a different quantity; --method",
     ):
         symgen.inspect(coupled, letter)
 
@@ -404,7 +404,7 @@ def test_where_counts_entries_that_the_passes_merged() -> None:
         for note in notes
     )
     with pytest.raises(
-        RequestError, match=r"no line of the C by riccati is H\[0\]: it is constant"
+        RequestError, match=r"no line of the C by riccati computes H\[0\] alone: it is constant"
     ):
         where(robot("panda"), "H[0]")
     assert c99.Target("panda", Sizes(7, 7, 7)).file("mass_matrix") == "panda_mass_matrix.c"
@@ -420,7 +420,7 @@ def test_a_picture_distinguishes_zero_constant_and_variable_entries() -> None:
     assert [[bool(kind) for kind in row] for row in kinds] == [
         [abs(i - j) < 2 for j in range(6)] for i in range(6)
     ]
-    with pytest.raises(RequestError, match=r"M\[0,0\] is one number, which makes no picture"):
+    with pytest.raises(RequestError, match=r"M\[0,0\] is a single number, which cannot be drawn"):
         pattern(robot("scara"), "M[0,0]")
 
 
@@ -495,7 +495,7 @@ def test_a_picture_shows_the_requested_pose(
     code, out, err = run_inspect(capsys, "planar_arm", "M", "--plot", str(tmp_path / "m.svg"))
     assert (code, out) == (0, "")
     assert re.fullmatch(
-        r"symgen: note: magnitudes at q1=-?\d+(\.\d+)?; --at takes another pose\n", err
+        r"symgen: note: magnitudes at q1=-?\d+(\.\d+)?; --at chooses another pose\n", err
     )
     assert run_inspect(
         capsys, "planar_arm", "M", "--plot", str(tmp_path / "n.svg"), "--at", "q1=0.5"

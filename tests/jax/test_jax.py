@@ -350,7 +350,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ArgumentError,
         "q has dtype complex128; real numbers",
     ),
-    "text": (lambda: ours().mass_matrix("straight"), ArgumentError, "q is no array of numbers"),
+    "text": (lambda: ours().mass_matrix("straight"), ArgumentError, "q is not an array of numbers"),
     "mask": (
         lambda: ours().mass_matrix(np.ma.array([1.0, 2.0], mask=[True, False])),
         ArgumentError,

@@ -455,7 +455,8 @@ def test_a_folder_says_who_drives_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     for text in (told, readme, header):
         assert (
-            "ore is actuated than moves, and tau_independent has the least forces that do" in text
+            "here are more actuated joints than degrees of freedom; tau_independent has the forces with "
+            "the least sum of squares" in text
         )
     assert "Independent: rocker_joint. Actuated: crank_joint, rocker_joint." in header
     assert '"actuated": [ "crank_joint", "rocker_joint" ]' in manifest

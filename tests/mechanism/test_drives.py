@@ -676,4 +676,7 @@ def test_the_header_states_the_equation_that_the_functions_compute(
 def test_the_header_states_borne_weight_and_wrenches(tmp_path: Path) -> None:
     text = WRITTEN.replace("mass = 2.0", "mass = 2.0\ngravcomp = 0.5")
     symgen.generate(symgen.load(text, drives="gravcomp"), tmp_path, ["bias_force"], wrench="a")
-    assert "/* c = C(q,v) v + g(q) - borne weight - J^T wrench\n" in (tmp_path / "n.h").read_text()
+    assert (
+        "/* c = C(q,v) v + g(q) - compensated weight - J^T wrench\n"
+        in (tmp_path / "n.h").read_text()
+    )

@@ -296,13 +296,13 @@ def test_generate_reports_the_closed_position_the_rank_and_redundant_loops(
         "the declared start is open by 2.4e-06 m or rad",
         "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them redundant",
         "loop again: no motion violates its force along z, moment about x and moment about y",
-        "mass_matrix and all others are those of the tree, as if no loop were closed",
+        "mass_matrix and all others are those of the tree with open loops",
     ):
         assert sentence in message
     readme, header = ((tmp_path / "out" / name).read_text() for name in ("README.md", "four_bar.h"))
-    assert "orces of the loops are the least ones" in readme
-    assert "as if no loop were closed" in readme
-    assert "as if no loop were closed" in " ".join(header.replace("*", "").split())
+    assert "onstraint forces are not unique" in readme
+    assert "those of the tree with open loops" in readme
+    assert "those of the tree with open loops" in " ".join(header.replace("*", "").split())
     assert main(["show", str(path)]) == 0
     assert "Closing the loops\n  the loops close at crank_joint" in capsys.readouterr().out
 

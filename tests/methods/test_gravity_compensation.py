@@ -341,7 +341,8 @@ def test_a_folder_lists_compensated_links_and_verifies(
     capsys.readouterr()
     assert main(["show", str(tmp_path / "r.xml")]) == 0
     assert (
-        "part of the weight that is borne (gravcomp): 0.7 of a, 0.7 of b" in capsys.readouterr().out
+        "compensated fraction of the weight (gravcomp): 0.7 of a, 0.7 of b"
+        in capsys.readouterr().out
     )
 
 

@@ -417,13 +417,13 @@ def test_a_folder_lists_the_links_of_wrenches_in_order(written: Written) -> None
     }
     assert "#define planar_arm_NW 3\n" in texts["planar_arm.h"]
     assert "const double wrench[planar_arm_NW*6]" in texts["planar_arm_inverse_dynamics.c"]
-    order = "The wrenches, in order, on: link2, base (on the base: felt by nothing), link1."
+    order = "The wrenches, in order, on: link2, base (on the base: no effect), link1."
     assert {name for name, text in texts.items() if order in text} == {
         f"planar_arm_{function}.c" for function in FELT[:3]
     }
     assert (
         texts["planar_arm.h"].count(
-            "the wrenches, in order, on: link2, base (on the base: felt by nothing), link1\n"
+            "the wrenches, in order, on: link2, base (on the base: no effect), link1\n"
         )
         == 3
     )
@@ -432,7 +432,7 @@ def test_a_folder_lists_the_links_of_wrenches_in_order(written: Written) -> None
     assert "std::array<real, NW * 6> &wrench" in texts["planar_arm.hpp"]
     assert "holds planar_arm_NW = 3 wrenches, one after the other" in texts["README.md"]
     assert (
-        "`link2`, `base` (on the base: felt by nothing), `link1`. Each is its moment"
+        "`link2`, `base` (on the base: no effect), `link1`. Each is its moment"
         in texts["README.md"]
     )
     assert "each wrench is in its own link's axes" in texts["README.md"]

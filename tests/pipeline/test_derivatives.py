@@ -458,7 +458,7 @@ def test_a_program_is_differentiated_by_the_named_arguments() -> None:
         symgen.derivative(base, "tau")
     with pytest.raises(
         ArgumentError,
-        match="is a derivative already; differentiate inverse_dynamics, whose mode hvp",
+        match="is already a derivative; differentiate inverse_dynamics, whose mode hvp",
     ):
         symgen.derivative(jacobian)
     renamed = replace(base, function="mine")

@@ -179,7 +179,7 @@ def test_a_folder_of_loops_passes_its_self_test_and_verify(
     )  # no step reads this constant of the first link
     last = before.rindex("0.", 0, before.index("};"))
     for position, words in (
-        (first, "holds a number that is no constant of a link"),
+        (first, "has a number that is not a constant of a link"),
         (last, "is called with other numbers"),
     ):
         digit = "1" if before[position + 2] != "1" else "2"

@@ -513,7 +513,7 @@ def test_functions_of_a_frame_on_a_floating_base_equal_the_unrolled_program(
 
 
 def test_a_frame_on_the_base_has_no_looped_form() -> None:
-    with pytest.raises(OutOfReach, match="frame 'world' stands on the base, which does not move"):
+    with pytest.raises(OutOfReach, match="frame 'world' is on the base, which does not move"):
         recursion(robot("quadruped"), "jacobian", "kinematics", "world")
 
 

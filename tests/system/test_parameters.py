@@ -118,7 +118,7 @@ def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
         with pytest.raises(UnknownName) as caught:
             symgen.compile("planar_arm", ["forward_dynamics", name], parameters=asked[1:])
         assert str(caught.value) == (
-            f"{name}: there is no derivative by numbers that change at run time; regressor is the "
+            f"{name}: there is no derivative with respect to run-time parameters; regressor is the "
             "derivative of inverse_dynamics by inertial parameters"
         )
         assert (

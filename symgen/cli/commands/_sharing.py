@@ -359,7 +359,7 @@ def _name_default_frame(robot: Mechanism) -> None:
     as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
     alike = f"; like it: {as_well}" if as_well else ""
     print(
-        f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK takes another",
+        f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK chooses another",
         file=sys.stderr,
     )
 

@@ -158,7 +158,7 @@ def _clock(text: str | None) -> float | None:
     except ValueError:
         clock = -1.0
     if clock is not None and not 0 < clock < float("inf"):
-        raise RequestError(f"--clock {text} is no frequency; give it in Hz, as --clock 168e6")
+        raise RequestError(f"--clock {text} is not a frequency; give it in Hz, as --clock 168e6")
     return clock
 
 

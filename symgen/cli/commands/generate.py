@@ -57,7 +57,7 @@ def arguments(parser: Parser) -> None:
         metavar="NAME",
         help="prefix of every C name and file: at most 100 ASCII letters, digits and single underscores, a letter "
         "first and no underscore last, not a name of C, C++ or the system's headers (default: the robot's name, "
-        "changed where it is no C name)",
+        "changed if it is not a C name)",
     )
     add_options(
         parser,
@@ -133,7 +133,7 @@ def _notes_on_robot(mechanism: Mechanism, options: Namespace) -> Iterator[str]:
     from symgen.vocabulary.identifiers import renaming_note
 
     if options.name is None and (called := renaming_note(mechanism.name)):
-        yield f"note: {called}; --name NAME takes another"
+        yield f"note: {called}; --name NAME chooses another name"
     if mechanism.loops:
         for line in (*assembly_report.sentences(mechanism), assembly_report.AS_IF_OPEN):
             yield f"note: {line}"
@@ -184,7 +184,7 @@ def _notes_on_methods(
         if program.rounds is not None:
             yield (
                 f"note: the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
-                f"what it had found is used, {program.cost} operations, and the manifest says so"
+                f"the best program found so far is used, {program.cost} operations, and the manifest records this"
             )
         for rejected, why in program.passed_over:
             yield f"note: {program.function} is chosen without {rejected}: {why}"

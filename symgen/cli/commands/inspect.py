@@ -140,7 +140,7 @@ def _plot(mechanism: Mechanism, options: Namespace) -> int:
     draw(mechanism.name, magnitudes)
     if magnitudes.pose and not magnitudes.chosen:
         print(
-            f"symgen: note: magnitudes at {magnitudes.pose}; --at takes another pose",
+            f"symgen: note: magnitudes at {magnitudes.pose}; --at chooses another pose",
             file=sys.stderr,
         )
     return 0

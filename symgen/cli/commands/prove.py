@@ -50,7 +50,7 @@ def arguments(parser: Parser) -> None:
         parser,
         functions=f"{', '.join(PROVED_BY_DEFAULT)}, if the robot has them; of a folder, all its functions",
         kind=RowChoices,
-        parameters="refused: nothing is proved with run-time parameters",
+        parameters="refused: functions with run-time parameters cannot be proved",
     )
     add_options(parser, TrigChoice, trig="what computes sines and cosines (default %(default)s)")
     parser.add_argument(
@@ -67,7 +67,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--eva",
         action="store_true",
-        help="run Frama-C too: nothing beyond an array, every number finite",
+        help="run Frama-C too: no access outside an array, every number finite",
     )
     parser.add_argument(
         "--states",

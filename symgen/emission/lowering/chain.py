@@ -320,7 +320,7 @@ class Chain:
     def _block(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
         """Return the function of a block of states."""
         checked, loops, none = self.target.checked, self.loops, zeros(self.loops)
-        finite = "stays zero when all arguments are finite"
+        finite = "zero if all arguments are finite, else NaN"
         statements = body(
             Declare(self.form.real, none, size=(self.vector,), comment=finite) if checked else None,
             integers(*dict.fromkeys([*counters, *[LINK, LANE] * checked])),

@@ -56,12 +56,12 @@ class Vectors:
         """
         const = f"const {self.real}"
         takes = body(
-            Comment("of earlier loops"),
+            Comment("values from earlier loops"),
             (Declare(const, take["name"], take["place"]) for take in loop["takes"]),
             Blank(),
         )
         puts = body(
-            Comment("for later loops"),
+            Comment("values for later loops"),
             (Assign(put["place"], put["name"]) for put in loop["puts"]),
         )
         computed = list(rows(loop["groups"]))
@@ -162,7 +162,7 @@ class Vectors:
             0,
             self.lanes,
             (
-                Comment("zero when all arguments are finite, else not a number"),
+                Comment("zero if all arguments are finite, else NaN"),
                 Declare(f"const {self.real}", names["none"], unindented(checks["zeros"])),
                 Assign(f"{names['status']}[{LANE}]", status),
             ),

@@ -151,7 +151,7 @@ def _sum_zeros(
     An array is a name, its first element, and the number of its elements.
     """
     total, zero = loops.lane_of(zeros(loops)), loops.zero
-    comment = f"stays zero when all {what} are finite"
+    comment = f"zero if all {what} are finite, else NaN"
     sums: list[Statement] = [Declare(loops.form.real, zeros(loops), zero, comment=comment)]
     if loops.lanes:
         sums = [Assign(total, zero, comment=comment if what == "results" else "")]

@@ -79,7 +79,7 @@ class Lowering:
         self.form = form = chain.form
         self.chain, self.layout = chain, ScanLayout(form)
         self.steps = [
-            chain.step_in_lanes(stage.steps[0], f"{s}", "of a place")
+            chain.step_in_lanes(stage.steps[0], f"{s}", "one row")
             for s, stage in enumerate(form.maps, 1)
         ]
         self.scans = [self._steps(t) for t in range(len(form.scans))]
@@ -88,13 +88,13 @@ class Lowering:
         self.top, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
         self.tables = [
             Table(
-                "in a segment, of every level how many rows it has, and how many pairs there are below it",
+                "for each level in a segment: number of rows, and number of pairs below the level",
                 self.levels,
                 [*zip(rows, pairs, strict=False)],
             )
         ]
         comment = (
-            "over the segments, of every level where it begins, its rows, and how long they are"
+            "for each level over the segments: first number, number of rows, and length of a row"
         )
         for scan in self.scans:
             over = levels_over_parts(scan.tree, form.part_count)
@@ -106,7 +106,7 @@ class Lowering:
         tree = self.form.scans[t]
         functions: list[Program] = []
         for name, step in (("up", tree.up), ("down", tree.down)):
-            kind = f"{name} a tree, of a pair"
+            kind = f"{name}sweep of a pair"
             in_lanes = self.chain.step_in_lanes(step, f"{name}_{t + 1}", kind)
             alone = f"{name}_{t + 1}_alone"
             functions += (
@@ -124,7 +124,7 @@ class Lowering:
         """Give the functions of each scan, of each map and of the sums, and the one that runs all stages."""
         chain, stages = self.chain, body()
         last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
-        comment = "how many levels a row is the last one of, or the first one: so many are put together when it is there"
+        comment = "number of levels at which the row is the last or first row of a pair: that many pairs are combined there"
         yield self._count_levels("last", last, comment)
         if len(self.scans) > 1:
             yield self._count_levels("first", "((row % 2) == 0)", "")
@@ -163,11 +163,11 @@ class Lowering:
         if up:
             name, array, first, size = "raised", "runs", places.runs, tree.up_size
             step, copied = scan.up, ("both", "front")
-            comment = "up: two in one of that level, in a group of segments; what has no fellow is handed on"
+            comment = "upsweep: combine the pairs of a level, in a group of segments; a value without a partner is copied"
         else:
             name, array, first, size = "lowered", "known", places.downsweeps, len(tree.initial)
             step, copied = scan.down, ("front", "both")
-            comment = "down: what is known of both becomes known of each"
+            comment = "downsweep: from the values of a pair compute those of each partner"
         rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
         saved = expression(
             f"{{}}\n    + ({tree.saved_size}*({{}} + pair))",
@@ -230,7 +230,7 @@ class Lowering:
             self._roots(scan, up=False),
             Return(STATUS) if status else None,
         )
-        comment = "the same over the segments, of which each is one row by now"
+        comment = "the same over the segments, each now a single row"
         parameters = (chain.parameter, *chain.status_parameter(guarded and chain.states))
         name, returns = f"over_all_{scan.number}", "int" if status else "void"
         return chain.static(name, parameters, statements, comment, False, returns)
@@ -324,7 +324,7 @@ class Lowering:
         )
         way = "inward from the last rows" if inward else "outward from the first rows"
         group = "segment" if chain.states else "group of segments"
-        comment = f"every place for itself, in a {group}, {way}"
+        comment = f"map over the rows of a {group}, {way}"
         return chain.group_function(f"placed_{s + 1}", statements, comment, guarded)
 
     def _places(self, s: int) -> dict[str, Value]:
@@ -381,7 +381,7 @@ class Lowering:
             yield If(
                 f"(group == {group}) && (row == {row})",
                 body(integers("k"), clear),
-                comment="the last place has no joint",
+                comment="the last row has no joint",
             )
 
     @staticmethod
@@ -419,7 +419,7 @@ class Lowering:
             chain.unused([port.name for port in self.form.outputs] if chain.states else []),
             chain.over_rows(False, row),
         )
-        comment = "of every joint the sum of what its two places give"
+        comment = "for each joint the sum of the values of its two rows"
         return chain.group_function("met", statements, comment, False)
 
 

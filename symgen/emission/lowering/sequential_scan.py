@@ -58,10 +58,10 @@ class Lowering:
         first = [form.parts[part][0] - rows for part, rows in enumerate(idle)]
         self.idle, symbol = max(idle), chain.symbol
         self.tables = [
-            Table("of every segment the link in the first row", f"{symbol}_places", first)
+            Table("for each segment: the link in the first row", f"{symbol}_places", first)
         ]
         if self.idle:
-            comment = "and how many of the first rows are none of its own"
+            comment = "number of leading rows that belong to another segment"
             self.tables.append(Table(comment, f"{symbol}_idle", idle))
 
     def functions(self) -> Iterator[Function]:
@@ -107,8 +107,8 @@ class Lowering:
             (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial)),
             chain.over_rows(sweep.inward, self._row(sweep, step)),
         )
-        ends = "inward, from the segments' last" if sweep.inward else "outward, from their first"
-        comment = f"{ends} links: one {'segment' if chain.states else 'group of segments'}"
+        ends = "inward, from the last" if sweep.inward else "outward, from the first"
+        comment = f"{ends} link of one {'segment' if chain.states else 'group of segments'}"
         return chain.group_function(f"swept_{s + 1}", group, comment, guarded)
 
     def _is_buffered(self, step: Program, name: str) -> bool:
@@ -206,8 +206,8 @@ class Lowering:
         chain, real, carries = self.chain, self.form.real, self.layout.carries
         way = "inward" if scan.inward else "outward"
         kind = f"across the segments, {way}"
-        opening = chain.step_alone(scan.opening, f"{s + 1}_first", f"{kind}, the first one")
-        step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, another one")
+        opening = chain.step_alone(scan.opening, f"{s + 1}_first", f"{kind}, first segment")
+        step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, other segments")
         carried = size_of(scan.step.outputs, CARRY)
         gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None
         taken, written = carries[scan.takes], gives
@@ -233,7 +233,7 @@ class Lowering:
         )
         carry = Declare(real, "carried", size=(carried,))
         if not chain.states:
-            comment = "which the first one does not take"
+            comment = "the first segment has no predecessor"
             carry = replace(carry, value=f"{{{chain.zero}}}", comment=comment)
         across = body(
             Declare(real, "ended", size=(taken.size,)),

@@ -34,12 +34,12 @@ def lower(facts: Facts, macros: str, static: bool) -> Iterator[Function]:
     real = facts["real"]
     for part in facts["parts"]:
         takes = body(
-            Comment("of earlier parts"),
+            Comment("values from earlier parts"),
             (Declare(f"const {real}", take["name"], take["place"]) for take in part["takes"]),
             Blank(),
         )
         puts = body(
-            Comment("for later parts"),
+            Comment("values for later parts"),
             (Assign(put["place"], put["name"]) for put in part["puts"]),
         )
         statements = body(
@@ -138,7 +138,7 @@ def _checked(facts: Facts, macros: str) -> tuple[Statement, ...]:
     accepted = unless("NOT_UNIT", checks["units"], accepted)
     return body(
         Declare("int", status, f"{macros}_OK"),
-        Comment("zero when all arguments are finite, else not a number"),
+        Comment("zero if all arguments are finite, else NaN"),
         Declare(f"const {facts['real']}", none, unindented(checks["zeros"])),
         *(
             body((Blank(), Comment(group["comment"])) if group["comment"] else None, _locals(group))

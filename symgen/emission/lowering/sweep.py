@@ -143,7 +143,7 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
     in_tree, in_blocks = widest(loops.form) > 0, bool(loops.sine_blocks)
     has_blocks = any(cut.links <= _last(loops, s) for s, cut in loops.sine_blocks.items())
     lanes, checked, real = loops.lanes, loops.target.checked, loops.form.real
-    finite = "stays zero when all arguments are finite"
+    finite = "zero if all arguments are finite, else NaN"
     has_lanes = lanes and (checked or any(sweep.initial for sweep in loops.form.sweeps))
     locals_where: list[tuple[object, Statement]] = [
         (in_blocks, Declare(real, ANGLE, size=(loops.angle_count,))),

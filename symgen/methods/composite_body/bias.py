@@ -86,7 +86,7 @@ def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
     base = Motion.rest(linkage)
     for i, link in enumerate(linkage.links):
         parent = base if link.parent < 0 else motions[link.parent]
-        linkage.step(i, "velocity and acceleration, before its joint, halfway and after")
+        linkage.step(i, "velocity and acceleration before, halfway across and after its joint")
         parent_omega = link.rotation.to_child(parent.omega)
         joint_omega, joint_velocity, r = link.turning(v), link.sliding(v), link.turning(halves)
         omega_hat, omega = parent_omega + r, parent_omega + joint_omega
@@ -132,7 +132,7 @@ def inward_sweep(
     bias = [linkage.zero] * len(linkage.dofs)
     for i in reversed(range(len(linkage))):
         link, body, mid = linkage.links[i], composite[i], between[i]
-        linkage.step(i, "bias of the composite body, and what its joint changes")
+        linkage.step(i, "bias wrench of the composite body, and its change by the joint velocity")
         n, f = linkage.loads[i][0] * -quarter, linkage.loads[i][1] * -quarter
         for child in link.children:
             outer, (n_c, f_c), (n_d, f_d) = linkage.links[child], received[child], changed[child]
@@ -208,8 +208,8 @@ QUANTITIES = {
     "dw": Quantity(
         ("k",),
         "6x1",
-        "a quarter of the wrench on what joint k carries, frozen beyond it, that its moving adds, "
-        "symgen's own (B2), (B3)",
+        "a quarter of the wrench that the velocity of joint k adds to composite "
+        "body k, with the joints beyond it locked; symgen's own (B2), (B3)",
         _dw,
         ("q", "v"),
         whole=False,
@@ -218,7 +218,7 @@ QUANTITIES = {
     "Gamma": Quantity(
         ("k",),
         "6x1",
-        "the sum of dw over the joints beyond link k, symgen's own (B4)",
+        "sum of dw over the joints beyond link k; symgen's own (B4)",
         _Gamma,
         ("q", "v"),
         whole=False,

@@ -58,7 +58,7 @@ def center_of_mass_jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     parts, rotations = mass_fractions(linkage), cheapest_base_axes(linkage)
     columns: list[Vector] = []
     for dof in linkage.dofs:
-        linkage.step(dof.link, "column of the mass centre's Jacobian")
+        linkage.step(dof.link, "column of the Jacobian of the mass centre")
         fraction = parts[dof.link]
         columns.append(
             rotations[dof.link].to_parent(

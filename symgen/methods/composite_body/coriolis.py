@@ -127,7 +127,7 @@ def relative_motions(linkage: Linkage, composite: Sequence[RigidInertia]) -> lis
     rates, zeros = linkage.inputs["v"], linkage.zeros
     motions = [RelativeMotion((zeros, zeros, zeros), zeros)] * len(linkage)
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "what it carries moves against it")
+        linkage.step(i, "momentum of the carried links relative to it")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             motion = motions[c].add_joint_motion(
@@ -207,7 +207,7 @@ def external_forces(linkage: Linkage) -> list[Scalar]:
     received = list(linkage.loads)
     forces = [linkage.zero] * len(linkage.dofs)
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "wrenches from outside")
+        linkage.step(i, "external wrenches")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             n, f = wrench_to_parent(child.rotation, child.arm, *received[c])

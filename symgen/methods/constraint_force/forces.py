@@ -72,7 +72,9 @@ class CutJoints(Factor):
         linkage, pivots = self.linkage, self.eliminated
         right = {}
         for i in range(len(linkage)):
-            linkage.step(i, "what the joint's forces ask of the constraint forces: H_ab^T tau")
+            linkage.step(
+                i, "contribution of the joint forces to the constraint equation: H_ab^T tau"
+            )
             right_side = (
                 [linkage.zero] * self.parts.forbidden(i)
                 if forbidden is None

@@ -63,7 +63,7 @@ TURN = 12
 
 def turn(linkage: Linkage) -> list[Scalar]:
     """Return (E, w) of the link after the joint: its ω is E · ω of the link before, plus w."""
-    linkage.step(1, "its turn against the link before it")
+    linkage.step(1, "rotation relative to the previous link")
     link = linkage.links[1]
     return _flatten(
         (
@@ -126,7 +126,9 @@ def halves(
     link, rates = linkage.links[1], linkage.inputs["v"]
     first_link, prescribed = _link(linkage, numbers), Vector(numbers[16:19])
     parts = _parts(linkage, first_link)
-    linkage.step(1, "what velocities and gravity ask for, of the link before it")
+    linkage.step(
+        1, "acceleration across the joint from velocities and gravity, term of the previous link"
+    )
     spin, slide = link.turning(rates), link.sliding(rates)
     omega_c = link.rotation.to_child(Vector(omega)) + spin
     gamma, U = free_field(first_link.J, first_link.inverse_J, Vector(omega), linkage.zeros)
@@ -167,7 +169,7 @@ Parts = tuple[Block, Block, Block]
 
 def _parts(linkage: Linkage, body: Body) -> Parts:
     link, W, V, zero = linkage.links[1], basis(linkage, 0), basis(linkage, 1), linkage.zero
-    linkage.step(1, "what the link before it adds to the blocks of A")
+    linkage.step(1, "blocks of A: term of the previous link")
     to_c = link.shift - body.s
     aa = project_both(W, full(mobility(body, -body.s, -body.s, zero)), W, zero)
     ac = project_both(
@@ -245,7 +247,7 @@ def forced(
 
     `ends` are the forces at the ends of both together.
     """
-    home.step("constraint force at the joint between, LC (12)")
+    home.step("constraint force at the joint between two segments, LC (12)")
     below_diagonal = size * (size - 1) // 2
     L = [[*saved[r * (r - 1) // 2 : r * (r + 1) // 2]] for r in range(size)]
     inverse, Z_a, Z_c, y = (
@@ -331,7 +333,7 @@ class _Recorder:
         self.home, self.zero = home, home.zero
 
     def step(self, i: int, text: str) -> None:
-        self.home.step(f"the joint between: {text}")
+        self.home.step(f"joint between two segments: {text}")
 
     def name(self, symbol: str, i: int, quantity: Vector) -> None:
         for c, entry in enumerate(quantity, 1):

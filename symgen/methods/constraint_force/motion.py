@@ -113,7 +113,7 @@ def axes_by_sweep(linkage: Linkage) -> list[Matrix]:
     unit, zero = linkage.one, linkage.zero
     rotations: list[Matrix] = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "its axes in the base")
+        linkage.step(i, "axes of the link in the base")
         outer = (
             rotations[link.parent]
             if link.parent >= 0
@@ -165,7 +165,7 @@ def link_axes_by_scan(linkage: Linkage, e: int) -> Matrix:
     depth.
     """
     path = (*reversed(linkage.model.ancestors(e)), e)
-    linkage.step(e, "its axes in the base, by products in pairs")
+    linkage.step(e, "axes of the link in the base, by pairwise products")
     rotations = [_base_axes(linkage, path[0]), *(linkage.links[i].rotation for i in path)]
     factors = [rotation.matrix(linkage.one, linkage.zero) for rotation in rotations]
     while len(factors) > 1:
@@ -199,7 +199,7 @@ def eta(
     """Return η of each joint at O_i in the axes of link i, angular part first."""
     fields, accelerations = [], []
     for i, body in enumerate(bodies):
-        linkage.step(i, "acceleration of the link by itself")
+        linkage.step(i, "acceleration of the free link")
         n, f = linkage.loads[i]
         fields.append(free_field(body.J, body.inverse_J, omega[i], n - body.s.cross(f)))
         accelerations.append(f * body.inverse_m + linkage.prescribed_acceleration(i))
@@ -208,7 +208,7 @@ def eta(
         linkage.mark("push", i, accelerations[i])
     result = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "acceleration across the joint that velocities and gravity ask for")
+        linkage.step(i, "acceleration across the joint from velocities and gravity")
         gamma, U = fields[i]
         joint_omega, joint_velocity = link.turning(rates), link.sliding(rates)
         angular = omega[i].cross(joint_omega) - gamma

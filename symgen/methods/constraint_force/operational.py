@@ -41,7 +41,7 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, link_axes: Link
                 for column in parts.forbidden_part(j, parts.bases[j])
             ]
     _, remaining = eliminate(linkage, H_bb, joints)
-    linkage.step(e, "its inverse inertia at the frame, in the axes of the base")
+    linkage.step(e, "inverse operational-space inertia at the frame, in the axes of the base")
     R = Rotation([link_axes(linkage, e)])
     rows = remaining[n, n]
     angular, coupling, linear = (

@@ -89,11 +89,11 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
     zero = linkage.zero
     blocks: dict[tuple[int, int], Block] = {}
     for i, body in enumerate(links):
-        linkage.step(i, "its mobility at its own joint: block of A")
+        linkage.step(i, "inverse inertia of the link at its own joint: block of A")
         blocks[i, i] = _sum(blocks.get((i, i)), full(mobility(body, -body.s, -body.s, zero)))
         siblings: list[tuple[int, Vector]] = []
         for j in linkage.links[i].children:
-            linkage.step(j, "mobility of the link that carries it at its joint: blocks of A")
+            linkage.step(j, "inverse inertia of the parent link at the joint: blocks of A")
             rotation, b = linkage.links[j].rotation, linkage.links[j].shift - body.s
             blocks[j, j] = full(spatial_to_child(rotation, mobility(body, b, b, zero)))
             blocks[i, j] = negated(full(right_to_child(rotation, mobility(body, -body.s, b, zero))))
@@ -165,7 +165,7 @@ def at_frame(linkage: Linkage, links: Sequence[Body], e: int, shift: Vector) -> 
     the point itself.
     """
     body, zero = links[e], linkage.zero
-    linkage.step(e, "its mobility at the frame")
+    linkage.step(e, "inverse inertia of the link at the frame")
     a = shift - body.s
     blocks = {-1: full(mobility(body, a, a, zero)), e: full(mobility(body, -body.s, a, zero))}
     for c in linkage.links[e].children:

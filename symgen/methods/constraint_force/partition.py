@@ -23,7 +23,7 @@ Part = TypeVar("Part")
 
 def basis(linkage: Linkage, i: int) -> Basis:
     """Return [W_a, W] of joint i from the closed form of its type, followed by W_a of each rotor."""
-    linkage.step(i, "directions that the joint moves in, and forbids")
+    linkage.step(i, "free and constrained directions of the joint")
     columns: Basis = []
     for part in constraint_subspace(linkage.model.links[i].kind):
         for c in range(part.cols):
@@ -112,7 +112,7 @@ def partition(linkage: Linkage) -> Partition:
     bases = [basis(linkage, i) for i in range(len(linkage))]
     blocks = {}
     for (i, j), m in A.items():
-        linkage.step(j, "its blocks of A, split into directions")
+        linkage.step(j, "blocks of A, split into free and constrained directions")
         blocks[i, j] = project_both(bases[i], m, bases[j], linkage.zero)
     for i in range(len(linkage)):
         blocks[i, i] = add_rotor_compliance(linkage, i, blocks[i, i])

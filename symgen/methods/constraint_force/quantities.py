@@ -19,7 +19,7 @@ from symgen.methods.shared.quantities import (
     name_entries,
 )
 
-NEAR = "joints i and j sit on one link"
+NEAR = "joints i and j are on the same link"
 
 
 def _A(linkage: Linkage) -> Entries:
@@ -100,23 +100,23 @@ QUANTITIES = {
     "I_inv": Quantity(
         ("i",),
         "6x6",
-        "inverse inertia of link i at O_i: acceleration of the free link by a wrench, FF (I_i)",
+        "inverse inertia of link i at O_i: acceleration of the free link per unit wrench, FF (I_i)",
         _inverse_inertia,
     ),
     "W": Quantity(
         ("i",),
         "6x5",
-        "orthonormal basis of the wrenches that joint i bears, FF (W_i); 6 - n columns of a joint of n "
-        "degrees",
+        "orthonormal basis of the constraint wrenches of joint i, "
+        "FF (W_i); 6 - n columns for n degrees of freedom",
         _forbidden,
     ),
     "W_a": Quantity(
-        ("i",), "6x1", "the wrenches of unit forces of joint i, W_a^T H = 1, FF (W_i)", _allowed
+        ("i",), "6x1", "wrenches of unit forces of joint i, W_a^T H = 1, FF (W_i)", _allowed
     ),
     "A": Quantity(
         ("i", "j"),
         "6x6",
-        "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i by the wrench across joint j",
+        "phi^-T diag(I_i)^-1 phi^-1: acceleration across joint i per unit wrench across joint j",
         _A,
         nonzero=NEAR,
     ),

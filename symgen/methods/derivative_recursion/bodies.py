@@ -86,7 +86,7 @@ def flows_within(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Fl
     v, zeros = [rate + rate for rate in linkage.inputs["v"]], linkage.zeros
     flows = [Flow((zeros, zeros, zeros), zeros) for _ in linkage.links]
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "what moves within the composite body, (D5)")
+        linkage.step(i, "velocity terms of the composite body, (D5)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             rigid_flow = Flow.of(composite[c], child.turning(v), child.sliding(v))
@@ -151,7 +151,7 @@ def wrenches_within(
     v = linkage.inputs["v"]
     wrenches = [(-n, -f) for n, f in linkage.loads]
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "wrench of what moves within the composite body, (D8)")
+        linkage.step(i, "wrench of the velocity terms of the composite body, (D8)")
         for c in linkage.links[i].children:
             child = linkage.links[c]
             child_wrench = add_wrenches(

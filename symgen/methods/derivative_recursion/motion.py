@@ -61,7 +61,7 @@ def displacements(
     rate_twists: list[Twist] = []
     for i, link in enumerate(linkage.links):
         link_twist = turning[i].omega, linkage.zeros
-        linkage.step(i, "what its displacement changes of velocities, (D1)")
+        linkage.step(i, "derivative of the velocities with respect to its coordinate, (D1)")
         for dof in link.dofs:
             S = dof.H_angular, dof.H_linear
             after = twist_cross(link_twist, S)
@@ -86,7 +86,7 @@ def displacement_accelerations(
     """
     twists: list[Twist] = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "what its displacement changes of accelerations, (D2)")
+        linkage.step(i, "derivative of the accelerations with respect to its coordinate, (D2)")
         omega, v, U, a = turning[i].omega, linkage.zeros, motions[i].U, motions[i].accel
         if len(link.dofs) > 1:
             (omega, v), (U, a) = (

@@ -128,7 +128,7 @@ def gradient(linkage: Linkage, partition: Partition, pivots: list[Pivot]) -> lis
     inverse = selected_inverse(linkage, pivots)
     result = [linkage.zero] * len(linkage.dofs)
     for k in range(len(linkage)):
-        linkage.step(k, "slope of ln det M, LC (8)")
+        linkage.step(k, "derivative of ln det M, LC (8)")
         half = linkage.zero
         for index, bend in partition.bend.get(k, {}).items():
             for row, bend_row in zip(inverse[index], bend, strict=True):

@@ -64,7 +64,7 @@ def halves(
     The saved value has, for the direction before and its own, the rate without e and the entry of
     H^φL. `before` and `behind` are b of the neighbouring joints.
     """
-    home.step("the mass before it in the blocks of H, LC (23)")
+    home.step("terms of the previous mass in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
     bindings = {
         U: constants["u_before"],
@@ -94,7 +94,7 @@ def eliminated(
     home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the link between them; also return its saved value."""
-    home.step("the link between two runs eliminated, LC (13)")
+    home.step("elimination of the link between two segments, LC (13)")
     (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = front, behind
     inverse = home.name("invD", home.one / home.name("D", n_cc + k_aa))
     Z_a, Z_c, right = ac * inverse, ca * inverse, n_c + k_a
@@ -111,7 +111,7 @@ def forced(
     """Return e at the ends of the front segment, and at the ends of the one behind it; `ends` has e
     at the ends of both together.
     """
-    home.step("force of the hard coordinate between, LC (13)")
+    home.step("force of the hard coordinate between two segments, LC (13)")
     (Z_a, Z_c, y), (first, last) = saved, ends
     e = home.name("e", y - Z_a * first - Z_c * last)
     return [first, e], [e, last]
@@ -145,7 +145,7 @@ def first_of_both(
     home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return b of a segment's first joint, and the saved value: b of the segment behind."""
-    home.step("what comes next")
+    home.step("right-hand side of the next joint")
     return [*front], [*behind]
 
 
@@ -153,7 +153,7 @@ def next_of_each(
     home: Derivation, saved: Sequence[Scalar], after_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return b of the joint after the front segment, and after the other."""
-    home.step("what comes next")
+    home.step("right-hand side of the next joint")
     return [*saved], [*after_both]
 
 
@@ -163,7 +163,7 @@ def last_of_both(
     """Return the rate of a segment's last direction, and the saved value: that of the front
     segment.
     """
-    home.step("what came before")
+    home.step("rate of the previous direction")
     return [*behind], [*front]
 
 
@@ -171,5 +171,5 @@ def previous_of_each(
     home: Derivation, saved: Sequence[Scalar], before_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the rate of the direction before the front segment, and before the other."""
-    home.step("what came before")
+    home.step("rate of the previous direction")
     return [*before_both], [*saved]

@@ -72,7 +72,7 @@ def eliminate(linkage: Linkage, partition: Partition) -> list[Pivot]:
     remaining = {index: [list(row) for row in block] for index, block in partition.hard.items()}
     pivots: dict[int, Pivot] = {}
     for i in reversed(range(len(linkage))):
-        linkage.step(i, "hard block eliminated, LC (13)")
+        linkage.step(i, "elimination of the hard block, LC (13)")
         lower, delta, inverse = _decompose(linkage, i, remaining[i, i])
         inner = [j for j in range(i) if (i, j) in remaining]
         half = {j: _forward(lower, remaining[i, j]) for j in inner}
@@ -147,7 +147,7 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
     z = forward_hard_forces(linkage, pivots, d)
     e: list[list[Scalar]] = []
     for i, pivot in enumerate(pivots):
-        linkage.step(i, "forces of the hard coordinates, back, LC (13)")
+        linkage.step(i, "forces of the hard coordinates, back substitution, LC (13)")
         part = [x * inverse for x, inverse in zip(z[i], pivot.inverse, strict=True)]
         for j, gain in pivot.gain.items():
             for r, row in enumerate(gain):

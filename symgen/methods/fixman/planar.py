@@ -39,7 +39,7 @@ def absolute_forces(linkage: Linkage, b: Sequence[Scalar]) -> list[Scalar]:
     """Return T⁻ᵀ b: the moments on the directions φ_i."""
     moments = list(b)
     for i in reversed(range(len(linkage) - 1)):
-        linkage.step(i, "the moment on its direction")
+        linkage.step(i, "moment on the direction of the link")
         index, next_index = _dof_index(linkage, i), _dof_index(linkage, i + 1)
         moments[index] = b[index] - _signed(b[next_index], linkage.ask_link(same_direction, i + 1))
         linkage.name("b", i, moments[index])
@@ -82,18 +82,24 @@ def point_mass_rates(
     gain = [pivots[i].gain[i - 1][0][0] if i else linkage.zero for i in range(n)]
     partial = [linkage.zero] * n
     for i in reversed(range(n - 1)):
-        linkage.step(i + 1, "forces of the hard coordinates but for the moment before, LC (13)")
+        linkage.step(
+            i + 1, "forces of the hard coordinates without the term of the previous moment, LC (13)"
+        )
         by_moment, right = (
             gain[i + 1] * inner[i + 1],
             outer[i + 1] * moments[i + 1] - gain[i + 1] * partial[i + 1],
         )
-        linkage.step(i, "forces of the hard coordinates but for the moment before, LC (13)")
+        linkage.step(
+            i, "forces of the hard coordinates without the term of the previous moment, LC (13)"
+        )
         partial[i] = right - by_moment * moments[i]  # (13) L_h z = d
     result = [linkage.zero] * len(b)
     rates: list[Scalar] = []
     added, before, force = [linkage.zero] * (n + 1), [linkage.zero] * n, linkage.zero
     for i in range(n):
-        linkage.step(i, "forces of the hard coordinates, and the rate of its direction, LC (13)")
+        linkage.step(
+            i, "forces of the hard coordinates, and the rate of the link's direction, LC (13)"
+        )
         rate = partition.soft[i, i][0][0] * moments[i]  # (13) c = H^aa b
         right_side = partial[i]
         if i:
@@ -161,7 +167,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     inner: dict[Any, Scalar] = {}
     direction_before = linkage.zeros
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "its mass in the blocks of H, LC (23)")
+        linkage.step(i, "terms of its mass in the blocks of H, LC (23)")
         mass, (length, ahead) = linkage.inertia[i].m, _end(linkage, i)
         inverses = {U: linkage.one / length, W: linkage.one / mass}
         linkage.name("u", i, inverses[U])
@@ -252,7 +258,7 @@ def rigid_links(linkage: Linkage) -> Partition:
     result = Partition([[_dof_index(linkage, i)] for i in range(n)])
     outer: list[list[Scalar]] = []
     for i in range(n):
-        linkage.step(i, "its inertia in the blocks of H, LC (7) with WC (19)")
+        linkage.step(i, "terms of its inertia in the blocks of H, LC (7) with WC (19)")
         body, link = linkage.inertia[i], linkage.links[i]
         inverse_mass = linkage.one / body.m
         centre = Vector((body.h[0] * inverse_mass, body.h[1] * inverse_mass, linkage.zero))

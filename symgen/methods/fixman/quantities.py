@@ -224,7 +224,7 @@ def _dq_dxi(linkage: Linkage) -> Entries:
         soft, hard = soft_and_hard(linkage, i)
         blocks[i, i] = Block([*soft, *hard], None, i)
         if link.parent >= 0:
-            linkage.step(i, "rows of dq/dxi that its parent moves, WC (18)")
+            linkage.step(i, "rows of dq/dxi that depend on its parent, WC (18)")
             unit = [[linkage.one if r == c else linkage.zero for c in range(6)] for r in range(6)]
             parent_twists = twists_to_link(linkage, i, unit)
             rows: Rows = [
@@ -268,12 +268,12 @@ def _det_G(linkage: Linkage) -> Entries:
 
 
 THREE, TWO, BAND = "l is i, i - 1 or i - 2", "l is i or i - 1", "links i and j share a point"
-NEAR = "joints i and j sit on one link"
+NEAR = "joints i and j are on the same link"
 QUANTITIES = {
     "dtheta_dx": Quantity(
         ("i", "l"),
         "1x2",
-        "joint angle i by point mass l, LC (17)-(21) with lengths differentiated as well",
+        "derivative of joint angle i with respect to the position of point mass l, LC (17)-(21), link lengths differentiated too",
         _dtheta,
         nonzero=THREE,
         variant="planar",
@@ -282,8 +282,8 @@ QUANTITIES = {
     "dtheta_dx_printed": Quantity(
         ("i", "l"),
         "1x2",
-        "the same as LC (19)-(21) print it, lengths held constant while cos theta "
-        "is differentiated: another row, the same M^-1, (12); the last term of (21) corrected",
+        "dtheta_dx as printed in LC (19)-(21), where lengths are constant while cos theta is "
+        "differentiated: other rows, the same M^-1, (12); the last term of (21) is corrected",
         _dtheta_printed,
         nonzero=THREE,
         variant="planar",
@@ -292,7 +292,7 @@ QUANTITIES = {
     "dL_dx": Quantity(
         ("i", "l"),
         "1x2",
-        "length of link i by point mass l, LC (15)-(18)",
+        "derivative of the length of link i with respect to the position of point mass l, LC (15)-(18)",
         _dL,
         nonzero=TWO,
         variant="planar",
@@ -310,7 +310,7 @@ QUANTITIES = {
     "H_theta_L": Quantity(
         ("i", "j"),
         "scalar",
-        "soft by hard block, diagonals -2 to 1, LC (22)-(23)",
+        "soft-hard block of H, diagonals -2 to 1, LC (22)-(23)",
         _H_theta_L,
         nonzero=BAND,
         variant="planar",
@@ -319,7 +319,7 @@ QUANTITIES = {
     "H_L_L": Quantity(
         ("i", "j"),
         "scalar",
-        "hard block, tridiagonal, LC (22)-(24)",
+        "hard block of H, tridiagonal, LC (22)-(24)",
         _H_L_L,
         nonzero=BAND,
         variant="planar",
@@ -328,7 +328,7 @@ QUANTITIES = {
     "dq_dxi": Quantity(
         ("i", "j"),
         "6x6",
-        "rates across joint i, its own first, by the twist of link j, WC (18)",
+        "derivative of the relative velocity across joint i (the joint's own rate first) with respect to the twist of link j, WC (18)",
         _dq_dxi,
         nonzero="j is i or the parent of i",
         variant="spatial",
@@ -346,7 +346,7 @@ QUANTITIES = {
     "H_ab": Quantity(
         ("i", "j"),
         "1x5",
-        "soft by hard block, LC (7) with WC (19)",
+        "soft-hard block of H, LC (7) with WC (19)",
         _H_ab,
         nonzero=NEAR,
         variant="spatial",
@@ -355,7 +355,7 @@ QUANTITIES = {
     "H_bb": Quantity(
         ("i", "j"),
         "5x5",
-        "hard block; M^-1 = H_aa - H_ab H_bb^-1 H_ab^T, LC (12)",
+        "hard block of H; M^-1 = H_aa - H_ab H_bb^-1 H_ab^T, LC (12)",
         _H_bb,
         nonzero=NEAR,
         variant="spatial",

@@ -116,7 +116,7 @@ def joint_entries(home: Derivation, q: Scalar, constants: Numbers) -> Numbers:
     """Return the entries of H at a joint: contributions of the mass before it and of its link's own
     mass.
     """
-    home.step("its mass and the one before it in the blocks of H, LC (23)")
+    home.step("terms of its mass and of the previous one in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
     bindings = {
         U: constants["u_before"],
@@ -142,7 +142,7 @@ def eliminated(
     home: Derivation, b: Scalar, saved: Numbers, before: Inward
 ) -> tuple[Inward, Numbers]:
     """Eliminate row i of H^LL; return the carry and the saved values."""
-    home.step("hard block eliminated, and what reaches it from beyond the segment, LC (13)")
+    home.step("elimination of the hard block, and terms from beyond the segment, LC (13)")
     moment = home.name("m", b - before.b)
     right_side = home.name("known", before.y - before.z * moment)
     inverse = home.name("invD", home.one / home.name("D", saved["hard"] - before.rho))
@@ -174,7 +174,7 @@ def forces(home: Derivation, saved: Numbers, before: Outward) -> tuple[Outward, 
     """Compute e_i, the rate of direction i, and the contribution of this link to the rate of the
     link before.
     """
-    home.step("forces of the hard coordinates, and the rate of its direction, LC (13)")
+    home.step("forces of the hard coordinates, and the rate of the link's direction, LC (13)")
     right_side = saved["known"] + saved["inner"] * before.moment + saved["reach"] * before.sigma
     force = home.name("e", right_side * saved["inverse"] - saved["gain"] * before.force)
     rate = (
@@ -196,7 +196,7 @@ def forces(home: Derivation, saved: Numbers, before: Outward) -> tuple[Outward, 
 
 def directions(home: Derivation, saved: Numbers, added: Scalar) -> Scalar:
     """Return φ̈_i; `added` is the contribution of the next link."""
-    home.step("the rate of its direction, whole")
+    home.step("rate of the link's direction, with the term of the next link")
     return home.name("phi", saved["rate"] + added)
 
 

@@ -104,7 +104,7 @@ def spatial(linkage: Linkage) -> Partition:
     partition = Partition([[dof.index for dof in link.dofs] for link in linkage.links])
     mobilities: list[ArticulatedInertia] = []
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "its inverse inertia in the blocks of H, WC (18)-(19)")
+        linkage.step(i, "terms of its inverse inertia in the blocks of H, WC (18)-(19)")
         P, weight = mobility(linkage, i)
         for name, part in (("A", P.A), ("B", P.B), ("C", P.C)):
             linkage.mark(name, i, part)

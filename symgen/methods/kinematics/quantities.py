@@ -32,7 +32,7 @@ QUANTITIES = {
     "A_loops": Quantity(
         (),
         "NL x NV",
-        "what loops keep, A v = 0 where they are closed (docs/how-to/closed-chains.md)",
+        "constraint Jacobian of the loops, A v = 0 for closed loops (docs/how-to/closed-chains.md)",
         _jacobian,
         refusal=refuse_without_closures,
         of_loops=True,
@@ -40,7 +40,7 @@ QUANTITIES = {
     "gamma": Quantity(
         (),
         "NL x 1",
-        "how that changes while no joint accelerates, A a + gamma = 0 (docs/how-to/closed-chains.md)",
+        "velocity-product acceleration of the constraint rows, A a + gamma = 0 for closed loops (docs/how-to/closed-chains.md)",
         _bias,
         ("q", "v"),
         refusal=refuse_without_closures,
@@ -49,7 +49,7 @@ QUANTITIES = {
     "C_loops": Quantity(
         (),
         "NL x 1",
-        "how far the rows are from being closed, m and rad (docs/how-to/closed-chains.md)",
+        "closure error of the constraint rows, m and rad (docs/how-to/closed-chains.md)",
         _residual,
         refusal=refuse_without_closures,
         of_loops=True,

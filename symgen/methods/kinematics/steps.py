@@ -22,7 +22,7 @@ def integrate(linkage: Linkage) -> tuple[list[Scalar], ...]:
     (dt,), home = linkage.inputs["dt"], linkage.home
     q_next = list(linkage.inputs["q"])
     for i, link in enumerate(linkage.model.links):
-        linkage.step(i, "moved for dt")
+        linkage.step(i, "joint position after the time dt")
         form = step_form(link.kind, linkage.series)
         bindings: dict[object, Scalar] = {form.dt: dt}
         for symbols, values in (
@@ -41,7 +41,7 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """
     home, delta = linkage.home, [linkage.zero] * len(linkage.dofs)
     for i, link in enumerate(linkage.model.links):
-        linkage.step(i, "way from q to q_next")
+        linkage.step(i, "displacement from q to q_next")
         form = difference_form(link.kind, linkage.series)
         bindings: dict[object, Scalar] = {}
         for symbols, name in ((form.q, "q"), (form.goal, "q_next")):

@@ -38,7 +38,7 @@ def bias_acceleration(linkage: Linkage) -> tuple[list[Scalar], ...]:
     lever, w, u, b, s = linkage.frame_pose(frame)[1], *[linkage.zeros] * 4
     while i >= 0:
         link = linkage.links[i]
-        linkage.step(i, f"motion of {frame.name} against its parent, RK (2.2)-(2.7)")
+        linkage.step(i, f"motion of {frame.name} relative to its parent, RK (2.2)-(2.7)")
         joint_omega, u_before = link.turning(rates), u
         u = u + joint_omega.cross(lever) + link.sliding(rates)
         b, s = b + joint_omega.cross(w), s + joint_omega.cross(u_before + u)
@@ -84,7 +84,7 @@ def _twist(
     rates, (w, u, b, s) = linkage.inputs["v"], [linkage.zeros] * 4
     for i in path:
         link = linkage.links[i]
-        linkage.step(i, "its twist, and how that changes while no rate does, RK (2.2)-(2.7)")
+        linkage.step(i, "twist and velocity-product acceleration, RK (2.2)-(2.7)")
         joint_omega, joint_velocity = link.turning(rates), link.sliding(rates)
         (w, u), (b, s) = (
             twist_to_child(link.rotation, link.shift, *twist) for twist in ((w, u), (b, s))
@@ -105,7 +105,7 @@ def _twist_rate(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
         b, s = twist_to_child(*linkage.frame_pose(frame), b, s)
         return ([*b, *s],)
     for i in reversed(path):
-        linkage.step(i, "the same as its parent has it")
+        linkage.step(i, "velocity-product acceleration in the parent's axes")
         s, b = wrench_to_parent(
             linkage.links[i].rotation, linkage.links[i].shift, s, b
         )  # (v, ω) of a twist transforms like (moment, force) of a wrench

@@ -86,7 +86,7 @@ def centroidal_momentum(linkage: Linkage) -> tuple[list[Scalar], ...]:
     momenta: list[Wrench] = [(linkage.zeros, linkage.zeros)] * len(linkage)
     for i in reversed(range(len(linkage))):
         link = linkage.links[i]
-        linkage.step(i, "momentum with all that it carries")
+        linkage.step(i, "momentum of the link and all links beyond it")
         n, f = linkage.inertia[i].momentum(*link_twists[i])
         for c in link.children:
             child = linkage.links[c]

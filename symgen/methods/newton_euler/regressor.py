@@ -270,7 +270,7 @@ def meetings(linkage: Linkage) -> list[dict[int, Point]]:
     """
     result: list[dict[int, Point]] = []
     for b, link in enumerate(linkage.links):
-        linkage.step(b, "its origin, from points that axes go through")
+        linkage.step(b, "origin of the link frame, from points on the joint axes")
         points = {
             point.joints: _to_child(linkage, b, point)
             for point in (result[link.parent] if link.parent >= 0 else {}).values()

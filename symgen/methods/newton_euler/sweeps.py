@@ -108,6 +108,6 @@ QUANTITIES = {
         lambda motion: motion.alpha, "angular acceleration of link k, RK (2.4)"
     ),
     "vdot": _motion_quantity(
-        lambda motion: motion.accel, "acceleration of its origin less gravity, RK (2.5)"
+        lambda motion: motion.accel, "acceleration of the origin of link k minus gravity, RK (2.5)"
     ),
 }

@@ -168,13 +168,13 @@ def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> 
     Omega = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
     for i in (*reversed(linkage.model.ancestors(frame.link)), frame.link):
         link = linkage.links[i]
-        linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
+        linkage.step(i, "acceleration per unit wrench on the link, from RK (3.13), (4.16), (5.4)")
         Omega = mobility_step(
             linkage, i, Omega.to_child(link.rotation, link.shift), filters
         )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
     mount, origin = linkage.frame_pose(frame)
     linkage.home.step(
-        f"loop {grasp.loop.closing.name}: how the arm gives way to it, B^T Lambda^-1 B"
+        f"loop {grasp.loop.closing.name}: acceleration of the arm per unit constraint force, B^T Lambda^-1 B"
     )
     Omega = Omega.shifted(origin).rotated(mount.transposed())
     accelerations = [Omega.apply(*row) for row in grasp.B]
@@ -189,7 +189,7 @@ def _object_bias_acceleration(linkage: Linkage, body: int) -> Spatial:
     """Return the acceleration of the object at zero joint accelerations, a(k) of (2.19), with
     −gravity (3.21).
     """
-    linkage.step(body, "its acceleration without that of its joint, RK (2.19), (3.21)")
+    linkage.step(body, "acceleration of the link at zero joint acceleration, RK (2.19), (3.21)")
     return bias_acceleration(linkage, body, linkage.zeros, linkage.zeros, linkage.inputs["v"])
 
 
@@ -232,7 +232,7 @@ def _object_rows(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
 
 def _grasp_load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
     """Return the negative wrench of the grasp on the arm's link, as the filter needs it: RK (2.28)."""
-    linkage.home.step(f"loop {grasp.loop.closing.name}: what it exerts on the arm")
+    linkage.home.step(f"loop {grasp.loop.closing.name}: constraint force on the arm")
     total = (linkage.zeros, linkage.zeros)
     for (n, f), force in zip(grasp.B, forces, strict=True):
         total = plus(total, (n * force, f * force))
@@ -250,7 +250,7 @@ def _solve_object(
 ) -> tuple[list[Scalar], list[list[Scalar]]]:
     """Return ẍ of the object, given its bias force, and λ of each grasp."""
     dofs, inertia = linkage.links[body].dofs, linkage.inertia[body]
-    linkage.step(body, "its own inertia, and the forces on it, RK (2.15), (3.17)")
+    linkage.step(body, "inertia of the object, and the forces on it, RK (2.15), (3.17)")
     momenta = [inertia.momentum(dof.H_angular, dof.H_linear) for dof in dofs]
     lower = [[dofs[i].project(*momenta[j]) for j in range(i + 1)] for i in range(len(dofs))]
     for row, dof in zip(lower, dofs, strict=True):
@@ -258,7 +258,7 @@ def _solve_object(
     right = [linkage.inputs["tau"][dof.index] - dof.project(*bias) for dof in dofs]
     halves = []
     for K, A, e in zip(mobilities, object_rows, row_accelerations, strict=True):
-        linkage.step(body, "what an arm adds to its inertia and its forces")
+        linkage.step(body, "inertia and forces that an arm adds to the object")
         columns = [K.forward([row[k] for row in A], f"A_{k + 1}") for k in range(len(dofs))]  # (G5)
         _, scaled_error = K.forward(e, "e")
         halves.append((columns, scaled_error))
@@ -266,7 +266,7 @@ def _solve_object(
             right[i] = right[i] - linkage.dot(column, scaled_error)
             for j in range(i + 1):
                 lower[i][j] = lower[i][j] + linkage.dot(column, columns[j][1])
-    linkage.step(body, "its acceleration, and the forces that hold it")
+    linkage.step(body, "acceleration of the object, and the constraint forces on it")
     acceleration = LDLFactor.of(linkage.home, lower).solve(right, "x")
     forces = []
     for K, (columns, scaled_error) in zip(mobilities, halves, strict=True):

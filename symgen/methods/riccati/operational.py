@@ -67,7 +67,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
     path = path_to_frame(linkage)
     for i in path:
         link = linkage.links[i]
-        linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
+        linkage.step(i, "acceleration per unit wrench on the link, from RK (3.13), (4.16), (5.4)")
         X = Omega.to_child(link.rotation, link.shift)
         Omega = mobility_step(linkage, i, X, filters)  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
         linkage.name("Omega", i, Omega.A)

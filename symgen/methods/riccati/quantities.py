@@ -33,7 +33,7 @@ from symgen.methods.shared.quantities import (
 )
 
 Wrench = tuple[Vector, Vector]
-CARRIES = "link i carries link j, or is it"
+CARRIES = "link i carries link j, or i = j"
 
 
 def _full(P: ArticulatedInertia | Mobility) -> Rows:
@@ -103,7 +103,7 @@ def _transitions(linkage: Linkage, name: str, gains: list[Wrench] | None) -> Ent
         columns, i = unit_twists(linkage), j
         blocks[j, j] = Block(columns_to_rows(columns), j, j)
         for parent in linkage.model.ancestors(j):
-            linkage.step(i, f"{name} out of it, RK {'(3.3)' if gains is None else '(4.7)'}")
+            linkage.step(i, f"{name} to its parent, RK {'(3.3)' if gains is None else '(4.7)'}")
             if gains is not None:
                 columns = [
                     _apply_projection(linkage, i, gains, column) for column in columns
@@ -196,7 +196,7 @@ def _Omega(linkage: Linkage) -> Entries:
     mobilities: list[Mobility] = []
     filters = riccati_sweep(linkage)
     for i, link in enumerate(linkage.links):
-        linkage.step(i, "what a wrench on the link moves, from RK (3.13), (4.16), (5.4)")
+        linkage.step(i, "acceleration per unit wrench on the link, from RK (3.13), (4.16), (5.4)")
         before = (
             mobilities[link.parent]
             if link.parent >= 0
@@ -214,27 +214,27 @@ QUANTITIES = {
     "D": Quantity(
         ("k",),
         "scalar",
-        "what joint k feels of it, D = H P H^T, the covariance of its innovation, RK (4.6)",
+        "articulated-body inertia along the axis of joint k, D = H P H^T; covariance of the innovation, RK (4.6)",
         _D,
     ),
     "G": Quantity(("k",), "6x1", "Kalman gain, a wrench on link k, G = P H^T / D, RK (5.12)", _G),
-    "L": Quantity(("k",), "6x1", "the same on the parent, L = phi G, RK (4.4)", _L),
+    "L": Quantity(("k",), "6x1", "Kalman gain as a wrench on the parent, L = phi G, RK (4.4)", _L),
     "H": Quantity(("k",), "1x6", "joint axis; H^T is the twist of a unit joint rate, RK (3.5)", _H),
     "phi": Quantity(
         ("i", "j"),
         "6x6",
-        "takes a wrench on link j to link i, RK (3.1)-(3.4)",
+        "transforms a wrench on link j to link i, RK (3.1)-(3.4)",
         _phi,
         nonzero=CARRIES,
     ),
     "psi": Quantity(
         ("i", "j"),
         "6x6",
-        "the same over joints that give way, psi = phi - L H a step, RK (4.7), (5.1)",
+        "phi across free joints, psi = phi - L H for each joint on the way, RK (4.7), (5.1)",
         _psi,
         nonzero=CARRIES,
     ),
     "Omega": Quantity(
-        ("k",), "6x6", "acceleration of link k by a wrench on it, from RK (4.16), (5.4)", _Omega
+        ("k",), "6x6", "acceleration of link k per unit wrench on it, from RK (4.16), (5.4)", _Omega
     ),
 }

@@ -114,7 +114,7 @@ def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
     a_0 = list(end[57:])
     carry: list[Scalar] = []
     for i in reversed(range(n)):
-        linkage.step(i, "what the wrench on the segment's last link does, RK (4.16), (5.4)")
+        linkage.step(i, "acceleration per unit wrench on the segment's last link, RK (4.16), (5.4)")
         if i == 0:
             P = filters[linkage.links[0].dofs[-1].index].P
             wrenches = [[*n_c, *f_c] for _, _, index, _ in columns for n_c, f_c in index[:1]]
@@ -208,7 +208,7 @@ def across_inward(
     )
     P, Omega, z_beyond = full_matrix(final_carry[:21]), full_matrix(final_carry[63:84]), beyond[21:]
     K, U, w, c_0 = solve_interface(home, full_matrix(beyond[:21]), Omega, z_beyond, a)
-    home.step("segment: what it and all beyond hand on")
+    home.step("segment: articulated-body inertia and bias force of this and all outer segments")
     rows = [[column[r] for column in Z] for r in SIX]
     Z_K = [[home.dot(K[k], row) for k in SIX] for row in rows]  # Z K
     carry = [P[r][c] + home.dot(Z_K[r], rows[c]) for r, c in UPPER]

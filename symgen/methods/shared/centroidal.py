@@ -162,7 +162,7 @@ def mass_center(linkage: Linkage, roots: RootPlacements, parts: list[Matter]) ->
 
     `parts` are the `mass_fractions`.
     """
-    linkage.home.step("mass centre of the whole")
+    linkage.home.step("mass centre of all moving links")
     total = linkage.zeros
     for root in roots.roots:
         fraction = parts[root.link]

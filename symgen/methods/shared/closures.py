@@ -99,7 +99,7 @@ def trace_inward(
     columns: dict[int, list[tuple[Scalar, Scalar]]] = {}
     for i in path:
         link = linkage.links[i]
-        linkage.step(i, f"what its joint moves at {frame.name}")
+        linkage.step(i, f"columns of the Jacobian at {frame.name}")
         for dof in link.dofs:
             velocity = dof.H_linear + dof.H_angular.cross(lever)
             columns[dof.index] = [(axis.dot(dof.H_angular), axis.dot(velocity)) for axis in axes]
@@ -347,9 +347,7 @@ class ClosedLoop:
             return rates
         position, velocity = linkage.inputs["gains"]
         residual = self.residual()
-        linkage.home.step(
-            f"loop {self.closing.name}: how fast it opens, and what pulls it together"
-        )
+        linkage.home.step(f"loop {self.closing.name}: Baumgarte terms K_d A v + K_p C")
         point_velocity = first.v + first.w.cross(self.closed_difference)
         stabilized = []
         for rate, C, direction in zip(rates, residual, self.directed_rows, strict=True):
@@ -366,7 +364,7 @@ class ClosedLoop:
         frame.
         """
         linkage, closing = self.linkage, self.closing
-        linkage.home.step(f"loop {closing.name}: how its rows change")
+        linkage.home.step(f"loop {closing.name}: velocity-product acceleration of its rows")
         zero, d = linkage.zero, self.closed_difference
         transport, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
         spin = Vector(
@@ -404,7 +402,7 @@ class ClosedLoop:
         """Return the rows of C at any positions; a row that constrains velocities only has zero."""
         linkage, closing = self.linkage, self.closing
         d = self.difference()
-        linkage.home.step(f"loop {closing.name}: how far it is from being closed")
+        linkage.home.step(f"loop {closing.name}: closure error")
         entries = []
         for row in closing.rows:
             if isinstance(row, Along):

@@ -45,9 +45,7 @@ class BorderedFactor:
             ]
         self.pairs = factor.half_solutions(self.rows)
         linkage = self.linkage
-        linkage.home.step(
-            "what the constraints feel: the products of their rows over the inverse of the mass matrix"
-        )
+        linkage.home.step("inverse inertia of the constraint rows: A M^-1 A^T")
         lower = [
             [linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)]
             for i in range(len(rows))
@@ -90,7 +88,7 @@ class BorderedFactor:
         if self.active is not None:
             gamma = [x * is_active for x, is_active in zip(gamma, self.active, strict=True)]
         ((_, scaled),) = self.factor.half_solutions([free])
-        linkage.home.step("forces of the constraints")
+        linkage.home.step("constraint forces")
         right = [
             -(linkage.dot(y, scaled) + rate) for (y, _), rate in zip(self.pairs, gamma, strict=True)
         ]
@@ -105,6 +103,6 @@ class BorderedFactor:
 
     def _scaled_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return D⁻¹ Y λ."""
-        self.linkage.home.step("what the constraints add to the other forces")
+        self.linkage.home.step("joint forces of the constraints")
         columns = zip(*(y for _, y in self.pairs), strict=True)
         return [self.linkage.dot(column, forces) for column in columns]

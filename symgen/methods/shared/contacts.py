@@ -75,7 +75,7 @@ def _columns(linkage: Linkage, contact: ContactPath) -> dict[int, Vector]:
     axes = [Vector((unit, zero, zero)), Vector((zero, unit, zero)), Vector((zero, zero, unit))]
     for position, i in enumerate(contact.path):
         link = linkage.links[i]
-        linkage.step(i, f"what its joint moves at {contact.frame.name}")
+        linkage.step(i, f"columns of the Jacobian at {contact.frame.name}")
         for dof in link.dofs:
             velocity = dof.H_linear + dof.H_angular.cross(lever)
             columns[dof.index] = (

@@ -53,7 +53,7 @@ class EliminatedFactor(Factor):
     def __init__(self, linkage: Linkage, rows: list[dict[int, Scalar]]) -> None:
         super().__init__(linkage)
         if linkage.coupling.has_mimic_joints:
-            linkage.home.step("joints that follow others: G^T M G")
+            linkage.home.step("mimic joints: G^T M G")
         self.alpha, self.masses, self.inverses = eliminate(
             linkage, linkage.coupling.reduce_triangle(rows)
         )

@@ -45,7 +45,7 @@ class VelocitySplit(NamedTuple):
             [columns[k] for k in dependent_entries],
             [k for k in range(len(columns)) if k not in dependent_entries],
         )
-        linkage.home.step("velocities that the loops give: products of their columns")
+        linkage.home.step("dependent velocities: products of the columns of A")
         lower = [
             [linkage.dot(column, second) for second in dependent_columns[: i + 1]]
             for i, column in enumerate(dependent_columns)
@@ -72,7 +72,7 @@ class VelocitySplit(NamedTuple):
     def closure_forces(self, loads: Sequence[Scalar], name: str) -> list[Scalar]:
         """Return the minimum-norm λ that balances these loads on the dependent velocities."""
         shares = self.G.solve(loads, name)
-        self.G.home.step("forces of the joints that close loops")
+        self.G.home.step("forces of the loop closures")
         return [
             self.G.home.dot([column[r] for column in self.dependent_columns], shares)
             for r in range(len(self.dependent_columns[0]))
@@ -102,7 +102,7 @@ def reduced_mass_matrix_from(mass_matrix: Derive) -> Derive:
             ):
                 velocities[entry] = rate
             N.append(velocities)
-        linkage.home.step("the mass matrix of the independent velocities")
+        linkage.home.step("mass matrix of the independent coordinates")
         momenta = [
             [linkage.dot(M[r * n : (r + 1) * n], column_of_N) for r in range(n)]
             for column_of_N in N
@@ -153,14 +153,14 @@ def _share_with_redundant_drives(
         )
         for drive in redundant_drives
     ]
-    linkage.home.step("forces of more joints than are needed")
+    linkage.home.step("minimum-norm forces of redundant actuated joints")
     tau = split.remaining_forces(f, multipliers)
     N = [[-linkage.dot(column, row) for column in split.independent_columns] for row in Y]
     lower = [[linkage.dot(row, second) for second in N[: i + 1]] for i, row in enumerate(N)]
     for row in lower:
         row[-1] = row[-1] + unit
     shares = LDLFactor.of(linkage.home, lower).solve([linkage.dot(row, tau) for row in N], "tau_e")
-    linkage.home.step("forces of the joints that close loops")
+    linkage.home.step("forces of the loop closures")
     return shares, [
         x - linkage.dot([row[r] for row in Y], shares) for r, x in enumerate(multipliers)
     ]

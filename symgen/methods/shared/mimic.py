@@ -40,7 +40,7 @@ def changes(function: str) -> tuple[Change, ...]:
     def reduce(linkage: Linkage, results: Results) -> Results:
         if not linkage.coupling.has_mimic_joints:
             return results
-        linkage.home.step("joints that follow others: what their leaders feel")
+        linkage.home.step("mimic joints: forces on the leaders")
         return tuple(
             _reduce(linkage, array, entries)
             for array, entries in zip(declared.results, results, strict=True)

@@ -89,7 +89,7 @@ def task_functions(factor: MakeFactor, jacobian: Derive) -> dict[str, Derive]:
         """Return Λ, row-major and full."""
         J = rows(linkage)
         pairs = factor(linkage).half_solutions(J)
-        linkage.home.step("inertia that the task feels")
+        linkage.home.step("operational-space inertia of the task")
         lower = [
             [linkage.dot(pairs[i][0], pairs[j][1]) for j in range(i + 1)] for i in range(len(J))
         ]
@@ -99,7 +99,7 @@ def task_functions(factor: MakeFactor, jacobian: Derive) -> dict[str, Derive]:
         """Return J̄, row-major; row j solves with J M⁻¹ Jᵀ for row j of M⁻¹ Jᵀ."""
         J, mass_factor = rows(linkage), factor(linkage)
         X = [mass_factor.solve(row) for row in J]
-        linkage.home.step("inverse of the task's Jacobian that M weighs")
+        linkage.home.step("dynamically consistent inverse of the task's Jacobian")
         task_factor = LDLFactor.of(
             linkage.home, [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))]
         )

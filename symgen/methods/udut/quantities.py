@@ -36,7 +36,7 @@ from symgen.methods.shared.quantities import (
 from symgen.methods.udut.bodies import ArticulatedBody, Points, centres, decompose, joint_twists
 
 Spatial = tuple[Vector, Vector]
-INWARD, OUTWARD = "link j carries link i, or is it", "link i carries link k"
+INWARD, OUTWARD = "link j carries link i, or i = j", "link i carries link k"
 
 
 def refusal(mechanism: Mechanism) -> str | None:
@@ -259,7 +259,7 @@ _LETTERS = {
     "T_l": Quantity(
         ("i", "j"),
         "6x6",
-        "the blocks B_ij, turned into the axes of link i, SA (9a)",
+        "the blocks B_ij in the axes of link i, SA (9a)",
         _T_l,
         nonzero=INWARD,
     ),
@@ -267,18 +267,22 @@ _LETTERS = {
     "T": Quantity(
         ("i", "j"), "6x1", "natural orthogonal complement T_l T_d, SA (8)", _T, nonzero=INWARD
     ),
-    "Mtilde": Quantity(("i",), "6x6", "composite body i at C_i, SA (15a-c)", _composite),
-    "Mhat": Quantity(("i",), "6x6", "articulated body i at C_i, SA (35)", _articulated),
-    "mhat": Quantity(("i",), "scalar", "its inertia about its joint, p^T Mhat p, SA (32)", _mhat),
+    "Mtilde": Quantity(("i",), "6x6", "inertia of composite body i at C_i, SA (15a-c)", _composite),
+    "Mhat": Quantity(
+        ("i",), "6x6", "articulated-body inertia of link i at C_i, SA (35)", _articulated
+    ),
+    "mhat": Quantity(
+        ("i",), "scalar", "Mhat along the axis of joint i, p^T Mhat p, SA (32)", _mhat
+    ),
     "psi": Quantity(
         ("i", "k"),
         "6x1",
         "momentum of articulated body k at unit joint rate, at C_i, SA (32)",
         _psi,
-        nonzero=f"{OUTWARD}, or is it",
+        nonzero=f"{OUTWARD}, or i = k",
     ),
     "psihat": Quantity(
-        ("i", "k"), "6x1", "psi_ik / mhat_k, SA (33)", _psihat, nonzero=f"{OUTWARD}, or is it"
+        ("i", "k"), "6x1", "psi_ik / mhat_k, SA (33)", _psihat, nonzero=f"{OUTWARD}, or i = k"
     ),
     "alpha": Quantity(
         ("i", "k"),
@@ -292,13 +296,13 @@ _LETTERS = {
         "scalar",
         "unit upper triangular, M = U D U^T, SA (19), (21)",
         _U,
-        nonzero=f"{OUTWARD}, or is it",
+        nonzero=f"{OUTWARD}, or i = k",
     ),
     "D": Quantity(("i",), "scalar", "the pivots mhat_i, M = U D U^T, SA (20), (21)", _mhat),
     "E": Quantity(
         ("k",),
         "nxn",
-        "elementary upper triangular matrix that empties column k, SA (26)-(29)",
+        "elementary upper triangular matrix that eliminates column k, SA (26)-(29)",
         _E,
         whole=False,
     ),

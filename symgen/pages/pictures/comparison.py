@@ -94,7 +94,7 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
     functions = [(comparison, groups) for comparison, groups in functions if groups]
     if not functions:
         raise RequestError(
-            f"there is nothing to draw: no method suits '{compared.robot}'; leave out --plot to read why"
+            f"no method supports '{compared.robot}', so there is no picture; leave out --plot to read why"
         )
     heights = [FRAME + BAR * len(groups) for _, groups in functions]
     figure = figure_type(figsize=(WIDTH, sum(heights) + 0.8), layout="constrained")

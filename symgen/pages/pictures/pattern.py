@@ -112,7 +112,7 @@ def _lines(pattern: Pattern) -> str:
         if not pattern.pose
         else f" at {pattern.pose}"
         if pattern.chosen and len(pattern.pose) < 60
-        else " at the pose asked for"
+        else " at the requested pose"
         if pattern.chosen
         else " at a generic pose"
     )

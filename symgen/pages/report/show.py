@@ -36,7 +36,7 @@ _TITLES = {
     "mimic": "Mimic joints",
     "unapplied": "Read and not applied",
     "namesake": "Folder of the same name",
-    "idle": "Loops that constrain nothing",
+    "idle": "Loop closures without effect",
     "warning": "Warnings",
 }
 
@@ -176,7 +176,7 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
     if mechanism.compensated_parts:
         yield from _shortened(
             _wrapped(
-                "part of the weight that is borne (gravcomp): "
+                "compensated fraction of the weight (gravcomp): "
                 + ", ".join(
                     f"{_figure(float(part.gravcomp))} of {part.link}"
                     for part in mechanism.compensated_parts

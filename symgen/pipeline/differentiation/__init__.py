@@ -84,7 +84,7 @@ def derivative(
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
     if derivatives.parse_derivative(program.function) is not None:
         raise ArgumentError(
-            f"{program.function} is a derivative already; differentiate {derivatives.base_function(program.function)}, whose mode "
+            f"{program.function} is already a derivative; differentiate {derivatives.base_function(program.function)}, whose mode "
             "hvp is the second derivative along a direction"
         )
     switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]

@@ -67,9 +67,7 @@ def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> 
     if any(link.parent != BASE for link in free):
         raise request.refused("a link behind others moves freely")
     if frame_of_link is not None and frame_of_link.link == BASE:
-        raise request.refused(
-            f"frame '{frame_of_link.name}' stands on the base, which does not move"
-        )
+        raise request.refused(f"frame '{frame_of_link.name}' is on the base, which does not move")
     if methods.find(method).couples_joints:
         return _with_classes(request, _classes_of_chains(request), [])
     trunks = [free]

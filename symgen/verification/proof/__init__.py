@@ -254,7 +254,7 @@ def prove_programs(
     _refuse_derivatives(programs)
     if chosen["states"] < 1:
         raise ArgumentError(
-            f"a running error at {chosen['states']} states bounds nothing; use one or more"
+            f"a running error at {chosen['states']} states gives no bound; use one or more"
         )
     ranges = declared_ranges(
         mechanism,
