@@ -320,10 +320,10 @@ def test_text_without_tables_does_not_grow_with_the_links() -> None:
 
 def test_the_opening_comment_states_sizes_of_tables_and_workspace() -> None:
     for toy, sizes_in_text in {
-        "sums": "Tables of 72 bytes; 1 numbers",
-        "chain": "Tables of 144 bytes; 24 numbers",
-        "idle": "Tables of 36 bytes; 1 numbers",
-        "tree": f"Tables of {240 + 56 + 42} bytes; 73 numbers",
+        "sums": "Tables of 72 bytes; the caller provides a workspace of 1 numbers",
+        "chain": "Tables of 144 bytes; the caller provides a workspace of 24 numbers",
+        "idle": "Tables of 36 bytes; the caller provides a workspace of 1 numbers",
+        "tree": f"Tables of {240 + 56 + 42} bytes; the caller provides a workspace of 73 numbers",
     }.items():
         assert sizes_in_text in c99.source(TOYS[toy](), target(TOYS[toy]()))
 

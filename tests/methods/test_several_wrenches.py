@@ -427,7 +427,10 @@ def test_a_folder_lists_the_links_of_wrenches_in_order(written: Written) -> None
         )
         == 3
     )
-    assert "wrench: for each link in turn: moment (3, N" in texts["planar_arm.h"]
+    assert (
+        "wrench: for each link in turn: external wrench on the link: moment (3, N"
+        in texts["planar_arm.h"]
+    )
     assert "inline constexpr std::size_t NW = planar_arm_NW;\n" in texts["planar_arm.hpp"]
     assert "std::array<real, NW * 6> &wrench" in texts["planar_arm.hpp"]
     assert "holds planar_arm_NW = 3 wrenches, one after the other" in texts["README.md"]
