@@ -92,7 +92,7 @@ class RankLoss:
         name, lock = f"joint '{self.joint}'", f"lock it with --lock {self.joint}"
         if self.pivot_ratio is None:
             return (
-                f"the mass matrix, which may be singular ({self.digits} digits do not decide): {lock}, or look for "
+                f"the mass matrix, and {self.digits} digits do not decide if it is regular: {lock}, or look for "
                 f"a misplaced exponent or unit among the numbers of {name} and of the links that it carries"
             )
         if self.pivot_ratio > 0:

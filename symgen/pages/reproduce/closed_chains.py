@@ -111,17 +111,22 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
     fewest, most = min(row[9] for row in rows), max(row[9] for row in rows)
     lost = max(row[8] / row[6] for row in rows)
     return Page(
-        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL 1988, part II (its contents)",
-        says="Closed chains are part II, of which our copy has the table of contents. What must hold of them: the loops do no "
-        "work, so that the energy stays (less what joint forces do), and C = 0 stays where it began; by a step of order 4 "
-        "what is lost falls by 16 where the step is halved.",
-        measured=f"Over one second by {steps} and {2 * steps} steps of Runge and Kutta's method, with no force that pulls the loops "
-        f"together, the largest error of the energy falls by {fewest:.1f} to {most:.1f}. By the shorter steps it is at "
-        f"most {lost:.0e} of the largest kinetic energy, and the loops come apart by at most "
+        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
+        "1988, part II (its contents)",
+        says="Part II treats closed chains; our copy has only its table of contents. The "
+        "properties to test are: "
+        "constraint forces do no work, so that the energy minus the work of the joint forces is "
+        "constant; C = 0 "
+        "stays true; with a step of order 4, halving the step divides the errors by 16.",
+        measured=f"Over one second with {steps} and {2 * steps} steps of Runge and Kutta's "
+        "method, without stabilisation of the loop closures, the largest error of the "
+        f"energy falls by a factor of {fewest:.1f} to {most:.1f}. With the shorter steps it is at "
+        f"most {lost:.0e} of the largest kinetic energy, and the largest closure error is "
         f"{max(row[11] for row in rows):.0e} m or rad.",
-        differs="Nothing can be compared with figures of the paper. Motions are those of the compiled "
-        "constrained_forward_dynamics from the assembled pose on; stewart's legs push with the constant forces that hold "
-        "it at first, whose work is taken off.",
+        differs="The paper has no figures to compare with. The motions are those of the compiled "
+        "constrained_forward_dynamics, starting in the assembled pose. The legs of stewart push "
+        "with the constant "
+        "forces that balance it at the start; the work of these forces is subtracted.",
         columns=(
             "robot",
             "bodies",
@@ -142,16 +147,16 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
             "robot": "built in",
             "bodies": "links that move (count)",
             "nv": "velocities (count)",
-            "rows": "of A (count)",
-            "redundant": "of them (count)",
-            "mobility": "velocities that are left free (count)",
+            "rows": "rows of A (count)",
+            "redundant": "redundant rows (count)",
+            "mobility": "independent velocities (count)",
             "kinetic": "largest kinetic energy (J)",
-            "drift": f"largest error of the energy by {steps} steps (J)",
-            "drift_half": f"the same by {2 * steps} steps (J)",
-            "ratio": "of the two",
-            "apart": f"largest entry of C by {steps} steps (m, rad)",
-            "apart_half": f"the same by {2 * steps} steps (m, rad)",
-            "apart_ratio": "of the two",
+            "drift": f"largest error of the energy with {steps} steps (J)",
+            "drift_half": f"the same with {2 * steps} steps (J)",
+            "ratio": "ratio of the two",
+            "apart": f"largest entry of C with {steps} steps (m, rad)",
+            "apart_half": f"the same with {2 * steps} steps (m, rad)",
+            "apart_ratio": "ratio of the two",
         },
         draw=lambda figure: _draw(figure, runs),
         height=3.0 * ((len(runs) + 1) // 2) + 6.4,

@@ -164,7 +164,7 @@ def _deeper(rows: Sequence[Facts]) -> str:
     ]
     if not steps:
         return "what one length does not tell"
-    return f"{sum(steps) / len(steps):.1f} operations a doubling"
+    return f"{sum(steps) / len(steps):.1f} operations with each doubling of N"
 
 
 def _notes() -> dict[str, str]:
@@ -199,23 +199,30 @@ def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
     whos, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
     bytes_of = [f"{last[f'{who}_bytes']:.0f}" for who in whos if last[f"{who}_bytes"]]
     return Page(
-        source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal serial and parallel calculation "
+        source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
+        "serial and parallel calculation "
         "of multibody dynamics, 2013, abstract",
-        says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) on O(N) processors.",
-        measured=f"As loops over levels, cyclic reduction's longest chain of operations grows by {_deeper(rows)}, that of the serial "
-        f"sweeps with N. Of the time of the serial sweeps it takes {_spread(rows, 'levels_ns', 'serial_ns')}, with {THREADS} "
-        f"threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments {_spread(rows, 'segments_ns', 'serial_ns')} and "
+        says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) "
+        "on O(N) processors.",
+        measured="In looped form, the longest chain of dependent operations of cyclic reduction "
+        f"grows by {_deeper(rows)}, that of the serial "
+        "sweeps with N. Time as a fraction of that of the serial sweeps: cyclic reduction "
+        f"{_spread(rows, 'levels_ns', 'serial_ns')}, with {THREADS} "
+        f"threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments "
+        f"{_spread(rows, 'segments_ns', 'serial_ns')} and "
         f"{_spread(rows, f'segments{two}', 'serial_ns')}; the serial form of the same factorization "
-        f"{_spread(rows, 'cut_ns', 'serial_ns')}. Quickest with one thread: "
+        f"{_spread(rows, 'cut_ns', 'serial_ns')}. Fastest with one thread: "
         f"{_quickest(rows, '_ns')}; with {THREADS}: {_quickest(rows, two)}. "
-        f"At {last['links']} links tables and work are {', '.join(bytes_of)} bytes a link ({', '.join(whos)}), and of all "
-        f"lengths the errors at most {', '.join(_greatest(rows, f'{who}_error') for who in whos)}.",
-        differs="The paper counts orders on as many processors as links. Here the lanes of one processor's vectors, and "
-        "threads, share one chain; sines and cosines are included. Cyclic reduction takes more than four times the "
-        "operations of the serial sweeps, so that it needs more than four lanes or threads to win. Riccati's recursion "
-        "in segments takes twice the operations and keeps its digits, of which constraint forces lose some: "
-        "accelerations are sums of larger terms there. A short chain leaves most lanes of its last levels idle, and is "
-        "put together over the segments one after the other.",
+        f"At {last['links']} links the tables and the workspace take {', '.join(bytes_of)} bytes for each link "
+        f"({', '.join(whos)}), and for all "
+        f"lengths the errors are at most {', '.join(_greatest(rows, f'{who}_error') for who in whos)}.",
+        differs="The paper gives orders for as many processors as links. Here the lanes of one "
+        "processor's vectors, and threads, share one chain; sines and cosines are included. "
+        "Cyclic reduction takes more than four times the operations of the serial sweeps, so that "
+        "it needs more than four lanes or threads to be faster. Riccati's recursion in segments "
+        "takes twice the operations and keeps its precision. Constraint forces lose some digits, "
+        "because accelerations are sums of larger terms there. A short chain leaves most lanes of "
+        "its last levels idle, and its segments are combined in sequence.",
         columns=COLUMNS,
         rows=tuple(cells),
         notes=_notes(),

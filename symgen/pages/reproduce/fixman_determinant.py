@@ -99,17 +99,24 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     per_link = last[2] / last[0]
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
-        says="det G_aa = det G · det H_bb: the determinant of the mass matrix (for a polymer, the metric tensor's, whose "
-        "logarithm is the potential that constraints bring about) comes from that of a band matrix. No figures are given.",
-        measured=f"ln det M takes {last[1] / last[0]:.1f} operations and a logarithm a link, its gradient {per_link:.1f} and no "
-        f"logarithm. Time grows as n^{order:.2f} against n^{steep:.2f} dense; at n = {last[0]}, {last[3]:.0f} ns against "
-        f"{last[4]:.0f} ns, and the gradient takes {last[5]:.0f} ns. Errors stay at {max(r[7] for r in rows):.1e} (value) "
-        f"and {max(r[9] for r in rows):.1e} (gradient) where the dense ones reach {max(r[8] for r in rows):.1e} and "
+        says="det G_aa = det G · det H_bb: the determinant of the mass matrix (for a polymer, "
+        "the metric tensor; its logarithm gives the potential that constraints cause) follows "
+        "from "
+        "the determinant of a band matrix. The paper has no figures.",
+        measured=f"ln det M takes {last[1] / last[0]:.1f} operations and one logarithm for each "
+        f"link, its gradient {per_link:.1f} and no "
+        f"logarithm. Time grows as n^{order:.2f} against n^{steep:.2f} dense; at n = {last[0]}, "
+        f"{last[3]:.0f} ns against "
+        f"{last[4]:.0f} ns, and the gradient takes {last[5]:.0f} ns. Errors are at most "
+        f"{max(r[7] for r in rows):.1e} (value) "
+        f"and {max(r[9] for r in rows):.1e} (gradient); those of the dense computation reach "
+        f"{max(r[8] for r in rows):.1e} and "
         f"{max(r[10] for r in rows if r[10] is not None):.1e}.",
-        differs="The paper's theorem is used as printed; the gradient is ours: H_bb depends on a joint's angle by two entries "
-        "only, so one selected inverse of the band gives every derivative. The dense side is given M and ∂M/∂q ready "
-        f"made (∂M/∂q up to n = {DENSE_GRADIENT_TO}). Errors are relative to the largest entry, against "
-        f"{DIGITS} digits.",
+        differs="The paper's theorem is used as printed; the gradient is symgen's own: only two "
+        "entries of H_bb depend on a joint's angle, so that one selected inverse of the band "
+        "matrix gives every derivative. The dense computation receives M and ∂M/∂q precomputed "
+        f"(∂M/∂q up to n = {DENSE_GRADIENT_TO}). Errors are relative to the largest entry, against "
+        f"a reference of {DIGITS} digits.",
         columns=(
             "links",
             "value_operations",
@@ -126,16 +133,16 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         rows=tuple(rows),
         notes={
             "links": "n unit masses on unit links",
-            "value_operations": "mul + add + div of ln det M, logarithms apart",
-            "gradient_operations": "likewise of ∇ ln det M",
+            "value_operations": "mul + add + div of ln det M, logarithms not counted",
+            "gradient_operations": "mul + add + div of ∇ ln det M",
             "value_ns": "nanoseconds a call of ln det M, compiled C",
-            "slogdet_ns": "numpy.linalg.slogdet on a ready M",
+            "slogdet_ns": "numpy.linalg.slogdet on a precomputed M",
             "gradient_ns": "nanoseconds a call of ∇ ln det M, compiled C",
-            "dense_gradient_ns": f"tr(M⁻¹ ∂M/∂q_i) for every i on ready M and ∂M/∂q, NumPy, up to n = {DENSE_GRADIENT_TO}",
+            "dense_gradient_ns": f"tr(M⁻¹ ∂M/∂q_i) for every i on precomputed M and ∂M/∂q, NumPy, up to n = {DENSE_GRADIENT_TO}",
             "value_error": "relative error of ln det M",
-            "slogdet_error": "likewise of slogdet",
+            "slogdet_error": "relative error of slogdet",
             "gradient_error": "error of the gradient over its largest entry",
-            "dense_gradient_error": "likewise of the dense one",
+            "dense_gradient_error": "error of the dense gradient over its largest entry",
         },
         draw=lambda figure: _draw(figure, rows),
         height=9.0,

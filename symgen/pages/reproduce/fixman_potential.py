@@ -78,10 +78,12 @@ def reproduce(
         polymers.append(sampled(n, edges, chains, rounds, forgotten))
     columns, notes = (
         ["up_to"],
-        {"up_to": "where the class of angles ends (degrees; the first begins at 0, straight)"},
+        {
+            "up_to": "upper end of the class of angles (degrees; the first class begins at 0, straight)"
+        },
     )
     for n in bonds:
-        which = f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density, 1 where all angles are as likely"
+        which = f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density; 1 if all angles are equally likely"
         for name, said in (
             ("law", f"√det M, other angles integrated out; {which}"),
             ("rigid", f"sampled, bonds rigid; {which}"),
@@ -106,22 +108,33 @@ def reproduce(
 
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
-        says="For a freely jointed chain of point masses, whose bond lengths are held, the determinant of the metric tensor "
-        "(of the mass matrix) is that of all coordinates times that of H_bb, a band matrix: det G_aa = det G · det H_bb. "
-        "No figures are given.",
-        measured="Of a free chain of unit masses in a plane det G = 1, and for two bonds √det H_bb = √(4 − cos² θ): a right angle "
-        f"is {2 / np.sqrt(3):.3f} times as likely as a straight chain. Of chains of {' and '.join(map(str, bonds))} "
-        f"bonds, the densities that their motion alone makes are {each(0)} standard errors from √det M and {each(1)} from "
-        f"the flat law (root mean squares over {len(up_to)} classes, of which chance makes 1.0). With the compiled "
+        says="In a freely jointed chain of point masses with fixed bond lengths, the determinant "
+        "of the metric tensor "
+        "(the mass matrix) is the determinant for all coordinates times that of the band matrix "
+        "H_bb: det G_aa = "
+        "det G · det H_bb. The paper has no figures.",
+        measured="For a free chain of unit masses in a plane, det G = 1, and for two bonds √det "
+        "H_bb = √(4 − cos² θ): a right angle "
+        f"is {2 / np.sqrt(3):.3f} times as likely as a straight chain. For chains of "
+        f"{' and '.join(map(str, bonds))} "
+        f"bonds, the densities that result from the motion alone are {each(0)} standard errors "
+        f"from √det M and {each(1)} from "
+        f"the flat law (root mean squares over {len(up_to)} classes; 1.0 is expected by chance). "
+        "With the compiled "
         f"gradient of ln det M as Fixman's force they are {each(2)} from the flat law.",
-        differs="That rigid bonds prefer configurations by √det M, while bonds that are stiff springs leave them equally "
-        "likely, and that the potential (kT/2) ln det H_bb makes the one like the other, is what polymer physics has "
-        f"the theorem for; the paper goes on to solve with M. Here no weight is put in: {chains} chains start straight, "
-        f"move by the compiled forward dynamics ({STEPS} steps of {STEP:g} s of Runge and Kutta's method a round, kT = "
-        f"1 J) and get velocities from N(0, kT M⁻¹) in each of {rounds} rounds, of which the first {forgotten} are "
-        f"forgotten. In no round the energy of a chain was off by more than {max(chain.drift for chain in polymers):.0e} J. "
-        "The paper's chain hangs on a base; this one is free, as polymers are, so that H_bb has 2 in each place of its "
-        "diagonal.",
+        differs="Polymer physics uses the theorem as follows: with rigid bonds, configurations "
+        "have the density √det M; "
+        "with stiff springs as bonds, all are equally likely; the potential (kT/2) ln det H_bb "
+        "makes rigid bonds "
+        "behave like stiff springs. The paper continues with the solve with M. Here the density "
+        f"is not assumed: {chains} chains start straight, "
+        f"move by the compiled forward dynamics ({STEPS} steps of {STEP:g} s of Runge and Kutta's "
+        "method in each round, kT = 1 J) and get new velocities from N(0, kT M⁻¹) in each of "
+        f"{rounds} rounds; the first {forgotten} are discarded. The largest error of a chain's "
+        f"energy in a round is {max(chain.drift for chain in polymers):.0e} J. "
+        "The paper's chain is fixed to a base; this one is free, as polymers are, so that every "
+        "diagonal entry of "
+        "H_bb is 2.",
         columns=tuple(columns),
         rows=tuple(zip(*table, strict=True)),
         notes=notes,

@@ -60,19 +60,26 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     order, steep = (_order(rows, column) for column in (1, 3))
     last = rows[-1]
     return Page(
-        source="K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for serial revolute manipulators, "
+        source="K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for "
+        "serial revolute manipulators, "
         "2005, Fig. 2",
-        says="The O(n) way is not effective for very small N, where direct inversion is faster; the difference in its favour "
-        "grows significantly as N does. (Our copy of the paper has Fig. 2's caption, not its curves.)",
-        measured=f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥ {FITTED_FROM}). At n = {last[0]}: "
-        f"{last[1]:.0f} ns against {last[3]:.0f} ns, {last[3] / last[1]:.0f} times. It is ahead of LAPACK "
-        f"{_from(lapack, rows)}, and of M formed and eliminated in unrolled C {_from(unrolled, rows)}. A call of "
-        f"NumPy costs {rows[0][4]:.0f} ns besides, which is in neither.",
-        differs="The paper times whole inverses in its own implementation; here it is one solve, compiled C against LAPACK "
-        f"through NumPy, whose fixed cost a call is taken out (a call for {STATES} states against {STATES} calls for "
-        "one), and M is given to LAPACK ready made, which favours the dense side. Unrolled C has no loops to set up, so "
-        "that the crossing comes at fewer links than a library's would. Between these sizes LAPACK grows more slowly "
-        "than n³.",
+        says="The O(n) method is not effective for very small N, where direct inversion is "
+        "faster; its advantage grows "
+        "significantly with N. (Our copy of the paper has the caption of Fig. 2, not its curves.)",
+        measured=f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥ "
+        f"{FITTED_FROM}). At n = {last[0]}: "
+        f"{last[1]:.0f} ns against {last[3]:.0f} ns, {last[3] / last[1]:.0f} times. It is faster than LAPACK "
+        f"{_from(lapack, rows)}, and than forming and eliminating M in unrolled C "
+        f"{_from(unrolled, rows)}. The overhead of a call of NumPy, {rows[0][4]:.0f} ns, is not "
+        "included.",
+        differs="The paper times whole inverses in its own implementation. Here one solve is "
+        "timed, compiled C against "
+        "LAPACK through NumPy. The fixed cost of a call of NumPy is subtracted (one call for "
+        f"{STATES} states against {STATES} calls for one), and LAPACK receives M precomputed, "
+        "which favours the dense side. Unrolled C has no loop "
+        "overhead, so that the crossing is at fewer links than that of a library. Between these "
+        "sizes LAPACK grows "
+        "more slowly than n³.",
         columns=(
             "links",
             "fixman_ns",
@@ -85,10 +92,10 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         rows=tuple(rows),
         notes={
             "links": "n",
-            "fixman_ns": "nanoseconds a solve, O(n), compiled C, sines and cosines included",
+            "fixman_ns": "nanoseconds for a solve, O(n), compiled C, sines and cosines included",
             "elimination_ns": f"M formed and eliminated (composite_body), compiled C, up to n = {UNROLLED_TO}",
-            "lapack_ns": "gesv on a ready M through numpy.linalg.solve, its call apart",
-            "numpy_call_ns": "what a call of numpy.linalg.solve costs besides, however many states it solves for",
+            "lapack_ns": "gesv on a precomputed M through numpy.linalg.solve, without the overhead of the call",
+            "numpy_call_ns": "overhead of a call of numpy.linalg.solve, for any number of states",
             "fixman_operations": "mul + add + div of the O(n) solve",
             "backward_error": "largest ‖M x − b‖ / (‖M‖ ‖x‖ + ‖b‖) of the O(n) solve",
         },

@@ -146,15 +146,22 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
     rate = slope([float(np.log(r[0])) for r in rows], [float(np.log(r[1])) for r in rows])[1]
     _, of_m, of_d, before, after = rows[-1]
     return Page(
-        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL 1988, (4.1)-(4.15)",
-        says="M = HφMφᵀHᵀ is the covariance of the output of a causal linear system driven by white noise of covariance M(k), "
-        "(4.2)-(4.3); the Kalman filter of that model turns it into innovations that are white, with covariance D, "
+        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
+        "1988, (4.1)-(4.15)",
+        says="M = HφMφᵀHᵀ is the covariance of the output of a causal linear system driven by "
+        "white noise of covariance M(k), "
+        "(4.2)-(4.3); the Kalman filter of that model turns it into innovations that are white, "
+        "with covariance D, "
         "(4.12), (4.15).",
-        measured=f"Over the links of {ROBOT}, the sample covariance of y approaches M as samples^{rate:.2f} (error {of_m:.1e} at "
-        f"{rows[-1][0]} samples), that of ε diag(D) (error {of_d:.1e}). The largest correlation between two components "
+        measured=f"Over the links of {ROBOT}, the sample covariance of y approaches M as "
+        f"samples^{rate:.2f} (error {of_m:.1e} at "
+        f"{rows[-1][0]} samples), that of ε diag(D) (error {of_d:.1e}). The largest correlation "
+        "between two components "
         f"is {before:.3f} for y and {after:.1e} for ε.",
-        differs="Nothing differs; the paper proves this and shows no figures. M is the reference's, from body Jacobians at "
-        "one state; the filter's gains are those of (4.4)-(4.7) run to the base link (the printed loop stops one "
+        differs="Nothing differs; the paper proves this and shows no figures. M is the "
+        "reference's, from body Jacobians at "
+        "one state; the filter's gains are those of (4.4)-(4.7) run to the base link (the "
+        "printed loop stops one "
         "link early).",
         columns=(
             "samples",
