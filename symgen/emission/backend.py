@@ -1,4 +1,9 @@
-"""Backends: a printer of functions, and wrappers of printed functions."""
+"""Interface of the output languages: a `Printer` prints functions, a `Wrapper` adds another language.
+
+There is one printer, for C (`symgen.emission.backends.c99`). Wrappers for C++, CUDA and CasADi stand
+beside it. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops over
+links; `Form` is either of them. A row is one operation of a function.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +21,25 @@ from symgen.vocabulary.target import Target
 
 
 def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
-    """Return the functions for a text that holds the rows of all links; RequestError for a loop over links."""
-    straight_lines = {function: form for function, form in programs.items() if not form.looped}
-    if others := sorted(programs.keys() - straight_lines.keys()):
+    """Return `programs` unchanged if all of them are unrolled, for a text that cannot contain loops.
+
+    Raises RequestError if one of them is a loop over links.
+    """
+    unrolled_programs = {function: form for function, form in programs.items() if not form.looped}
+    if looped_names := sorted(programs.keys() - unrolled_programs.keys()):
         raise RequestError(
-            f"{others[0]} is a loop over links, which there is in C and by --wrap cpp17 and cuda alone; leave out other "
+            f"{looped_names[0]} is a loop over links, which there is in C and by --wrap cpp17 and cuda alone; leave out other "
             "wrappers, or take the unrolled form"
         )
-    return straight_lines
+    return unrolled_programs
 
 
 class Source(Protocol):
-    """The text of one function; `floors` are certified bounds of divisors by row, for a checked one."""
+    """Prints the text of one function.
+
+    `floors` maps the row of each divisor to its certified lower bound. Only a checked function,
+    which compares its divisors with these bounds, has `floors`.
+    """
 
     def __call__(
         self, program: Form, target: Target, floors: Mapping[int, Bound] | None = None
@@ -35,9 +47,11 @@ class Source(Protocol):
 
 
 class Texts(Protocol):
-    """Every file of functions by name, headers first.
+    """Prints all files of several functions: texts by file name, headers first.
 
-    `replacements` are texts of functions that are not printed, `floors` those of `Source`; both are by function.
+    `programs`, `replacements` and `floors` have the name of a function as the key. A function in
+    `replacements` is not printed; the text in `replacements` is used instead. `floors` holds for
+    each function the bounds that `Source` takes.
     """
 
     def __call__(
@@ -50,7 +64,10 @@ class Texts(Protocol):
 
 
 class Definition(Protocol):
-    """The facts of a function that `lowering.straight_line` takes; `floors` are those of `Source`."""
+    """Collects the facts of one function that `symgen.emission.lowering.straight_line` prints.
+
+    `floors` are the bounds that `Source` takes.
+    """
 
     def __call__(
         self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None
@@ -58,7 +75,10 @@ class Definition(Protocol):
 
 
 class Batches(Protocol):
-    """The files of functions for many states, by name; `floors` are those of `Source`, by function."""
+    """Prints the files of functions that evaluate many states in one call: texts by file name.
+
+    `floors` holds for each function the bounds that `Source` takes.
+    """
 
     def __call__(
         self,
@@ -70,24 +90,33 @@ class Batches(Protocol):
 
 @dataclass(frozen=True)
 class Printer:
-    """A language that functions are printed in.
+    """A language in which symgen prints functions.
 
-    - `name`: also the name of its folder of templates.
-    - `texts`: all files of functions; `source`: the file of one.
-    - `headers`: the files that the functions include, by name; `sincos`: the file with a sine and cosine.
-    - `parameters`: the parameter of each argument and result of a Program; `calls`: the functions that it may call.
-    - `definition`: the facts of a function for a language with the same statements.
-    - `parts`: the parts of a long function, and the numbers that these share on the stack.
-    - `batches`: the files of functions for many states, by name; `is_cut`: True if one of them is in parts.
-    - `driver`: the facts of a function for many states for its caller; `lanes`: the states of a block in a real type.
-    - `work`: the size of the workspace of a loop over links.
-    - `apart`: True if results may not lie over arguments.
-    - `unscheduled`: True if gcc's first scheduling makes the function slower.
-    - `adjustable`: the files that set numbers which may change at run time, by name.
-    - `assembling`: the files that close loops, header first; `assembly`: their facts for a caller.
-    - `ulps`: the error of sines and cosines in units in the last place, by `TextOptions.trig`.
-    - `farthest`: the largest angle (rad) for which the text's own sines are proved.
-    - `statuses`: the results of a checked function, from 0 on, with their meaning.
+    Files are dictionaries from file name to text. A batch function is the variant of a function that
+    evaluates many states in one call, in blocks of states that use the lanes of a SIMD unit.
+
+    - `name`: name of the language, and of its folder of templates.
+    - `language`: spelling of numbers and operations.
+    - `texts`: all files of several functions. `source`: the text of the file of one function.
+    - `headers`: files that the functions include. `sincos`: text of the file that defines the
+      printer's own sine and cosine, for one real type.
+    - `parameters`: name in the text of every argument and result of a function. `calls`: mathematical
+      functions that the text may call, by operation.
+    - `definition`: facts of a function for a wrapper whose language has the same statements.
+    - `parts`: number of pieces into which a long function is split, and how many numbers these
+      pieces share on the stack; (0, 0) for a function in one piece.
+    - `batches`: files of the batch functions. `is_cut`: True if the batch function is split.
+    - `driver`: facts that a caller of a batch function needs. `lanes`: number of states in a block,
+      for one real type.
+    - `work`: how many numbers the caller provides as workspace; 0 for an unrolled function.
+    - `forbids_aliasing`: True if results may not overlap arguments.
+    - `unscheduled`: True if gcc's first instruction scheduling makes the function slower.
+    - `adjustable`: files that set the parameters which may change at run time.
+    - `assembling`: files that assemble closed kinematic loops, header first. `assembly`: facts that a
+      caller of the assembly needs.
+    - `ulps`: error bound of sines and cosines in units in the last place, by `TextOptions.trig`.
+    - `farthest`: largest angle (rad) for which the error of the printer's own sines is proved.
+    - `statuses`: meaning of every status that a checked function returns, in the order 0, 1, …
     """
 
     name: str
@@ -115,16 +144,21 @@ class Printer:
     statuses: Mapping[str, str]
 
     def literal(self, value: Fraction, real: str) -> str:
-        """A number in a real type."""
+        """Return a number as a literal of the language in a real type (a name in REALS)."""
         return self.language.literal(value, REALS[real])
 
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A language beside a printer's: its functions call the printer's, or its statements mean the same.
+    """A second output language, beside the language of the printer.
 
-    `files` gives the texts of functions by name, for a target, with the floors of `Batches`. Headers are installed beside the printer's,
-    C files make a shared library of their own, and `.cu` files are for CUDA's compiler. It takes loops over links where `loops` is True.
+    The functions of a wrapper call the printed functions, or repeat their statements.
+
+    - `name`: name of the wrapper in `--wrap`.
+    - `files`: returns the texts of the wrapper's files by file name. It takes the functions, the target
+      and the `floors` of `Batches`. Header files are installed beside the printer's headers, and C files
+      become a separate shared library. CUDA's compiler compiles `.cu` files.
+    - `loops`: True if the wrapper accepts functions with loops over links.
     """
 
     name: str

@@ -1,9 +1,15 @@
-"""Conventions of a frame's Jacobian and of J̇ v: its axes, its reference point and the order of its
-parts.
+"""Conventions for the twist of a frame, and conversions of the Jacobian J and of d/dt(J v).
 
-The starting form is in base axes at the frame's origin, where the twist is (ω, ṗ). "local" is Rᵀ(ω,
-ṗ). "world" is (ω, ṗ + p × ω), the velocity of the point that passes the base's origin. Arrays are
-as in `symgen.reference.mechanics`.
+A frame has the rotation matrix R (its axes in base axes) and the origin p. Its twist J v consists of
+the angular velocity ω and a linear velocity. `Convention.frame` names the axes and the reference point:
+
+- "aligned": (ω, ṗ), in base axes, at the frame's origin. The other conventions are computed from it.
+- "local": (Rᵀ ω, Rᵀ ṗ), in the axes of the frame, at its origin.
+- "world": (ω, ṗ + p × ω), in base axes. The linear part is the velocity of the point of the body that
+  coincides with the base's origin.
+
+`Convention.order` names the part that is first, "angular" or "linear". Leading dimensions (...) of
+arrays are states, as in `symgen.reference.mechanics`.
 """
 
 from __future__ import annotations
@@ -18,9 +24,10 @@ from symgen.vocabulary.arrays import Convention
 
 
 def convert_jacobian(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
-    """Return J (..., 6, NV) in a convention, from `jacobian` in base axes at the frame's origin.
+    """Return the Jacobian (..., 6, NV) in a convention.
 
-    The frame has its origin at `origin` (..., 3) and the axes `turn` (..., 3, 3).
+    `jacobian` (..., 6, NV) is in the convention "aligned", angular rows first. `turn` (..., 3, 3) is R
+    and `origin` (..., 3) is p.
     """
     angular, linear = jacobian[..., :3, :], jacobian[..., 3:, :]
     if convention.frame == "local":
@@ -33,11 +40,12 @@ def convert_jacobian(convention: Convention, turn: Array, origin: Array, jacobia
 
 
 def to_base_axes(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
-    """Return J in base axes at the frame's origin, angular part first: the inverse of
-    `convert_jacobian`.
+    """Return the Jacobian in the convention "aligned", angular rows first.
+
+    This is the inverse of `convert_jacobian`: `jacobian` (..., 6, NV) is in `convention`.
     """
-    halves = jacobian[..., :3, :], jacobian[..., 3:, :]
-    angular, linear = halves if convention.order == "angular" else halves[::-1]
+    parts = jacobian[..., :3, :], jacobian[..., 3:, :]
+    angular, linear = parts if convention.order == "angular" else parts[::-1]
     if convention.frame == "local":
         angular, linear = turn @ angular, turn @ linear
     elif convention.frame == "world":
@@ -46,8 +54,10 @@ def to_base_axes(convention: Convention, turn: Array, origin: Array, jacobian: A
 
 
 def twist_rate(convention: Convention, placed: Placement) -> Array:
-    """Return d/dt (..., 6) of a frame's twist in a convention, from the power series of its pose
-    along a motion.
+    """Return the time derivative (..., 6) of a frame's twist in a convention.
+
+    `placed` has the power series in t of the frame's pose along a motion: R = r0 + r1 t + …,
+    p = p0 + p1 t + … The derivative is at t = 0.
     """
     (r0, r1, _), (p0, p1, _) = placed
     acceleration = frame_acceleration(placed)
@@ -57,11 +67,13 @@ def twist_rate(convention: Convention, placed: Placement) -> Array:
         axial(r1 @ transposed(r0)),
     )
     if convention.frame == "local":
+        # d/dt(Rᵀ ω) = Rᵀ ω̇ and d/dt(Rᵀ ṗ) = Rᵀ (p̈ − ω × ṗ)
         angular, linear = (
             times(transposed(r0), angular),
             times(transposed(r0), linear - cross(omega, p1)),
         )
     elif convention.frame == "world":
+        # d/dt(ṗ + p × ω) = p̈ + ṗ × ω + p × ω̇
         linear = linear + cross(p1, omega) + cross(p0, angular)
     return np.concatenate(
         [angular, linear] if convention.order == "angular" else [linear, angular], axis=-1

@@ -1,4 +1,8 @@
-"""A generated folder as a subject of verification: its description, its options, and its C."""
+"""Reader of a generated folder for `symgen verify`: the robot, the options and the C files.
+
+`symgen generate` writes manifest.json into the folder. The manifest lists the functions with their
+methods and files, and the options with which the functions were generated.
+"""
 
 from __future__ import annotations
 
@@ -30,51 +34,56 @@ from symgen.vocabulary.options import (
 )
 
 LARGEST_FILE = 50_000_000
-"""Largest size in bytes of a file that is read."""
+"""Size in bytes; the reader rejects a larger file."""
 _HINT = "generate it again"
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 SHOWN = 60
-"""Number of characters that are shown of a name from outside."""
+"""Number of characters that a message shows of a text from a manifest."""
 
 
 class Folder(NamedTuple):
-    """The content of a folder.
-
-    `methods`, `rounds` (of interrupted searches) and `sources` (the C) are by function. `header` is
-    its NAME.h, `sincos` its NAME_sincos.h ("" if it has none).
-    """
+    """Content of a generated folder, as far as the requested functions need it."""
 
     mechanism: Mechanism
     name: str
+    """NAME: the robot's name, with which the file names begin."""
     options: ProgramOptions
     text: TextOptions
     methods: dict[str, str]
+    """Method of each requested function."""
     rounds: dict[str, int]
+    """Number of search rounds for each function whose search for fewer operations was interrupted."""
     sources: dict[str, str]
+    """Text of the C file of each requested function."""
     blocks: dict[str, str]
-    """Files of the functions for blocks of states, by name."""
+    """Texts of the files of the batch functions, which evaluate blocks of states, by file name."""
     device: dict[str, str]
-    """Files of the functions for a GPU, by name."""
+    """Texts of the files for a GPU, by file name."""
     header: str
+    """Text of NAME.h."""
     sincos: str
+    """Text of NAME_sincos.h; "" if the folder has no such file."""
     every: dict[str, str]
-    """Methods of all functions in the folder; they share an argument if numbers change at run time.
+    """Method of each function in the folder, requested or not.
+
+    With run-time parameters all functions of a folder share one argument. Its layout depends on all
+    functions (see `programs`).
     """
 
     @property
     def files(self) -> Files:
-        """Return the C of the folder."""
+        """Return the C files of the folder, as the checks take them."""
         return Files(self.name, self.sources, self.blocks, self.device, self.header, self.sincos)
 
 
 def read_folder(path: Path, functions: Iterable[str] | None = None) -> Folder:
     """Read a folder that `symgen generate` wrote.
 
-    `functions` (None: all) must be in it, by the requested method if one is named. Raises
-    RequestError for a function that is not in the folder, DescriptionError for a folder that symgen
-    did not generate.
+    `functions` are requests FUNCTION or FUNCTION=METHOD; None requests all functions. Raises
+    RequestError for a function that is not in the folder, or that the folder has by another method.
+    Raises DescriptionError for a folder that symgen did not generate.
     """
-    mechanism = load(path)  # raises for a folder that symgen did not generate
+    mechanism = load(path)  # raises DescriptionError for a folder that symgen did not generate
     try:
         manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         return _folder_of(path, mechanism, manifest, functions)
@@ -94,7 +103,7 @@ def _folder_of(
     manifest: Mapping[str, Any],
     functions: Iterable[str] | None,
 ) -> Folder:
-    """Read the files that a manifest lists."""
+    """Return the folder: options from the manifest, and texts of the files that the manifest lists."""
     name, entries = str(manifest["robot"]), _table(manifest["functions"])
     chosen = _table(manifest["options"])
     options, text = _program_options(str(manifest["real"]), chosen), _text_options(chosen)
@@ -108,8 +117,8 @@ def _folder_of(
     sources = {
         function: _text(path / Path(str(entries[function]["file"])).name) for function in methods
     }
-    blocks = _batch_files(name, entries, methods) if text.batch else []
-    device = _gpu_files(name, entries, methods) if GPU in text.wrap else []
+    batch_files = _batch_files(name, entries, methods) if text.batch else []
+    gpu_files = _gpu_files(name, entries, methods) if GPU in text.wrap else []
     sincos_path = path / f"{name}_sincos.h"
     return Folder(
         mechanism,
@@ -119,8 +128,9 @@ def _folder_of(
         methods,
         rounds,
         sources,
-        blocks={file: _text(path / file) for file in blocks},
-        device={file: _text(path / file) for file in device if (path / file).exists()},
+        blocks={file: _text(path / file) for file in batch_files},
+        # The check of the GPU files, not this reader, reports a missing file.
+        device={file: _text(path / file) for file in gpu_files if (path / file).exists()},
         header=_text(path / f"{name}.h"),
         sincos=_text(sincos_path) if sincos_path.is_file() else "",
         every=every,
@@ -128,7 +138,10 @@ def _folder_of(
 
 
 def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
-    """Read the options of Programs from the options in a manifest."""
+    """Return the options that determine the Programs.
+
+    `chosen` is the table "options" of a manifest; an option that is missing there has its default.
+    """
     return ProgramOptions(
         real,
         frame=_words(chosen.get("frame")),
@@ -146,7 +159,7 @@ def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
 
 
 def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
-    """Read the options of the text from the options in a manifest."""
+    """Return the options that determine the text of the C files, from the table "options" of a manifest."""
     return TextOptions(
         _word(chosen.get("trig")) or TextOptions.trig,
         checked=bool(chosen.get("checked")),
@@ -157,8 +170,9 @@ def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
 
 
 def _unread_manifest(path: Path) -> str:
-    """Return why manifest.json cannot be read: another version of symgen wrote it, or it is not
-    symgen's.
+    """Return the reason why manifest.json cannot be read, as a clause for an error message.
+
+    Either another version of symgen wrote the file, or symgen did not write it.
     """
     try:
         version = other_version(json.loads((path / "manifest.json").read_text(encoding="utf-8")))
@@ -170,8 +184,9 @@ def _unread_manifest(path: Path) -> str:
 
 
 def other_version(manifest: Mapping[str, Any]) -> str:
-    """Return the version of symgen that wrote a folder, if it differs from this one; "" otherwise
-    or if the manifest states none.
+    """Return the version of symgen that wrote a folder, if it is not the running version.
+
+    Returns "" for the running version, and for a manifest without a valid version.
     """
     version = manifest.get("symgen")
     if version == __version__ or not isinstance(version, str) or not _VERSION.fullmatch(version):
@@ -180,10 +195,10 @@ def other_version(manifest: Mapping[str, Any]) -> str:
 
 
 def programs(folder: Folder) -> dict[str, Form]:
-    """Return the Programs of a folder's functions.
+    """Return the Programs of the requested functions, by function, built again from the robot.
 
-    If numbers change at run time, they are the Programs of all functions in the folder, which share
-    an argument.
+    With run-time parameters it returns the Programs of all functions in the folder. All of them read
+    the values prepared from the parameters in one shared argument, whose layout they determine together.
     """
     mechanism, options = folder.mechanism, folder.options
     return build.with_parameters(
@@ -202,7 +217,7 @@ def programs(folder: Folder) -> dict[str, Form]:
 
 
 def _batch_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
-    """Return the files of functions for blocks of states, headers first."""
+    """Return the names of the files of the batch functions, headers first."""
     return [
         f"{name}_batch.h",
         f"{name}_lanes.h",
@@ -211,7 +226,10 @@ def _batch_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]
 
 
 def _gpu_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]) -> list[str]:
-    """Return the files of functions for a GPU. The check reports a missing file."""
+    """Return the names of the files that a complete folder has for a GPU, headers first.
+
+    A file may be missing in the folder; the check of the GPU files reports this.
+    """
     stems = [Path(str(entries[function]["symbol"])).name for function in functions]
     return [
         f"{name}_cuda.h",
@@ -221,20 +239,21 @@ def _gpu_files(name: str, entries: Mapping[str, Any], functions: Iterable[str]) 
 
 
 def _table(value: object) -> dict[str, Any]:
-    """Return a nonempty table of a manifest. Raises TypeError for any other value."""
+    """Return `value`, which must be a nonempty table (JSON object). Raises TypeError otherwise."""
     if isinstance(value, dict) and value:
         return value
     raise TypeError
 
 
 def _word(value: object) -> str | None:
+    """Return `value`, which must be a string or None. Raises TypeError otherwise."""
     if value is None or isinstance(value, str):
         return value
     raise TypeError
 
 
 def _words(value: object) -> Links:
-    """Return one name, or a list of names."""
+    """Return `value`, which must be None, one name or a list of names. Raises TypeError otherwise."""
     return (
         [str(_word(name)) for name in value]
         if isinstance(value, list) and None not in value
@@ -245,8 +264,8 @@ def _words(value: object) -> Links:
 def _text(path: Path) -> str:
     """Return the text of a file as a compiler reads it.
 
-    A carriage return alone does not end a line for the compiler. Invalid UTF-8 becomes U+FFFD,
-    which the reader rejects.
+    Each CR LF becomes LF. A CR alone stays, since it does not end a line for a C compiler. Invalid
+    UTF-8 becomes U+FFFD, a character that the reader of the C text rejects.
     """
     if path.exists() and not path.is_file():
         raise DescriptionError(
@@ -262,8 +281,10 @@ def _text(path: Path) -> str:
 
 
 def _requested_method(request: str, methods: dict[str, str], path: Path) -> tuple[str, str]:
-    """Return a requested function and its method. Raises ArgumentError if the folder has it by
-    another method.
+    """Return the function that a request FUNCTION[=METHOD] names, and its method in the folder.
+
+    `methods` holds the method of each function in the folder. Raises ArgumentError if the request
+    names another method.
     """
     name, _, method = request.partition("=")
     function = nearest(name, methods, "function in this folder")

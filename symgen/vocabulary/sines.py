@@ -1,8 +1,9 @@
 """Constants of the generated sine and cosine (`--trig auto` and `inline`), for each real type.
 
-An angle is reduced to r in [-pi/4, pi/4], and two polynomials in y = r² give its sine and cosine.
-`symgen.emission.sincos` prints that, and `symgen.readback.sines` reads it. `python -m
-tests.sincos_constants` computes the constants.
+The generated C reduces an angle x to r = x - k·pi/2 in [-pi/4, pi/4], where k is a whole number.
+Two polynomials in y = r² give the sine and the cosine of r. `symgen.emission.sincos` prints this C
+code, and `symgen.readback.sines` reads the printed code back. `python -m tests.sincos_constants`
+computes the constants.
 """
 
 from __future__ import annotations
@@ -11,18 +12,25 @@ from typing import NamedTuple
 
 
 class Constants(NamedTuple):
-    """Literals of one real type."""
+    """Constants for one real type, float or double, as literals of C."""
 
     turns: str
-    """2/pi."""
+    """2/pi: k is the angle times 2/pi, rounded to a whole number."""
     whole: str
-    """1.5 times the power of two from which on a number has no fractional bits."""
+    """1.5·2²³ for float, 1.5·2⁵² for double.
+
+    A number of this size has no fractional bits. Adding and then subtracting `whole` therefore
+    rounds a smaller number to a whole number.
+    """
     parts: tuple[str, ...]
-    """Summands of pi/2. All are positive, so that they keep the sign of a zero."""
+    """Summands of pi/2: the C subtracts k times each of them from the angle.
+
+    All summands are positive. Each product with k = 0 is then +0, and the angle -0 keeps its sign.
+    """
     sine: tuple[str, ...]
-    """Coefficients of (sin r - r)/r³ in y, from the constant term on."""
+    """Coefficients of the polynomial in y for (sin r - r)/r³, constant term first."""
     cosine: tuple[str, ...]
-    """Coefficients of (cos r - 1 + r²/2)/r⁴ in y, from the constant term on."""
+    """Coefficients of the polynomial in y for (cos r - 1 + r²/2)/r⁴, constant term first."""
 
 
 CONSTANTS = {
@@ -55,3 +63,4 @@ CONSTANTS = {
         ),
     ),
 }
+"""Constants by the name of the real type."""

@@ -1,4 +1,4 @@
-"""`symgen compare`: compare all methods side by side."""
+"""`symgen compare`: a table of all methods that compute a function, with their cost and round-off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUMMARY = "compare all methods side by side: operations, size, time, round-off"
 
 
 def arguments(parser: Parser) -> None:
-    """Add the robot, the functions, and their form."""
+    """Add the arguments of the command: the robot, the functions, and their form, unrolled or looped."""
     robot_arguments(parser)
     parser.add_argument(
         "-f",
@@ -46,18 +46,17 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Compare all methods, then print the tables."""
+    """Compare all methods, then print the tables and draw the picture that `--plot` names."""
     from symgen.benchmarks.compare import compare
     from symgen.vocabulary.names import nearest
 
     mechanism = read(options)
-    draw = None
+    draw = None  # function that draws the picture, if `--plot` is given
     if options.plot is not None:
         from symgen.pages.pictures.comparison import drawer
 
-        draw = drawer(
-            options.plot
-        )  # report a missing library or an unknown ending before the long work
+        # `drawer` reports a missing library or an unknown file ending now, before the long comparison.
+        draw = drawer(options.plot)
     with Progress() as progress:
         compared = compare(
             mechanism,
@@ -68,7 +67,7 @@ def run(options: Namespace) -> int:
             baumgarte=options.baumgarte,
             form=nearest(options.form, ("unrolled", "looped"), "form"),
         )
-    name_frame(mechanism, options.functions)
+    name_frame(mechanism, options.functions)  # prints a note: the frame that the functions refer to
     if draw is not None:
         draw(compared)
     print(as_json(compared.facts()) if options.json else str(compared))

@@ -1,7 +1,12 @@
-"""Planar joint: a position x y (m) in the joint's frame and an angle (rad) about its z axis; v is
-linear, then angular, in the body's axes.
+"""Planar joint: motion of a body in the x-y plane of the joint's frame.
 
-Pinocchio's JointModelPlanar has the cosine and the sine instead of the angle, and the same v.
+The coordinates q are the position x, y (m) of the body in the joint's frame, and an angle (rad) about
+the z axis. The velocities v are the linear velocity (2 entries) and then the angular velocity, in the
+axes of the body. Pinocchio's JointModelPlanar has the same v, but two coordinates, cosine and sine,
+instead of the angle.
+
+T is the pose (rotation R, position p) of the body at q. A variable such as `reach` is a SymPy
+symbol; a list of equations gives its value.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from symgen.mechanism.joints._series import split_time, stumpff, turn_angle_by_s
 
 
 def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return R_z(angle) and the position."""
+    """Return the rotation matrix R_z(angle) and the position vector (x, y, 0)."""
     import sympy as sp
 
     return turn(q[2]), sp.Matrix([q[0], q[1], 0])
@@ -46,12 +51,15 @@ def integrate_first_order(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
 
 
 def integrate(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """Return T exp((v, w) dt) of SE(2).
+    """Return q after a time dt: the coordinates of T exp((v, w) dt) in SE(2).
 
-    With φ = w dt and r = φ/2 the position moves along the chord, by (sin r/r) R_z(angle + r) v dt.
-    In sin r/r, the root of r² + 2⁻¹⁵⁰ replaces r, so that nothing is divided by zero; the error is
-    less than 2⁻¹⁵². As for a quaternion, the root is taken of 2⁶⁰ times that, which is far from the
-    smallest number of a float too.
+    Here v is the linear and w the angular velocity, constant in the axes of the body. The body turns
+    by φ = w dt, and its origin moves along an arc. The chord of the arc is (sin r/r) R_z(angle + r) v dt
+    with r = φ/2.
+
+    To avoid a division by zero, sin r/r is computed as sin ρ/ρ, where ρ is the root of r² + 2⁻¹⁵⁰.
+    The error is less than 2⁻¹⁵². The code takes the root of 2⁶⁰ (r² + 2⁻¹⁵⁰), which does not
+    underflow in float either.
     """
     import sympy as sp
 
@@ -69,13 +77,16 @@ def integrate(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, l
 
 
 def integrate_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
-    """Return `integrate` with sin r/r as Stumpff's function c₁ of r², followed by the motion in the
-    time `late`.
+    """Return the values of `integrate` in a form whose derivatives lose no digits at any angle.
+
+    sin r/r is c₁(r²), one of Stumpff's functions. `split_time` writes dt as `t` + `late`, where `late` is
+    zero but has the derivative 1 with respect to dt. The equations move the body during `t`. The motion
+    during `late` follows, to the second order in `late`.
     """
     import sympy as sp
 
     phi, half, y, s1, reach, t, late = sp.symbols("phi half y s1 reach t late", real=True)
-    x = sp.symbols("r_1:4", real=True)
+    q_at_t = sp.symbols("r_1:4", real=True)
     chord, coordinates = _displaced(q, v)
     equations = [
         *split_time(dt),
@@ -85,15 +96,19 @@ def integrate_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Eq
         *stumpff(2, y),
         (reach, s1 * t),
         *chord,
-        *zip(x, coordinates, strict=True),
+        *zip(q_at_t, coordinates, strict=True),
     ]
-    ahead, aside, turned = (rate * late for rate in v)
-    bend = turned / 2
-    return equations, integrate_first_order(x, [ahead - aside * bend, aside + ahead * bend, turned])
+    along_x, along_y, angle = (rate * late for rate in v)
+    half_angle = angle / 2
+    step = [along_x - along_y * half_angle, along_y + along_x * half_angle, angle]
+    return equations, integrate_first_order(q_at_t, step)
 
 
 def _displaced(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return the coordinates after the translation `reach`·v along the chord of the rotation `phi`."""
+    """Return q after the rotation `phi` and the translation along the chord, `reach` times v.
+
+    `half` is phi/2. The caller gives the values of these three symbols.
+    """
     import sympy as sp
 
     phi, half, reach, s, c, g_1, g_2 = sp.symbols("phi half reach s c g_1 g_2", real=True)
@@ -107,11 +122,12 @@ def _displaced(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]
 
 
 def difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return the logarithm of T⁻¹ T_goal in SE(2): a rotation of at most half a turn, since whole
-    turns do not change the pose.
+    """Return the displacement from q to `goal`, in the axes at q: the logarithm of T⁻¹ T_goal in SE(2).
 
-    The rotation is the quaternion (0, 0, sin, cos) of half the difference of the angles; A, n and κ
-    are as in a free joint.
+    The displacement is a translation (x, y) and a rotation of at most half a turn, since whole turns
+    do not change the pose. The rotation is the quaternion (0, 0, sin r, cos r), where r is half the
+    difference of the angles. `turn_angle_equations` computes its angle A. The symbol `kept` is
+    κ = (A/2) cot(A/2), and `f` is half the rotation about z, with its sign.
     """
     import sympy as sp
 
@@ -131,7 +147,9 @@ def difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[A
 
 
 def difference_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return `difference` with a = θ/sin θ of the rotation 2θ: κ = a cos θ, and half the rotation
+    """Return the values of `difference` in a form whose derivatives lose no digits at any angle.
+
+    The rotation is 2θ, and the symbol `arc` is a = θ/sin θ. Then κ = a cos θ, and half the rotation
     is a sin θ.
     """
     import sympy as sp
@@ -150,7 +168,12 @@ def difference_by_series(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equatio
 
 
 def _inverse_displacement(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return V⁻¹ y and the rotation, from κ, half the rotation f, and y = Rᵀ (p_goal − p)."""
+    """Return the displacement (V⁻¹ y, 2 f) from q to `goal`.
+
+    y = Rᵀ (p_goal − p) is the translation in the axes at q. V is the matrix that maps a linear
+    displacement of the exponential map to its chord, and V⁻¹ y = κ y − f × y. The caller gives the
+    symbols `kept` (κ) and `f` (half the rotation).
+    """
     import sympy as sp
 
     s, c, g_1, g_2, y_1, y_2, kept, f = sp.symbols("s c g_1 g_2 y_1 y_2 kept f", real=True)
