@@ -1,4 +1,4 @@
-"""`compare`: no cell without a figure or a reason, marks where the least stands, the default explained, a readable picture."""
+"""`compare`: tables with a figure or a reason in each cell, the default method, and the picture."""
 
 from __future__ import annotations
 
@@ -30,22 +30,25 @@ from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.robots_for_tests import BUILT_IN, PROVIDED, program
 
-pytestmark = pytest.mark.usefixtures("all_as_users_have_them")  # the default is what users get
+pytestmark = pytest.mark.usefixtures(
+    "all_as_users_have_them"
+)  # tests compare with the default of users
 
 FUNCTION = "mass_matrix_solve"
 COMPARED = ("mass_matrix", FUNCTION)
-"""Few methods and many, variants among them: a C compiler is all that takes long here."""
+"""One function with few methods and one with many and variants: compiling C takes most of the time."""
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure time and round-off briefly."""
     monkeypatch.setattr(bench, "ROUNDS", 2)
     monkeypatch.setattr(bench, "SLICE", 1e-5)
     monkeypatch.setattr(compare, "ROUND_OFF_STATES", 3)
 
 
 @pytest.fixture(scope="module")
-def compared() -> Iterator[compare.Comparisons]:
+def comparisons() -> Iterator[compare.Comparisons]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(bench, "ROUNDS", 2)
         patched.setattr(bench, "SLICE", 1e-5)
@@ -54,42 +57,43 @@ def compared() -> Iterator[compare.Comparisons]:
 
 
 @pytest.fixture
-def exact_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled: what is counted stands in the Programs."""
+def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile no Program, so that only the figures counted in Programs remain."""
     monkeypatch.setattr(compare, "COMPILED_ROWS", 0)
 
 
-def refused(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """The one sentence that a refusal prints."""
+def refusal(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one sentence that a refused command prints."""
     assert cli.main(["compare", *words]) == 2
     seen = capsys.readouterr()
     assert (seen.out, seen.err.count("\n")) == ("", 1)
     return seen.err
 
 
-def only(mechanism: Mechanism | str, function: str = FUNCTION) -> compare.Comparison:
-    """One function's comparison."""
-    made = mechanism if isinstance(mechanism, Mechanism) else symgen.load(mechanism)
-    return compare.compare(made, [function]).compared[0]
+def comparison_of(mechanism: Mechanism | str, function: str = FUNCTION) -> compare.Comparison:
+    """Return the comparison of one function."""
+    loaded = mechanism if isinstance(mechanism, Mechanism) else symgen.load(mechanism)
+    return compare.compare(loaded, [function]).compared[0]
 
 
 # -- the table -----------------------------------------------------------------------------------------------------
 
 
 def test_every_function_with_a_choice_is_compared_by_every_method(
-    compared: compare.Comparisons,
+    comparisons: compare.Comparisons,
 ) -> None:
     scara = symgen.load("scara")
     every = {f: methods.applicable_providers(f, scara) for f in BY_DEFAULT}
     expected = {f: names for f, names in every.items() if len(names) > 1}
     assert compare.requested(scara, None, ProgramOptions()) == (expected, {})
-    assert {one.function: tuple(row.method for row in one.rows) for one in compared.compared} == {
-        function: expected[function] for function in COMPARED
-    }
+    assert {
+        comparison.function: tuple(row.method for row in comparison.rows)
+        for comparison in comparisons.compared
+    } == {function: expected[function] for function in COMPARED}
 
 
-def test_no_cell_is_empty_without_a_reason(compared: compare.Comparisons) -> None:
-    for function, entry in compared.facts()["functions"].items():
+def test_no_cell_is_empty_without_a_reason(comparisons: compare.Comparisons) -> None:
+    for function, entry in comparisons.facts()["functions"].items():
         for method, figures in entry["methods"].items():
             missing = figures["missing"]
             for key in compare.COLUMNS:
@@ -100,11 +104,11 @@ def test_no_cell_is_empty_without_a_reason(compared: compare.Comparisons) -> Non
                 )
 
 
-def test_exact_figures_are_the_program_s(compared: compare.Comparisons) -> None:
+def test_exact_figures_equal_those_of_the_program(comparisons: compare.Comparisons) -> None:
     exact = Truth(symgen.load("scara"), 2)
-    for one in compared.compared:
-        for row in (row for row in one.rows if row.figures):
-            derived = program("scara", one.function, row.method)
+    for comparison in comparisons.compared:
+        for row in (row for row in comparison.rows if row.figures):
+            derived = program("scara", comparison.function, row.method)
             ops = derived.operations
             expected = (
                 *(ops[key] for key in ("mul", "add", "div")),
@@ -118,93 +122,96 @@ def test_exact_figures_are_the_program_s(compared: compare.Comparisons) -> None:
             assert row.figures["code_bytes"] > 0
 
 
-def test_the_best_of_each_column_is_marked(compared: compare.Comparisons) -> None:
-    for one in compared.compared:
-        lines = {line.split()[0]: line for line in str(one).splitlines()}
-        for place, key in enumerate(compare.COLUMNS, start=1):
-            known = [row.figures[key] for row in one.rows if row.figures]
-            least = (
-                min(known) if len(known) > 1 else None
-            )  # where there is nothing to compare, nothing is best
+def test_the_best_of_each_column_is_marked(comparisons: compare.Comparisons) -> None:
+    for comparison in comparisons.compared:
+        lines = {line.split()[0]: line for line in str(comparison).splitlines()}
+        for column, key in enumerate(compare.COLUMNS, start=1):
+            figures = [row.figures[key] for row in comparison.rows if row.figures]
+            # a method alone is not the best
+            least = min(figures) if len(figures) > 1 else None
             cells = {
-                row.method: lines[row.method].split()[place] for row in one.rows if row.figures
+                row.method: lines[row.method].split()[column]
+                for row in comparison.rows
+                if row.figures
             }
             starred = {method for method, cell in cells.items() if cell.endswith("*")}
             assert starred == {
                 row.method
-                for row in one.rows
+                for row in comparison.rows
                 if least is not None and row.figures.get(key) == least
             }
-            assert set(one.facts()["best"].get(key, ())) == starred
+            assert set(comparison.facts()["best"].get(key, ())) == starred
 
 
-def test_the_default_is_the_one_that_a_user_gets(compared: compare.Comparisons) -> None:
-    for one in compared.compared:
-        default = symgen.program("scara", one.function)
-        assert one.default == default.method
-        assert f"= {default.cost}" in one.why
+def test_the_default_is_the_method_that_a_user_gets(comparisons: compare.Comparisons) -> None:
+    for comparison in comparisons.compared:
+        default = symgen.program("scara", comparison.function)
+        assert comparison.default == default.method
+        assert f"= {default.cost}" in comparison.why
 
 
-@pytest.mark.usefixtures("exact_alone")
+@pytest.mark.usefixtures("nothing_compiled")
 def test_the_only_method_is_the_default() -> None:
-    assert "by the only method" in only("scara", "inverse_dynamics").why
+    assert "by the only method" in comparison_of("scara", "inverse_dynamics").why
 
 
 @pytest.mark.parametrize("function", [FUNCTION, "operational_inertia_inverse"])
 def test_a_selection_of_methods_keeps_the_true_default(function: str) -> None:
-    one = only("planar_arm", f"{function}=udut,riccati")
-    assert [row.method for row in one.rows] == ["udut", "riccati"]
-    assert all(set(row.figures) == set(compare.COLUMNS) for row in one.rows)
-    assert one.default == symgen.program("planar_arm", function).method
+    comparison = comparison_of("planar_arm", f"{function}=udut,riccati")
+    assert [row.method for row in comparison.rows] == ["udut", "riccati"]
+    assert all(set(row.figures) == set(compare.COLUMNS) for row in comparison.rows)
+    assert comparison.default == symgen.program("planar_arm", function).method
 
 
-@pytest.mark.usefixtures("exact_alone")
-def test_a_method_that_does_not_suit_keeps_its_row_and_says_why(
+@pytest.mark.usefixtures("nothing_compiled")
+def test_a_method_that_refuses_a_robot_keeps_its_row_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     why = "udut takes no robots on Sundays"
-    known = methods.find
-    closed = replace(known("udut"), refusal=lambda _: why)
-    monkeypatch.setattr(methods, "find", lambda name: closed if name == "udut" else known(name))
-    one = only("planar_arm")
-    row = next(row for row in one.rows if row.method == "udut")
+    find_method = methods.find
+    refusing = replace(find_method("udut"), refusal=lambda _: why)
+    monkeypatch.setattr(
+        methods, "find", lambda name: refusing if name == "udut" else find_method(name)
+    )
+    comparison = comparison_of("planar_arm")
+    row = next(row for row in comparison.rows if row.method == "udut")
     assert row.figures == {}
     assert row.missing == {"": why}
-    assert f"– udut: {why}" in str(one)
-    assert one.facts()["methods"]["udut"]["missing"] == {"all": why}
+    assert f"– udut: {why}" in str(comparison)
+    assert comparison.facts()["methods"]["udut"]["missing"] == {"all": why}
 
 
-@pytest.mark.usefixtures("exact_alone")
-def test_a_program_too_long_to_compile_says_so() -> None:
-    one = only("planar_arm")
-    suited = [row for row in one.rows if row.figures]
-    assert len(suited) > 2
-    for row in suited:
+@pytest.mark.usefixtures("nothing_compiled")
+def test_a_program_too_long_to_compile_has_exact_figures_and_a_reason() -> None:
+    comparison = comparison_of("planar_arm")
+    rows_with_figures = [row for row in comparison.rows if row.figures]
+    assert len(rows_with_figures) > 2
+    for row in rows_with_figures:
         assert set(row.figures) == set(compare.EXACT)
         assert (
             set(row.missing)
-            == set(one.facts()["methods"][row.method]["missing"])
+            == set(comparison.facts()["methods"][row.method]["missing"])
             == set(compare.MEASURED)
         )
-    assert str(one).count("not compiled, since") == len(suited)
+    assert str(comparison).count("not compiled, since") == len(rows_with_figures)
 
 
-@pytest.mark.usefixtures("exact_alone")
-def test_a_function_that_a_robot_cannot_have() -> None:
+@pytest.mark.usefixtures("nothing_compiled")
+def test_a_function_that_a_robot_cannot_have_is_left_out_unless_it_is_named() -> None:
     loaded = symgen.load("planar_arm")
     light = Mechanism(
         loaded.name, loaded.joints, tuple(Body(body.name) for body in loaded.bodies), loaded.frames
     )
-    found = compare.compare(light)
-    assert "joint" in found.refused[FUNCTION]
+    comparisons = compare.compare(light)
+    assert "joint" in comparisons.refused[FUNCTION]
     assert any(
-        line.startswith("left out: ") and FUNCTION in line for line in str(found).splitlines()
+        line.startswith("left out: ") and FUNCTION in line for line in str(comparisons).splitlines()
     )
     with pytest.raises(RequestError, match="singular"):
         compare.compare(light, [FUNCTION])
 
 
-@pytest.mark.usefixtures("exact_alone")
+@pytest.mark.usefixtures("nothing_compiled")
 def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -221,27 +228,27 @@ def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(
 # -- temporaries ---------------------------------------------------------------------------------------------------
 
 
-def alive(given: Program) -> int:
-    """The definition, word for word: after each row, computed values that a later row or a result reads."""
-    results = {r for port in given.outputs for r in port.rows}
+def temporaries_by_definition(derived: Program) -> int:
+    """Return the largest number of computed values that a later row or a result reads, over all rows."""
+    results = {r for port in derived.outputs for r in port.rows}
     return max(
         (
             sum(
                 row.op not in ("const", "input")
-                and (j in results or any(j in later.args for later in given.rows[i + 1 :]))
-                for j, row in enumerate(given.rows[: i + 1])
+                and (j in results or any(j in later.args for later in derived.rows[i + 1 :]))
+                for j, row in enumerate(derived.rows[: i + 1])
             )
-            for i in range(len(given.rows))
+            for i in range(len(derived.rows))
         ),
         default=0,
     )
 
 
-def test_temporaries_of_a_small_program() -> None:
+def test_temporaries_of_a_small_program_are_counted() -> None:
     x, y = Row("input", (), (0, 0)), Row("input", (), (0, 1))
     rows = (x, y, Row("mul", (0, 0)), Row("mul", (1, 1)), Row("add", (2, 3)), Row("sqrt", (4,)))
-    made = Program("f", "m", (Port("q", (2,)),), (Port("r", (1,), (5,)),), rows)
-    assert made.temporaries == alive(made) == 2
+    derived = Program("f", "m", (Port("q", (2,)),), (Port("r", (1,), (5,)),), rows)
+    assert derived.temporaries == temporaries_by_definition(derived) == 2
     assert Program("f", "m", (), (), ()).temporaries == 0
 
 
@@ -251,7 +258,7 @@ def test_temporaries_of_a_small_program() -> None:
 @pytest.mark.parametrize("name", ["planar_arm"])
 def test_temporaries_follow_the_definition(function: str, method: str, name: str) -> None:
     derived = program(name, function, method)
-    assert derived.temporaries == alive(derived)
+    assert derived.temporaries == temporaries_by_definition(derived)
 
 
 # -- bytes ---------------------------------------------------------------------------------------------------------
@@ -261,7 +268,7 @@ def test_a_longer_function_takes_more_code() -> None:
     loaded = symgen.load("planar_arm")
     target = c99.Target(loaded.name, loaded.sizes)
     programs = (program("planar_arm", FUNCTION, method) for method in ("riccati", "udut"))
-    short, long = (footprint.footprint(one, target, Build()) for one in programs)
+    short, long = (footprint.footprint(derived, target, Build()) for derived in programs)
     assert short.missing == long.missing == {}
     assert short.code is not None
     assert long.code is not None
@@ -270,30 +277,30 @@ def test_a_longer_function_takes_more_code() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the compiler")
-def test_a_compiler_and_a_system_that_say_less(
+def test_missing_tools_and_compiler_options_are_given_as_reasons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = tmp_path / "plaincc"
-    plain.write_text(
+    compiler = tmp_path / "plaincc"
+    compiler.write_text(
         '#!/bin/sh\nfor a in "$@"; do [ "$a" = -fstack-usage ] && exit 1; done\nexec cc "$@"\n'
     )
-    plain.chmod(0o755)
-    monkeypatch.setenv("CC", str(plain))
-    run = footprint._run
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    run_command = footprint._run
 
     def without_size(command: list[str], folder: Path) -> object:
         if command[0] == "size":
             raise FileNotFoundError("size")
-        return run(command, folder)
+        return run_command(command, folder)
 
     monkeypatch.setattr(footprint, "_run", without_size)
-    row = only("planar_arm", f"{FUNCTION}=udut").rows[0]
+    row = comparison_of("planar_arm", f"{FUNCTION}=udut").rows[0]
     assert {"code_bytes", "stack_bytes"} == set(row.missing)
     assert "-fstack-usage" in row.missing["stack_bytes"]
     assert "binutils" in row.missing["code_bytes"]
 
 
-def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_the_compiler_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     printer = c99.BACKEND
 
     def nonsense(programs: dict[str, Program], target: c99.Target) -> dict[str, str]:
@@ -313,19 +320,19 @@ def test_a_compiler_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_picture_names_its_axes_and_methods(
-    compared: compare.Comparisons, tmp_path: Path
+    comparisons: compare.Comparisons, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
     from symgen.pages.pictures.comparison import PANELS, drawer
 
     for ending in ("svg", "png", "SVG"):
         file = tmp_path / f"one.{ending}"
-        drawer(str(file))(compared)
+        drawer(str(file))(comparisons)
         assert file.stat().st_size > 10_000
     text = "".join(ElementTree.parse(tmp_path / "one.svg").getroot().itertext())
     for label in (
         *(label for _, label in PANELS),
-        *(one.function for one in compared.compared),
+        *(comparison.function for comparison in comparisons.compared),
         "scara",
         "riccati",
     ):
@@ -360,20 +367,18 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
     text = file.read_text(encoding="utf-8")
     assert "riccati, :fd4" in text
     paths = re.findall(r'<path d="(M [^"]*?)"[^>]*style="fill: #(?:a9bfd4|1f5a94)"', text)
-    wide = [
+    widths = [
         max(xs) - min(xs)
         for xs in ([float(x) for x in re.findall(r"[\d.]+", path)[::2]] for path in paths)
     ]
-    assert max(wide) < 10 * sorted(x for x in wide if x > 0)[0]  # 1 stays a bar beside 1e12
+    # the bar of 1 stays visible beside that of 1e12
+    assert max(widths) < 10 * min(width for width in widths if width > 0)
     fills = re.findall(r'<path d="M [^"]*"[^>]*style="fill: #(a9bfd4|1f5a94)"', text)
-    assert fills[:3] == [
-        "1f5a94",
-        "a9bfd4",
-        "a9bfd4",
-    ]  # riccati, of which :fd4 is the default; dark
+    # the bar of riccati is dark, because it is also that of :fd4, the default
+    assert fills[:3] == ["1f5a94", "a9bfd4", "a9bfd4"]
 
 
-@pytest.mark.usefixtures("exact_alone")
+@pytest.mark.usefixtures("nothing_compiled")
 def test_a_missing_figure_is_drawn_as_a_dash(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from symgen.pages.pictures.comparison import drawer
@@ -382,7 +387,7 @@ def test_a_missing_figure_is_drawn_as_a_dash(tmp_path: Path) -> None:
     assert "–" in (tmp_path / "short.svg").read_text(encoding="utf-8")
 
 
-def test_a_picture_that_cannot_be_drawn(
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
@@ -390,26 +395,28 @@ def test_a_picture_that_cannot_be_drawn(
         "compare",
         lambda *_, **__: pytest.fail("the long work began before the request was checked"),
     )
-    assert "ends with .svg or .png" in refused(
+    assert "ends with .svg or .png" in refusal(
         "scara", "--plot", str(tmp_path / "one.gif"), capsys=capsys
     )
-    assert "make it first" in refused(
+    assert "make it first" in refusal(
         "scara", "--plot", str(tmp_path / "none" / "one.svg"), capsys=capsys
     )
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install 'symgen[plot]'" in refused(
+    assert "pip install 'symgen[plot]'" in refusal(
         "scara", "--plot", str(tmp_path / "one.svg"), capsys=capsys
     )
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_to_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_picture_of_no_comparison_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("matplotlib")
     from symgen.pages.pictures.comparison import drawer
 
-    nothing = compare.Comparisons("scara", {}, (), {})
+    no_comparisons = compare.Comparisons("scara", {}, (), {})
     with pytest.raises(RequestError, match="nothing to draw"):
-        drawer(str(tmp_path / "one.svg"))(nothing)
+        drawer(str(tmp_path / "one.svg"))(no_comparisons)
 
 
 def test_a_picture_that_the_disk_refuses_is_one_sentence(
@@ -460,36 +467,41 @@ def test_the_command_prints_tables_or_facts(capsys: pytest.CaptureFixture[str]) 
         (["planar_amr"], "did you mean 'planar_arm'?"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_is_refused_with_one_sentence(
     words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert expected in refused(*words, capsys=capsys)
+    assert expected in refusal(*words, capsys=capsys)
 
 
-@pytest.mark.usefixtures("exact_alone")
+@pytest.mark.usefixtures("nothing_compiled")
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_the_default_of_larger_robots(name: str) -> None:
-    """One function; the others' defaults follow from the same figures."""
-    assert only(name).default == symgen.program(name, FUNCTION).method
+def test_the_default_for_every_built_in_robot_is_the_method_that_a_user_gets(name: str) -> None:
+    """Check one function: the defaults of all functions follow from the same figures."""
+    assert comparison_of(name).default == symgen.program(name, FUNCTION).method
 
 
-def test_loops_over_links_stand_beside_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    """By every method that has them, with every figure but one; what has none is named."""
-    found = compare.compare(
+def test_the_looped_form_is_compared_beside_the_unrolled_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A looped form has every figure except temporaries; a function without a looped form is named."""
+    looped_comparisons = compare.compare(
         symgen.load("scara"),
         ["inverse_dynamics=newton_euler", FUNCTION + "=riccati,udut", "mass_matrix"],
         form="looped",
     )
-    rows = {one.function: {row.method: row for row in one.rows} for one in found.compared}
+    rows = {
+        comparison.function: {row.method: row for row in comparison.rows}
+        for comparison in looped_comparisons.compared
+    }
     assert list(rows["inverse_dynamics"]) == ["newton_euler", "newton_euler (loops)"]
     assert list(rows[FUNCTION]) == ["riccati", "riccati (loops)", "udut"]
-    for own in (
+    for row in (
         rows["inverse_dynamics"]["newton_euler (loops)"],
         rows[FUNCTION]["riccati (loops)"],
     ):
-        assert set(compare.COLUMNS) - set(own.figures) == set(own.missing) == {"temporaries"}
-        assert not own.unjudged
-        assert own.figures["mul"] > rows["inverse_dynamics"]["newton_euler"].figures["mul"]
+        assert set(compare.COLUMNS) - set(row.figures) == set(row.missing) == {"temporaries"}
+        assert not row.unjudged
+        assert row.figures["mul"] > rows["inverse_dynamics"]["newton_euler"].figures["mul"]
     assert not any(name.endswith("(loops)") for name in rows["mass_matrix"])
-    assert "has no looped form" in found.refused["loops of mass_matrix"]
-    assert "no form is named 'loops'; " in refused("scara", "--form", "loops", capsys=capsys)
+    assert "has no looped form" in looped_comparisons.refused["loops of mass_matrix"]
+    assert "no form is named 'loops'; " in refusal("scara", "--form", "loops", capsys=capsys)

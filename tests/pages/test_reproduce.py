@@ -1,4 +1,4 @@
-"""`symgen reproduce`: every result runs at a small size, its files hold what they name, and the committed pages are not stale."""
+"""`symgen reproduce`: results at small sizes, their files, and the committed pages."""
 
 from __future__ import annotations
 
@@ -55,63 +55,61 @@ SMALL: dict[str, dict[str, Any]] = {
     "closed-chains": {"robots": ("four_bar",), "steps": 50},
 }
 COUNTED = {"saha-counts": (3, 4), "fijany-depth": (2, 4)}
-"""Results that are the same on every machine, and the sizes at which the committed figures are counted again."""
+"""Results that are equal on all machines, with the sizes at which they are counted again here."""
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every result at its small size."""
+def small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute every result at its small size."""
     for name, sizes in SMALL.items():
-        whole = reproduce.module(name)
+        result = reproduce.module(name)
         monkeypatch.setattr(
-            whole, "reproduce", lambda tell, run=whole.reproduce, sizes=sizes: run(tell, **sizes)
+            result, "reproduce", lambda tell, run=result.reproduce, sizes=sizes: run(tell, **sizes)
         )
 
 
-def read(text: str) -> tuple[list[str], list[list[str]]]:
+def read_table(text: str) -> tuple[list[str], list[list[str]]]:
     lines = list(csv.reader(io.StringIO(text)))
     return lines[0], lines[1:]
 
 
-def test_every_result_of_the_papers_is_there() -> None:
+def test_every_result_of_the_papers_has_a_small_size_here() -> None:
     assert set(SMALL) == set(reproduce.names())
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize("name", reproduce.names())
-def test_a_result_is_a_picture_a_table_and_a_page(name: str, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    written = reproduce.reproduce(name, tmp_path / "new", lambda *step: told.append(step))
+def test_a_result_is_written_as_a_page_a_table_and_two_pictures(name: str, tmp_path: Path) -> None:
+    progress: list[tuple[str, int, int]] = []
+    written = reproduce.reproduce(name, tmp_path / "new", lambda *step: progress.append(step))
     assert [path.name for path in written] == [
         f"{name}.{ending}" for ending in ("md", "csv", "svg", "png")
     ]
-    assert sorted(tmp_path.rglob("*.*")) == sorted(
-        written
-    )  # nothing half-written is left beside them
+    # no temporary file remains
+    assert sorted(tmp_path.rglob("*.*")) == sorted(written)
     page, table, svg = (path.read_text(encoding="utf-8") for path in written[:3])
-    columns, rows = read(table)
+    columns, rows = read_table(table)
     assert len(rows) == len(next(iter(SMALL[name].values())))
     assert all(len(row) == len(columns) for row in rows)
     assert all(f"- `{column}`: " in page for column in columns)
     assert f"]({name}.svg)" in page
     assert "| the paper | measured here |" in page
     assert "**Where they differ.**" in page
-    assert (
-        svg.count("(count)") + svg.count("(ns)") + svg.count("links") >= 1
-    )  # axes are named, with units
+    # an axis has a label with its unit
+    assert svg.count("(count)") + svg.count("(ns)") + svg.count("links") >= 1
     assert written[3].read_bytes().startswith(b"\x89PNG")
-    assert told
-    assert all(0 <= done <= total for _, done, total in told)
+    assert progress
+    assert all(0 <= done <= total for _, done, total in progress)
 
 
 @pytest.mark.usefixtures("full_search")
 @pytest.mark.parametrize("name", sorted(COUNTED))
-def test_the_committed_counts_are_those_of_today(name: str) -> None:
-    whole = reproduce.module(name).reproduce
-    page = whole(lambda *_: None, links=COUNTED[name])
-    columns, rows = read((PAGES / f"{name}.csv").read_text(encoding="utf-8"))
+def test_the_committed_counts_equal_new_counts(name: str) -> None:
+    reproduce_result = reproduce.module(name).reproduce
+    page = reproduce_result(lambda *_: None, links=COUNTED[name])
+    columns, rows = read_table((PAGES / f"{name}.csv").read_text(encoding="utf-8"))
     assert list(page.columns) == columns
-    assert [row for row in rows if int(row[0]) in COUNTED[name]] == read(page.csv())[1]
+    assert [row for row in rows if int(row[0]) in COUNTED[name]] == read_table(page.csv())[1]
 
 
 @pytest.mark.parametrize("name", reproduce.names())
@@ -123,7 +121,7 @@ def test_every_page_is_committed_with_its_picture(name: str) -> None:
     assert "Measured on:" in page or "the same on every machine" in page
 
 
-def test_a_line_goes_through_the_depths_that_it_was_fitted_to() -> None:
+def test_a_fitted_line_goes_through_its_depths() -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(6, 4))
     links, methods = (2, 8, 32), (fijany_depth.PARALLEL, *fijany_depth.SERIAL)
     depths = {
@@ -140,20 +138,20 @@ def test_a_line_goes_through_the_depths_that_it_was_fitted_to() -> None:
     assert len(lines) == 2 * len(methods)
 
 
-def test_the_filter_whitens_what_it_is_given_and_not_something_else() -> None:
-    """A gain that is off by a tenth leaves the innovations correlated."""
-    made = rodriguez_filter.chain(load("panda"), rodriguez_filter.STATE)
-    random = np.random.default_rng(1)
-    y = rodriguez_filter.outputs(made, 20_000, random)
-    assert rodriguez_filter.far(y, made.mass) < 0.02
-    assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) < 0.04
-    made.gains[3] *= 1.1
-    assert rodriguez_filter.correlated(rodriguez_filter.innovations(made, y)) > 0.04
+def test_innovations_are_white_with_the_right_gains_only() -> None:
+    """A gain that is 10 % too large gives correlated innovations."""
+    chain = rodriguez_filter.chain(load("panda"), rodriguez_filter.STATE)
+    generator = np.random.default_rng(1)
+    y = rodriguez_filter.outputs(chain, 20_000, generator)
+    assert rodriguez_filter.far(y, chain.mass) < 0.02
+    assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) < 0.04
+    chain.gains[3] *= 1.1
+    assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
 
 
-def test_closed_chains_keep_their_energy_and_their_loops_to_the_order_of_the_step() -> None:
-    """The committed figures; and the plate's bracket is not for nothing, which a step of order 4 tells."""
-    columns, rows = read((PAGES / "closed-chains.csv").read_text(encoding="utf-8"))
+def test_energy_and_loop_closure_errors_of_closed_chains_have_the_order_of_the_step() -> None:
+    """Without the Lie bracket of the Stewart platform's plate, the error has a lower order than 4."""
+    columns, rows = read_table((PAGES / "closed-chains.csv").read_text(encoding="utf-8"))
     table = [dict(zip(columns, row, strict=True)) for row in rows]
     assert [row["robot"] for row in table] == list(closed_chains.ACTS)
     assert all(float(row[ratio]) >= 14 for row in table for ratio in ("ratio", "apart_ratio"))
@@ -164,12 +162,12 @@ def test_closed_chains_keep_their_energy_and_their_loops_to_the_order_of_the_ste
         assert closed_chains.run("stewart", 50).row[12] < 5
 
 
-def test_the_mass_matrix_of_the_planar_chain_is_the_reference_s() -> None:
+def test_the_mass_matrix_of_the_planar_chain_equals_the_reference() -> None:
     q = np.random.default_rng(2).uniform(-3, 3, (4, 5))
     assert np.abs(mass(q) - Reference(load("planar_point_mass:5")).mass_matrix(q)).max() < 1e-13
 
 
-def test_the_dense_gradient_is_that_of_the_mass_matrix() -> None:
+def test_the_dense_gradient_equals_differences_of_the_mass_matrix() -> None:
     q, h = np.random.default_rng(3).uniform(-3, 3, (2, 4)), 1e-6
     slopes = fixman_determinant.slopes(q)
     for k, unit in enumerate(np.eye(4)):
@@ -178,55 +176,58 @@ def test_the_dense_gradient_is_that_of_the_mass_matrix() -> None:
         )
 
 
-def test_the_law_of_rigid_bonds_is_the_root_of_the_reference_s_determinant() -> None:
-    """Of two bonds √(4 − cos² θ); of three, both angles on a grid of a whole turn."""
-    turn = np.arange(24) * np.pi / 12
-    trimer = np.sqrt(4 - np.cos(turn) ** 2)
-    assert np.abs(fixman_potential.rigid_law(2, 0, turn) - trimer / trimer.mean()).max() < 1e-9
-    both = np.stack([x.ravel() for x in np.meshgrid(turn, turn, indexing="ij")], axis=-1)
-    q = np.concatenate([np.full((len(both), 3), 0.3), both], axis=-1)
+def test_the_law_of_rigid_bonds_is_the_root_of_the_determinant_of_the_mass_matrix() -> None:
+    """Check two bonds against √(4 − cos² θ), and three bonds on a grid of both angles."""
+    angles = np.arange(24) * np.pi / 12
+    trimer = np.sqrt(4 - np.cos(angles) ** 2)
+    assert np.abs(fixman_potential.rigid_law(2, 0, angles) - trimer / trimer.mean()).max() < 1e-9
+    angle_pairs = np.stack([x.ravel() for x in np.meshgrid(angles, angles, indexing="ij")], axis=-1)
+    q = np.concatenate([np.full((len(angle_pairs), 3), 0.3), angle_pairs], axis=-1)
     root = np.sqrt(np.linalg.det(Reference(fixman_potential.polymer(3)).mass_matrix(q))).reshape(
         24, 24
     )
     for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
-        assert np.abs(fixman_potential.rigid_law(3, which, turn) - law / law.mean()).max() < 1e-6
+        assert np.abs(fixman_potential.rigid_law(3, which, angles) - law / law.mean()).max() < 1e-6
 
 
-def test_a_trimer_with_rigid_bonds_bends_and_fixman_s_potential_undoes_it() -> None:
-    """⟨cos 2θ⟩ of chains that move a little while is that of √(4 − cos² θ) without, and zero with it; the energy is kept."""
+def test_fixman_s_potential_removes_the_preferred_angle_of_a_rigid_trimer() -> None:
+    """Without the potential, the mean of cos 2θ is that of √(4 − cos² θ); with the potential it is zero.
+
+    Energy is conserved in both cases.
+    """
     solver, law = fixman_potential.compiled(2), np.arange(180) * np.pi / 180
-    wanted = {
+    expected = {
         False: float((np.cos(2 * law) * fixman_potential.rigid_law(2, 0, law)).mean()),
         True: 0.0,
     }
-    assert wanted[False] == pytest.approx(-0.036, abs=1e-3)
-    for fixman, mean in wanted.items():
-        ran = fixman_potential.simulate(solver, 2000, 16, fixman)
-        seen = np.cos(2 * ran.angles[5:, :, 0]).mean(axis=0)
-        assert abs(seen.mean() - mean) < 3 * seen.std() / len(seen) ** 0.5 < 0.03
-        assert ran.drift < 0.01
+    assert expected[False] == pytest.approx(-0.036, abs=1e-3)
+    for fixman, mean in expected.items():
+        ensemble = fixman_potential.simulate(solver, 2000, 16, fixman)
+        averages = np.cos(2 * ensemble.angles[5:, :, 0]).mean(axis=0)
+        assert abs(averages.mean() - mean) < 3 * averages.std() / len(averages) ** 0.5 < 0.03
+        assert ensemble.drift < 0.01
 
 
-def test_the_committed_densities_are_those_of_their_laws_and_not_of_the_other() -> None:
-    """In standard errors, of which chance makes one."""
-    columns, rows = read((PAGES / "fixman-potential.csv").read_text(encoding="utf-8"))
-    seen = {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(columns)}
-    assert list(seen["up_to"]) == list(fixman_potential.UP_TO)
+def test_the_committed_densities_follow_their_own_laws_only() -> None:
+    """Deviations are measured in standard errors; chance alone gives a root mean square of 1."""
+    columns, rows = read_table((PAGES / "fixman-potential.csv").read_text(encoding="utf-8"))
+    column = {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(columns)}
+    assert list(column["up_to"]) == list(fixman_potential.UP_TO)
     for n in fixman_potential.BONDS:
-        rigid, fixman, law = seen[f"rigid_{n}"], seen[f"fixman_{n}"], seen[f"law_{n}"]
-        far = {
-            "law": (rigid - law) / seen[f"rigid_error_{n}"],
-            "flat": (fixman - 1) / seen[f"fixman_error_{n}"],
-            "other": (rigid - 1) / seen[f"rigid_error_{n}"],
+        rigid, fixman, law = column[f"rigid_{n}"], column[f"fixman_{n}"], column[f"law_{n}"]
+        deviations = {
+            "rigid from law": (rigid - law) / column[f"rigid_error_{n}"],
+            "fixman from flat": (fixman - 1) / column[f"fixman_error_{n}"],
+            "rigid from flat": (rigid - 1) / column[f"rigid_error_{n}"],
         }
-        size = {which: float(np.sqrt((x**2).mean())) for which, x in far.items()}
-        assert size["law"] < 1.5, n
-        assert size["flat"] < 1.5, n
-        assert size["other"] > 5, n
+        root_mean_square = {which: float(np.sqrt((x**2).mean())) for which, x in deviations.items()}
+        assert root_mean_square["rigid from law"] < 1.5, n
+        assert root_mean_square["fixman from flat"] < 1.5, n
+        assert root_mean_square["rigid from flat"] > 5, n
 
 
-def test_the_continuants_are_what_is_dense() -> None:
-    """Both ways for ln det M and its gradient; the pivots of a long chain keep their digits."""
+def test_the_solution_determinant_and_gradient_of_the_planar_chain_equal_dense_ones() -> None:
+    """Check the solution, ln det M and its gradient for a chain of nine links."""
     q, b = np.random.default_rng(4).uniform(-3, 3, (2, 9))
     M, step = mass(q[None])[0], 1e-6
     assert planar_chain.solution(q, b) == pytest.approx(np.linalg.solve(M, b), abs=1e-11)
@@ -242,28 +243,30 @@ def test_the_continuants_are_what_is_dense() -> None:
     assert planar_chain.gradient(q) == pytest.approx(slopes, abs=1e-8)
 
 
-def test_long_polymers_keep_their_digits_and_take_what_they_take_a_link() -> None:
-    """A link of a hundred thousand takes at most 1.3 times a link of a thousand, in segments little more than half of the time;
-    and no answer has lost more than a digit.
+def test_errors_and_time_per_link_of_long_polymers_do_not_grow_with_length() -> None:
+    """Read the committed figures.
+
+    The time per link at the greatest length is at most 1.3 times that of 1000 links. Solving by
+    segments takes at most 0.6 of that time. Every relative error is below 1e-14.
     """
-    columns, rows = read((PAGES / "long-polymers.csv").read_text(encoding="utf-8"))
-    seen = {name: [float(row[k]) for row in rows] for k, name in enumerate(columns)}
-    assert tuple(map(int, seen["links"])) == long_polymers.LINKS
-    for name, values in seen.items():
+    columns, rows = read_table((PAGES / "long-polymers.csv").read_text(encoding="utf-8"))
+    column = {name: [float(row[k]) for row in rows] for k, name in enumerate(columns)}
+    assert tuple(map(int, column["links"])) == long_polymers.LINKS
+    for name, values in column.items():
         if name.endswith("_error"):
             assert max(values) < 1e-14, name
         if name.endswith("_ns"):
             assert values[-1] < 1.3 * values[1], name
     assert all(
-        parted < 0.6 * whole
-        for parted, whole in list(zip(seen["segments_ns"], seen["solve_ns"], strict=True))[1:]
+        segments < 0.6 * solve
+        for segments, solve in list(zip(column["segments_ns"], column["solve_ns"], strict=True))[1:]
     )
 
 
-def test_levels_deepen_by_a_step_a_doubling_and_the_sweeps_by_one_a_link() -> None:
-    """And no method but those of constraint forces loses a digit more than the sweeps do."""
-    columns, rows = read((PAGES / "fijany-parallel.csv").read_text(encoding="utf-8"))
-    seen = {
+def test_depth_grows_per_doubling_in_levels_and_per_link_in_sweeps() -> None:
+    """Read the committed figures; segments also have at most four times the error of the sweeps."""
+    columns, rows = read_table((PAGES / "fijany-parallel.csv").read_text(encoding="utf-8"))
+    column = {
         name: [float(row[k]) if row[k] else None for row in rows] for k, name in enumerate(columns)
     }
     n, levels, serial = (
@@ -276,26 +279,30 @@ def test_levels_deepen_by_a_step_a_doubling_and_the_sweeps_by_one_a_link() -> No
     ):
         assert (b - a) / np.log2(many / few) == pytest.approx(37, rel=0.15)
         assert (d - c) / (many - few) == pytest.approx(34, rel=0.05)
-    for mine, other in zip(seen["segments_error"], seen["serial_error"], strict=True):
-        assert mine is None or (other is not None and mine < 4 * other)
+    for segments_error, serial_error in zip(
+        column["segments_error"], column["serial_error"], strict=True
+    ):
+        assert segments_error is None or (
+            serial_error is not None and segments_error < 4 * serial_error
+        )
 
 
-def test_a_crossing_is_found_between_two_sizes() -> None:
+def test_a_crossing_is_interpolated_between_two_sizes() -> None:
     rows = [(1, 10.0, 5.0), (4, 10.0, 20.0), (8, 10.0, 80.0)]
     assert lee_chirikjian_fig2._crossing(rows, 2) == pytest.approx(2.0)
     assert lee_chirikjian_fig2._crossing([(1, 1.0, 2.0), (2, 1.0, 3.0)], 2) is None
     assert slope([1, 2, 3], [3, 5, 7]) == (1, 2)
 
 
-def test_what_a_call_costs_is_taken_out_of_what_a_solve_costs() -> None:
-    """Calls for one state cost 4000 + 60 ns, one call for all states 4000 / STATES + 60 a state."""
+def test_the_cost_of_a_call_is_separated_from_the_cost_of_a_solve() -> None:
+    """A call for one state costs 4000 + 60 ns; a call for all states costs 4000 / STATES + 60 ns each."""
     call, state = lee_chirikjian_fig2.call_and_state_costs(4060.0, 4000.0 / STATES + 60)
     assert (call, state) == (pytest.approx(4000.0), pytest.approx(60.0))
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize(("load", "share"), [(0.3, 1.0), (4.0, 1.0), (0.3, 0.5)])
-def test_a_measurement_on_a_busy_machine_says_so_on_page_and_picture(
+def test_page_and_picture_note_a_measurement_on_a_busy_machine(
     load: float, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def timed(contestants: dict[str, Any]) -> dict[str, bench.Timing]:
@@ -308,18 +315,20 @@ def test_a_measurement_on_a_busy_machine_says_so_on_page_and_picture(
     assert ("busy machine" not in svg.read_text(encoding="utf-8")) == quiet
 
 
-def test_a_race_knows_whether_it_was_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_race_with_little_processor_time_is_reported_as_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bench, "_load", lambda: 0.9)
     monkeypatch.setattr(bench, "ROUNDS", 2)
-    asleep = bench.race({"asleep": lambda: time.sleep(0.002)})["asleep"]
-    assert asleep.share < 0.5
-    assert "busy" in bench.busy([asleep])
-    assert not bench.busy([replace(asleep, share=1.0)])
+    sleeping = bench.race({"sleep": lambda: time.sleep(0.002)})["sleep"]
+    assert sleeping.share < 0.5
+    assert "busy" in bench.busy([sleeping])
+    assert not bench.busy([replace(sleeping, share=1.0)])
 
 
-def test_cyclic_reduction_deepens_by_a_constant() -> None:
-    """The committed figures to 256 links, of which the smaller are counted again above."""
-    columns, rows = read((PAGES / "fijany-depth.csv").read_text(encoding="utf-8"))
+def test_the_depth_of_cyclic_reduction_grows_by_a_constant_per_doubling() -> None:
+    """Read the committed figures up to 256 links; a test above counts those of few links again."""
+    columns, rows = read_table((PAGES / "fijany-depth.csv").read_text(encoding="utf-8"))
     assert int(rows[-1][0]) == 256
     for column, name in enumerate(columns):
         if name.endswith(":parallel"):
@@ -331,9 +340,9 @@ def test_cyclic_reduction_deepens_by_a_constant() -> None:
             assert max(steps) - min(steps) <= 0.15 * min(steps), name
 
 
-def test_the_best_count_stays_below_what_saha_printed_at_every_length() -> None:
-    """The committed figures from 3 to 30 links, as above."""
-    columns, rows = read((PAGES / "saha-counts.csv").read_text(encoding="utf-8"))
+def test_the_best_count_is_below_the_count_printed_by_saha_at_every_length() -> None:
+    """Read the committed figures from 3 to 30 links; a test above counts those of few links again."""
+    columns, rows = read_table((PAGES / "saha-counts.csv").read_text(encoding="utf-8"))
     table = [dict(zip(columns, map(int, row), strict=True)) for row in rows]
     assert [row["links"] for row in table] == list(range(3, 31))
     for row in table:
@@ -347,12 +356,12 @@ def test_the_best_count_stays_below_what_saha_printed_at_every_length() -> None:
         assert row[f"{best}_add"] < row["printed_add"] == saha_counts.printed(row["links"])[1]
 
 
-def test_the_command_lists_and_refuses_in_one_sentence(
+def test_the_command_lists_results_and_refuses_with_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["reproduce"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed for name in reproduce.names())
+    listing = capsys.readouterr().out
+    assert all(name in listing for name in reproduce.names())
     assert main(["reproduce", "saha-count"]) == 2
     assert "saha-counts" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
