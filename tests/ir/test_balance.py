@@ -1,4 +1,4 @@
-"""Products that would leave the range of a float on their way, though what they come to is well within it."""
+"""Products within the range of a float whose partial products are not."""
 
 from __future__ import annotations
 
@@ -24,81 +24,90 @@ DETERMINANT = "mass_matrix_determinant"
 
 
 def product(*factors: Fraction, varying: int) -> Program:
-    """c_1/(1 + x) · c_2/(1 + x) · … · c_n from left to right, of which the first `varying` vary with x."""
+    """Return the product of factors, multiplied from left to right.
+
+    The first `varying` factors are c_k/(1 + x), the others are the constants c_k.
+    """
     rows: list[Row] = [Row("input", (), (0, 0)), Row("const", (), Fraction(1)), Row("add", (0, 1))]
-    places = []
+    factor_rows = []
     for n, factor in enumerate(factors):
         rows.append(Row("const", (), factor))
         if n < varying:
             rows.append(Row("div", (len(rows) - 1, 2)))
-        places.append(len(rows) - 1)
-    total = places[0]
-    for n, place in enumerate(places[1:]):
+        factor_rows.append(len(rows) - 1)
+    total = factor_rows[0]
+    for n, factor_row in enumerate(factor_rows[1:]):
         rows.append(
-            Row("mul", (total, place), None, "whole" if n == len(places) - 2 else f"part_{n}")
+            Row(
+                "mul",
+                (total, factor_row),
+                None,
+                "whole" if n == len(factor_rows) - 2 else f"part_{n}",
+            )
         )
         total = len(rows) - 1
     return check(Program("f", "m", (Port("x", (1,)),), (Port("y", (), (total,)),), tuple(rows)))
 
 
-def in_float(program: Program, x: float) -> float:
+def evaluate_in_float(program: Program, x: float) -> float:
     return float(machine_runner(replace(program, real="float"))({"x": np.array([[x]])})["y"][0])
 
 
-def tens(*orders: int) -> list[Fraction]:
+def powers_of_ten(*orders: int) -> list[Fraction]:
     return [Fraction(10) ** order for order in orders]
 
 
 @pytest.mark.parametrize(
     "orders", [(20, 15, 18, -17, -19, -16), (12, 13, 14, 15, -27, -26), (30, 30, -29, -31, 2)]
 )
-def test_large_factors_meet_small_ones(orders: tuple[int, ...]) -> None:
-    """At no more operations, and under the product's own name."""
-    given = product(*tens(*orders), varying=len(orders))
-    assert not np.isfinite(in_float(given, 0.0))
-    after = check(balance(given))
-    assert in_float(after, 0.0) == pytest.approx(10.0 ** sum(orders), rel=1e-5)
-    assert eliminate(after).cost == given.cost
+def test_large_factors_are_multiplied_with_small_ones_first(orders: tuple[int, ...]) -> None:
+    """The product costs no more operations and keeps its name."""
+    derived = product(*powers_of_ten(*orders), varying=len(orders))
+    assert not np.isfinite(evaluate_in_float(derived, 0.0))
+    after = check(balance(derived))
+    assert evaluate_in_float(after, 0.0) == pytest.approx(10.0 ** sum(orders), rel=1e-5)
+    assert eliminate(after).cost == derived.cost
     assert after.rows[-1].name == "whole"
 
 
 @pytest.mark.parametrize("orders", [(15, 18, -60), (30, -60), (-25, 50)])
 def test_a_constant_that_no_float_holds_is_multiplied_in_parts(orders: tuple[int, ...]) -> None:
     """The last factor is the constant."""
-    given = product(*tens(*orders), varying=len(orders) - 1)
-    assert in_float(given, 0.0) in (0.0, np.inf)
-    after = check(balance(given))
-    assert in_float(after, 0.0) == pytest.approx(10.0 ** sum(orders), rel=1e-5)
-    used = {a for row in after.rows if row.op == "mul" for a in row.args}
+    derived = product(*powers_of_ten(*orders), varying=len(orders) - 1)
+    assert evaluate_in_float(derived, 0.0) in (0.0, np.inf)
+    after = check(balance(derived))
+    assert evaluate_in_float(after, 0.0) == pytest.approx(10.0 ** sum(orders), rel=1e-5)
+    operands = {a for row in after.rows if row.op == "mul" for a in row.args}
     assert all(
         FLOAT.least <= row.value <= FLOAT.largest
         for n, row in enumerate(after.rows)
-        if row.op == "const" and n in used
+        if row.op == "const" and n in operands
     )
 
 
 @pytest.mark.parametrize(
     "orders", [(10, -3, 12), (30, 30, 30, 30, 30), (-50, 5, 3, 1, 1), (-20, 3, 2)]
 )
-def test_what_is_safe_or_beyond_help_stays_as_it_is(orders: tuple[int, ...]) -> None:
-    """Well within the range on the way; or what it comes to leaves the range as far as anything before."""
-    given = product(*tens(*orders), varying=len(orders))
-    assert balance(given) is given
+def test_a_product_that_is_safe_or_cannot_be_made_safe_is_unchanged(
+    orders: tuple[int, ...],
+) -> None:
+    """Partial products are well within the range, or no order of factors keeps them there."""
+    derived = product(*powers_of_ten(*orders), varying=len(orders))
+    assert balance(derived) is derived
 
 
-def test_nothing_is_known_where_a_state_divides_by_zero() -> None:
-    """The product is left as it stands."""
-    given = product(*tens(30, 30, -29, -31, 2), varying=5)
-    none = (*given.rows, Row("sub", (0, 0)), Row("div", (0, len(given.rows))))
-    assert balance(given) is not given
-    without = given.with_rows(none, given.outputs)
-    assert balance(without) is without
+def test_a_program_that_divides_by_zero_is_unchanged() -> None:
+    derived = product(*powers_of_ten(30, 30, -29, -31, 2), varying=5)
+    rows = (*derived.rows, Row("sub", (0, 0)), Row("div", (0, len(derived.rows))))
+    assert balance(derived) is not derived
+    dividing = derived.with_rows(rows, derived.outputs)
+    assert balance(dividing) is dividing
 
 
 @cache
-def tiny() -> Mechanism:
+def tiny_mechanism() -> Mechanism:
     """A chain of two links of some hundredths of a milligram."""
-    made, share = random_mechanism(2, 3), Fraction(1, 10**8)
+    mechanism, share = random_mechanism(2, 3), Fraction(1, 10**8)
     bodies = (
         replace(
             body,
@@ -109,34 +118,40 @@ def tiny() -> Mechanism:
                 for part in body.parts
             ),
         )
-        for body in made.bodies
+        for body in mechanism.bodies
     )
-    return replace(made, name="tiny", bodies=tuple(bodies))
+    return replace(mechanism, name="tiny", bodies=tuple(bodies))
 
 
 @pytest.mark.usefixtures("finished_here")
 @pytest.mark.parametrize(
     "method", ["fixman:spatial", "constraint_force", "constraint_force:parallel"]
 )
-def test_the_determinant_of_a_tiny_robot_fits_a_float(
+def test_balance_keeps_the_determinant_of_a_tiny_robot_in_the_range_of_float(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It had lost all of its digits on the way, or had none to begin with."""
-    made = tiny()
+    """Without `balance`, the determinant in float has a relative error above 0.01, or is not finite."""
+    mechanism = tiny_mechanism()
     state = {"q": np.array([[0.3, -1.1]])}
     exact = float(
-        machine_runner(derive(made, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0]
+        machine_runner(derive(mechanism, DETERMINANT, "riccati", ProgramOptions()))(state)["det"][0]
     )
 
-    def off() -> float:
-        found = machine_runner(derive(made, DETERMINANT, method, ProgramOptions("float")))(state)[
-            "det"
-        ][0]
-        return abs(float(found) / exact - 1)
+    def relative_error() -> float:
+        determinant = machine_runner(
+            derive(mechanism, DETERMINANT, method, ProgramOptions("float"))
+        )(state)["det"][0]
+        return abs(float(determinant) / exact - 1)
 
-    assert off() < 1e-4
-    for some in ("PIPELINE", "LAST"):
+    assert relative_error() < 1e-4
+    for list_name in ("PIPELINE", "LAST"):
         monkeypatch.setattr(
-            passes, some, tuple(one for one in getattr(passes, some) if one is not balance)
+            passes,
+            list_name,
+            tuple(
+                compiler_pass
+                for compiler_pass in getattr(passes, list_name)
+                if compiler_pass is not balance
+            ),
         )
-    assert not off() < 1e-2
+    assert not relative_error() < 1e-2

@@ -1,4 +1,4 @@
-"""The Program by itself: the rules of `check`, one meaning over every number type, and what it costs."""
+"""Programs: the rules of `check`, evaluation over every number type, and counts of operations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS = (
     Row("neg", (6,), None, "", 1),  # 7
     Row("mul", (1, 1)),  # 8
 )
-GOOD = Program(
+VALID = Program(
     "f",
     "by_hand",
     (Port("x", (2,)),),
@@ -45,7 +45,7 @@ GOOD = Program(
 
 
 def with_row(i: int, row: Row) -> Program:
-    return GOOD.with_rows([row if j == i else old for j, old in enumerate(ROWS)], GOOD.outputs)
+    return VALID.with_rows([row if j == i else old for j, old in enumerate(ROWS)], VALID.outputs)
 
 
 BROKEN = {
@@ -91,34 +91,34 @@ BROKEN = {
         "row 3 stands under a step",
     ),
     "a result of another size": (
-        replace(GOOD, outputs=(Port("y", (3,), (7, 3)),)),
+        replace(VALID, outputs=(Port("y", (3,), (7, 3)),)),
         r"result 'y' has 2 rows for shape \(3,\)",
     ),
     "a result past the end": (
-        replace(GOOD, outputs=(Port("y", (), (9,)),)),
+        replace(VALID, outputs=(Port("y", (), (9,)),)),
         "result 'y' names a row that does not exist",
     ),
     "a result before the start": (
-        replace(GOOD, outputs=(Port("y", (), (-1,)),)),
+        replace(VALID, outputs=(Port("y", (), (-1,)),)),
         "result 'y' names a row",
     ),
 }
 
 
-def test_a_good_program_passes_unchanged() -> None:
-    assert check(GOOD) is GOOD
+def test_a_valid_program_is_returned_unchanged() -> None:
+    assert check(VALID) is VALID
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_each_broken_rule_is_named_with_its_row(what: str) -> None:
-    program, sentence = BROKEN[what]
+@pytest.mark.parametrize("rule", BROKEN)
+def test_each_broken_rule_is_named_with_its_row(rule: str) -> None:
+    program, sentence = BROKEN[rule]
     with pytest.raises(ProgramError, match="^f/by_hand: " + sentence):
         check(program)
 
 
 def test_operations_cost_and_depth_of_a_program_counted_by_hand() -> None:
-    # mul, sub, div, add, neg, mul; the longest chain is mul, sub, div, add (neg apart, row 8 beside it)
-    assert GOOD.operations == {
+    # rows 3 to 8: mul, sub, div, add, neg, mul; neg costs nothing, and the longest chain is rows 3 to 6
+    assert VALID.operations == {
         "mul": 2,
         "add": 2,
         "div": 1,
@@ -127,16 +127,15 @@ def test_operations_cost_and_depth_of_a_program_counted_by_hand() -> None:
         "sin": 0,
         "cos": 0,
     }
-    assert tuple(GOOD.operations) == COUNTED
-    assert (GOOD.cost, GOOD.depth) == (5, 4)
-    assert (
-        replace(GOOD, outputs=(Port("z", (), (8,)),)).depth == 1
-    )  # what no result needs does not count
-    assert replace(GOOD, outputs=()).depth == 0
+    assert tuple(VALID.operations) == COUNTED
+    assert (VALID.cost, VALID.depth) == (5, 4)
+    # rows that no result needs do not count
+    assert replace(VALID, outputs=(Port("z", (), (8,)),)).depth == 1
+    assert replace(VALID, outputs=()).depth == 0
 
 
 def _number_types() -> dict[str, tuple[Numbers, object]]:
-    def ball(x: Fraction) -> flint.arb:
+    def to_ball(x: Fraction) -> flint.arb:
         return flint.arb(flint.fmpq(x.numerator, x.denominator))
 
     return {
@@ -148,33 +147,41 @@ def _number_types() -> dict[str, tuple[Numbers, object]]:
         ),
         "arb": (
             Numbers(
-                ball, flint.arb.sin, flint.arb.cos, flint.arb.sqrt, flint.arb.log, flint.arb.atan2
+                to_ball,
+                flint.arb.sin,
+                flint.arb.cos,
+                flint.arb.sqrt,
+                flint.arb.log,
+                flint.arb.atan2,
             ),
-            ball,
+            to_ball,
         ),
     }
 
 
-@pytest.mark.parametrize("kind", _number_types())
-def test_a_program_means_the_same_over_every_number_type(kind: str) -> None:
-    numbers, enter = _number_types()[kind]
+@pytest.mark.parametrize("number_type", _number_types())
+def test_a_program_has_the_same_value_over_every_number_type(number_type: str) -> None:
+    numbers, enter = _number_types()[number_type]
     x = (Fraction(7, 8), Fraction(-5, 16))
     expected = [
         -((x[0] * Fraction(3, 4) - x[1]) / Fraction(3, 4) + x[0]),
         x[0] * Fraction(3, 4),
         x[1] * x[1],
     ]
-    found = evaluate(GOOD, {"x": [enter(v) for v in x]}, numbers)  # type: ignore[operator]
-    assert set(found) == {"y", "z"}
-    for value, exact in zip(found["y"] + found["z"], expected, strict=True):
-        if kind == "Fraction":
+    results = evaluate(VALID, {"x": [enter(v) for v in x]}, numbers)  # type: ignore[operator]
+    assert set(results) == {"y", "z"}
+    for value, exact in zip(results["y"] + results["z"], expected, strict=True):
+        if number_type == "Fraction":
             assert value == exact
         else:  # five roundings of numbers below 2
             assert np.all(np.abs(np.asarray(value, dtype=float) - float(exact)) < 1e-14)
 
 
-def test_every_operation_is_evaluated() -> None:
-    """One row of each operation, floats against Python's own; functions of a turn have `methods/test_time_step_derivatives`."""
+def test_every_operation_equals_that_of_python() -> None:
+    """Evaluate one row of each operation in floats.
+
+    `methods/test_time_step_derivatives` tests the functions of a rotation angle.
+    """
     x, y = 0.7, 1.3
     meaning = {
         "add": x + y,

@@ -1,4 +1,4 @@
-"""Few rows stand for more, and nothing else changes: not a value, not a name, not a digit; what is interrupted is made again."""
+"""The pass `resubstitute` and the search: fewer operations, equal values and precision, interruption."""
 
 from __future__ import annotations
 
@@ -27,58 +27,62 @@ from tests.shared.pass_programs import by_hand, ops
 from tests.shared.robots_for_tests import BALLS, largest, program, robot, run, states
 
 pytestmark = pytest.mark.usefixtures("finished_here")
-_known: dict[tuple[str, str], Program] = {}
+_searched_programs: dict[tuple[str, str], Program] = {}
 SHORT = 2
-"""Rounds of a search in a test."""
-TELLING = (("ur5", "forward_dynamics"), ("panda", "mass_matrix"), ("free_body", "inverse_dynamics"))
+"""Number of rounds of a search in a test."""
+SEARCHED = (
+    ("ur5", "forward_dynamics"),
+    ("panda", "mass_matrix"),
+    ("free_body", "inverse_dynamics"),
+)
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROUNDS", SHORT)
     monkeypatch.setattr(search, "AGAIN", 1)
 
 
-def searched(name: str, function: str) -> Program:
-    """By SHORT rounds."""
-    if (name, function) not in _known:
-        _known[name, function] = _searched(name, function)
-    return _known[name, function]
+def searched_program(name: str, function: str) -> Program:
+    """Return the Program after a search of SHORT rounds, from memory if it was searched before."""
+    if (name, function) not in _searched_programs:
+        _searched_programs[name, function] = search_anew(name, function)
+    return _searched_programs[name, function]
 
 
-def _searched(name: str, function: str) -> Program:
-    made = program(name, function)
-    finished = derive.attempt(robot(name), function, made.method, ProgramOptions()).program()
-    return search.search_program(finished, made, None)
+def search_anew(name: str, function: str) -> Program:
+    chosen = program(name, function)
+    finished = derive.attempt(robot(name), function, chosen.method, ProgramOptions()).program()
+    return search.search_program(finished, chosen, None)
 
 
-def left(made: Program) -> list[str]:
-    return ops(resubstitute(made))
+def remaining_operations(derived: Program) -> list[str]:
+    return ops(resubstitute(derived))
 
 
-# -- what is found -------------------------------------------------------------------------------------------------------
+# -- replaced rows -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("rows", "results", "kept"),
     [
-        # a x + b x, where a + b is there
+        # a x + b x, where a + b is a result
         ([("add", 0, 1), ("mul", 0, 2), ("mul", 1, 2), ("add", 4, 5)], [3, 6], ["add", "mul"]),
-        # a (b c), where a b is there
+        # a (b c), where a b is a result
         ([("mul", 0, 1), ("mul", 1, 2), ("mul", 4, 0)], [3, 5], ["mul", "mul"]),
-        # (a b) c and a b: nothing to gain
+        # (a b) c and a b: no row can be saved
         ([("mul", 0, 1), ("mul", 3, 2)], [3, 4], ["mul", "mul"]),
     ],
 )
-def test_one_row_stands_for_several(
+def test_one_row_replaces_several(
     rows: list[tuple[Any, ...]], results: list[int], kept: list[str]
 ) -> None:
-    assert left(by_hand(results, *rows)) == kept
+    assert remaining_operations(by_hand(results, *rows)) == kept
 
 
-def test_a_turn_about_an_angle_is_known() -> None:
-    """s² x + c² x is x, and x + y takes one row."""
-    made = by_hand(
+def test_a_rotation_is_known_to_keep_lengths() -> None:
+    """s² x + c² x equals x, and x + y takes one row."""
+    derived = by_hand(
         [10, 11],
         *ANGLE,
         ("mul", 3, 3),
@@ -88,11 +92,11 @@ def test_a_turn_about_an_angle_is_known() -> None:
         ("add", 7, 9),
         ("add", 10, 2),
     )
-    assert passes.run(made).cost == 1
+    assert passes.run(derived).cost == 1
 
 
-def test_no_digit_is_lost_for_an_operation() -> None:
-    """c² b is not b − s² b, which cancels, though b − s² b is there and one row less."""
+def test_an_operation_is_not_saved_at_the_cost_of_precision() -> None:
+    """c² b is not replaced by b − s² b, which cancels, though that would save one row."""
     rows = (
         *ANGLE,
         ("mul", 3, 3),
@@ -103,18 +107,18 @@ def test_no_digit_is_lost_for_an_operation() -> None:
         ("mul", 10, 1),
         ("mul", 8, 2),
     )
-    made = by_hand([11, 12, 8], *rows)
-    after = resubstitute(made)
+    derived = by_hand([11, 12, 8], *rows)
+    after = resubstitute(derived)
     for old, new in zip(
-        round_offs(made, range(len(made.rows))),
+        round_offs(derived, range(len(derived.rows))),
         round_offs(after, range(len(after.rows))),
         strict=True,
     ):
-        for a, b in zip(made.outputs[0].rows, after.outputs[0].rows, strict=True):
+        for a, b in zip(derived.outputs[0].rows, after.outputs[0].rows, strict=True):
             assert new[b] <= _candidates.WORSE * old[a]
 
 
-# -- any Program ---------------------------------------------------------------------------------------------------------
+# -- all Programs --------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -133,19 +137,19 @@ def test_every_result_keeps_its_value(derived: Program) -> None:
             assert now[new].overlaps(before[old])
 
 
-@pytest.mark.usefixtures("short")
-@pytest.mark.parametrize(("name", "function"), TELLING)
-def test_robots_keep_their_answers_and_their_digits(name: str, function: str) -> None:
-    """At 60 digits. No result carries more than it may at any of the states, beside the Program before the search."""
-    made = program(name, function)
-    finished = derive.attempt(robot(name), function, made.method, ProgramOptions()).program()
-    after = searched(name, function)
-    assert check(after).cost <= made.cost <= finished.cost
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize(("name", "function"), SEARCHED)
+def test_results_of_robots_keep_their_values_and_their_precision(name: str, function: str) -> None:
+    """Compare values at 60 digits, and bounds of round-off with those before the search."""
+    chosen = program(name, function)
+    finished = derive.attempt(robot(name), function, chosen.method, ProgramOptions()).program()
+    after = searched_program(name, function)
+    assert check(after).cost <= chosen.cost <= finished.cost
     at = states(name, 1, BALLS)
     with BALLS.working():
-        for port in made.outputs:
-            one, other = (run(p, at, BALLS)[port.name] for p in (finished, after))
-            assert largest(one - other) < 1e-50 * max(1.0, largest(one))
+        for port in chosen.outputs:
+            value_before, value_after = (run(p, at, BALLS)[port.name] for p in (finished, after))
+            assert largest(value_before - value_after) < 1e-50 * max(1.0, largest(value_before))
     for old, new in zip(
         round_offs(finished, range(len(finished.rows))),
         round_offs(after, range(len(after.rows))),
@@ -158,15 +162,15 @@ def test_robots_keep_their_answers_and_their_digits(name: str, function: str) ->
             )
 
 
-@pytest.mark.usefixtures("short")
-def test_a_search_pays_on_a_robot_and_adds_no_division() -> None:
-    made, after = program("ur5", "forward_dynamics"), searched("ur5", "forward_dynamics")
-    assert after.cost < made.cost
-    assert after.operations["div"] <= made.operations["div"]
+@pytest.mark.usefixtures("short_search")
+def test_a_search_saves_operations_and_adds_no_division() -> None:
+    chosen, after = program("ur5", "forward_dynamics"), searched_program("ur5", "forward_dynamics")
+    assert after.cost < chosen.cost
+    assert after.operations["div"] <= chosen.operations["div"]
     assert {row.name for row in after.rows if row.name}
 
 
-SAME = """
+PRINT_ROWS = """
 from symgen.pipeline import search as searching
 searching.ROUNDS, searching.AGAIN = 2, 1
 import hashlib, symgen
@@ -176,29 +180,31 @@ print(made.cost, hashlib.sha256(repr(made.rows).encode()).hexdigest())
 
 
 def test_the_same_request_gets_the_same_rows_under_any_hash_seed() -> None:
-    here = os.environ | {"SYMGEN_CACHE_PROGRAMS": "off"}
-    said = {
+    environment = os.environ | {"SYMGEN_CACHE_PROGRAMS": "off"}
+    outputs = {
         subprocess.run(
-            [sys.executable, "-c", SAME],
-            env=here | {"PYTHONHASHSEED": seed},
+            [sys.executable, "-c", PRINT_ROWS],
+            env=environment | {"PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
+    assert len(outputs) == 1
 
 
 # -- planted errors ------------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sign of one way that was taken."""
+def test_a_formula_with_a_wrong_sign_is_refused_by_the_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The planted error is one sign of one chosen sum."""
     anneal = _search.anneal
 
-    def wrong(network: Any, ways: Any, *given: Any) -> None:
-        anneal(network, ways, *given)
+    def anneal_with_a_wrong_sign(network: Any, ways: Any, *arguments: Any) -> None:
+        anneal(network, ways, *arguments)
         c = next(
             c
             for c, way in enumerate(network.way)
@@ -206,60 +212,64 @@ def test_a_wrong_way_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         network.way[c] = network.way[c]._replace(second_sign=-network.way[c].second_sign)
 
-    made = program("ur5", "mass_matrix")
-    monkeypatch.setattr(_search, "anneal", wrong)
+    derived = program("ur5", "mass_matrix")
+    monkeypatch.setattr(_search, "anneal", anneal_with_a_wrong_sign)
     with pytest.raises(
         ProgramError,
         match=r"mass_matrix/composite_body: row \d+.* was computed anew as what it does not equal",
     ):
-        resubstitute(made)
+        resubstitute(derived)
 
 
-def test_residues_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modulo 10007 most proposals are accidents, and none is taken."""
+def test_residues_that_collide_do_not_stop_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modulo 10007, most proposals are equal by chance only; the pass must reject those."""
     for module in (_candidates, sys.modules["symgen.ir.passes._pair_matches"]):
         monkeypatch.setattr(module, "SMALL" if module is _candidates else "PRIME", 10007)
-    made = program("ur5", "mass_matrix")
-    assert resubstitute(made).cost <= made.cost
+    derived = program("ur5", "mass_matrix")
+    assert resubstitute(derived).cost <= derived.cost
 
 
-# -- what a user asks for ------------------------------------------------------------------------------------------------
+# -- requests of users ---------------------------------------------------------------------------------------------------
 
 
-def interrupted(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the round behind so many."""
-    whole: Callable[..., Program] = passes.search_round
+def interrupt_search(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Press Ctrl-C in the round that follows `after` rounds."""
+    search_round: Callable[..., Program] = passes.search_round
     rounds: list[int] = []
 
-    def once(*given: Any) -> Program:
+    def search_round_or_interrupt(*arguments: Any) -> Program:
         rounds.append(1)
         if len(rounds) == after + 1:
             raise KeyboardInterrupt
-        return whole(*given)
+        return search_round(*arguments)
 
-    monkeypatch.setattr(passes, "search_round", once)
+    monkeypatch.setattr(passes, "search_round", search_round_or_interrupt)
 
 
-@pytest.mark.usefixtures("short")
-def test_what_is_interrupted_is_kept_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short_search")
+def test_an_interrupted_search_is_repeated_from_its_number_of_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with monkeypatch.context() as patch:
-        interrupted(1, patch)
-        stopped = _searched("ur5", "mass_matrix")
-    assert check(stopped).rounds == 1
-    made = program("ur5", "mass_matrix")
-    finished = derive.attempt(robot("ur5"), "mass_matrix", made.method, ProgramOptions()).program()
-    assert search.search_program(finished, made, 1).rows == stopped.rows
-    assert search.search_program(finished, made, None).rounds is None
+        interrupt_search(1, patch)
+        interrupted_search = search_anew("ur5", "mass_matrix")
+    assert check(interrupted_search).rounds == 1
+    chosen = program("ur5", "mass_matrix")
+    finished = derive.attempt(
+        robot("ur5"), "mass_matrix", chosen.method, ProgramOptions()
+    ).program()
+    assert search.search_program(finished, chosen, 1).rows == interrupted_search.rows
+    assert search.search_program(finished, chosen, None).rounds is None
 
 
-@pytest.mark.usefixtures("short")
-def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
+@pytest.mark.usefixtures("short_search")
+def test_a_folder_of_an_interrupted_search_is_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
     build._build.cache_clear()
     with monkeypatch.context() as patch:
-        interrupted(1, patch)
+        interrupt_search(1, patch)
         manifest = symgen.generate("scara", tmp_path / "out", ["mass_matrix"], effort="high")
     assert (manifest["options"]["effort"], manifest["functions"]["mass_matrix"]["rounds"]) == (
         "high",
@@ -272,12 +282,12 @@ def test_a_folder_of_an_interrupted_search_is_made_again_and_verified(
     assert report.passed, str(report)
 
 
-def test_an_effort_is_named_right() -> None:
+def test_an_unknown_effort_is_refused() -> None:
     with pytest.raises(UnknownName, match="effort"):
         ProgramOptions(effort="hihg")
     assert ProgramOptions(effort=HIGH) != ProgramOptions()
 
 
-def test_a_program_without_its_rounds_is_kept_on_the_shelf() -> None:
-    made = program("scara", "mass_matrix")
-    assert serialize.from_plain(json.loads(json.dumps(serialize.to_plain(made)))) == made
+def test_a_program_of_a_finished_search_is_serialized_without_loss() -> None:
+    derived = program("scara", "mass_matrix")
+    assert serialize.from_plain(json.loads(json.dumps(serialize.to_plain(derived)))) == derived
