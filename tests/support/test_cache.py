@@ -1,4 +1,4 @@
-"""What is kept on disk: the same bytes as without it, nothing of it believed that is not whole, and nothing derived twice."""
+"""Cache on disk: equal output, no second derivation, and no use of damaged or foreign entries."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from tests.shared.robots_for_tests import program
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def forget() -> None:
-    """Be a new process."""
-    for known in (build._build, derive._attempt, build.rank_loss):
-        known.cache_clear()
+def clear_memory() -> None:
+    """Clear the caches in memory, as in a new process."""
+    for cached_function in (build._build, derive._attempt, build.rank_loss):
+        cached_function.cache_clear()
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     monkeypatch.delenv("SYMGEN_CACHE_PROGRAMS")
-    forget()
+    clear_memory()
     yield tmp_path / "kept"
-    forget()
+    clear_memory()
 
 
 @pytest.fixture
-def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """(function, method) of every derivation."""
+def derivations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Return a list to which each derivation adds its (function, method)."""
     begun: list[tuple[str, str]] = []
     recorded = derive.record
 
@@ -66,14 +66,14 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "function", ["gravity_force", "mass_matrix_log_determinant", "jacobian", "mass_matrix_and_bias"]
 )
-def test_a_program_comes_back_as_it_was(function: str) -> None:
-    one = replace(program("scara", function), passed_over=(("riccati", "why"),))
-    back = from_plain(json.loads(json.dumps(to_plain(one))))
-    assert back == one
-    assert back.passed_over == one.passed_over
+def test_a_serialized_program_is_restored_without_loss(function: str) -> None:
+    derived = replace(program("scara", function), passed_over=(("riccati", "why"),))
+    restored = from_plain(json.loads(json.dumps(to_plain(derived))))
+    assert restored == derived
+    assert restored.passed_over == derived.passed_over
 
 
-def test_what_is_no_program_is_none() -> None:
+def test_data_that_are_no_program_are_rejected() -> None:
     plain = to_plain(program("planar_arm", "gravity_force", "newton_euler"))
     assert from_plain(plain) is not None
     for key in plain:
@@ -138,24 +138,24 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
     assert texts(tmp_path / "first") == texts(tmp_path / "second") == texts(tmp_path / "without")
 
 
-def test_what_only_the_text_needs_is_found_under_one_key(
-    kept: Path, derived: list[tuple[str, str]]
+def test_options_of_the_text_alone_do_not_change_the_key(
+    cache_folder: Path, derivations: list[tuple[str, str]]
 ) -> None:
     first = symgen.program("planar_arm", "forward_dynamics")
-    forget()
-    derived.clear()
+    clear_memory()
+    derivations.clear()
     assert (
         symgen.program("planar_arm", "forward_dynamics", first.method, real="float").rows
         == first.rows
     )
     assert symgen.program("planar_arm", "forward_dynamics") == first
-    assert derived == []
+    assert derivations == []
     symgen.program("planar_point_mass:2", "gravity_force")  # another mechanism
-    assert derived
+    assert derivations
 
 
-def others(value: Any) -> Iterator[Any]:
-    """The value with one name or number in it changed, each once."""
+def changed_values(value: Any) -> Iterator[Any]:
+    """Yield copies of a value, each with one of its names or numbers changed."""
     if isinstance(value, Fraction):
         yield value + Fraction(1, 10**30)
     elif isinstance(value, str):
@@ -165,38 +165,42 @@ def others(value: Any) -> Iterator[Any]:
     elif isinstance(value, int):
         yield value + 1
     elif isinstance(value, tuple):
-        for i, one in enumerate(value):
-            yield from ((*value[:i], other, *value[i + 1 :]) for other in others(one))
+        for i, part in enumerate(value):
+            yield from (
+                (*value[:i], changed_part, *value[i + 1 :]) for changed_part in changed_values(part)
+            )
     elif is_dataclass(value):
-        for one in (
-            one for one in fields(value) if one.compare
-        ):  # the others are no part of what is declared
-            for other in others(getattr(value, one.name)):
-                changed = copy(value)
-                object.__setattr__(changed, one.name, other)  # not validated: a parent may be none
-                yield changed
+        # fields without comparison are not declared
+        for part in (part for part in fields(value) if part.compare):
+            for changed_part in changed_values(getattr(value, part.name)):
+                changed_value = copy(value)
+                # no validation, since the changed parent may not exist
+                object.__setattr__(changed_value, part.name, changed_part)
+                yield changed_value
 
 
-def test_no_two_declarations_have_one_key() -> None:
-    """Every name and number of a declaration is in its key, to the last digit; where it was read is not."""
-    made = load("ur5", snap="off")
-    told = [
-        name for name in vars(made) if name not in ("content", "notes", "source", "source_sha256")
+def test_every_change_of_a_declaration_changes_the_key() -> None:
+    """The key depends on each name and on each digit of a number, but not on notes and source."""
+    mechanism = load("ur5", snap="off")
+    declared = [
+        name
+        for name in vars(mechanism)
+        if name not in ("content", "notes", "source", "source_sha256")
     ]
-    keys = {made.content}
+    keys = {mechanism.content}
     changes = 0
-    for name in told:
-        for other in others(getattr(made, name)):
-            changed = replace(made)
-            object.__setattr__(changed, name, other)
+    for name in declared:
+        for changed_value in changed_values(getattr(mechanism, name)):
+            changed = replace(mechanism)
+            object.__setattr__(changed, name, changed_value)
             keys.add(changed.content)
             changes += 1
     assert changes > 200
     assert len(keys) == changes + 1
-    assert replace(made, notes=(), source="elsewhere").content == made.content
+    assert replace(mechanism, notes=(), source="elsewhere").content == mechanism.content
 
 
-def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
+def test_a_robot_with_snapping_has_another_key(cache_folder: Path) -> None:
     text = """<robot name="two"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
         <joint name="one" type="continuous"><parent link="base"/><child link="arm"/><origin rpy="1.5708 0 0"/></joint></robot>"""
@@ -209,69 +213,84 @@ def test_what_snapping_moves_is_another_robot(kept: Path) -> None:
     assert 0 < abs(g[None] - g["off"]) < 1e-4
 
 
-def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """The entry with other facts under a right hash, as only its owner could write it."""
-    start = len(cache.FORMAT) + 65
-    entry = json.loads(path.read_bytes()[start:])
+def rewrite_entry(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the facts of an entry and give it the right hash."""
+    payload_start = len(cache.FORMAT) + 65
+    entry = json.loads(path.read_bytes()[payload_start:])
     change(entry)
     payload = json.dumps(entry).encode()
     path.write_bytes(cache.FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
 
 
-def cut(path: Path) -> None:
+def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
 
 
-def flip(path: Path) -> None:
+def flip_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-30] ^= 1
     path.write_bytes(bytes(data))
 
 
-def empty(path: Path) -> None:
+def make_empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
-def of_another_key(path: Path) -> None:
-    rewritten(path, lambda entry: entry["key"].append("other"))
+def change_key(path: Path) -> None:
+    rewrite_entry(path, lambda entry: entry["key"].append("other"))
 
 
-def open_to_all(path: Path) -> None:
+def make_writable_by_all(path: Path) -> None:
     path.chmod(0o666)
 
 
-def elsewhere(path: Path) -> None:
-    there = path.with_suffix(".moved")
-    path.rename(there)
-    path.symlink_to(there)
+def replace_by_link(path: Path) -> None:
+    target = path.with_suffix(".moved")
+    path.rename(target)
+    path.symlink_to(target)
 
 
-def a_folder(path: Path) -> None:
+def replace_by_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
 
 
 @pytest.mark.parametrize(
-    "spoil", [cut, flip, empty, of_another_key, open_to_all, elsewhere, a_folder]
+    "spoil",
+    [
+        truncate,
+        flip_bit,
+        make_empty,
+        change_key,
+        make_writable_by_all,
+        replace_by_link,
+        replace_by_folder,
+    ],
 )
-def test_an_entry_that_is_not_whole_is_worked_out_again(
+def test_a_program_is_derived_again_if_its_entry_is_damaged(
     spoil: Callable[[Path], None],
-    kept: Path,
-    derived: list[tuple[str, str]],
+    cache_folder: Path,
+    derivations: list[tuple[str, str]],
 ) -> None:
     first = symgen.program("planar_arm", "gravity_force")
-    assert sorted(path.name.partition("-")[0] for path in kept.iterdir()) == ["choice", "program"]
-    for path in list(kept.iterdir()):
+    assert sorted(path.name.partition("-")[0] for path in cache_folder.iterdir()) == [
+        "choice",
+        "program",
+    ]
+    for path in list(cache_folder.iterdir()):
         spoil(path)
-    forget()
-    derived.clear()
+    clear_memory()
+    derivations.clear()
     assert symgen.program("planar_arm", "gravity_force") == first
-    assert derived
+    assert derivations
 
 
 @pytest.mark.parametrize("change", ["version", "source", "edited"])
-def test_another_symgen_does_not_believe_it(
-    change: str, kept: Path, derived: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+def test_an_entry_of_another_version_of_symgen_is_ignored(
+    change: str,
+    cache_folder: Path,
+    derivations: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     symgen.program("planar_arm", "gravity_force")
     if change == "version":
@@ -279,16 +298,15 @@ def test_another_symgen_does_not_believe_it(
     elif change == "source":
         monkeypatch.setattr(cache, "_source", lambda: ("another", "3.0"))
     else:
-        monkeypatch.setattr(version, "STARTED", 0.0)  # every file is younger
-        before = sorted(kept.iterdir())
-    forget()
-    derived.clear()
+        monkeypatch.setattr(version, "STARTED", 0.0)  # every file is newer
+        before = sorted(cache_folder.iterdir())
+    clear_memory()
+    derivations.clear()
     symgen.program("planar_arm", "gravity_force")
-    assert derived
+    assert derivations
     if change == "edited":
-        assert (
-            sorted(kept.iterdir()) == before
-        )  # and keeps nothing, since what ran may not be what lies there
+        # nothing is stored: the running code may differ from the files
+        assert sorted(cache_folder.iterdir()) == before
 
 
 def test_the_stamp_depends_on_every_file_of_source(
@@ -302,17 +320,17 @@ def test_the_stamp_depends_on_every_file_of_source(
     } <= names
     first, second = tmp_path / "a.py", tmp_path / "b.py"
     stamps = set()
-    for one, other in (("1", "2"), ("12", ""), ("1", "3")):
-        first.write_text(one)
-        second.write_text(other)
+    for first_text, second_text in (("1", "2"), ("12", ""), ("1", "3")):
+        first.write_text(first_text)
+        second.write_text(second_text)
         monkeypatch.setattr(cache, "_files", lambda: (str(first), str(second)))
         stamps.add(cache._source.__wrapped__())
     assert len(stamps) == 3
     monkeypatch.setattr(cache, "_files", lambda: (str(tmp_path / "gone.py"),))
-    assert cache._edited()  # nothing may be kept of what cannot be looked at
+    assert cache._edited()  # a missing file counts as edited
 
 
-def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_cached(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*_: object) -> Program:
         raise OutOfReach("too long")
 
@@ -320,13 +338,13 @@ def test_a_refusal_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("asked again")
 
     for answer in (refuses, fails):
-        forget()
+        clear_memory()
         monkeypatch.setattr(choose, "best_program", answer)
         with pytest.raises(OutOfReach, match="too long"):
             symgen.program("planar_arm", "gravity_force")
 
 
-def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_loss_is_cached(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arm, lost = symgen.load("planar_arm"), singularity.RankLoss("j", 0.25, 120)
     for payload, answer in ((None, None), ("link2", lost)):
         monkeypatch.setattr(singularity, "find_rank_loss", lambda *_, answer=answer: answer)
@@ -336,57 +354,57 @@ def test_regularity_is_kept_as_well(kept: Path, monkeypatch: pytest.MonkeyPatch)
         assert build.rank_loss(arm, payload) == answer
 
 
-@pytest.mark.parametrize("how", ["a link", "any may write it"])
-def test_nothing_is_kept_in_a_folder_that_another_can_have_laid_out(
-    how: str, kept: Path, tmp_path: Path
+@pytest.mark.parametrize("kind", ["a link", "writable by all"])
+def test_no_entry_is_written_to_a_link_or_to_a_folder_that_all_can_write(
+    kind: str, cache_folder: Path, tmp_path: Path
 ) -> None:
-    if how == "a link":
+    if kind == "a link":
         (tmp_path / "there").mkdir(mode=0o700)
-        kept.symlink_to(tmp_path / "there")
+        cache_folder.symlink_to(tmp_path / "there")
     else:
-        kept.mkdir()
-        kept.chmod(0o777)
+        cache_folder.mkdir()
+        cache_folder.chmod(0o777)
     assert symgen.program("planar_arm", "gravity_force")
-    assert list(kept.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
 
 
-def test_a_disk_that_refuses_is_no_failure(kept: Path) -> None:
-    kept.parent.joinpath("kept").write_text("a file stands in the way")
+def test_a_file_in_place_of_the_folder_is_no_error(cache_folder: Path) -> None:
+    cache_folder.parent.joinpath("kept").write_text("a file stands in the way")
     assert symgen.program("planar_arm", "gravity_force").rows
 
 
-def test_what_was_not_used_for_longest_goes_first(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_least_recently_used_entries_are_removed_first(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "LARGEST", 50_000)
     monkeypatch.setattr(cache, "_written", 0)
     for i in range(40):
         cache.keep("x" * 4000, "thing", i)
-        for path in kept.iterdir():  # a clock that is coarser than this loop
+        for path in cache_folder.iterdir():  # the clock of the disk is too coarse for this loop
             os.utime(path, (path.stat().st_mtime - 100,) * 2)
         assert cache.find("thing", 0) is not None
-    assert sum(path.stat().st_size for path in kept.iterdir()) <= 60_000
+    assert sum(path.stat().st_size for path in cache_folder.iterdir()) <= 60_000
     assert cache.find("thing", 39) is not None
     assert cache.find("thing", 1) is None
 
 
-def test_verify_judges_a_kept_program_like_any_other(kept: Path) -> None:
+def test_verify_fails_on_a_wrong_program_from_the_cache(cache_folder: Path) -> None:
     assert symgen.verify("planar_arm", ["gravity_force"], states=2).passed
-    forget()
+    clear_memory()
 
     def wrong(entry: dict[str, Any]) -> None:
         plain = entry["facts"]["program"]
         plain["operations"] = plain["operations"].replace("m", "t", 1)
 
-    for path in kept.glob("program-*"):
-        rewritten(path, wrong)
+    for path in cache_folder.glob("program-*"):
+        rewrite_entry(path, wrong)
     report = symgen.verify("planar_arm", ["gravity_force"], states=2)
     assert not report.passed
     assert any(check.kind == "algebra" and not check.passed for check in report.checks)
 
 
-def test_a_second_process_has_its_solver_without_deriving_or_printing(tmp_path: Path) -> None:
-    """It does not even import SymPy, which would take longer than all the rest; and answers to the last bit alike."""
+def test_a_second_process_gets_its_solver_without_importing_sympy(tmp_path: Path) -> None:
+    """Both processes print equal bits; the import of SymPy would take most of the time."""
     environment = {
         **os.environ,
         "SYMGEN_CACHE": str(tmp_path),

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all; what is no file is written to and not replaced."""
+"""Writing of files: whole or not at all, and only regular files are replaced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.shared.disk_calls import READS, WRITES, Calls, watched
 
 @pytest.mark.parametrize("before", ["old", None])
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | None) -> None:
-    """Each call fails, and each is the last one."""
+    """Let each call on the disk fail once, and once interrupt the process after it."""
     path = tmp_path / "page.html"
 
     def refuse(calls: Calls, call: Callable[[], Any]) -> Any:
@@ -38,17 +38,16 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, before: str | Non
             if counted.count < at:
                 break
             assert (path.read_text() if path.exists() else None) in (before, "new")
-            assert {one.name for one in tmp_path.iterdir()} <= {"page.html", ".page.html.symgen"}
-            (tmp_path / ".page.html.symgen").write_text(
-                "half of a longer text"
-            )  # of a process that was killed
+            assert {file.name for file in tmp_path.iterdir()} <= {"page.html", ".page.html.symgen"}
+            # a killed process leaves a temporary file
+            (tmp_path / ".page.html.symgen").write_text("half of a longer text")
             files.write_file(path, b"newer")
             assert path.read_text() == "newer"
-            assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+            assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
         assert at > 8
 
 
-def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
+def test_links_and_pipes_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to("target")
     files.write_file(tmp_path / "link", b"new")
@@ -62,10 +61,13 @@ def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_turn_is_not_had_by_a_file_that_another_took_away(
+def test_a_lock_is_not_taken_on_a_file_that_was_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever had the turn before removes the file between its opening and its locking: a third one would not wait for it."""
+    """The former owner removes the file after it is opened and before it is locked.
+
+    A third process would not wait for a lock on the removed file.
+    """
     path, original = tmp_path / "lock", files._lock
     opened = []
 
