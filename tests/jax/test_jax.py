@@ -1,4 +1,4 @@
-"""Functions in JAX: the solver's bits however they are called, true derivatives both ways, else a sentence."""
+"""Functions in JAX: results with the bits of the solver, exact derivatives, and refusals."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.shared.robots_for_tests import random_mechanism
 
 jax = pytest.importorskip("jax")
 
-ASKED = ["mass_matrix", "forward_dynamics", "step"]
+FUNCTIONS = ["mass_matrix", "forward_dynamics", "step"]
 OPTIMIZE = {"double": 2, "float": 0}
-"""The bits do not hang on it."""
+"""Level of optimization of the C compiler by real type; results do not depend on it."""
 
 
 @pytest.fixture(autouse=True)
-def _wide() -> Iterator[None]:
-    """JAX in double precision, for one test."""
+def _double_precision() -> Iterator[None]:
+    """Set JAX to double precision during a test."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
     yield
@@ -36,29 +36,31 @@ def _wide() -> Iterator[None]:
 
 
 @cache
-def ours(real: str = "double") -> Any:
-    return symgen.jax.functions("planar_arm", ASKED, real, optimize=OPTIMIZE[real])
+def jax_functions(real: str = "double") -> Any:
+    return symgen.jax.functions("planar_arm", FUNCTIONS, real, optimize=OPTIMIZE[real])
 
 
 @cache
 def solver(real: str = "double") -> Any:
-    return symgen.compile("planar_arm", ASKED, real, optimize=0)
+    return symgen.compile("planar_arm", FUNCTIONS, real, optimize=0)
 
 
 @cache
-def turning(kind: str, function: str) -> Any:
-    """One joint with coordinates whose rates are no velocities."""
+def one_joint_functions(kind: str, function: str) -> Any:
+    """Compile a function for one joint with coordinates whose rates are not its velocities."""
     return symgen.jax.functions(random_mechanism(1, 1, "chain", (kind,)), [function], optimize=0)
 
 
-def drawn(*shapes: tuple[int, ...], real: str = "float64") -> list[Any]:
+def draw_arguments(*shapes: tuple[int, ...], real: str = "float64") -> list[Any]:
     rng = np.random.default_rng(len(shapes))
     return [rng.uniform(-1, 1, (*shape, 2)).astype(real) for shape in shapes]
 
 
-def same(found: Any, expected: Any) -> bool:
-    """To the last bit."""
-    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+def equal_bits(answers: Any, expected: Any) -> bool:
+    """True if shapes, types and all bits are equal."""
+    pairs = (
+        zip(answers, expected, strict=True) if isinstance(answers, tuple) else [(answers, expected)]
+    )
     return all(
         x.shape == y.shape and x.dtype == y.dtype and bool((np.asarray(x) == y).all())
         for x, y in pairs
@@ -80,17 +82,21 @@ def same(found: Any, expected: Any) -> bool:
     ],
     ids=str,
 )
-def test_the_bits_are_the_solvers_however_arguments_broadcast(shapes: Any, real: str) -> None:
-    q, v, tau = drawn(*shapes, real=np.dtype({"double": "f8", "float": "f4"}[real]).name)
+def test_results_have_the_bits_of_the_solver_however_arguments_broadcast(
+    shapes: Any, real: str
+) -> None:
+    q, v, tau = draw_arguments(*shapes, real=np.dtype({"double": "f8", "float": "f4"}[real]).name)
     expected = solver(real).forward_dynamics(q, v, tau)
-    assert same(ours(real).forward_dynamics(q, v, tau), expected)
-    assert same(jax.jit(ours(real).forward_dynamics)(q, v, tau), expected)
-    assert same(ours(real).mass_matrix(q), solver(real).mass_matrix(q))
+    assert equal_bits(jax_functions(real).forward_dynamics(q, v, tau), expected)
+    assert equal_bits(jax.jit(jax_functions(real).forward_dynamics)(q, v, tau), expected)
+    assert equal_bits(jax_functions(real).mass_matrix(q), solver(real).mass_matrix(q))
     instant = np.linspace(0.01, 0.1, 3, dtype=q.dtype) if shapes[0][-1:] == (3,) else 0.01
-    assert same(ours(real).step(q, v, tau, dt=instant), solver(real).step(q, v, tau, instant))
+    assert equal_bits(
+        jax_functions(real).step(q, v, tau, dt=instant), solver(real).step(q, v, tau, instant)
+    )
 
 
-MAPPED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = {
+MAPPINGS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = {
     "all": (lambda f: jax.vmap(f), ((6,), (6,), (6,)), lambda q, v, u: (q, v, u)),
     "one": (lambda f: jax.vmap(f, (None, 0, None)), ((), (6,), ()), lambda q, v, u: (q, v, u)),
     "another axis": (
@@ -98,7 +104,7 @@ MAPPED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]
         ((2,), (), (2,)),
         lambda q, v, u: (q, v, u.swapaxes(0, 1)),
     ),
-    "some, beside dimensions of its own": (
+    "some, with dimensions that are not mapped": (
         lambda f: jax.vmap(f, (None, 0, None)),
         ((5,), (6, 5), (5,)),
         lambda q, v, u: (q, v, u),
@@ -111,258 +117,286 @@ MAPPED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]
 }
 
 
-@pytest.mark.parametrize("how", MAPPED)
-def test_what_is_mapped_has_the_same_bits(how: str) -> None:
-    mapped, shapes, laid = MAPPED[how]
-    q, v, tau = drawn(*shapes)
-    expected = solver().forward_dynamics(*laid(q, v, tau))
-    assert same(mapped(ours().forward_dynamics)(q, v, tau), expected)
-    assert same(jax.jit(mapped(ours().forward_dynamics))(q, v, tau), expected)
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_mapped_functions_have_the_bits_of_the_solver(mapping: str) -> None:
+    mapped, shapes, broadcast = MAPPINGS[mapping]
+    q, v, tau = draw_arguments(*shapes)
+    expected = solver().forward_dynamics(*broadcast(q, v, tau))
+    assert equal_bits(mapped(jax_functions().forward_dynamics)(q, v, tau), expected)
+    assert equal_bits(jax.jit(mapped(jax_functions().forward_dynamics))(q, v, tau), expected)
 
 
-def test_what_is_not_mapped_is_not_copied() -> None:
+def test_arguments_that_are_not_mapped_are_not_copied() -> None:
     text = (
-        jax.jit(jax.vmap(ours().forward_dynamics, (None, 0, None)))
-        .lower(*drawn((), (64,), ()))
+        jax.jit(jax.vmap(jax_functions().forward_dynamics, (None, 0, None)))
+        .lower(*draw_arguments((), (64,), ()))
         .as_text()
     )
     called = next(line for line in text.splitlines() if "custom_call" in line)
     assert called.count("tensor<1x2xf64>") == 2
-    assert called.count("tensor<64x2xf64>") == 2  # v, and a
+    assert called.count("tensor<64x2xf64>") == 2  # v and the accelerations
 
 
-def test_many_states_are_shared_by_threads() -> None:
-    """As many as make several shares, and a number that ends within a block; in a loop, where calls follow each other."""
-    q, v, tau = drawn((90_001,), (90_001,), ())
-    found = jax.jit(
-        lambda *x: jax.lax.scan(lambda at, _: (ours().step(*at, x[2], 0.01), None), x[:2], None, 3)[
-            0
-        ]
+def test_many_states_on_several_threads_have_the_bits_of_the_solver() -> None:
+    """Compute many states, not a multiple of a block, in a scan of three steps."""
+    q, v, tau = draw_arguments((90_001,), (90_001,), ())
+    last = jax.jit(
+        lambda *x: jax.lax.scan(
+            lambda at, _: (jax_functions().step(*at, x[2], 0.01), None), x[:2], None, 3
+        )[0]
     )(q, v, tau)
     for _ in range(3):
         q, v = solver().step(q, v, tau, 0.01)
-    assert same(found, (q, v))
+    assert equal_bits(last, (q, v))
 
 
-def test_steps_one_after_the_other_are_the_solvers() -> None:
-    q, v, tau = drawn((7,), (7,), (20, 7))
-    (last, _), way = jax.jit(
-        lambda *given: jax.lax.scan(
-            lambda at, u: (ours().step(*at, u, 0.01),) * 2, given[:2], given[2]
+def test_steps_in_a_scan_have_the_bits_of_the_solver() -> None:
+    q, v, tau = draw_arguments((7,), (7,), (20, 7))
+    (last, _), trajectory = jax.jit(
+        lambda *arguments: jax.lax.scan(
+            lambda at, u: (jax_functions().step(*at, u, 0.01),) * 2, arguments[:2], arguments[2]
         )
     )(q, v, tau)
-    for u, *after in zip(tau, *way, strict=True):
+    for u, *after in zip(tau, *trajectory, strict=True):
         q, v = solver().step(q, v, u, 0.01)
-        assert same(tuple(after), (q, v))
-    assert same(last, q)
+        assert equal_bits(tuple(after), (q, v))
+    assert equal_bits(last, q)
 
 
-def test_the_least_numbers_are_numbers() -> None:
-    """XLA takes them for zero in what it computes itself."""
-    q, none = drawn((4,), (4,))
-    least, none = np.full((4, 2), 1e-309), none * 0
-    assert (np.asarray(ours().step(q, least, none, 0.0)[1]) == least).all()
-    assert same(ours().step(q, least, none, 0.0), solver().step(q, least, none, 0.0))
+def test_subnormal_numbers_are_not_flushed_to_zero() -> None:
+    """XLA replaces subnormal numbers by zero in its own computations."""
+    q = draw_arguments((4,), (4,))[0]
+    least, zero = np.full((4, 2), 1e-309), np.zeros((4, 2))
+    assert (np.asarray(jax_functions().step(q, least, zero, 0.0)[1]) == least).all()
+    assert equal_bits(jax_functions().step(q, least, zero, 0.0), solver().step(q, least, zero, 0.0))
 
 
-def test_what_is_pickled_comes_back() -> None:
-    again = pickle.loads(pickle.dumps(ours()))
-    given = drawn((3,), (), ())
-    assert same(again.forward_dynamics(*given), solver().forward_dynamics(*given))
-    assert repr(again) == repr(ours())
+def test_pickled_functions_are_restored() -> None:
+    restored = pickle.loads(pickle.dumps(jax_functions()))
+    arguments = draw_arguments((3,), (), ())
+    assert equal_bits(restored.forward_dynamics(*arguments), solver().forward_dynamics(*arguments))
+    assert repr(restored) == repr(jax_functions())
 
 
 # -- derivatives -----------------------------------------------------------------------------------------------------------
 
 
-def test_jacobians_are_the_true_ones_both_ways() -> None:
+def test_forward_and_reverse_jacobians_equal_the_true_ones() -> None:
     truth = Truth(symgen.load("planar_arm"), 3, 1)
     exact = truth.results("step:jacobian")
     arguments = truth.arguments("step", truth.floats)
-    given = [*arguments.values()]
-    for turn in (jax.jacfwd, jax.jacrev):
-        blocks = jax.jit(jax.vmap(turn(ours().step, (0, 1, 2, 3))))(*given)
+    values = [*arguments.values()]
+    for transform in (jax.jacfwd, jax.jacrev):
+        blocks = jax.jit(jax.vmap(transform(jax_functions().step, (0, 1, 2, 3))))(*values)
         for result, row in zip(("q_next", "v_next"), blocks, strict=True):
-            for x, found in zip(arguments, row, strict=True):
-                true = exact[f"d{result}_d{x}"].astype(float)
-                assert found.shape == true.shape
-                assert np.abs(found - true).max() <= 1e-13 * (1 + np.abs(true).max())
+            for x, jacobian in zip(arguments, row, strict=True):
+                expected = exact[f"d{result}_d{x}"].astype(float)
+                assert jacobian.shape == expected.shape
+                assert np.abs(jacobian - expected).max() <= 1e-13 * (1 + np.abs(expected).max())
 
 
 @pytest.mark.parametrize("shapes", [((3, 4), (4,), ()), ((), (5,), (2, 1))], ids=str)
-def test_a_gradient_sums_over_what_an_argument_serves(shapes: Any) -> None:
-    """Against the Jacobians of states that each have arguments of their own."""
-    given = drawn(*shapes)
+def test_a_gradient_is_summed_over_the_states_that_share_an_argument(shapes: Any) -> None:
+    """Compare with the sum of the Jacobians of all states."""
+    arguments = draw_arguments(*shapes)
     lead = np.broadcast_shapes(*shapes)
     weights = np.random.default_rng(5).uniform(-1, 1, (*lead, 2))
-    found = jax.jit(jax.grad(lambda *x: (weights * ours().forward_dynamics(*x)).sum(), (0, 1, 2)))(
-        *given
-    )
-    each = symgen.compile(
+    gradients = jax.jit(
+        jax.grad(lambda *x: (weights * jax_functions().forward_dynamics(*x)).sum(), (0, 1, 2))
+    )(*arguments)
+    jacobians = symgen.compile(
         "planar_arm", ["forward_dynamics_derivatives"], optimize=0
-    ).forward_dynamics_derivatives(*given)
-    for x, slope, seen in zip(given, each, found, strict=True):
-        whole = np.einsum("...i,...ij->...j", weights, slope)
-        spare = tuple(range(len(lead) - x.ndim + 1))
-        whole = whole.sum(axis=spare)
-        ones = tuple(k for k, n in enumerate(x.shape[:-1]) if n == 1 and whole.shape[k] != 1)
+    ).forward_dynamics_derivatives(*arguments)
+    for x, jacobian, gradient in zip(arguments, jacobians, gradients, strict=True):
+        expected = np.einsum("...i,...ij->...j", weights, jacobian)
+        leading_axes = tuple(range(len(lead) - x.ndim + 1))
+        expected = expected.sum(axis=leading_axes)
+        unit_axes = tuple(
+            k for k, n in enumerate(x.shape[:-1]) if n == 1 and expected.shape[k] != 1
+        )
         assert (
-            np.abs(seen - whole.sum(axis=ones, keepdims=True)).max()
-            <= 1e-13 * np.abs(whole).max() * weights.size
+            np.abs(gradient - expected.sum(axis=unit_axes, keepdims=True)).max()
+            <= 1e-13 * np.abs(expected).max() * weights.size
         )
 
 
-def test_a_derivative_is_by_what_changes_alone() -> None:
+def test_only_derivatives_by_the_differentiated_argument_are_compiled() -> None:
     robot = symgen.jax.functions("planar_arm", ["forward_dynamics"], optimize=0)
-    q, v, tau = drawn((), (), ())
+    q, v, tau = draw_arguments((), (), ())
     inverse = symgen.compile("planar_arm", ["inverse_mass_matrix"], optimize=0).inverse_mass_matrix(
         q
     )
-    found = jax.jit(jax.jacrev(lambda u: robot.forward_dynamics(q, v, 2 * u)))(tau)
-    assert np.abs(found - 2 * inverse).max() <= 1e-14 * np.abs(inverse).max()
+    jacobian = jax.jit(jax.jacrev(lambda u: robot.forward_dynamics(q, v, 2 * u)))(tau)
+    assert np.abs(jacobian - 2 * inverse).max() <= 1e-14 * np.abs(inverse).max()
     assert [*robot._slopes] == ["forward_dynamics:jacobian(tau)"]
 
 
 @pytest.mark.parametrize(
     ("kind", "function"), [("spherical", "step"), ("planar", "step"), ("spherical", "difference")]
 )
-def test_coordinates_that_move_by_steps(kind: str, function: str) -> None:
-    """Of unit quaternions: differences of the function behind what brings them to that length, and none along it."""
-    robot, h = turning(kind, function), 1e-3
+def test_jacobians_by_coordinates_without_velocities_equal_differences(
+    kind: str, function: str
+) -> None:
+    """Compare with differences of the function after normalization of quaternions.
+
+    The derivative along a quaternion is therefore zero.
+    """
+    robot, h = one_joint_functions(kind, function), 1e-3
     truth = Truth(robot.mechanism, 1, 3)
     arguments = truth.arguments(function, truth.floats)
-    given = [values[0] for values in arguments.values()]
+    values = [states[0] for states in arguments.values()]
 
-    def brought(name: str, x: Any) -> Any:
-        for first in robot.mechanism.quaternions if name in ("q", "q_next") else ():
-            x[..., first : first + 4] /= np.linalg.norm(
-                x[..., first : first + 4], axis=-1, keepdims=True
+    def normalize(name: str, x: Any) -> Any:
+        for start in robot.mechanism.quaternions if name in ("q", "q_next") else ():
+            x[..., start : start + 4] /= np.linalg.norm(
+                x[..., start : start + 4], axis=-1, keepdims=True
             )
         return x
 
     @jax.jit
     def call(*x: Any) -> Any:
-        found = getattr(robot, function)(*x)
-        return jax.numpy.concatenate(found, -1) if isinstance(found, tuple) else found
+        results = getattr(robot, function)(*x)
+        return jax.numpy.concatenate(results, -1) if isinstance(results, tuple) else results
 
-    every = tuple(range(len(given)))
-    forward, reverse = (jax.jit(turn(call, every))(*given) for turn in (jax.jacfwd, jax.jacrev))
-    for i, (name, x) in enumerate(zip(arguments, given, strict=True)):
-        ways = h * np.eye(np.size(x)).reshape(-1, *np.shape(x))
-        seen = [
-            call(*given[:i], brought(name, x + c * ways), *given[i + 1 :])
+    every = tuple(range(len(values)))
+    forward, reverse = (
+        jax.jit(transform(call, every))(*values) for transform in (jax.jacfwd, jax.jacrev)
+    )
+    for i, (name, x) in enumerate(zip(arguments, values, strict=True)):
+        steps = h * np.eye(np.size(x)).reshape(-1, *np.shape(x))
+        displaced = [
+            call(*values[:i], normalize(name, x + c * steps), *values[i + 1 :])
             for c in (1, -1, 2, -2, 3, -3)
         ]
-        one, two, three = (up - down for up, down in zip(seen[::2], seen[1::2], strict=True))
-        slope = ((45 * one - 9 * two + three) / (60 * h)).T.reshape(
-            forward[i].shape
-        )  # of the sixth order
+        difference_1, difference_2, difference_3 = (
+            up - down for up, down in zip(displaced[::2], displaced[1::2], strict=True)
+        )
+        # central difference of the sixth order
+        difference = (45 * difference_1 - 9 * difference_2 + difference_3) / (60 * h)
+        slope = difference.T.reshape(forward[i].shape)
         assert np.abs(forward[i] - slope).max() <= 1e-10 * (1 + np.abs(slope).max())
         assert np.abs(forward[i] - reverse[i]).max() <= 1e-13 * (1 + np.abs(slope).max())
 
 
 CENTRE = [1, 2, 3]
-"""Of a payload. τ is linear in these, in wrenches, and in mass and moments together."""
+"""Indices of the mass centre in a payload: τ is linear in the centre, and also in all other numbers and wrenches."""
 
 
-def test_a_payload_and_wrenches_are_arguments_like_others() -> None:
+def test_a_payload_and_wrenches_have_derivatives_as_other_arguments() -> None:
     robot = symgen.load("planar_arm")
     links = [frame.name for frame in robot.frames if frame.body >= 0]
     loaded = symgen.jax.functions(
         robot, ["inverse_dynamics"], payload=links[-1], wrench=links[:2], optimize=0
     )
-    q, v, a = drawn((), (), ())
-    load, felt = (
+    q, v, a = draw_arguments((), (), ())
+    payload, wrenches = (
         np.random.default_rng(2).uniform(0, 1, 10),
         np.random.default_rng(3).uniform(-1, 1, (2, 6)),
     )
-    by_load, by_felt = jax.jit(jax.jacrev(loaded.inverse_dynamics, (3, 4)))(q, v, a, load, felt)
-    alone, tau = (
-        np.asarray(loaded.inverse_dynamics(q, v, a, *besides))
-        for besides in ((load * 0, felt * 0), (load, felt))
+    payload_jacobian, wrench_jacobian = jax.jit(jax.jacrev(loaded.inverse_dynamics, (3, 4)))(
+        q, v, a, payload, wrenches
     )
-    linear = np.delete(by_load, CENTRE, 1) @ np.delete(load, CENTRE) + np.einsum(
-        "ijk,jk->i", by_felt, felt
+    unloaded, tau = (
+        np.asarray(loaded.inverse_dynamics(q, v, a, *loads))
+        for loads in ((payload * 0, wrenches * 0), (payload, wrenches))
     )
-    assert by_felt.shape == (2, 2, 6)
-    assert np.abs(alone + linear - tau).max() <= 1e-13 * np.abs(tau).max()
-    there = np.asarray(
-        loaded.inverse_dynamics(q, v, a, np.where(np.isin(range(10), CENTRE), 0, load), felt)
+    linear = np.delete(payload_jacobian, CENTRE, 1) @ np.delete(payload, CENTRE) + np.einsum(
+        "ijk,jk->i", wrench_jacobian, wrenches
+    )
+    assert wrench_jacobian.shape == (2, 2, 6)
+    assert np.abs(unloaded + linear - tau).max() <= 1e-13 * np.abs(tau).max()
+    without_centre = np.asarray(
+        loaded.inverse_dynamics(q, v, a, np.where(np.isin(range(10), CENTRE), 0, payload), wrenches)
     )
     assert (
-        np.abs(there + np.asarray(by_load)[:, CENTRE] @ load[CENTRE] - tau).max()
+        np.abs(
+            without_centre + np.asarray(payload_jacobian)[:, CENTRE] @ payload[CENTRE] - tau
+        ).max()
         <= 1e-13 * np.abs(tau).max()
     )
 
 
-def test_a_second_derivative_is_refused_with_the_way_to_it() -> None:
-    q, v, tau = drawn((), (), ())
+def test_a_second_derivative_is_refused_and_hvp_is_proposed() -> None:
+    q, v, tau = draw_arguments((), (), ())
     with pytest.raises(RequestError, match="forward_dynamics:hvp"):
-        jax.hessian(lambda u: ours().forward_dynamics(u, v, tau).sum())(q)
-    bent = symgen.jax.functions("planar_arm", ["gravity_force:hvp"], optimize=0)
-    weight, way = drawn((), ())
-    pulled = jax.jit(lambda x: jax.vjp(ours_gravity(), x)[1](jax.numpy.asarray(weight))[0])
-    before, after = pulled(q - 1e-5 * way), pulled(q + 1e-5 * way)
-    found = np.asarray(bent.gravity_force_hvp(q, weight, way))
-    assert np.abs((after - before) / 2e-5 - found).max() <= 1e-8 * np.abs(found).max()
+        jax.hessian(lambda u: jax_functions().forward_dynamics(u, v, tau).sum())(q)
+    robot = symgen.jax.functions("planar_arm", ["gravity_force:hvp"], optimize=0)
+    weight, direction = draw_arguments((), ())
+    transposed_product = jax.jit(
+        lambda x: jax.vjp(jax_gravity_force(), x)[1](jax.numpy.asarray(weight))[0]
+    )
+    before, after = (
+        transposed_product(q - 1e-5 * direction),
+        transposed_product(q + 1e-5 * direction),
+    )
+    product = np.asarray(robot.gravity_force_hvp(q, weight, direction))
+    assert np.abs((after - before) / 2e-5 - product).max() <= 1e-8 * np.abs(product).max()
     with pytest.raises(RequestError, match="is a derivative"):
-        jax.jacfwd(bent.gravity_force_hvp)(q, weight, way)
+        jax.jacfwd(robot.gravity_force_hvp)(q, weight, direction)
 
 
 @cache
-def ours_gravity() -> Any:
+def jax_gravity_force() -> Any:
     return symgen.jax.functions("planar_arm", ["gravity_force"], optimize=0).gravity_force
 
 
 # -- types and mistakes ----------------------------------------------------------------------------------------------------
 
 
-def test_the_type_is_jaxs_unless_told() -> None:
-    q, v, tau = drawn((), (), ())
+def test_the_real_type_is_that_of_jax_by_default() -> None:
+    q, v, tau = draw_arguments((), (), ())
     assert symgen.jax.functions("planar_arm", ["mass_matrix"], optimize=2).real == "double"
-    assert ours("float").forward_dynamics(q, v, tau).dtype == np.float32
-    assert ours().forward_dynamics(q.astype("f4"), [1, 2], tau).dtype == np.float64
-    slope = jax.jit(jax.grad(lambda u: ours("float").forward_dynamics(q, v, u).sum()))(tau)
-    assert slope.dtype == np.float64  # as what it is by
+    assert jax_functions("float").forward_dynamics(q, v, tau).dtype == np.float32
+    assert jax_functions().forward_dynamics(q.astype("f4"), [1, 2], tau).dtype == np.float64
+    slope = jax.jit(jax.grad(lambda u: jax_functions("float").forward_dynamics(q, v, u).sum()))(tau)
+    assert slope.dtype == np.float64  # the type of the argument
     jax.config.update("jax_enable_x64", False)
     assert symgen.jax.functions("planar_arm", ["mass_matrix"]).real == "float"
-    for refused in (
+    for refused_call in (
         lambda: symgen.jax.functions("planar_arm", ["mass_matrix"], "double"),
-        lambda: ours().mass_matrix(q),
+        lambda: jax_functions().mass_matrix(q),
     ):
         with pytest.raises(ArgumentError, match="jax_enable_x64"):
-            refused()
+            refused_call()
 
 
-WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "shape": (
-        lambda: ours().mass_matrix(np.zeros(3)),
+        lambda: jax_functions().mass_matrix(np.zeros(3)),
         ArgumentError,
         r"q has shape \(3,\); it must have \(\.\.\., 2\)",
     ),
     "shapes": (
-        lambda: ours().step(*drawn((3,), (4,), ()), 0.1),
+        lambda: jax_functions().step(*draw_arguments((3,), (4,), ()), 0.1),
         ArgumentError,
         "do not broadcast together",
     ),
     "type": (
-        lambda: ours().mass_matrix(np.zeros(2, complex)),
+        lambda: jax_functions().mass_matrix(np.zeros(2, complex)),
         ArgumentError,
         "q has dtype complex128; real numbers",
     ),
-    "text": (lambda: ours().mass_matrix("straight"), ArgumentError, "q is not an array of numbers"),
+    "text": (
+        lambda: jax_functions().mass_matrix("straight"),
+        ArgumentError,
+        "q is not an array of numbers",
+    ),
     "mask": (
-        lambda: ours().mass_matrix(np.ma.array([1.0, 2.0], mask=[True, False])),
+        lambda: jax_functions().mass_matrix(np.ma.array([1.0, 2.0], mask=[True, False])),
         ArgumentError,
         "masked array",
     ),
     "too few": (
-        lambda: ours().step(*drawn((), ())),
+        lambda: jax_functions().step(*draw_arguments((), ())),
         TypeError,
         r"step\(\) missing a required argument: 'tau'",
     ),
     "unknown": (lambda: symgen.jax.functions("planar_arm", ["mass"]), UnknownName, "mass_matrix"),
-    "not compiled": (lambda: ours().mass_matrx, AttributeError, "did you mean 'mass_matrix'"),
+    "not compiled": (
+        lambda: jax_functions().mass_matrx,
+        AttributeError,
+        "did you mean 'mass_matrix'",
+    ),
     "real": (
         lambda: symgen.jax.functions("planar_arm", ["mass_matrix"], "half"),
         UnknownName,
@@ -371,16 +405,16 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_a_mistake_is_one_sentence(what: str) -> None:
-    done, error, words = WRONG[what]
-    with pytest.raises(error, match=words) as told:
-        done()
-    assert "\n" not in str(told.value)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_refused_with_one_sentence(mistake: str) -> None:
+    call, error, words = MISTAKES[mistake]
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("argument", "says"),
+    ("argument", "message"),
     [
         (
             {"parameters": ["*"]},
@@ -396,34 +430,36 @@ def test_a_mistake_is_one_sentence(what: str) -> None:
         ({"native": "yes"}, "native is 'yes'; give True or False"),
     ],
 )
-def test_an_option_that_jax_does_not_have_is_one_sentence(
-    argument: dict[str, Any], says: str
+def test_an_option_that_jax_does_not_have_is_refused_with_one_sentence(
+    argument: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
         symgen.jax.functions("planar_arm", ["mass_matrix"], **argument)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_every_argument_of_compile_is_known_here() -> None:
+def test_every_argument_of_compile_is_accepted() -> None:
     assert [*signature(symgen.jax.functions).parameters] == [*signature(symgen.compile).parameters]
     defaults = {
-        name: one.default
-        for name, one in signature(symgen.compile).parameters.items()
-        if one.kind is one.KEYWORD_ONLY
+        name: parameter.default
+        for name, parameter in signature(symgen.compile).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
     }
     assert symgen.jax.functions(
         "planar_arm", ["mass_matrix"], **defaults | {"optimize": 0, "form": "unrolled"}
     ).functions
 
 
-def test_without_jax_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_jax_the_error_names_the_package_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "jax.ffi", None)
     with pytest.raises(ToolMissing, match=r"pip install 'symgen\[jax\]'"):
         symgen.jax.functions("planar_arm", ["mass_matrix"])
 
 
-def test_jax_is_imported_when_a_function_is_asked_for() -> None:
+def test_jax_is_imported_only_when_functions_are_requested() -> None:
     code = "import sys, symgen, symgen.jax; print({'jax', 'jaxlib', 'sympy', 'numpy'} & {*sys.modules})"
     assert (
         subprocess.run(
