@@ -1,4 +1,4 @@
-"""Rotations from link axes to base axes, and the path from the root to a frame."""
+"""Rotations from link axes to base axes, and the path of links from the root to the chosen frame."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from symgen.derivation.spatial import Rotation, times, transposed
 
 
 def base_axes(linkage: Linkage) -> list[Rotation]:
-    """Return the rotation from each link's axes to base axes, as one matrix per link.
+    """Return the rotation from each link's axes to base axes, as one 3x3 matrix per link.
 
-    RK (2.16) is coordinate-free; results in base axes need these rotations.
+    The recursions of RK (Rodriguez & Kreutz, 1988), such as (2.16), name no axes. symgen expresses
+    the vectors of a link in the axes of that link; these rotations give results in base axes.
     """
     unit, zero = linkage.one, linkage.zero
     rotations: list[Rotation] = []
@@ -25,21 +26,29 @@ def base_axes(linkage: Linkage) -> list[Rotation]:
 
 
 def path_to_frame(linkage: Linkage) -> list[int]:
-    """Return the links from the root to the link of the frame."""
+    """Return the indices of the links from the root to the link that carries `linkage.frame`, in
+    this order.
+
+    The list is empty if the base carries the frame.
+    """
     frame = linkage.frame
     assert frame is not None
     return [] if frame.link < 0 else [*reversed(linkage.model.ancestors(frame.link)), frame.link]
 
 
 def cheapest_base_axes(linkage: Linkage) -> list[Rotation]:
-    """Return the rotations to base axes, in the form that is cheapest for rotating one vector per
-    degree of freedom.
+    """Return the rotation from each link's axes to base axes, in the cheaper of two forms.
 
-    On short paths that is factor by factor, else one matrix per link (`base_axes`). Applying a
-    factor to a vector takes 6 operations. A link's matrix takes 18, and about 12 per vector.
+    The caller rotates one vector per degree of freedom. The first form is the product of the
+    elementary rotations (factors) on the path from the base to the link, which are applied to a
+    vector one after the other. The second form is one matrix per link (`base_axes`); it is cheaper
+    if the paths are long.
+
+    Costs are estimated in operations, with one factor per ancestor of the link. A factor takes 6
+    per vector. A matrix takes 18 to compute, and about 12 per vector.
     """
-    turns = sum(len(linkage.model.ancestors(dof.link)) for dof in linkage.dofs)
-    if 6 * turns > 18 * len(linkage) + 12 * len(linkage.dofs):
+    factor_count = sum(len(linkage.model.ancestors(dof.link)) for dof in linkage.dofs)
+    if 6 * factor_count > 18 * len(linkage) + 12 * len(linkage.dofs):
         return base_axes(linkage)
     rotations: list[Rotation] = []
     for i, link in enumerate(linkage.links):

@@ -1,4 +1,12 @@
-"""A function as sweeps along the links: a method runs on a sample chain, its rows are folded, the links bring their constants."""
+"""Loop programs: a function of a robot as sweeps along its links, with one step for each class of links.
+
+A method records the operations of a function as rows. `recursion` runs the method on a sample chain, a short chain that
+has links of every class. It then folds the rows: the rows of one link of a class become the step of that class. The
+loop program applies these steps to the links of the robot, each with its own row of constants.
+
+The sample chain begins with a virtual base, a link that moves freely. The virtual base may represent free roots of the
+robot: links that a free joint connects to the base. The list `trunk` has the roots that it represents.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +55,9 @@ from symgen.vocabulary.functions import FUNCTIONS
 
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> LoopProgram:
-    """Build a function by a method as sweeps along the links; of the frame of that name if it is about one.
+    """Build the loop program of a function by a method. `frame` names the frame of a function that needs one.
 
-    Raises OutOfReach, in one sentence, if the links do not have the same rows.
+    Raises OutOfReach, with the reason in one sentence, if links of one class need different steps.
     """
     with collector_at_rest():
         return k.with_enough_precision(lambda: _recursion(mechanism, function, method, frame))
@@ -63,41 +71,42 @@ def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> 
     )
     frame_of_link = model.frame(mechanism, frame) if FUNCTIONS[function].needs_frame else None
     request = _Request(mechanism, function, method, *ports, model, constants, frame_of_link)
-    free = [link for link in model.links if link.kind == VIRTUAL_BASE]
-    if any(link.parent != BASE for link in free):
+    free_links = [link for link in model.links if link.kind == VIRTUAL_BASE]
+    if any(link.parent != BASE for link in free_links):
         raise request.refused("a link behind others moves freely")
     if frame_of_link is not None and frame_of_link.link == BASE:
         raise request.refused(f"frame '{frame_of_link.name}' is on the base, which does not move")
     if methods.find(method).couples_joints:
         return _with_classes(request, _classes_of_chains(request), [])
-    trunks = [free]
-    all_free = len(free) == len(model.links)
-    if all_free or (free and sum(link.parent == BASE for link in model.links) > 1):
-        trunks.append([])  # a free root may be a link like any other
+    trunks = [free_links]
+    all_free = len(free_links) == len(model.links)
+    if all_free or (free_links and sum(link.parent == BASE for link in model.links) > 1):
+        trunks.append([])  # second attempt: every free root has a class, as all other links
     if all_free and frame_of_link is None:
         trunks.reverse()
-    refused: OutOfReach | None = None
+    first_refusal: OutOfReach | None = None
     for trunk in trunks:
         classes = classes_by_kind(model, trunk, frame_of_link is not None)
         try:
             return _with_classes(request, classes, trunk)
         except OutOfReach as error:
-            refused = refused or error
-    assert refused is not None
-    raise refused
+            first_refusal = first_refusal or error
+    assert first_refusal is not None
+    raise first_refusal
 
 
 class LinkConstants(NamedTuple):
-    """The constants of each link by name, and what has been computed of them."""
+    """Constants of the links, and a cache of their values as fractions."""
 
     by_link: Sequence[Mapping[str, k.Constant]]
+    """One mapping per link, from the name of a constant to its value."""
     fractions: dict[int, tuple[k.Constant, Fraction]]
-    """Constants and their fractions, by identity."""
+    """Cache {id(constant): (constant, its fraction)}. It stores the constant, so that no other object gets the same id."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """A function of a robot by a method, with the links of the robot and their constants."""
+    """Request for the loop program of a function of a robot by a method, with the robot's links and their constants."""
 
     mechanism: Mechanism
     function: str
@@ -109,21 +118,24 @@ class _Request:
     frame: Frame | None
 
     def fraction(self, constant: k.Constant) -> Fraction:
-        """Return the fraction of a constant of a link."""
+        """Return a constant of a link as a fraction, from the cache if it is there."""
         cached = self.constants.fractions.get(id(constant))
         if cached is None:
             cached = self.constants.fractions[id(constant)] = constant, k.to_fraction(constant)
         return cached[1]
 
     def refused(self, why: str) -> OutOfReach:
-        """Return the refusal of a looped form."""
+        """Return the error that this function has no looped form, for the reason `why`."""
         return OutOfReach(
             f"{self.function} of '{self.mechanism.name}' has no looped form, since {why}; take --form unrolled"
         )
 
 
 def _classes_of_chains(request: _Request) -> Classes:
-    """Return the classes for a method that couples the joints of neighbours; raise OutOfReach where links branch."""
+    """Return the classes of links for a method whose step at a joint depends on the neighbouring joints.
+
+    Raises OutOfReach if a link has several children.
+    """
     model, framed = request.model, request.frame is not None
     parents = [link.parent for link in model.links]
     branched = next((i for i in parents if i != BASE and parents.count(i) > 1), None)
@@ -138,30 +150,35 @@ def _classes_of_chains(request: _Request) -> Classes:
 
 
 def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) -> LoopProgram:
-    """Build the function with these classes of links, and the links of `trunk` as its base."""
-    why = ""
+    """Build the loop program with these classes of links; the virtual base represents the links of `trunk`.
+
+    Tries the candidates of `_columns` in turn. Raises OutOfReach if links of one class need different steps with all of
+    them.
+    """
+    last_failure = ""
     tried: list[list[Mapping[str, int]]] = []
     for columns in _columns(request, classes):
-        places = [of_class.column for of_class in columns]
-        if places in tried:
+        column_numbers = [class_columns.column for class_columns in columns]
+        if column_numbers in tried:
             continue
-        tried.append(places)
+        tried.append(column_numbers)
         try:
             folded = _fold(request, classes, columns, trunk)
             form = _loop_program(request, classes, folded)
             check_numbers(form, request.model, request.frame, classes)
             return form
         except (NotUniform, MethodRefusal, DivisionByZero) as error:
-            why = str(error)
+            last_failure = str(error)
     remedy = "--form unrolled, or another method"
-    raise unlike_links(request.mechanism, request.function, request.method, why, remedy)
+    raise unlike_links(request.mechanism, request.function, request.method, last_failure, remedy)
 
 
 def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
-    """Yield the constants of each class, more and more of them in the table.
+    """Yield candidates for the columns of each class in the constant table, from few columns to many.
 
-    A number that all links with a kind of joint share is written into the steps, unless it is zero or one for some
-    neighbours alone.
+    A number that all links with one kind of joint share can be a literal in the steps, which then need no column for it.
+    A literal zero or one also removes operations. If only the links with one kind of joint have such a literal, the steps
+    beside these links may no longer be uniform. A later candidate then has a column for that number.
     """
     kinds = [*dict.fromkeys(classes.kinds)]
     kind_of_link = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
@@ -177,7 +194,8 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
         nonzero,
         dict.fromkeys(kinds, GEOMETRY + TEN),
     ):
-        # A pitch is in the table even where all links have the same: times a child's value, it would be the child's.
+        # A joint parameter such as a pitch has a column even if all links share its value. As a literal, its product
+        # with a value of the child would depend on the child alone, and would be assigned to the child.
         columns = {
             kind: Columns.of(
                 rows_of[kind],
@@ -191,7 +209,7 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
 def _fold(
     request: _Request, classes: Classes, columns: Sequence[Columns], trunk: Sequence[Link]
 ) -> FoldedSweeps:
-    """Run the method on a sample chain of these classes, and fold its rows."""
+    """Run the method on a sample chain of these classes, and fold the recorded rows into one step per class."""
     model, frame = request.model, request.frame
     roots = sum(link.parent == BASE for link in model.links)
     in_trunk = frame is not None and classes.of_links[frame.link] < 0
@@ -207,23 +225,27 @@ def _fold(
 
 
 def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> LoopProgram:
-    """Return the folded sweeps with the links of the robot, after the passes."""
-    used, count = classes.used, len(folded.sweeps[0].steps)
-    of_base = range(used, count)
-    names = [classes.name([c]) for c in range(used)] + [VIRTUAL_BASE for _ in of_base]
+    """Return the loop program that applies the folded sweeps to the links of the robot, optimized by `passes.run`.
+
+    Classes 0 … `used` − 1 are those of the robot's links. Further classes, if there are any, are those of the links
+    that the virtual base represents; the last one has the link that carries the frame.
+    """
+    used, class_count = classes.used, len(folded.sweeps[0].steps)
+    base_classes = range(used, class_count)
+    names = [classes.name([c]) for c in range(used)] + [VIRTUAL_BASE for _ in base_classes]
     joints = [joint_type(kind) for kind in (*classes.kinds[:used], *names[used:])]
-    columns = [*folded.columns[:used], *(folded.columns[-1] for _ in of_base)]
+    columns = [*folded.columns[:used], *(folded.columns[-1] for _ in base_classes)]
     class_of = [number if number >= 0 else used for number in classes.of_links]
     if request.frame is not None and class_of[request.frame.link] == used:
-        class_of[request.frame.link] = of_base[-1]
+        class_of[request.frame.link] = base_classes[-1]
     form = LoopProgram(
         request.function,
         request.method,
         request.inputs,
         request.outputs,
         tuple(
-            LinkClass(name, joint.nq, joint.nv, each.width, each.names)
-            for name, joint, each in zip(names, joints, columns, strict=True)
+            LinkClass(name, joint.nq, joint.nv, class_columns.width, class_columns.names)
+            for name, joint, class_columns in zip(names, joints, columns, strict=True)
         ),
         tuple(link.parent for link in request.model.links),
         tuple(class_of),
@@ -251,7 +273,10 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
 def unlike_links(
     mechanism: Mechanism, function: str, method: str, detail: str, remedy: str
 ) -> OutOfReach:
-    """Return the refusal of a looped form whose links differ; `detail`, which speaks of rows of a sample chain, goes to the log."""
+    """Return the error that a function has no looped form, because its links need different steps.
+
+    `detail` names rows of the sample chain, which a user does not know; it is written to the log only.
+    """
     LOG.info("%s by %s does not repeat link for link: %s", function, method, detail)
     return OutOfReach(
         f"{function} by {method} has no looped form for '{mechanism.name}', since its steps are not the same for "
@@ -263,9 +288,9 @@ def unlike_links(
 def _placed_links(
     mechanism: Mechanism, regrouped: bool, placed: bool, digits: int
 ) -> tuple[Model, LinkConstants]:
-    """Return the links and their constants, of their declared frames too if `placed`.
+    """Return the links and their constants. With `placed` these include the poses of the links' declared frames.
 
-    `digits` is the working precision.
+    `digits` is the working precision; as an argument it is part of the key of the cache.
     """
     model = placed_links(mechanism, regrouped)
     if not regrouped:
@@ -279,9 +304,9 @@ def _placed_links(
 
 
 def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
-    """Return the links in frames that need few multiplications, all roots on one base.
+    """Return the links in frames that need few multiplications; several roots share one base frame.
 
-    If `regrouped`, inertia that a joint does not move against is part of the parent.
+    With `regrouped`, the part of a link's inertia that has no effect on its own joint is moved to the parent.
     """
     model = reframe(mechanism)
     if sum(link.parent == BASE for link in model.links) > 1:
@@ -295,9 +320,12 @@ def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
 
 
 def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
-    """Return the arguments or the results of a function. Raises OutOfReach for any that loops do not have."""
-    what = FUNCTIONS[function]
-    arrays = what.results if results else what.arguments
+    """Return the ports of a function: its results if `results`, else its arguments.
+
+    Raises OutOfReach if an array cannot be divided among joints or links (`_width`), since a loop program has no such array.
+    """
+    specification = FUNCTIONS[function]
+    arrays = specification.results if results else specification.arguments
     if any(_width(array) is None for array in arrays if array.name not in _rows(function)):
         raise OutOfReach(
             f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
@@ -307,7 +335,11 @@ def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ..
 
 
 def _width(array: Array) -> int | None:
-    """Return how many elements of an array a link has: -1 for numbers of joints, 0 if all links share it, else None."""
+    """Return the number of elements of an array that belong to each link.
+
+    Two values are codes: -1 for an array over q or v, whose elements belong to joints, and 0 for an array that all links
+    share. Return None for any other array that is not divided among links.
+    """
     if array.shape in (("NV",), ("NQ",)):
         return -1
     first, *rest = array.shape or ("",)
@@ -318,17 +350,18 @@ def _width(array: Array) -> int | None:
 
 
 def _widths(function: str) -> dict[str, int]:
-    """Return the elements of a link in arguments and results that are no numbers of joints."""
-    what = FUNCTIONS[function]
-    widths = {array.name: _width(array) for array in (*what.arguments, *what.results)}
+    """Return, for each array of a function that is not over q or v, the number of elements per link (0: shared by all)."""
+    specification = FUNCTIONS[function]
+    arrays = (*specification.arguments, *specification.results)
+    widths = {array.name: _width(array) for array in arrays}
     return {name: width for name, width in widths.items() if width is not None and width >= 0}
 
 
 def _rows(function: str) -> dict[str, int]:
-    """Return how many rows each result with a column for each degree of freedom has."""
+    """Return the number of rows of each result of shape (rows, NV), such as a Jacobian."""
     return {
         array.name: rows
         for array in FUNCTIONS[function].results
-        for rows, across in [array.shape if len(array.shape) == 2 else (0, "")]
-        if isinstance(rows, int) and across == "NV"
+        for rows, column_count in [array.shape if len(array.shape) == 2 else (0, "")]
+        if isinstance(rows, int) and column_count == "NV"
     }

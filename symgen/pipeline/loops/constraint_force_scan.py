@@ -1,4 +1,12 @@
-"""Forward dynamics and M⁻¹ b of one chain of like links by parallel scans: steps of `symgen.methods.constraint_force.levels`."""
+"""Loop programs with parallel scans for forward dynamics and M⁻¹ b of a single chain of like links.
+
+Links are alike if their joints are all of one kind, with one degree of freedom. The chain has one element for each joint,
+and a last one behind the tip. Element i comprises joint i and the link before it (the base for element 0).
+
+A map runs one step for each element by itself. A parallel scan combines neighbouring elements pairwise (upsweep), and then
+computes values of the elements from those of the pairs (downsweep). `symgen.methods.constraint_force.levels` has the
+equations of the steps; H_bb is the matrix of the linear system for the constraint forces.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +55,9 @@ BODY, SINES = "body", ("cos", "sin")
 
 
 def build_scan(mechanism: Mechanism, segments: int, function: str = DYNAMICS) -> LoopProgram:
-    """Build one of FUNCTIONS of a chain by parallel scans over so many parts.
+    """Build the loop program of `function`, one of FUNCTIONS, whose elements are divided into `segments` parts.
 
-    Raises OutOfReach, in one sentence, if the robot is no chain of like links.
+    Raises OutOfReach, with the reason in one sentence, if the robot is not a single chain of like links.
     """
     return k.with_enough_precision(lambda: _build_scan(mechanism, segments, function))
 
@@ -62,8 +70,8 @@ def _build_scan(mechanism: Mechanism, segments: int, function: str) -> LoopProgr
         )
 
     model = placed_links(mechanism, regrouped=False)
-    if why := chain_fault(model):
-        raise refused(why)
+    if reason := chain_fault(model):
+        raise refused(reason)
     numbers = [constants_of(link) for link in model.links]
     if len({k.is_zero(row["armature"]) for row in numbers}) > 1:
         raise refused("only some of its joints have an armature")
@@ -90,30 +98,39 @@ def _build_scan(mechanism: Mechanism, segments: int, function: str) -> LoopProgr
 def _constants(
     model: Model, numbers: Sequence[Mapping[str, k.Constant]], columns: Columns, steps: _Solve
 ) -> list[list[k.Constant]]:
-    """Return the constants of each element: those of the links on both sides of its joint, and of the body before it."""
+    """Return one row of constants per element, one more than links.
+
+    Each row has the table row of the link before joint i, that of link i, and the inertia numbers (levels.BODY) of the link
+    before. The base has no table row, so element 0 repeats the row of link 0. The last element has no joint; it repeats the
+    row of the last link.
+    """
     rows = [columns.row(row) for row in numbers]
-    beyond = columns.row({**numbers[-1], "stiffness": k.ZERO})  # no spring without a joint
-    gravity = k.scale(-k.ONE, model.links[0].gravity)
-    base = [k.ZERO] * (levels.BODY - 3) + [*gravity]
+    row_beyond_tip = columns.row({**numbers[-1], "stiffness": k.ZERO})  # no spring without a joint
+    upward = k.scale(-k.ONE, model.links[0].gravity)
+    base = [k.ZERO] * (levels.BODY - 3) + [*upward]  # no wrench moves the base
     bodies = [base, *([*steps.body(row), *k.ORIGIN] for row in rows)]
     return [
         [*before, *row, *body]
-        for before, row, body in zip([rows[0], *rows], [*rows, beyond], bodies, strict=True)
+        for before, row, body in zip([rows[0], *rows], [*rows, row_beyond_tip], bodies, strict=True)
     ]
 
 
 def _no_function(*_: Any) -> Any:
+    """Raise NotUniform in place of sin, cos, sqrt, log and atan2: constants need exact arithmetic only."""
     raise NotUniform("a number of a link is a sine of another")
 
 
 class _Solve:
-    """Steps of M⁻¹ b of a chain whose links have these columns, each derived on two links of it."""
+    """Steps of M⁻¹ b for a chain whose links have the constants `columns`.
+
+    Each step is derived on two neighbouring links of the chain, those on both sides of a joint.
+    """
 
     arguments: tuple[str, ...] = ("q", "b")
     result = "x"
     function = SOLVE
     half_at = 0
-    """Place where an element saves numbers with its UPSWEEP value of H_bb."""
+    """Index, among the numbers that an element saves, of the first one from the map of H_bb (`_halves`)."""
 
     def __init__(self, model: Model, columns: Columns) -> None:
         self.width, self.columns = columns.width, columns
@@ -136,11 +153,11 @@ class _Solve:
         self.maps.append(Map((self._of_element(across),), (0,)))
 
     def _first_maps(self) -> list[Map]:
-        """Return the maps up to that which gives the UPSWEEP values of H_bb."""
+        """Return the maps before the scan of H_bb: the last one gives each element's UPSWEEP value for that scan."""
         return [Map((self._of_element(self._step(self._halves, {SAVED: self.work})),), (0,))]
 
     def _linkage(self, more: Mapping[str, int]) -> Tabled:
-        """Return two links with these arguments besides."""
+        """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in addition to the usual ones."""
         sizes = dict.fromkeys(self.arguments, 2) | {
             PREPARED: 2 * self.width + sum(OF_BASE.values()),
             BODY: levels.BODY,
@@ -149,27 +166,35 @@ class _Solve:
         return Tabled(self.model, Derivation(sizes), [self.columns] * 2, [0, self.width])
 
     def _step(self, build: Callable[[Tabled], Results], more: Mapping[str, int]) -> Program:
-        """Derive a step on two links with these arguments besides."""
+        """Derive a step: `build` returns its results on two neighbouring links. `more` is as for `_linkage`."""
         linkage = self._linkage(more)
         return passes.run(frozen(linkage.home, self.function, METHOD, build(linkage)))
 
     def _halves(self, linkage: Tabled) -> Results:
+        """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_across`."""
         value, saved = levels.halves_of_solve(linkage, linkage.home.inputs[BODY])
         return {UPSWEEP: value, SAVED: saved}
 
     def _across(self, linkage: Tabled) -> Results:
+        """Return an element's contributions to the results of joint i − 1 and of joint i."""
         saved = linkage.home.inputs[SAVED][self.half_at :]
-        near, far = levels.across(linkage.home, self.size, saved, linkage.home.inputs[DOWNSWEEP])
-        return {self.result + BEFORE: [near], self.result: [far]}
+        joint_before, joint = levels.across(
+            linkage.home, self.size, saved, linkage.home.inputs[DOWNSWEEP]
+        )
+        return {self.result + BEFORE: [joint_before], self.result: [joint]}
 
     def body(self, row: Sequence[k.Constant]) -> list[k.Constant]:
-        """Return the numbers of a link that wrenches act on."""
+        """Return the inertia numbers of a link from its table row: levels.BODY without the prescribed acceleration."""
         arguments = {port.name: [k.ZERO] * port.size for port in self.inverse.inputs}
         results = self.inverse.run(arguments | {PREPARED: [*row]}, EXACT)
         return [k.normalize(x) for x in results[BODY]]
 
     def _of_element(self, step: Program) -> Program:
-        """Return a step with the ports of an element, as far as it reads them."""
+        """Return a step, derived on two links, with the ports of an element; ports that it does not read are left out.
+
+        The argument of the two links becomes that of joint i − 1 (suffix BEFORE) and that of joint i. Link constants and
+        inertia numbers become CONSTANTS, the row of the element. Raises NotUniform if the step reads a number of the base.
+        """
         names = [port.name for port in step.inputs]
         read: dict[int, tuple[str, int]] = {}
         for i, row in enumerate(step.rows):
@@ -198,9 +223,9 @@ class _Solve:
 
 
 class _Dynamics(_Solve):
-    """Steps of forward dynamics: before those of a solve a scan gives angular velocities.
+    """Steps of forward dynamics: a scan for the angular velocities of the links, then a map and a scan as for M⁻¹ b.
 
-    The first map saves the sine and the cosine of the joint for the others.
+    The first map saves the sine and the cosine of the joint angle, which the second map reads.
     """
 
     arguments = ("q", "v", "tau")
@@ -230,7 +255,10 @@ class _Dynamics(_Solve):
 
 
 def _with_saved_sines(step: Program, sines: Sequence[str]) -> Program:
-    """Return a step that reads the sines of its joint as saved values."""
+    """Return a step that reads the sine and the cosine of its joint as saved values, instead of computing them.
+
+    `sines` lists the saved functions ("cos", "sin"), in the order in which they are saved.
+    """
     saved = next(number for number, port in enumerate(step.inputs) if port.name == SAVED)
     rows = tuple(
         Row("input", (), (saved, sines.index(row.op)), "", row.step) if row.op in SINES else row
@@ -240,4 +268,4 @@ def _with_saved_sines(step: Program, sines: Sequence[str]) -> Program:
 
 
 EXACT = Numbers(k.rational, *[_no_function] * 5)
-"""Exact numbers, for constants that are computed from constants."""
+"""Exact arithmetic without functions, in which a step computes constants from constants."""

@@ -1,7 +1,14 @@
-"""Identities of energy, momentum, mass centre and link poses with the forces, the Jacobian, and
-each other.
+"""Identities between energy, centroidal momentum, mass centre, link poses, Jacobian and gravity
+force.
 
-Derivatives are along v. Their reference size includes the function itself, whose slope may be zero.
+Each identity has a function here, which evaluates it at `count` states and returns a `Distance`.
+This is a pair: the difference of the two sides (count, n), and the reference size of the terms, with
+which the verification compares the difference.
+
+`f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.slopes` gives time
+derivatives of results while q moves along v. A time derivative may be zero although its terms are
+not. The reference size of a derivative therefore includes the size of the differentiated result.
+`sizes.of(function, result)` is the size of a result: the magnitude of the terms of its computation.
 """
 
 from __future__ import annotations
@@ -15,19 +22,21 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 
 def _masses(f: Functions) -> Array:
-    """Return the total mass of all parts (count, 1) or (1,)."""
+    """Return the total mass of all parts, payload included: (count, 1) with a payload, else (1,)."""
     return np.asarray(sum(part.mass for part in f.reference.parts(f.states.get("payload"))))[
         ..., None
     ]
 
 
 def _kinetic_energy(f: Functions) -> Distance:
+    """Return T − vᵀ M v/2 (count, 1), of size (Σ √s_j |v_j|)²/2 with the size s_j of M_jj."""
     v = f.states["v"]
     difference = f("kinetic_energy")["T"] - (v * times(f("mass_matrix")["M"], v)).sum(axis=-1) / 2
     return difference[:, None], f.truth.scales.weighted_sum(v)[:, 0] ** 2 / 2
 
 
 def _slope_of_the_potential_energy(f: Functions) -> Distance:
+    """Return g · v − dU/dt (count, 1): the power of the gravity force changes the potential energy."""
     power = (f("gravity_force")["g"] * f.states["v"]).sum(axis=-1)
     sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
     size = (sizes.of("gravity_force", "g") * v).sum(axis=-1) + sizes.of("potential_energy", "U")
@@ -35,6 +44,7 @@ def _slope_of_the_potential_energy(f: Functions) -> Distance:
 
 
 def _potential_energy_of_the_centre(f: Functions) -> Distance:
+    """Return U + m gravity · com (count, 1), with the total mass m."""
     weight = _masses(f) * f.reference.gravity
     return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
         :, None
@@ -42,6 +52,7 @@ def _potential_energy_of_the_centre(f: Functions) -> Distance:
 
 
 def _slope_of_the_centre(f: Functions) -> Distance:
+    """Return Jcom v − d com/dt (count, 3)."""
     sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
     size = times(sizes.of("center_of_mass_jacobian", "Jcom"), v) + sizes.of("center_of_mass", "com")
     return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.slopes("center_of_mass")[
@@ -50,31 +61,38 @@ def _slope_of_the_centre(f: Functions) -> Distance:
 
 
 def _centre_of_the_links(f: Functions) -> Distance:
-    """Return the distance com − Σ m (p + R c)/Σ m, with the declared m and c of every part and the
-    payload.
+    """Return com − Σ m (p + R c)/Σ m (count, 3), summed over all parts and the payload.
+
+    p and R are the pose of the link that a part belongs to. m and c are the declared mass of the
+    part and its declared mass centre in the link's frame.
     """
     poses, sizes = f("link_poses"), f.truth.scales
-    total = 0 * poses["p_links"][:, 0]
+    mass_moment = 0 * poses["p_links"][:, 0]
     for part in f.reference.parts(f.states.get("payload")):
         centre = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
-        total = total + part.mass[..., None] * centre
+        mass_moment = mass_moment + part.mass[..., None] * centre
     size = sizes.of("center_of_mass", "com") + sizes.of("link_poses", "p_links").max(axis=1)
-    return f("center_of_mass")["com"] - total / _masses(f), size
+    return f("center_of_mass")["com"] - mass_moment / _masses(f), size
 
 
 def _momentum(f: Functions) -> Distance:
+    """Return h − A_G v (count, 6), with the centroidal momentum h and its matrix A_G."""
     return f("centroidal_momentum")["h"] - times(
         f("centroidal_momentum_matrix")["A_G"], f.states["v"]
     ), f.truth.scales.of("centroidal_momentum", "h")
 
 
 def _momentum_of_the_centre(f: Functions) -> Distance:
+    """Return h[3:] − m Jcom v (count, 3): the linear momentum is the total mass times the velocity
+    of the mass centre.
+    """
     velocity = times(f("center_of_mass_jacobian")["Jcom"], f.states["v"])
     size = 2 * f.truth.scales.of("centroidal_momentum", "h")[:, 3:]
     return f("centroidal_momentum")["h"][:, 3:] - _masses(f) * velocity, size
 
 
 def _slope_of_the_momentum(f: Functions) -> Distance:
+    """Return hdot − (A_G a + dA_G/dt v) (count, 6)."""
     matrix = f("centroidal_momentum_matrix")["A_G"]
     slope = times(f.slopes("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(
         matrix, f.states["a"]
@@ -85,6 +103,7 @@ def _slope_of_the_momentum(f: Functions) -> Distance:
 
 
 def _slope_of_the_jacobian(f: Functions) -> Distance:
+    """Return Jdot_v − dJ/dt v (count, 6), with the Jacobian J of the chosen frame."""
     v, sizes = f.states["v"], f.truth.scales
     size = sizes.of("bias_acceleration", "Jdot_v") + times(
         sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])
@@ -93,7 +112,12 @@ def _slope_of_the_jacobian(f: Functions) -> Distance:
 
 
 def _pose_of_the_frame(f: Functions) -> Distance:
-    """Return the distance of the frame's pose from its declared pose on its link or on the base."""
+    """Return the difference (count, 12) between two poses of the chosen frame: 9 entries of the
+    rotation, then 3 of the position.
+
+    One pose is the result of `forward_kinematics`. The other is the frame's declared pose on its
+    link, multiplied by the link's pose; a frame on the base has its declared pose.
+    """
     reference, poses, frame_pose, sizes = (
         f.reference,
         f("link_poses"),
@@ -114,6 +138,7 @@ def _pose_of_the_frame(f: Functions) -> Distance:
 
 
 RANK = 1
+"""Order of this file among the files of identities (`symgen.verification.identities`)."""
 IDENTITIES = (
     Identity(
         "J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True

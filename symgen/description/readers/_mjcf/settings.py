@@ -1,5 +1,7 @@
-"""Settings of the reading (`compiler`) and of the world (`option`). If a setting is declared twice,
-the last one counts.
+"""Settings of an MJCF file: how to read its numbers (element `compiler`), and gravity, fluid and
+disabled flags of the simulation (element `option`).
+
+If several elements declare the same setting, the last declaration counts.
 """
 
 from __future__ import annotations
@@ -22,7 +24,22 @@ _FLAGS = ("gravity", "spring", "damper", "frictionloss", "equality")
 
 @dataclass(frozen=True)
 class Settings:
-    """Units and conventions of the numbers of the document, and the treatment of masses."""
+    """Units and conventions of the numbers of an MJCF file, and rules for masses and inertias.
+
+    The name of MuJoCo's attribute is in parentheses.
+
+    `degrees` (`angle`): True if angles are in degrees, False if they are in radians.
+    `sequence` (`eulerseq`): axes of the three Euler angles, such as "xyz"; see `axes`.
+    `autolimits`: True if a `range` alone, without `limited`, limits a joint.
+    `from_geoms` (`inertiafromgeom`): "true", "false", or "auto". Geoms give the inertia of every
+    body, of no body, or only of bodies without an `inertial` element.
+    `groups` (`inertiagrouprange`): first and last group of the geoms that add to the inertia.
+    `bound_mass` (kg), `bound_inertia` (kg·m²): least mass and least principal moment of a body.
+    `balance` (`balanceinertia`): True if moments that no rigid body can have are set to their mean.
+    `total` (`settotalmass`): mass (kg) to which all bodies together are scaled, None for no scaling.
+    `aligned` (`alignfree`): alignment of free joints whose own `align` is "auto" (True: aligned).
+    `snapper`: replaces a decimal close to a multiple of π by that multiple.
+    """
 
     degrees: bool
     sequence: str
@@ -40,12 +57,16 @@ class Settings:
 
     @property
     def axes(self) -> list[tuple[Vector3, bool]]:
-        """For each Euler angle: its axis, and True if the axis moves with the frame."""
+        """Axis of each Euler angle, and True if this axis moves with the frame (a lower-case letter
+        in `sequence`) or False if it is fixed (an upper-case letter).
+        """
         return [(_AXES[letter.lower()], letter.islower()) for letter in self.sequence]
 
     def angle(self, token: str, attributes: Attributes, name: str) -> Angle:
-        """Return the angle of a rotation: degrees are exact multiples of π, radians pass through
-        the snapper.
+        """Return the angle that `token`, the text of a number in attribute `name`, stands for.
+
+        A number of degrees gives an exact multiple of π. A number of radians is converted by the
+        snapper.
         """
         value = number(token, attributes.at(name))
         return (
@@ -55,13 +76,15 @@ class Settings:
         )
 
     def radians(self, value: Fraction) -> Fraction:
-        """Return a limit or a rest position as a number of rad."""
+        """Return a joint limit or a rest position in rad, from its number in the file's unit."""
         return in_radians(Angle(pi=value / 180)) if self.degrees else value
 
 
 def read_settings(root: Element, snapper: Snapper) -> Settings:
-    """Return the settings of all `compiler` elements and of the flags of `option`. Raises
-    DescriptionError for an invalid value.
+    """Return the settings that the `compiler` elements and the `flag` elements inside `option`
+    declare.
+
+    Raises DescriptionError for an invalid value.
     """
     attributes = Attributes(NOWHERE, {})
     for section in root.all("compiler"):
@@ -99,17 +122,22 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
 
 
 def _disabled_flags(root: Element) -> frozenset[str]:
-    """Return the disabled flags."""
+    """Return the names among _FLAGS that a `flag` element inside `option` disables."""
     flags = dict[str, str]()
     for flag in (flag for section in root.all("option") for flag in section.all("flag")):
         flags.update(flag.attributes)
-        if "passive" in flag.attributes:  # the name of both in MuJoCo 3
+        if "passive" in flag.attributes:  # in MuJoCo 3 one flag for both
             flags.update(dict.fromkeys(("spring", "damper"), flag.attributes["passive"]))
     return frozenset(name for name in _FLAGS if flags.get(name, "enable") == "disable")
 
 
-def read_world(root: Element, read_settings: Settings) -> tuple[Vector3, list[Note]]:
-    """Return (gravity, notes) of all `option` elements; gravity is (0, 0, -9.81) by default."""
+def read_world(root: Element, settings: Settings) -> tuple[Vector3, list[Note]]:
+    """Return gravity (m/s²) and the notes on settings that symgen ignores, from all `option`
+    elements.
+
+    Gravity is (0, 0, -9.81) by default, and zero if its flag is disabled. A note names each fluid
+    property that is not zero.
+    """
     gravity, notes = (Fraction(0), Fraction(0), Fraction(-981, 100)), []
     for section in root.all("option"):
         attributes = own_attributes(section)
@@ -123,4 +151,4 @@ def read_world(root: Element, read_settings: Settings) -> tuple[Vector3, list[No
                     "and lift are left out",
                 )
             )
-    return (ZERO3 if "gravity" in read_settings.disabled else gravity), notes
+    return (ZERO3 if "gravity" in settings.disabled else gravity), notes
