@@ -201,7 +201,7 @@ def test_the_number_of_rows_of_an_inspected_formula_is_limited(
     monkeypatch.setattr(parameters, "MOST_ROWS", 5)
     with pytest.raises(
         SymgenError,
-        match=r"mass_matrix of .* by .* has more than 5 rows before passes make them fewer",
+        match=r"mass_matrix of .* by .* has more than 5 operations before simplification",
     ):
         symgen.inspect(load(chain(9)), "M[0,1]", form="multiangle")
 

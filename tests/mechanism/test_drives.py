@@ -543,7 +543,7 @@ def test_formulas_have_them() -> None:
     )
     with pytest.raises(
         SymgenError,
-        match=r"its equations contain a sqrt; leave friction out with --drives, or take its equations ",
+        match=r"its equations contain a sqrt; leave friction out with --drives, or use --form recursive",
     ):
         symgen.inspect(rubbing, "tau[0]", form="multiangle")
 

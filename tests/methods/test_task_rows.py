@@ -171,9 +171,9 @@ def test_compare_measures_the_requested_task_rows(capsys: pytest.CaptureFixture[
         ),
         (
             ["--task-rows", "x"],
-            f"about a task, so --task-rows does not apply; name {INERTIA} or {INVERSE} with -f",
+            f"has a task, so --task-rows does not apply; name {INERTIA} or {INVERSE} with -f",
         ),
-        (["-f", "mass_matrix", "--task-rows", "x"], "none of these functions is about a task"),
+        (["-f", "mass_matrix", "--task-rows", "x"], "none of these functions has a task"),
     ],
 )
 def test_compare_refuses_wrong_task_rows_in_one_sentence(

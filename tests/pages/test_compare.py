@@ -415,7 +415,7 @@ def test_a_picture_of_no_comparison_is_refused(
     from symgen.pages.pictures.comparison import drawer
 
     no_comparisons = compare.Comparisons("scara", {}, (), {})
-    with pytest.raises(RequestError, match="nothing to draw"):
+    with pytest.raises(RequestError, match="so there is no picture"):
         drawer(str(tmp_path / "one.svg"))(no_comparisons)
 
 

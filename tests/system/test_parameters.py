@@ -83,7 +83,7 @@ def test_names_and_patterns(word: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("base.mass", "fixed to the base, so that no joint feels it"),
+        ("base.mass", "fixed to the base, so that no joint force depends on it"),
         ("link1.length", "lengths and axes are constants of the C"),
         ("joint2.axis", "lengths and axes are constants of the C"),
         ("link1.com", "did you mean 'link1.centre'?"),

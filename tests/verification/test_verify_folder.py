@@ -111,7 +111,7 @@ def test_what_is_missing_emptied_linked_or_too_much_is_found(folder: Path) -> No
     for name, why in (
         ("CMakeLists.txt", "is missing"),
         ("my_arm.hpp", "differs from line 1 on"),
-        ("README.md", "is no ordinary"),
+        ("README.md", "is not a regular file"),
         ("my_arm_selftest.c", "has other line ends"),
     ):
         assert f"{name} {why}" in said
@@ -190,7 +190,7 @@ def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", FUNCTIONS[1:], target="host")
     report = verified(tmp_path / "arm")
     assert [check.subject for check in report.unjudged] == ["planar_arm: evidence"]
-    assert "records of proof is taken as it stands" in report.unjudged[0].unjudged
+    assert "the record of proof in manifest.json is not verified" in report.unjudged[0].unjudged
     edit(tmp_path / "arm" / "README.md", "planar_arm", "planar arm")
     assert not verified(tmp_path / "arm").passed
 
