@@ -16,7 +16,16 @@ from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import HOST
 from symgen.vocabulary.reals import DOUBLE, REALS
 
-__all__ = ["Machine", "counting", "find", "names", "real", "slow", "trig", "why"]
+__all__ = [
+    "Machine",
+    "counting",
+    "default_real",
+    "default_trig",
+    "find",
+    "names",
+    "reason_for_float",
+    "reason_for_slowness",
+]
 
 
 def names() -> tuple[str, ...]:
