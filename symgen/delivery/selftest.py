@@ -33,7 +33,7 @@ from symgen.verification.residuals import (
     right_hand_side,
 )
 from symgen.verification.truth import Truth
-from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, PREPARING
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 
@@ -53,7 +53,10 @@ def cases(
 ) -> list[SelfTestCase]:
     """Return three states for every program: fewer if its real type has no digits there, or for a long robot; deterministic."""
     loops = [form for form in programs.values() if form.looped and len(mechanism.joints) > LONG]
-    frame = options.frame or (tip(mechanism) if mechanism.frames else None)
+    frame = options.frame
+    checks = {FUNCTIONS[form.function].long_check for form in loops}
+    if not frame and mechanism.frames and checks - {"forces", "solution"}:
+        frame = tip(mechanism)  # forces and accelerations depend on no frame
     truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
     with collector_at_rest():
         long_cases = [

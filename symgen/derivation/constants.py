@@ -128,7 +128,7 @@ def locating_errors(location: str) -> Iterator[None]:
 
 
 def rational(value: Fraction | int) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
+    return fmpq(*value.as_integer_ratio())
 
 
 def normalize(value: Constant) -> Constant:
@@ -386,6 +386,12 @@ def quaternion_rotation(quaternion: Quaternion) -> Mat3:
     )
 
 
+@lru_cache(maxsize=64)
+def _direction(axis: Vector3, digits: int, bits: int) -> Vec3:
+    """Return the unit vector of a declared axis at the working precision that `digits` and `bits` name."""
+    return unit(vector(axis))
+
+
 def displacement(pose: Pose) -> tuple[Mat3, Vec3]:
     """Return (R, r) of a declared pose: x_outer = R x_inner + r."""
     return _displaced(pose, digits(), flint.ctx.prec)
@@ -401,11 +407,12 @@ def _displaced(pose: Pose, digits: int, bits: int) -> tuple[Mat3, Vec3]:
         if isinstance(step, Shift):
             shift = add(shift, _rotate(rotation, vector(step.xyz)))
         elif isinstance(step, Slide):
-            shift = add(
-                shift, _rotate(rotation, scale(rational(step.distance), unit(vector(step.axis))))
-            )
+            direction = _direction(step.axis, digits, bits)
+            shift = add(shift, _rotate(rotation, scale(rational(step.distance), direction)))
         elif isinstance(step, Turn):
-            step_rotation = rotation_about(unit(vector(step.axis)), *cosine_sine(step.angle))
+            step_rotation = rotation_about(
+                _direction(step.axis, digits, bits), *cosine_sine(step.angle)
+            )
             rotation = step_rotation if rotation is IDENTITY else product(rotation, step_rotation)
         elif isinstance(step, Rotate):
             rotation = product(rotation, quaternion_rotation(step.quaternion))

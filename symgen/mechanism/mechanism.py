@@ -629,7 +629,7 @@ def _plain(value: Any) -> Any:
     """
     kind = value.__class__
     if kind is Fraction:
-        return f"{value.numerator}/{value.denominator}"
+        return "{}/{}".format(*value.as_integer_ratio())
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, tuple):

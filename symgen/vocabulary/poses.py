@@ -32,10 +32,10 @@ class Angle:
     @property
     def quarter_turns(self) -> int | None:
         """k if the angle is exactly kπ/2, else None."""
-        rotation_steps = 2 * self.pi
-        return (
-            int(rotation_steps) if self.radians == 0 and rotation_steps.denominator == 1 else None
-        )
+        if self.radians:
+            return None
+        quarters = 2 * self.pi
+        return int(quarters) if quarters.denominator == 1 else None
 
     def __float__(self) -> float:
         return float(self.radians) + float(self.pi) * 3.141592653589793

@@ -265,16 +265,16 @@ class LoopProgram:
     def elements(self, port: str, link: int) -> Sequence[int]:
         """Return the elements of a function's port that belong to a link, or to all."""
         link_class, (q, v) = self.link_classes[self.class_of[link]], self.offsets[link]
+        if port in self._per_link:
+            width = self.width(port, link_class)
+            return range(width * link, width * (link + 1)) if self._per_link[port] else range(width)
         if rows := self._columns.get(port):
             return [
                 row * self._degrees_of_freedom + column
                 for row in range(rows)
                 for column in range(v, v + link_class.nv)
             ]
-        width = self.width(port, link_class)
-        if port in self._per_link:
-            return range(width * link, width * (link + 1)) if self._per_link[port] else range(width)
-        return range(q, q + width) if port in POSITIONS else range(v, v + width)
+        return range(q, q + link_class.nq) if port in POSITIONS else range(v, v + link_class.nv)
 
     @cached_property
     def _per_link(self) -> dict[str, int]:
