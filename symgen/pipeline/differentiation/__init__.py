@@ -37,9 +37,7 @@ __all__ = [
     "derivative",
     "differentiate",
     "of_steps",
-    "out_of",
     "recursive",
-    "remembered",
     "require_arguments",
 ]
 
