@@ -1,4 +1,4 @@
-"""Arguments of wrong types: every public function answers with one sentence, and never with a raw TypeError."""
+"""Arguments of wrong types: every public function refuses them in one line, never with a raw TypeError."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Thing:
     """A value of a type that no argument takes."""
 
 
-def wrong() -> tuple[Any, ...]:
+def values_of_wrong_types() -> tuple[Any, ...]:
     return (
         Thing(),
         [Thing()],
@@ -46,21 +46,21 @@ def wrong() -> tuple[Any, ...]:
 
 
 NUMBERS: tuple[Any, ...] = (3, [3], np.arange(3.0))
-"""Values that are wrong where names or texts are meant."""
+"""Values that are wrong for arguments that take names or texts."""
 URDF = robot(link("world", ""), link("b"), joint("j", "world", "b"))
 
 
-def calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-    """Public function -> itself, and arguments with which it works."""
+def working_calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    """Return by name each public function and arguments that it accepts."""
     arm = symgen.load("planar_arm")
     program = symgen.program(arm, "gravity_force")
-    asked = {"robot": arm, "functions": ["gravity_force"]}
+    requested = {"robot": arm, "functions": ["gravity_force"]}
     return {
         "load": (symgen.load, {"robot": "planar_arm"}),
-        "compile": (symgen.compile, asked),
+        "compile": (symgen.compile, requested),
         "program": (symgen.program, {"robot": arm, "function": "gravity_force"}),
-        "generate": (symgen.generate, {**asked, "out": "never"}),
-        "verify": (symgen.verify, asked),
+        "generate": (symgen.generate, {**requested, "out": "never"}),
+        "verify": (symgen.verify, requested),
         "inspect": (symgen.inspect, {"robot": arm, "what": "g[0]"}),
         "derivative": (symgen.derivative, {"program": program}),
         "convert": (symgen.convert, {"robot": arm, "out": "never.toml"}),
@@ -69,16 +69,16 @@ def calls() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     }
 
 
-@pytest.mark.parametrize("name", calls())
-def test_a_wrong_type_is_refused_in_one_sentence_that_names_the_argument(
+@pytest.mark.parametrize("name", working_calls())
+def test_a_wrong_type_is_refused_in_one_line_that_names_the_argument(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    function, works = calls()[name]
+    function, works = working_calls()[name]
     for parameter in inspect.signature(function).parameters:
         assert parameter in TYPES, f"{name}({parameter}=) has no type"
         more = () if TYPES[parameter].accepts(3) or TYPES[parameter].accepts([3]) else NUMBERS
-        for value in (*wrong(), *more):
+        for value in (*values_of_wrong_types(), *more):
             with pytest.raises(SymgenError) as refused:
                 function(**{**works, parameter: value})
             assert "\n" not in str(refused.value)
@@ -91,7 +91,7 @@ def test_a_wrong_type_is_refused_in_one_sentence_that_names_the_argument(
     assert not [*tmp_path.iterdir()]
 
 
-def test_models_in_memory_and_robots_by_hand_refuse_them_too() -> None:
+def test_robot_builders_and_importers_of_models_refuse_wrong_types() -> None:
     for options in (
         {"lock": 3},
         {"gravity": 3},
@@ -110,13 +110,13 @@ def test_models_in_memory_and_robots_by_hand_refuse_them_too() -> None:
                 convert(model)
 
 
-def test_bench_refuses_them_too() -> None:
+def test_bench_refuses_wrong_types() -> None:
     for parameter in ("functions", "native", "contact", "baumgarte", "form", "progress"):
         with pytest.raises(ArgumentError, match=f"{parameter} is "):
             bench(symgen.load("planar_arm"), **{parameter: Thing()})
 
 
-def test_jax_functions_refuse_them_too() -> None:
+def test_jax_functions_refuse_wrong_types() -> None:
     pytest.importorskip("jax")
     from symgen import jax
 
@@ -143,19 +143,19 @@ def test_bytes_of_a_description_are_read_as_its_text(text: bytes) -> None:
     )
 
 
-def test_bytes_of_toml_and_of_a_path_are_read_as_well(tmp_path: Path) -> None:
+def test_bytes_of_toml_and_of_a_path_are_read_as_text(tmp_path: Path) -> None:
     toml = "name = 'a'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\njoint = {type = 'prismatic', axis = [1, 0, 0]}\n"
     assert symgen.load(toml.encode()).joints == symgen.load(toml).joints
     (tmp_path / "a.toml").write_text(toml, encoding="utf-8")
     assert symgen.load(bytes(tmp_path / "a.toml")).joints == symgen.load(toml).joints
     assert symgen.load(b"planar_arm") == symgen.load("planar_arm")
     assert symgen.inspect(URDF.encode(), "M[0,0]") == symgen.inspect(URDF, "M[0,0]")
-    for wrong in (b"\xff\xfe<robot", b"", b"nothing", b"<robot"):
+    for malformed in (b"\xff\xfe<robot", b"", b"nothing", b"<robot"):
         with pytest.raises(SymgenError):
-            symgen.load(wrong)
+            symgen.load(malformed)
 
 
-def test_right_types_of_other_libraries_are_taken() -> None:
+def test_numpy_values_and_iterators_are_accepted() -> None:
     arm = symgen.load(
         "planar_arm",
         gravity=np.array([0.0, -9.81, 0.0]),
@@ -172,7 +172,7 @@ def test_right_types_of_other_libraries_are_taken() -> None:
     assert symgen.compile(arm, "gravity_force").functions == ("gravity_force",)
 
 
-def test_a_missing_or_an_unknown_argument_stays_pythons() -> None:
+def test_a_missing_or_an_unknown_argument_raises_pythons_type_error() -> None:
     with pytest.raises(TypeError, match="load"):
         symgen.load("planar_arm", colour="red")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="generate"):
@@ -184,16 +184,18 @@ def test_the_validated_options_have_the_declared_names_and_defaults() -> None:
         (VerifyRequest, ProgramOptions()),
         (FolderRequest, TextOptions(HOST)),
     ):
-        stated = defaults(kind)
+        declared = defaults(kind)
         for field in fields(values):
-            if field.name in stated and field.name != "task_rows":  # which is read into numbers
-                assert getattr(values, field.name) == stated[field.name]
+            if (
+                field.name in declared and field.name != "task_rows"
+            ):  # task_rows is parsed into integers
+                assert getattr(values, field.name) == declared[field.name]
 
 
-def test_a_signature_shows_every_option_and_an_unknown_one_is_refused_as_python_does() -> None:
+def test_a_signature_shows_every_option_and_python_refuses_an_unknown_one() -> None:
     shown = inspect.signature(symgen.generate).parameters
     assert {**defaults(FolderRequest), "trig": None}.items() <= {
-        name: one.default for name, one in shown.items()
+        name: parameter.default for name, parameter in shown.items()
     }.items()
     for function in (symgen.load, symgen.program, symgen.compile, symgen.generate, symgen.verify):
         with pytest.raises(TypeError) as refused:

@@ -1,4 +1,4 @@
-"""`symgen.dask.map`: the bits of a call, on workers that have no compiler and little memory, one of which is killed."""
+"""`symgen.dask.map`: results equal to the bit those of a call, on workers without a compiler and with little memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from symgen.machine.solver import Solver
 from symgen.support.errors import ArgumentError, StateError, SymgenError
 
 LIMIT = 180_000_000
-"""Bytes that a worker may take; one that has imported NumPy and symgen has taken half of them."""
+"""Memory limit of a worker in bytes; NumPy and symgen alone take half of it."""
 STATES, CHUNK = 1_000_000, 25_000
 
 rng = np.random.default_rng(16)
@@ -48,14 +48,14 @@ def chunked(x: np.ndarray, chunks: Any = (15, 1)) -> Any:
 # -- one process ----------------------------------------------------------------------------------------------------------
 
 
-def test_each_chunk_has_the_bits_of_a_call(arm: Solver) -> None:
-    found = symgen.dask.map(arm.forward_dynamics, chunked(Q), chunked(V, (7, 2)), chunked(TAU))
-    assert (found.shape, found.dtype) == ((40, 2), np.float64)
-    assert found.chunks[1] == (2,)
-    np.testing.assert_array_equal(found.compute(), arm.forward_dynamics(Q, V, TAU))
+def test_each_chunk_equals_a_direct_call_to_the_bit(arm: Solver) -> None:
+    mapped = symgen.dask.map(arm.forward_dynamics, chunked(Q), chunked(V, (7, 2)), chunked(TAU))
+    assert (mapped.shape, mapped.dtype) == ((40, 2), np.float64)
+    assert mapped.chunks[1] == (2,)
+    np.testing.assert_array_equal(mapped.compute(), arm.forward_dynamics(Q, V, TAU))
 
 
-def test_single_states_serve_all_and_leading_dimensions_broadcast(arm: Solver) -> None:
+def test_leading_dimensions_broadcast(arm: Solver) -> None:
     cases = [
         (Q, V[0], TAU),
         (Q[:, None], V[:3], TAU[0]),
@@ -64,15 +64,15 @@ def test_single_states_serve_all_and_leading_dimensions_broadcast(arm: Solver) -
         (Q[:0], V[:0], TAU[0]),
     ]
     for q, v, tau in cases:
-        found = symgen.dask.map(
+        mapped = symgen.dask.map(
             arm.forward_dynamics, chunked(q, "auto"), v.tolist() if v.size else v, tau
         )
         expected = arm.forward_dynamics(q, v, tau)
-        assert found.shape == expected.shape
-        np.testing.assert_array_equal(found.compute(), expected)
+        assert mapped.shape == expected.shape
+        np.testing.assert_array_equal(mapped.compute(), expected)
 
 
-def test_several_results_are_several_arrays_of_one_computation(
+def test_several_results_are_arrays_of_one_computation(
     arm: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     R, p = symgen.dask.map(arm.forward_kinematics, chunked(Q))
@@ -80,15 +80,15 @@ def test_several_results_are_several_arrays_of_one_computation(
     calls = []
     kernel = symgen.dask._opened
     monkeypatch.setattr(symgen.dask, "_opened", lambda sent: calls.append(1) or kernel(sent))
-    for found, expected in zip(dask.compute(R, p), arm.forward_kinematics(Q), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for result, expected in zip(dask.compute(R, p), arm.forward_kinematics(Q), strict=True):
+        np.testing.assert_array_equal(result, expected)
     assert len(calls) == len(R.chunks[0])
     np.testing.assert_array_equal(
         symgen.dask.map(arm.kinetic_energy, chunked(Q), V).compute(), arm.kinetic_energy(Q, V)
     )
 
 
-def test_nothing_is_computed_when_the_graph_is_made(arm: Solver) -> None:
+def test_building_the_graph_computes_nothing(arm: Solver) -> None:
     def computed(block: Any) -> Any:
         raise AssertionError
 
@@ -100,7 +100,7 @@ def test_nothing_is_computed_when_the_graph_is_made(arm: Solver) -> None:
         a.compute()
 
 
-def test_lengths_that_are_not_known_yet(arm: Solver) -> None:
+def test_chunks_of_unknown_length_are_accepted(arm: Solver) -> None:
     up = Q[:, 0] > 0
     q, v = (chunked(x)[chunked(up, 15)] for x in (Q, V))
     np.testing.assert_array_equal(
@@ -109,14 +109,14 @@ def test_lengths_that_are_not_known_yet(arm: Solver) -> None:
     )
 
 
-def test_a_solver_stands_in_a_graph_once(arm: Solver) -> None:
-    found = symgen.dask.map(arm.forward_dynamics, chunked(Q, (1, 2)), V, TAU)
-    keys = [key for key in dict(found.__dask_graph__()) if str(key).startswith("symgen-")]
+def test_a_graph_contains_a_solver_once(arm: Solver) -> None:
+    mapped = symgen.dask.map(arm.forward_dynamics, chunked(Q, (1, 2)), V, TAU)
+    keys = [key for key in dict(mapped.__dask_graph__()) if str(key).startswith("symgen-")]
     assert len(keys) == 1
-    assert found.numblocks == (40, 1)
+    assert mapped.numblocks == (40, 1)
 
 
-def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
+def test_each_state_has_a_status_and_a_refusal_names_the_first_bad_state() -> None:
     solver = symgen.compile(
         "planar_arm", ["forward_dynamics", "forward_kinematics"], optimize=1, checked=True
     )
@@ -126,8 +126,8 @@ def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
         *symgen.dask.map(solver.forward_dynamics, chunked(q), V, TAU, status=True)
     )
     *_, again = dask.compute(*symgen.dask.map(solver.forward_kinematics, chunked(q), status=True))
-    for told in (status, again):
-        np.testing.assert_array_equal(np.flatnonzero(told), [3, 33])
+    for statuses in (status, again):
+        np.testing.assert_array_equal(np.flatnonzero(statuses), [3, 33])
     np.testing.assert_array_equal(np.isnan(a).any(axis=1), status != 0)
     np.testing.assert_array_equal(a[status == 0], solver.forward_dynamics(Q, V, TAU)[status == 0])
     with pytest.raises(StateError, match=r"at state 3: .* within a chunk; status=True"):
@@ -168,14 +168,14 @@ def test_the_status_of_each_state_or_the_first_that_is_refused() -> None:
         (lambda arm: symgen.dask.map(arm.forward_kinematics, Q, threads=0), "threads is 0"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_computed(
+def test_a_wrong_call_is_refused_before_anything_is_computed(
     arm: Solver, mistake: Any, words: str
 ) -> None:
     with pytest.raises(ArgumentError, match=words):
         mistake(arm)
 
 
-def test_without_dask_a_sentence_says_what_brings_it() -> None:
+def test_without_dask_the_error_names_the_extra_to_install() -> None:
     code = "import sys; sys.modules['dask'] = None; import symgen; symgen.dask.map(len)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ToolMissing: Dask is not installed" in done.stderr.splitlines()[-1]
@@ -192,7 +192,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(cache: Path) -> Iterator[Client]:
-    """Two workers of little memory, with a cache of their own that is empty, and without a compiler."""
+    """Start two workers with little memory, an empty cache and no compiler."""
     environment = {"CC": "/nonexistent", "SYMGEN_CACHE": str(cache)}
     with (
         LocalCluster(
@@ -210,7 +210,7 @@ def client(cache: Path) -> Iterator[Client]:
 
 
 def most_memory() -> int:
-    """The most bytes that this process has had in memory."""
+    """Return the peak memory of this process in bytes."""
     (line,) = (
         line
         for line in Path("/proc/self/status").read_text().splitlines()
@@ -220,18 +220,18 @@ def most_memory() -> int:
 
 
 def kill_one(client: Client, futures: list[Any]) -> tuple[int, set[Any]]:
-    """Kill the worker that has the most of these results, and say its process and which results those were."""
+    """Kill the worker that holds most of these results; return its process id and those results."""
     keys = {
         address: {key for key in held if key in {f.key for f in futures}}
         for address, held in client.has_what().items()
     }
-    address = max(keys, key=lambda one: len(keys[one]))
+    address = max(keys, key=lambda worker: len(keys[worker]))
     process = client.run(os.getpid, workers=[address])[address]
     os.kill(process, signal.SIGKILL)
     return process, keys[address]
 
 
-def test_a_million_states_larger_than_memory_while_a_worker_is_killed(
+def test_a_million_states_beyond_memory_survive_the_loss_of_a_worker(
     client: Client, cache: Path
 ) -> None:
     solver = symgen.compile("panda", ["mass_matrix"])
@@ -245,25 +245,25 @@ def test_a_million_states_larger_than_memory_while_a_worker_is_killed(
         if done == len(futures) // 2:
             break
     process, lost = kill_one(client, futures)
-    wait(futures, timeout=60)  # a worker that takes too much waits for ever
-    found = sums.compute()
-    client.wait_for_workers(2, timeout=60)  # Dask starts another in its place
+    wait(futures, timeout=60)  # a worker above the limit would pause for ever
+    totals = sums.compute()
+    client.wait_for_workers(2, timeout=60)  # Dask replaces the killed worker
     memory = client.run(most_memory)
     assert lost
-    # The other one is still there: Dask ends a worker that takes more than it may.
+    # The second worker still runs: Dask terminates a worker that exceeds its memory limit.
     assert before & {*client.run(os.getpid).values()} == before - {process}
-    assert all(taken < LIMIT for taken in memory.values()), memory
-    assert found.shape == (STATES,)
+    assert all(bytes_used < LIMIT for bytes_used in memory.values()), memory
+    assert totals.shape == (STATES,)
     for begin in range(0, STATES, CHUNK):
-        here = solver.mass_matrix(q.blocks[begin // CHUNK].compute(scheduler="synchronous"))
-        np.testing.assert_array_equal(found[begin : begin + CHUNK], here.sum(axis=(1, 2)))
+        block = solver.mass_matrix(q.blocks[begin // CHUNK].compute(scheduler="synchronous"))
+        np.testing.assert_array_equal(totals[begin : begin + CHUNK], block.sum(axis=(1, 2)))
     assert {path.name.partition(".")[0] for path in cache.iterdir()} == {
         solver._library,
         *solver._named.values(),
     }
 
 
-def test_a_worker_of_another_platform_without_a_compiler_says_so(
+def test_a_worker_of_another_platform_without_a_compiler_raises_an_error(
     client: Client, arm: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a = symgen.dask.map(arm.forward_dynamics, chunked(Q), V, TAU)

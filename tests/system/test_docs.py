@@ -1,4 +1,4 @@
-"""The book shows what is true: each sample runs, each command and option is in it, each name, link and cited test exists."""
+"""The book is correct: each sample runs, each command and option is documented, each link and cited test exists."""
 
 from __future__ import annotations
 
@@ -32,44 +32,46 @@ PAGES = sorted(DOCS.rglob("*.md"))
 REFERENCE, EXPLANATION = DOCS / "reference", DOCS / "explanation"
 COMMANDS = REFERENCE / "commands.md"
 NOT_RUN = ("text", "{toctree}", "{include}", "cpp")
-"""Formulas and diagrams, what Sphinx reads, and C++: a sample in each folder tests/emission/test_cpp17.py runs, those for a GPU
-tests/emission/test_cuda.py compiles."""
+"""Languages of fences that no test here runs: formulas and diagrams, directives of Sphinx, and C++.
+
+tests/emission/test_cpp17.py runs the C++ sample of each folder; tests/emission/test_cuda.py compiles samples for a GPU.
+"""
 
 
 @cache
-def text(page: Path) -> str:
+def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def name(page: Path) -> str:
+def page_name(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
-def runnable(page: Path) -> list[Sample]:
-    return [sample for sample in samples(text(page)) if sample.language in RUN]
+def runnable_samples(page: Path) -> list[Sample]:
+    return [sample for sample in samples(text_of(page)) if sample.language in RUN]
 
 
 # -- samples --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_nothing_stands_in_a_fence_that_is_not_run(page: Path) -> None:
-    found = [sample.language for sample in samples(text(page))]
-    assert text(page).count("```") == 2 * len(found)
-    assert set(found) <= {*RUN, *NOT_RUN}
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_fence_has_a_language_that_is_run_or_exempt(page: Path) -> None:
+    languages = [sample.language for sample in samples(text_of(page))]
+    assert text_of(page).count("```") == 2 * len(languages)
+    assert set(languages) <= {*RUN, *NOT_RUN}
 
 
 @pytest.mark.usefixtures("as_users_have_them")
-@pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=name)
+@pytest.mark.parametrize("page", [page for page in PAGES if runnable_samples(page)], ids=page_name)
 def test_the_samples_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     reader = Reader(tmp_path)
-    for sample in runnable(page):
+    for sample in runnable_samples(page):
         reader.does(sample)
     assert {
-        sample.file for sample in runnable(page) if sample.language == "c" and sample.file
+        sample.file for sample in runnable_samples(page) if sample.language == "c" and sample.file
     } <= reader.compiled
 
 
@@ -91,11 +93,11 @@ def test_the_samples_run_in_order(
         ("a b\n", "a b  \n", True),
     ],
 )
-def test_an_answer_fits_what_is_printed(expected: str, seen: str, same: bool) -> None:
+def test_an_ellipsis_in_a_sample_matches_any_output(expected: str, seen: str, same: bool) -> None:
     assert fits(expected, seen) is same
 
 
-def test_a_sample_that_answers_otherwise_is_caught(
+def test_a_sample_with_another_output_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -106,11 +108,11 @@ def test_a_sample_that_answers_otherwise_is_caught(
         ("console", "$ rm -rf ."),
         ("c", "int x;"),
     ]
-    found = samples(
+    parsed = samples(
         "".join(f"Text.\n\n```{language}\n{content}\n```\n\n" for language, content in wrong)
     )
-    assert len(found) == len(wrong)
-    for sample in found:
+    assert len(parsed) == len(wrong)
+    for sample in parsed:
         with pytest.raises(AssertionError):
             Reader(tmp_path).does(sample)
 
@@ -118,14 +120,14 @@ def test_a_sample_that_answers_otherwise_is_caught(
 # -- commands -------------------------------------------------------------------------------------------------------------
 
 
-def sections(page: Path) -> dict[str, str]:
-    """Text below every heading of the second level."""
-    _, *parts = re.split(r"^## ", text(page), flags=re.M)
+def sections_of(page: Path) -> dict[str, str]:
+    """Return the text below every second-level heading of a page."""
+    _, *parts = re.split(r"^## ", text_of(page), flags=re.M)
     return {part.partition("\n")[0].strip(): part.partition("\n")[2] for part in parts}
 
 
-def options(command: str) -> set[str]:
-    """The long names of a command's options, and the names of its arguments."""
+def options_of(command: str) -> set[str]:
+    """Return the long names of a command's options and the names of its arguments."""
     parser = Parser(prog=command, add_help=False)
     commands.find(command).arguments(parser)
     return {
@@ -136,115 +138,117 @@ def options(command: str) -> set[str]:
 
 @pytest.mark.parametrize("command", commands.NAMES)
 def test_every_option_of_every_command_is_in_the_book(command: str) -> None:
-    """In the command's own section, or in a section that it links to."""
-    written = sections(COMMANDS)
-    own = written[f"symgen {command}"]
-    linked = [body for heading, body in written.items() if f"](#{anchor(heading)})" in own]
-    for option in options(command):
-        assert any(f"`{option}" in body for body in (own, *linked)), (
+    """The command's section names the option, or links to a section that does."""
+    written = sections_of(COMMANDS)
+    section = written[f"symgen {command}"]
+    linked = [body for heading, body in written.items() if f"](#{anchor(heading)})" in section]
+    for option in options_of(command):
+        assert any(f"`{option}" in body for body in (section, *linked)), (
             f"docs/reference/commands.md: symgen {command} has {option}"
         )
 
 
-def test_the_book_has_no_option_that_no_command_has() -> None:
+def test_the_book_documents_only_existing_options() -> None:
     everywhere = {"--help", "--version", "--quiet", "--verbose"}
-    known = {option for command in commands.NAMES for option in options(command)} | everywhere
-    assert set(re.findall(r"`(--[a-z][a-z-]*)", text(COMMANDS))) <= known
+    existing = {option for command in commands.NAMES for option in options_of(command)} | everywhere
+    assert set(re.findall(r"`(--[a-z][a-z-]*)", text_of(COMMANDS))) <= existing
 
 
-def test_every_command_has_a_section_and_no_section_a_command_that_is_gone() -> None:
-    found = [
+def test_the_book_has_one_section_for_each_existing_command() -> None:
+    documented = [
         heading.removeprefix("symgen ")
-        for heading in sections(COMMANDS)
+        for heading in sections_of(COMMANDS)
         if heading.startswith("symgen ")
     ]
-    assert found == list(commands.NAMES)
+    assert documented == list(commands.NAMES)
 
 
-def test_the_python_calls_take_what_the_book_says() -> None:
-    """Each function of the package with all its arguments."""
-    offered = {n: getattr(importlib.import_module(home), n) for n, home in symgen._HOME.items()}
-    taken = {
-        n: set(inspect.signature(made).parameters)
-        for n, made in offered.items()
-        if inspect.isfunction(made)
+def test_the_documented_arguments_of_python_calls_are_complete() -> None:
+    """The table of the reference lists each public function with all its arguments."""
+    public = {n: getattr(importlib.import_module(home), n) for n, home in symgen._HOME.items()}
+    parameters = {
+        n: set(inspect.signature(function).parameters)
+        for n, function in public.items()
+        if inspect.isfunction(function)
     }
-    calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text(REFERENCE / "python.md"), re.M)
+    calls = re.findall(r"^\| `symgen\.(\w+)\(([^)]*)\)`", text_of(REFERENCE / "python.md"), re.M)
     assert {
         called: {word.strip("*=") for word in arguments.split(", ")} for called, arguments in calls
-    } == taken
+    } == parameters
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_generated_tables_agree_with_the_declarations(page: Path) -> None:
-    assert book_tables.renewed(text(page)) == text(page), "run python -m tests.book_tables"
+    assert book_tables.renewed(text_of(page)) == text_of(page), "run python -m tests.book_tables"
 
 
 def test_every_generated_table_is_in_the_book() -> None:
-    marks = [mark[2] for page in PAGES for mark in book_tables.MARK.finditer(text(page))]
+    marks = [mark[2] for page in PAGES for mark in book_tables.MARK.finditer(text_of(page))]
     assert sorted(marks) == sorted(book_tables.TABLES)
 
 
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_table_says_what_each_function_costs(function: str) -> None:
+def test_the_table_of_operation_counts_is_current(function: str) -> None:
     contact = "panda_hand" if FUNCTIONS[function].counts("NT") else None
     program = build.programs(symgen.load("panda"), [function], ProgramOptions(contact=contact))[
         function
     ]
-    assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text(
+    assert f"| `{function}` | `{program.method}` | {program.cost} | {program.depth} |" in text_of(
         REFERENCE / "operation-counts.md"
     )
 
 
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("robot", ["panda", "ur5"])
-def test_the_figures_are_the_counts(robot: str) -> None:
+def test_the_figures_of_main_functions_are_current(robot: str) -> None:
     programs = build.programs(
         symgen.load(robot), ["inverse_dynamics", "mass_matrix", "forward_dynamics"]
     )
-    wanted = [
+    counts = [
         programs[name].cost for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics")
     ]
-    assert f"| {' / '.join(map(str, wanted))} |" in text(REFERENCE / "operation-counts.md")
+    assert f"| {' / '.join(map(str, counts))} |" in text_of(REFERENCE / "operation-counts.md")
 
 
-def test_the_house_has_every_room_on_its_floor() -> None:
-    """From the top down, as `tests/system/test_layers.py` has them from the bottom up; rooms of leaves are starred."""
-    floors = sections(EXPLANATION / "architecture.md")["The floors"]
+def test_the_page_on_architecture_lists_every_room_in_order() -> None:
+    """The page lists rooms from the top down, ROOMS from the bottom up; rooms of leaves have a star."""
+    floors = sections_of(EXPLANATION / "architecture.md")["The floors"]
     assert re.findall(r"^\| `(\w+)`", floors, re.M) == list(reversed(ROOMS))
     assert not [folder for folder in LEAVES if f"`{folder}`\\*" not in floors]
 
 
-def test_what_is_added_goes_where_its_like_stand() -> None:
-    """The folder of each new leaf has such leaves already, files or folders, and each folder of leaves is in the table."""
+def test_the_folders_for_extensions_contain_such_extensions() -> None:
+    """Each folder of the table contains leaves of that kind, and each folder of leaves is in the table."""
     added = re.findall(
         r"`symgen/([\w/]+)/<\w+>(\.\w+)`",
-        sections(EXPLANATION / "architecture.md")["Where a new one goes"],
+        sections_of(EXPLANATION / "architecture.md")["Where a new one goes"],
     )
     for folder, suffix in added:
-        there = [
+        existing = [
             leaf for leaf in (ROOT / "symgen" / folder).iterdir() if not leaf.name.startswith("_")
         ]
         assert [
-            leaf for leaf in there if leaf.suffix == suffix or (leaf / f"__init__{suffix}").exists()
+            leaf
+            for leaf in existing
+            if leaf.suffix == suffix or (leaf / f"__init__{suffix}").exists()
         ], folder
     assert {*LEAVES, "mechanism/joints", "description/robots", "verification"} == {
         folder for folder, _ in added
     }
 
 
-def test_the_table_of_robots_is_that_of_the_package() -> None:
-    found = re.findall(
+def test_the_table_of_robots_lists_every_built_in_robot_and_its_licence() -> None:
+    rows = re.findall(
         r"^\| `([\w:]+)` \|.*\| ([^|]+) \|$",
-        sections(REFERENCE / "formats.md")["The built-in robots"],
+        sections_of(REFERENCE / "formats.md")["The built-in robots"],
         re.M,
     )
-    assert {name.partition(":")[0] for name, _ in found} == set(builtin_robots())
-    for name, licence in found:
+    assert {name.partition(":")[0] for name, _ in rows} == set(builtin_robots())
+    for name, licence in rows:
         source = (
             ROOT / "symgen" / "description" / "robots" / f"{name.partition(':')[0]}.toml"
         ).read_text(encoding="utf-8")
@@ -255,7 +259,7 @@ def test_the_table_of_robots_is_that_of_the_package() -> None:
 
 
 BOOK = "\n".join(
-    text(page)
+    text_of(page)
     for page in PAGES
     if page.parent.name != "reproduce" and page.name not in ("changelog.md", "decisions.md")
 )
@@ -267,21 +271,21 @@ def test_every_function_and_every_method_is_in_the_book(what: str) -> None:
 
 
 def anchor(heading: str) -> str:
-    """As MyST makes it of a heading, after GitHub."""
+    """Return the anchor of a heading, as MyST and GitHub make it."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", text(page)):
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_link_has_an_existing_target(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
         if target.startswith("https://"):
             continue
-        file, _, place = target.partition("#")
-        other = page.parent / file if file else page
-        assert other.exists(), target
-        if place:
-            assert place in {
-                anchor(heading) for heading in re.findall(r"^#+ (.*)$", text(other), re.M)
+        file, _, fragment = target.partition("#")
+        linked_page = page.parent / file if file else page
+        assert linked_page.exists(), target
+        if fragment:
+            assert fragment in {
+                anchor(heading) for heading in re.findall(r"^#+ (.*)$", text_of(linked_page), re.M)
             }, target
 
 
@@ -291,11 +295,13 @@ def functions_in(path: str) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_file_and_every_test_that_is_cited_exists(page: Path) -> None:
-    for path in re.findall(r"`((?:symgen|tests|templates|generated|docs)/[\w./-]+)`", text(page)):
+    for path in re.findall(
+        r"`((?:symgen|tests|templates|generated|docs)/[\w./-]+)`", text_of(page)
+    ):
         assert (ROOT / path).exists(), path
-    for file, function in re.findall(r"`((?:\w+/)*test_\w+)::(\w+)`", text(page)):
+    for file, function in re.findall(r"`((?:\w+/)*test_\w+)::(\w+)`", text_of(page)):
         assert function in functions_in(f"tests/{file}.py"), f"{file}::{function}"
 
 
@@ -304,7 +310,7 @@ def test_every_file_and_every_test_that_is_cited_exists(page: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book as `make docs` builds it."""
+    """Build the book as `make docs` does; return its folder."""
     missing = [
         package
         for package in ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design")
@@ -346,8 +352,8 @@ def test_the_book_is_built_without_a_warning_and_has_every_page(built: Path) -> 
         )
 
 
-def test_the_changelog_stands_at_the_root_and_in_the_book(built: Path) -> None:
-    """Without a link to a file: it would lead elsewhere from one of the two places."""
+def test_the_changelog_is_at_the_root_and_in_the_book(built: Path) -> None:
+    """The changelog has no relative link, because it is shown at two paths."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert not re.search(r"\]\((?!https://)", changelog)
     book = (built / "explanation" / "changelog.html").read_text(encoding="utf-8")
@@ -356,14 +362,14 @@ def test_the_changelog_stands_at_the_root_and_in_the_book(built: Path) -> None:
         assert f"<h2>{heading}" in book
 
 
-def test_the_book_asks_nothing_of_the_network(built: Path) -> None:
+def test_the_book_loads_nothing_from_the_network(built: Path) -> None:
     for html in built.rglob("*.html"):
-        asked = re.findall(
+        targets = re.findall(
             r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]+)"',
             html.read_text(encoding="utf-8"),
         )
-        assert not [target for target in asked if re.match(r"(?:https?:)?//", target)]
-        for target in asked:
+        assert not [target for target in targets if re.match(r"(?:https?:)?//", target)]
+        for target in targets:
             file = re.split(r"[?#]", target)[0]
             assert not file or (html.parent / file).exists(), f"{html.name}: {target}"
     for css in built.rglob("*.css"):

@@ -1,4 +1,4 @@
-"""The generated C on bare metal: QEMU's boards run the self-test, and answer with the same bits at -O0 and -O2."""
+"""Generated C on bare metal: boards under QEMU run the self-test and give the same bits at -O0 and -O2."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def robot(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("target", targets.names())
 def test_the_self_test_passes_on_the_target(robot: str, target: str, tmp_path: Path) -> None:
     need(target)
-    few = (
+    functions = (
         None
         if REQUIRED or robot == "scara"
         else ["forward_dynamics", "mass_matrix", "interbody_forces"]
     )
-    made = generate(robot, tmp_path / robot, few, "float", target=target, evidence=False)
+    manifest = generate(robot, tmp_path / robot, functions, "float", target=target, evidence=False)
     done = make(tmp_path / robot, "run")
     assert done.returncode == 0, done.stdout
-    assert f"{len(made['functions'])} passed, 0 failed" in done.stdout
+    assert f"{len(manifest['functions'])} passed, 0 failed" in done.stdout
 
 
-def test_loops_are_closed_on_the_target(tmp_path: Path) -> None:
+def test_a_closed_chain_assembles_on_the_target(tmp_path: Path) -> None:
     need("cortex-m7")
     generate(
         "four_bar",
@@ -62,11 +62,11 @@ set(CMAKE_C_COMPILER arm-none-eabi-gcc)
 set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=rdimon.specs")
 """
-"""Newlib with semihosting, as the tools' own documentation has it."""
+"""CMake toolchain file for Newlib with semihosting, from the tools' documentation."""
 
 
-def test_cmake_builds_for_bare_metal_what_is_measured(tmp_path: Path) -> None:
-    """The self-test links, and a function has the instructions that the measured flags give."""
+def test_cmake_builds_for_bare_metal_the_measured_instructions(tmp_path: Path) -> None:
+    """The self-test links, and a function has the instructions that the flags of the measurement give."""
     need("cortex-m4f")
     generate(
         "scara",
@@ -105,20 +105,20 @@ def test_cmake_builds_for_bare_metal_what_is_measured(tmp_path: Path) -> None:
     )
 
 
-JUDGED = {"wrong": "got", "unsolved": "x"}
-"""Where the self-test looks at answers: its function, and what that calls them."""
+RESULTS_BY_JUDGE = {"wrong": "got", "unsolved": "x"}
+"""Functions of the self-test that judge results, and their names for the results."""
 JUDGE = re.compile(r"^static int (\w+)\(.*\)\n{\n(?:    int \w+.*;\n)+", re.MULTILINE)
 
 
-def _printing(judge: re.Match[str]) -> str:
-    """The head of a function of the self-test, with a loop that prints the bits of the answers that it looks at."""
-    if judge.group(1) not in JUDGED:
+def head_with_printing(judge: re.Match[str]) -> str:
+    """Return the head of a function of the self-test, with a loop that prints the bits of its results."""
+    if judge.group(1) not in RESULTS_BY_JUDGE:
         return judge.group()
     return (
         judge.group()
         + f"""    for (i = 0; i < size; ++i) {{
         union {{ float number; unsigned bits; }} shown;
-        shown.number = {JUDGED[judge.group(1)]}[i];
+        shown.number = {RESULTS_BY_JUDGE[judge.group(1)]}[i];
         printf("%08x\\n", shown.bits);
     }}
 """
@@ -138,8 +138,8 @@ def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_pat
     )
     test = tmp_path / robot / f"{robot}_selftest.c"
     text = test.read_text(encoding="utf-8")
-    assert set(JUDGED) <= set(JUDGE.findall(text))
-    test.write_text(JUDGE.sub(_printing, text), encoding="utf-8")
+    assert set(RESULTS_BY_JUDGE) <= set(JUDGE.findall(text))
+    test.write_text(JUDGE.sub(head_with_printing, text), encoding="utf-8")
     answers = []
     for level in ("-O0", "-O2"):
         done = make(tmp_path / robot, "run", f"OPTIMIZE={level}", f"BUILD={tmp_path / level}")
@@ -151,7 +151,7 @@ def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_pat
 
 @pytest.mark.parametrize("target", targets.names())
 def test_a_wrong_number_fails_on_the_target(target: str, tmp_path: Path) -> None:
-    """The sign of one number that the function stores last."""
+    """The error reverses the sign of the last stored number."""
     need(target)
     generate(
         "scara",
@@ -177,13 +177,15 @@ def test_an_unknown_target_is_refused_before_anything_is_written(tmp_path: Path)
     assert not any(tmp_path.iterdir())
 
 
-def test_only_a_target_brings_firmware_and_one_s_own_files_in_it_stay(tmp_path: Path) -> None:
+def test_only_a_target_adds_firmware_files_and_user_files_there_stay(tmp_path: Path) -> None:
     folder = tmp_path / "scara"
     for target in ("cortex-m4f", "rv32imafc", None):
-        made = generate("scara", folder, target=target, functions=["gravity_force"], evidence=False)
-        assert ("firmware/Makefile" in made["files"]) == (target is not None)
+        manifest = generate(
+            "scara", folder, target=target, functions=["gravity_force"], evidence=False
+        )
+        assert ("firmware/Makefile" in manifest["files"]) == (target is not None)
         assert (folder / "firmware" / "Makefile").exists() == (target is not None)
-        assert ("target" in made["options"]) == (target is not None)
+        assert ("target" in manifest["options"]) == (target is not None)
         assert ("firmware" in (folder / "README.md").read_text(encoding="utf-8")) == (
             target is not None
         )
@@ -194,7 +196,7 @@ def test_only_a_target_brings_firmware_and_one_s_own_files_in_it_stay(tmp_path: 
     assert [path.name for path in (folder / "firmware").iterdir()] == ["board.c"]
 
 
-def test_a_folder_of_one_s_own_called_firmware_is_not_replaced(tmp_path: Path) -> None:
+def test_a_user_folder_named_firmware_is_not_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "scara"
     generate("scara", folder, functions=["gravity_force"])
     (folder / "firmware").mkdir()
@@ -213,7 +215,7 @@ def test_a_folder_of_one_s_own_called_firmware_is_not_replaced(tmp_path: Path) -
         ("cortex-m4f", "float", False),
     ],
 )
-def test_double_on_a_single_precision_fpu_is_warned_of(
+def test_double_on_a_single_precision_fpu_causes_a_warning(
     target: str, real: str, warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [

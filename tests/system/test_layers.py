@@ -1,4 +1,4 @@
-"""The house keeps its floor plan: who may import whom, and what stays out of templates."""
+"""Architecture rules: which room may import which, where third-party packages may be used, and what templates omit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.shape import imported_files, imported_modules, name_of, room_of, tree
 from tests.shared.layer_table import LEAVES, ROOMS
 
 ROOT = Path(__file__).resolve().parents[2]
-HOUSE = ROOT / "symgen"
+PACKAGE = ROOT / "symgen"
 
 
-# third-party package: the rooms, or the files or folders of one, that may know it
+# third-party package: the rooms, folders or files that may import it
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection mechanism/joints methods",
     "flint": "certificate derivation description/writers inspection reference verification",
@@ -49,21 +49,21 @@ FORBIDDEN_CALLS = {
     "nsimplify",
     "__import__",
 }
-"""Text is data, and nothing spans more than one operator."""
+"""Calls that evaluate text as code, or that rewrite whole expressions."""
 
-WRITTEN_OUT = {("ir/translated", "exec"), ("machine/kernels", "exec")}
-"""Python text that symgen itself writes from a Program or a template, as a dataclass writes its __init__."""
+ALLOWED_CALLS = {("ir/translated", "exec"), ("machine/kernels", "exec")}
+"""Exceptions: Python text that symgen itself writes from a Program or a template, as a dataclass generates __init__."""
 
-FILES = sorted(HOUSE.rglob("*.py"))
+FILES = sorted(PACKAGE.rglob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 
 
-def within(name: str, place: str) -> bool:
-    return name == place or name.startswith(f"{place}/")
+def within(name: str, folder: str) -> bool:
+    return name == folder or name.startswith(f"{folder}/")
 
 
-def within_folder(name: str, folder: str) -> str:
-    """methods/riccati/filter → riccati."""
+def leaf_name(name: str, folder: str) -> str:
+    """Return the leaf of a folder that holds a file: methods/riccati/filter → riccati."""
     return name.removeprefix(f"{folder}/").partition("/")[0]
 
 
@@ -74,50 +74,50 @@ def test_imports_keep_to_the_table() -> None:
         assert room in ROOMS, (
             f"{room} is a new room: say in tests/system/test_layers.py what it may import"
         )
-        beyond = sorted(
-            other
-            for other in imported_files(path)
-            if room_of(other) not in {room, *ROOMS[room].split()}
+        forbidden = sorted(
+            imported
+            for imported in imported_files(path)
+            if room_of(imported) not in {room, *ROOMS[room].split()}
         )
-        assert not beyond, (
-            f"{name} imports {', '.join(beyond)}, which the table of rooms does not allow"
+        assert not forbidden, (
+            f"{name} imports {', '.join(forbidden)}, which the table of rooms does not allow"
         )
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_what_is_below_it_and_all_that_it_may(room: str) -> None:
+def test_a_room_imports_only_rooms_below_it_and_each_allowed_one(room: str) -> None:
     below = list(ROOMS)[: list(ROOMS).index(room)]
-    upward = [other for other in ROOMS[room].split() if other not in below]
+    upward = [imported for imported in ROOMS[room].split() if imported not in below]
     assert not upward, f"{', '.join(upward)} stands above {room}, or is no room"
     used = {
-        room_of(other)
+        room_of(imported)
         for path in FILES
         if room_of(name_of(path)) == room
-        for other in imported_files(path)
+        for imported in imported_files(path)
     }
-    idle = [other for other in ROOMS[room].split() if other not in used]
+    idle = [imported for imported in ROOMS[room].split() if imported not in used]
     assert not idle, f"{room} is allowed {', '.join(idle)} and does not import it"
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
-    """Imports for the type checker alone count as well."""
+def test_imports_have_no_cycle() -> None:
+    """Imports under TYPE_CHECKING count as well."""
     order = TopologicalSorter(
         {name_of(path): imported_files(path) - {name_of(path)} for path in FILES}
     )
     order.prepare()  # CycleError names the files
 
 
-def test_leaves_do_not_know_each_other() -> None:
+def test_leaves_do_not_import_each_other() -> None:
     for name, path in ((name_of(path), path) for path in FILES):
         folder = next((folder for folder in LEAVES if within(name, folder)), None)
         if folder is None:
             continue
         leaf, *siblings = (
-            within_folder(other, folder)
-            for other in (name, *imported_files(path))
-            if within(other, folder)
+            leaf_name(imported, folder)
+            for imported in (name, *imported_files(path))
+            if within(imported, folder)
         )
-        others = [other for other in siblings if other != leaf]
+        others = [imported for imported in siblings if imported != leaf]
         assert leaf == "__init__" or not [
             s for s in others if not s.startswith("_") and s != LEAVES[folder]
         ], name
@@ -156,20 +156,20 @@ def test_packages_stay_in_their_rooms() -> None:
         assert not [
             p
             for p in used
-            if not any(within(name_of(path), place) for place in PACKAGES[p].split())
+            if not any(within(name_of(path), folder) for folder in PACKAGES[p].split())
         ], name_of(path)
 
 
-def test_the_tables_name_what_there_is() -> None:
+def test_the_tables_name_only_existing_rooms_and_folders() -> None:
     names = {name_of(path) for path in FILES}
     assert set(ROOMS) == {room_of(name) for name in names}
     assert all(
-        any(within(name, place) for name in names)
-        for place in [*LEAVES, *" ".join(PACKAGES.values()).split()]
+        any(within(name, folder) for name in names)
+        for folder in [*LEAVES, *" ".join(PACKAGES.values()).split()]
     )
 
 
-def test_nothing_evaluates_text_and_nothing_expands() -> None:
+def test_no_code_evaluates_text_or_rewrites_whole_expressions() -> None:
     for path in FILES:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call):
@@ -178,12 +178,12 @@ def test_nothing_evaluates_text_and_nothing_expands() -> None:
                     if isinstance(node.func, ast.Name)
                     else getattr(node.func, "attr", "")
                 )
-                allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in WRITTEN_OUT
+                allowed = called not in FORBIDDEN_CALLS or (name_of(path), called) in ALLOWED_CALLS
                 assert allowed, f"{name_of(path)}:{node.lineno} calls {called}"
 
 
-def test_nobody_asks_for_a_joint_by_its_name() -> None:
-    """A joint's own file answers. A reader may know the words of its format."""
+def test_no_code_compares_names_of_joint_types() -> None:
+    """Properties of a joint type come from its own file; only readers of formats compare names."""
     for name, path in ((name_of(path), path) for path in FILES):
         if within(name, "mechanism/joints") or within(name, "description"):
             continue
@@ -199,7 +199,7 @@ def test_nobody_asks_for_a_joint_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: f"{p.parent.name}/{p.name}")
-def test_templates_hold_layout_only(path: Path) -> None:
+def test_templates_contain_layout_only(path: Path) -> None:
     arithmetic = (
         nodes.Add,
         nodes.Sub,
@@ -224,7 +224,7 @@ def test_templates_exist() -> None:
     assert TEMPLATES
 
 
-def test_the_command_line_starts_without_anything_heavy() -> None:
+def test_the_command_line_starts_without_third_party_packages() -> None:
     code = (
         "import sys, symgen, symgen.cli, symgen.cli.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
         "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))"

@@ -1,4 +1,4 @@
-"""The page on legged robots: whoever hands the state over wrongly, or turns a gain round, falls."""
+"""The page on legged robots: with a wrong state order or a reversed gain its robot falls."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_law_that_is_wrong_lets_it_fall(what: str) -> None:
+def test_a_wrong_control_law_lets_the_robot_fall(what: str) -> None:
     right, wrong = WRONG[what]
     assert TEXT.count(right) == 1
     page, _, _ = TEXT.replace(right, wrong).partition(SIMULATED)
-    moved = simulated(page + "\nkept = stand(feedback=True)\n```\n")["kept"]
-    assert not abs(moved[-1]).max() < 1e-3
+    velocities = simulated(page + "\nkept = stand(feedback=True)\n```\n")["kept"]
+    assert not abs(velocities[-1]).max() < 1e-3

@@ -1,8 +1,8 @@
-"""libFuzzer looks for a state at which the C divides by zero, leaves its arrays, or answers with no number: it finds none.
+"""libFuzzer finds no state at which the C divides by zero, leaves its arrays, or stores no finite number.
 
-Bytes become positions inside and around the joints' ranges, rates, forces and accelerations of the size that a robot has.
-Each result must be stored, and finite. SYMGEN_FUZZ_SECONDS says for how long, by default 2 s, and 20 s where
-SYMGEN_FIRMWARE_TOOLS=required. The tool is clang's (`make firmware-tools`).
+The harness turns bytes into positions inside and around the joint ranges, and into realistic rates, forces and
+accelerations. SYMGEN_FUZZ_SECONDS sets the duration: by default 2 s, and 20 s with SYMGEN_FIRMWARE_TOOLS=required.
+The fuzzer is part of clang (`make firmware-tools`).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ FLAGS = (
     "-fsanitize=fuzzer,address,undefined,float-divide-by-zero,float-cast-overflow,integer",
 )
 AROUND = 1.25
-"""Positions reach beyond the middle of a joint's range by this many times half of it."""
+"""Half-width of tested positions, as a multiple of half a joint's range."""
 RATE, FORCE = 20, 200
-"""Largest of v (rad/s, m/s) and of a, and of tau (N·m, N)."""
+"""Largest rates v (rad/s, m/s) and accelerations a; largest forces tau (N·m, N)."""
 
 HARNESS = """
 #include <math.h>
@@ -84,15 +84,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 """
 
 
-def spans(robot: str) -> dict[str, list[tuple[float, float]]]:
-    """(middle, half) of each element of each argument; a joint without a range turns twice, or slides 2 m, either way."""
+def argument_spans(robot: str) -> dict[str, list[tuple[float, float]]]:
+    """Return (middle, half-width) of each element of each argument.
+
+    A joint without a range turns twice, or slides 2 m, in either direction.
+    """
     positions = []
     for joint in load(robot).joints:
         low, high = joint.limits.lower, joint.limits.upper
-        wide = 2.0 if joint.kind == "prismatic" else 4 * math.pi
-        known = low is not None and high is not None and low < high and joint.kind != "continuous"
+        half_width = 2.0 if joint.kind == "prismatic" else 4 * math.pi
+        limited = low is not None and high is not None and low < high and joint.kind != "continuous"
         middle, half = (
-            (float(low + high) / 2, AROUND * float(high - low) / 2) if known else (0.0, wide)
+            (float(low + high) / 2, AROUND * float(high - low) / 2)
+            if limited
+            else (0.0, half_width)
         )
         positions.append((middle, half))
     return {"q": positions} | {
@@ -101,12 +106,12 @@ def spans(robot: str) -> dict[str, list[tuple[float, float]]]:
     }
 
 
-def harness(folder: Path) -> str:
-    """Calls every function of the folder at the state that the bytes mean."""
+def harness_text(folder: Path) -> str:
+    """Return C that calls every function of the folder at the state encoded by the bytes."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    real, given = manifest["real"], spans(folder.name)
+    real, spans = manifest["real"], argument_spans(folder.name)
     arguments, calls = [], []
-    for name, elements in given.items():
+    for name, elements in spans.items():
         for kind, numbers in zip(("middle", "half"), zip(*elements, strict=True), strict=True):
             arguments.append(
                 f"    static const {real} {name}_{kind}[] = {{{', '.join(f'({real}){x!r}' for x in numbers)}}};"
@@ -127,16 +132,16 @@ def harness(folder: Path) -> str:
     )
 
 
-def generated(robot: str, real: str, place: Path) -> Path:
-    symgen.generate(robot, place / robot, real=real, functions=FUNCTIONS)
-    (place / robot / f"{robot}_selftest.c").unlink()
-    return place / robot
+def generate_folder(robot: str, real: str, parent: Path) -> Path:
+    symgen.generate(robot, parent / robot, real=real, functions=FUNCTIONS)
+    (parent / robot / f"{robot}_selftest.c").unlink()
+    return parent / robot
 
 
 def fuzz(folder: Path, seconds: int) -> subprocess.CompletedProcess[str]:
-    """The fuzzer, built from the folder's C and run; seeded, so that it tries the same states as far as it comes."""
+    """Build the fuzzer from the folder's C and run it with a fixed seed."""
     program = folder.parent / "fuzz"
-    (folder.parent / "fuzz.c").write_text(harness(folder), encoding="utf-8")
+    (folder.parent / "fuzz.c").write_text(harness_text(folder), encoding="utf-8")
     built(
         run(
             tool("clang"),
@@ -161,8 +166,8 @@ def fuzz(folder: Path, seconds: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nothing_is_found_on_panda(tmp_path: Path) -> None:
-    done = fuzz(generated("panda", "float", tmp_path), SECONDS)
+def test_fuzzing_panda_finds_no_error(tmp_path: Path) -> None:
+    done = fuzz(generate_folder("panda", "float", tmp_path), SECONDS)
     assert done.returncode == 0, done.stderr
     (tried,) = re.findall(r"stat::number_of_executed_units: +(\d+)", done.stderr)
     assert int(tried) > 1000
@@ -170,17 +175,17 @@ def test_nothing_is_found_on_panda(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("robot", [name for name in ROBOTS if REQUIRED or name == "scara"])
-def test_nothing_is_found_on_any_robot(robot: str, real: str, tmp_path: Path) -> None:
-    done = fuzz(generated(robot, real, tmp_path), max(SECONDS // 10, 1))
+def test_fuzzing_any_robot_finds_no_error(robot: str, real: str, tmp_path: Path) -> None:
+    done = fuzz(generate_folder(robot, real, tmp_path), max(SECONDS // 10, 1))
     assert done.returncode == 0, done.stderr
 
 
-LAST = r"(    a\[3\] = )(.*);"
-"""The store that forward dynamics of scara ends with."""
+LAST_STORE = r"(    a\[3\] = )(.*);"
+"""Pattern of the last store in forward dynamics of scara."""
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         (r"\1(\2)/v[2];", "division by zero"),  # at rest
         (r"\1\2; a[v[0] > 10.0f ? 4 : 3] = tau[3];", "stack-buffer-overflow"),  # fast
@@ -188,13 +193,13 @@ LAST = r"(    a\[3\] = )(.*);"
         (r"(void)tau;", "deadly signal"),  # never stored
     ],
 )
-def test_a_planted_error_is_found(statement: str, said: str, tmp_path: Path) -> None:
-    folder = generated("scara", "float", tmp_path)
+def test_fuzzing_finds_a_planted_error(statement: str, message: str, tmp_path: Path) -> None:
+    folder = generate_folder("scara", "float", tmp_path)
     source = folder / "scara_forward_dynamics.c"
     text = source.read_text(encoding="utf-8")
-    spoilt = re.sub(LAST, statement, text)
+    spoilt = re.sub(LAST_STORE, statement, text)
     assert spoilt != text
     source.write_text(spoilt, encoding="utf-8")
     done = fuzz(folder, 10)
     assert done.returncode != 0
-    assert said in done.stderr
+    assert message in done.stderr

@@ -1,4 +1,7 @@
-"""One problem told in two ways has one answer: this judges the reference, the joint types and the readers, which all trust."""
+"""Metamorphic relations: two descriptions of one problem give the same results.
+
+The relations test the reference, the joint types and the readers, which the other tests take as correct.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ from tests.metamorphic.plants import PLANTS, Plant, forgotten
 from tests.shared.robots_for_tests import OF_ANY_ROBOT, of_kind, random_mechanism
 
 SEED = 2
-ALL = {
+ALL_RESULTS = {
     f"{name}.{result.name}"
     for name, function in FUNCTIONS.items()
     if name in OF_ANY_ROBOT
     for result in function.results
 }
-OF_SIX_ROWS = {
+WITH_TASK_ROWS = {
     f"{name}.{result.name}"
     for name, function in FUNCTIONS.items()
     if function.counts("NK")
     for result in function.results
 }
-"""What the tree has too few joints for."""
-SOME = {
+"""Results with task rows, for which the tree has too few joints."""
+COUNT_OF_RESULTS = {
     "locked": 28,
     "time_reversed": 21,
     "superposed": 15,
@@ -50,7 +53,7 @@ SOME = {
     "one_body_more": 39,
     "derivatives_followed": 0,
 }
-"""How many results a relation judges where it does not judge all of them."""
+"""Number of results that a relation compares, for relations that do not compare all results."""
 DERIVED = (
     "inverse_dynamics:jvp",
     "inverse_dynamics:vjp",
@@ -63,22 +66,22 @@ BY_LOADS = (
     "inverse_dynamics:jacobian(payload,wrench)",
     "bias_force:hvp(q,payload,wrench)",
 )
-OF_PLACES = ("integrate:jvp", "difference:vjp", "step:jacobian(q)", "link_poses:vjp")
-"""Of what is positions, and of several results that go over together."""
-KNOWING = {
-    "everything_at_once": (*DERIVED, *BY_LOADS, *OF_PLACES),
-    "derivatives_followed": (*DERIVED, *BY_LOADS, *OF_PLACES),
+OF_POSITIONS = ("integrate:jvp", "difference:vjp", "step:jacobian(q)", "link_poses:vjp")
+"""Derivatives of functions that return positions or several results."""
+DERIVATIVES_OF_RELATION = {
+    "everything_at_once": (*DERIVED, *BY_LOADS, *OF_POSITIONS),
+    "derivatives_followed": (*DERIVED, *BY_LOADS, *OF_POSITIONS),
     "units_rescaled": DERIVED,
-    "frames_slid": OF_PLACES,
+    "frames_slid": OF_POSITIONS,
     "welded": DERIVED[:1],
     "time_reversed": DERIVED,
     "superposed": (*DERIVED[:2], *BY_LOADS[::2]),
-    "turned_round": (*DERIVED[:2], *OF_PLACES),
-    "set_down_elsewhere": (*DERIVED, *OF_PLACES, *BY_LOADS[:1]),
+    "turned_round": (*DERIVED[:2], *OF_POSITIONS),
+    "set_down_elsewhere": (*DERIVED, *OF_POSITIONS, *BY_LOADS[:1]),
     "payload_declared": DERIVED[:2],
 }
-"""Relations that know derivatives, and the ones that they are asked about."""
-MADE_FOR = {
+"""Relations that apply to derivatives, and the derivatives that are tested."""
+ROBOT_OF_RELATION = {
     "floating_reversed": "chain",
     "in_urdf": "square",
     "set_down_elsewhere": "floating",
@@ -86,7 +89,7 @@ MADE_FOR = {
     "momentum_kept": "floating",
     "one_body_more": "floating",
 }
-"""Where a relation does not apply to the tree."""
+"""Robots for relations that do not apply to the tree."""
 SAME_PROGRAMS = (
     "turned_round",
     "time_reversed",
@@ -96,77 +99,92 @@ SAME_PROGRAMS = (
     "slopes_followed",
     "answers_fit",
 )
-"""Relations between states, for which nothing is derived anew."""
+"""Relations between states, which use the same Programs on both sides."""
 
 
-def typed(made: Mechanism, *types: str) -> Mechanism:
-    """The same with joints of these types."""
+def with_joint_types(mechanism: Mechanism, *types: str) -> Mechanism:
+    """Return a mechanism with its joint types replaced."""
     return replace(
-        made,
-        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)),
+        mechanism,
+        joints=tuple(
+            of_kind(joint, kind) for joint, kind in zip(mechanism.joints, types, strict=True)
+        ),
     )
 
 
 @cache
 def problem(name: str) -> tuple[Mechanism, Links]:
-    """A tree of planar, revolute and cylindrical joints, far away and turned; a chain that ends in a screw; one at right angles,
-    with limits; and one that floats."""
+    """Return one of four robots and the links that its requests name.
+
+    "tree" has planar, revolute and cylindrical joints and lies far away, rotated; "chain" ends in a
+    helical joint; "floating" has a free base; the last has right angles and joint limits.
+    """
     random = Random(name)
     if name == "tree":
-        found = typed(random_mechanism(3, 149, "tree"), "planar", "revolute", "cylindrical")
-        for change in (laden, framed, slanted, far):
-            found = change(found, random)
-        return found, Links("link2", "link1", ("tool", "link1"))
-    if name == "chain":
-        return typed(random_mechanism(2, 5, "chain"), "revolute", "helical"), Links("link1")
-    if name == "floating":
-        return slanted(typed(random_mechanism(2, 7, "chain"), "free", "spherical"), random), Links(
-            "link1", "link0", "link1"
+        mechanism = with_joint_types(
+            random_mechanism(3, 149, "tree"), "planar", "revolute", "cylindrical"
         )
-    found = random_mechanism(2, 1, "chain", ("revolute", "prismatic"), general=False)
+        for change in (laden, framed, slanted, far):
+            mechanism = change(mechanism, random)
+        return mechanism, Links("link2", "link1", ("tool", "link1"))
+    if name == "chain":
+        return with_joint_types(random_mechanism(2, 5, "chain"), "revolute", "helical"), Links(
+            "link1"
+        )
+    if name == "floating":
+        return slanted(
+            with_joint_types(random_mechanism(2, 7, "chain"), "free", "spherical"), random
+        ), Links("link1", "link0", "link1")
+    mechanism = random_mechanism(2, 1, "chain", ("revolute", "prismatic"), general=False)
     for change in (laden, crossed, crossed, limited):
-        found = change(found, random)
-    return found, Links("link1")
+        mechanism = change(mechanism, random)
+    return mechanism, Links("link1")
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_the_reference_keeps_every_relation(relation: str) -> None:
-    mechanism, links = problem(MADE_FOR.get(relation, "tree"))
+def test_the_reference_satisfies_every_relation(relation: str) -> None:
+    mechanism, links = problem(ROBOT_OF_RELATION.get(relation, "tree"))
     verdict = compare(mechanism, links, relation, SEED, programs=False)
     assert verdict is not None
     assert verdict.sentences == ()
-    if relation in SOME:
-        assert len(verdict.compared) == SOME[relation] < len(ALL)
+    if relation in COUNT_OF_RESULTS:
+        assert len(verdict.compared) == COUNT_OF_RESULTS[relation] < len(ALL_RESULTS)
     else:
         assert verdict.compared == (
-            ALL if MADE_FOR.get(relation) == "floating" else ALL - OF_SIX_ROWS
+            ALL_RESULTS
+            if ROBOT_OF_RELATION.get(relation) == "floating"
+            else ALL_RESULTS - WITH_TASK_ROWS
         )
 
 
-@pytest.mark.parametrize("relation", KNOWING)
-def test_the_derivatives_of_the_reference_keep_the_relations(relation: str) -> None:
-    mechanism, links = problem(MADE_FOR.get(relation, "tree"))
-    verdict = compare(mechanism, links, relation, SEED, KNOWING[relation], programs=False)
+@pytest.mark.parametrize("relation", DERIVATIVES_OF_RELATION)
+def test_derivatives_of_the_reference_satisfy_the_relations(relation: str) -> None:
+    mechanism, links = problem(ROBOT_OF_RELATION.get(relation, "tree"))
+    verdict = compare(
+        mechanism, links, relation, SEED, DERIVATIVES_OF_RELATION[relation], programs=False
+    )
     assert verdict is not None
     assert verdict.sentences == ()
-    assert {one.partition(".")[0] for one in verdict.compared} == set(KNOWING[relation])
+    assert {result.partition(".")[0] for result in verdict.compared} == set(
+        DERIVATIVES_OF_RELATION[relation]
+    )
 
 
 @pytest.mark.parametrize("relation", ["everything_at_once", "derivatives_followed"])
-def test_the_derivatives_of_programs_keep_the_relations(relation: str) -> None:
+def test_derivatives_of_programs_satisfy_the_relations(relation: str) -> None:
     mechanism, links = problem("tree")
     names = (DERIVED[1], BY_LOADS[1], DERIVED[3]) if relation == "everything_at_once" else DERIVED
     methods = {name: build_program(mechanism, name, None, links.options).method for name in names}
     verdict = compare(mechanism, links, relation, SEED, names, methods=methods)
     assert verdict is not None
     assert verdict.sentences == ()
-    assert {one.partition(".")[0] for one in verdict.compared} == set(names)
+    assert {result.partition(".")[0] for result in verdict.compared} == set(names)
 
 
-def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:
-    """All changes of description upon one another, so that two derivations judge every function, by the method of the first.
+def test_programs_of_a_robot_described_differently_give_equal_results() -> None:
+    """Apply all changes of description at once, and compare every default function of both robots.
 
-    Of those that are made on request two, which the others are made of.
+    coriolis_matrix and regressor are compared as well, because other functions contain them.
     """
     mechanism, links = problem("tree")
     names = [*BY_DEFAULT, "coriolis_matrix", "regressor"]
@@ -174,20 +192,24 @@ def test_the_programs_of_a_robot_described_anew_give_its_answers() -> None:
     verdict = compare(mechanism, links, "everything_at_once", SEED, names, methods=methods)
     assert verdict is not None
     assert verdict.sentences == ()
-    assert verdict.compared == {one for one in ALL if one.partition(".")[0] in names}
+    assert verdict.compared == {
+        result for result in ALL_RESULTS if result.partition(".")[0] in names
+    }
 
 
 @pytest.mark.parametrize("relation", SAME_PROGRAMS)
-def test_the_programs_keep_the_relations_between_states(relation: str) -> None:
+def test_programs_satisfy_the_relations_between_states(relation: str) -> None:
     verdict = compare(*problem("tree"), relation, SEED)
     assert verdict is not None
     assert verdict.sentences == ()
-    assert len(verdict.compared) == SOME.get(relation, len(ALL - OF_SIX_ROWS))
+    assert len(verdict.compared) == COUNT_OF_RESULTS.get(
+        relation, len(ALL_RESULTS - WITH_TASK_ROWS)
+    )
 
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
-    """An error in place; whatever happens, no other test meets it."""
+    """Plant an error for one test, and remove it afterwards in every case."""
     request.param(monkeypatch)
     forgotten()
     yield
@@ -204,7 +226,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 def test_a_planted_error_breaks_a_relation(
     planted: Plant, name: str, relation: str, function: str
 ) -> None:
-    """Also one that the derivation and the reference share, or that stands in a reader: no comparison of the two sees that."""
+    """Relations detect even errors that derivation and reference share, or that a reader makes."""
     verdict = compare(*problem(name), relation, SEED, [function], programs=False)
     assert verdict is not None
     assert verdict.sentences

@@ -1,4 +1,4 @@
-"""The seeded errors: every room has its share, an edit is one slip that Python still reads, and nothing unseen is edited."""
+"""Seeded errors of `tests/mutants.py`: an edit is one small error that Python accepts; the edits cover every room."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class C:
 '''
 
 
-def test_each_kind_of_slip_is_made_and_what_no_test_sees_is_left_alone() -> None:
-    found = edits_of("f.py", SAMPLE)
-    assert [edit.text for edit in found] == [
+def test_each_kind_of_error_is_seeded_except_where_no_test_could_detect_it() -> None:
+    edits = edits_of("f.py", SAMPLE)
+    assert [edit.text for edit in edits] == [
         "constant: 1 → 2",
         "constant: 2 → 3",
         "constant: 5 → 6",
@@ -50,12 +50,12 @@ def test_each_kind_of_slip_is_made_and_what_no_test_sees_is_left_alone() -> None
         "sign: -x[0] → (x[0])",
         "index: 0 → 1",
     ]
-    for edit in found:
+    for edit in edits:
         assert ast.dump(ast.parse(edit.applied(SAMPLE))) != ast.dump(ast.parse(SAMPLE))
     assert lines_of_code(SAMPLE) == 11
 
 
-def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes(
+def test_edits_are_spread_by_lines_and_do_not_change_with_other_files(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "long").mkdir()
@@ -73,7 +73,7 @@ def test_the_first_edits_are_spread_by_lines_and_stay_where_another_file_changes
     assert again == [edit for edit in first if edit.file == "b.py"]
 
 
-def test_every_room_has_tests_and_every_file_named_is_there() -> None:
+def test_every_room_has_tests_and_every_named_file_exists() -> None:
     files = [
         path.relative_to(ROOT / "symgen").with_suffix("").as_posix().replace("/_", "/")
         for path in (ROOT / "symgen").rglob("*.py")
@@ -81,8 +81,8 @@ def test_every_room_has_tests_and_every_file_named_is_there() -> None:
     rooms = {file.partition("/")[0] for file in files if "/" in file}
     assert rooms == {start.partition("/")[0] for start in ROOMS if start}
     assert not [start for start in ROOMS if not any(file.startswith(start) for file in files)]
-    for given in ROOMS.values():
-        for word in shlex.split(" ".join(given)):
+    for tests_of_room in ROOMS.values():
+        for word in shlex.split(" ".join(tests_of_room)):
             assert not word.startswith("tests/") or (ROOT / word).is_file(), word
     assert (
         stages("methods/_udut/bodies.py")
@@ -91,7 +91,7 @@ def test_every_room_has_tests_and_every_file_named_is_there() -> None:
     )
 
 
-def test_a_stage_that_selects_no_test_is_no_verdict(
+def test_a_stage_that_selects_no_test_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
@@ -105,7 +105,7 @@ def test_a_stage_that_selects_no_test_is_no_verdict(
         Tree(tmp_path).planted(edit, source, "")
 
 
-def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> None:
+def test_an_error_is_planted_in_a_copy_and_removed_again(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
     edit = next(edit for edit in edits_of("support/tables.py", source) if edit.kind == "condition")
@@ -117,12 +117,12 @@ def test_an_error_is_planted_in_a_copy_and_taken_out_again(tmp_path: Path) -> No
     with_error = edit.applied(source)
     assert not tree.tested("planted/test_planted.py").killed
     (tree.root / "symgen" / "support" / "tables.py").write_bytes(with_error)
-    found = tree.tested("planted/test_planted.py")
-    assert (found.killed, found.by) == (True, "planted/test_planted.py::test_it")
-    assert tree.has(found.by)
+    verdict = tree.tested("planted/test_planted.py")
+    assert (verdict.killed, verdict.by) == (True, "planted/test_planted.py::test_it")
+    assert tree.has(verdict.by)
     assert not tree.has("planted/test_planted.py::test_no_more")
     assert tree.tested("planted/test_planted.py -k no_more").by == NO_TESTS
-    assert tree.planted(edit, source, found.by).by == found.by
+    assert tree.planted(edit, source, verdict.by).by == verdict.by
     assert (
         (tree.root / "symgen" / "support" / "tables.py").read_bytes()
         == source

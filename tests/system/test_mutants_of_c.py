@@ -1,4 +1,4 @@
-"""The self-test of a generated folder sees errors of one token: a sample of `python -m tests.mutants_of_c`."""
+"""Self-tests of generated folders detect errors of one token: a sample of `python -m tests.mutants_of_c`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from symgen.delivery import selftest
 from tests.mutants_of_c import Plot, errors, planted
 
 FUNCTIONS = ("forward_dynamics", "mass_matrix_solve", "inverse_dynamics")
-"""Of scara in float, whose M has a condition of 1e5: two that are judged by M x − b, and one entry by entry."""
+"""Functions of scara in float, where M has condition 1e5: two are judged by M x − b, one by its entries."""
 
 
-def test_the_self_test_sees_what_is_ten_bounds_off(tmp_path: Path) -> None:
+def test_the_self_test_detects_errors_of_ten_times_its_bound(tmp_path: Path) -> None:
     plot = Plot(symgen.load("scara"), "float", tmp_path, FUNCTIONS)
     verdicts = [verdict for f in FUNCTIONS for _, verdict in planted(plot, f, 6, seed=1)]
     assert sum(verdict.owed for verdict in verdicts) >= len(verdicts) / 2
@@ -22,7 +22,7 @@ def test_the_self_test_sees_what_is_ten_bounds_off(tmp_path: Path) -> None:
     assert all(plot.selftest(f, tmp_path / "whole") for f in FUNCTIONS)
 
 
-def test_a_self_test_with_wide_tolerances_is_found_out(
+def test_a_self_test_with_wide_tolerances_misses_every_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selftest, "ROUNDING", 1e9)
@@ -34,8 +34,10 @@ def test_a_self_test_with_wide_tolerances_is_found_out(
 
 def test_every_kind_of_error_is_planted() -> None:
     text = "    const double s_1 = sin(q[0]);\n    const double y = s_1 + (1.5*s_1);\n    tau[0] = y - (s_1/2.0);\n"
-    planted_ = {error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)}
-    assert planted_ >= {
+    changed_lines = {
+        error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)
+    }
+    assert changed_lines >= {
         "const double s_1 = cos(q[0]);",
         "const double s_1 = sin(q[1]);",
         "const double y = s_1 - (1.5*s_1);",
@@ -48,10 +50,12 @@ def test_every_kind_of_error_is_planted() -> None:
     text = (
         "    const double angle[arm_ANGLES] = {q[0], t1};\n    const double c_2 = turn.cosine[1];\n"
     )
-    planted_ |= {error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)}
-    assert planted_ >= {
+    changed_lines |= {
+        error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)
+    }
+    assert changed_lines >= {
         "const double angle[arm_ANGLES] = {q[1], t1};",
         "const double c_2 = turn.sine[1];",
         "const double c_2 = turn.cosine[0];",
     }
-    assert all(line.startswith(("const double", "tau[0] = ")) for line in planted_)
+    assert all(line.startswith(("const double", "tau[0] = ")) for line in changed_lines)

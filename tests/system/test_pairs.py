@@ -1,6 +1,6 @@
-"""Every function in every mode of differentiation with every option: derived, and answered as the self-test needs it.
+"""Every function in every mode of differentiation with every option: derivations and expected results.
 
-Nothing is compiled here. `tests/pairs.py` takes the same requests with each pair of options, and compiles and runs their C.
+No C is compiled here; `tests/pairs.py` compiles and runs the C of the same requests for each pair of options.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from symgen.vocabulary.functions import ASSEMBLING, FUNCTIONS, LOOP_FUNCTIONS, P
 from tests import pairs
 
 SHORT = ("jvp", "vjp")
-"""Modes in which six degrees of freedom take no long time; 'make pairs' has all of them."""
+"""Modes that are fast for six degrees of freedom; 'make pairs' tests all modes."""
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ SHORT = ("jvp", "vjp")
         ("free", SHORT),
     ],
 )
-def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
+def test_every_function_in_every_mode_has_expected_results_of_its_shape(
     words: str, modes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selftest, "STATES", 1)
     chosen = frozenset(words.split("+"))
-    # coriolis_matrix and constraint_residual both call their result C, and its shapes are two
+    # coriolis_matrix and constraint_residual both name their result C, with different shapes
     names = [*LOOP_FUNCTIONS, "coriolis_matrix"] if "gains" in chosen else pairs.functions(chosen)
     made = pairs.make(chosen, pairs.requests(chosen, names, modes))
     cases = pairs.cases(chosen, made)
@@ -52,14 +52,14 @@ def test_every_function_in_every_mode_has_an_answer_of_its_own_shape(
         assert [port.size for port in program.outputs] == [
             len(values) for values in case.results
         ], case.function
-    # where a contact holds a robot of one joint, the answer is zero, and no digit of it is sure
+    # a contact that holds a robot of one joint makes the result zero, without a certain digit
     judged = {case.function for case in cases}
     assert all(
         FUNCTIONS[name].counts("NT") for name in made.programs.keys() - judged - {*PREPARING}
     )
 
 
-def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
+def test_a_derivative_of_third_order_is_not_judged_and_the_reason_is_given() -> None:
     made = pairs.Made({}, {}, {})
     made.programs["coriolis_matrix:hvp"] = build.build_program(
         pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(())
@@ -71,7 +71,7 @@ def test_a_derivative_of_the_third_order_is_refused_in_a_sentence() -> None:
     )
 
 
-def test_a_choice_that_is_wrong_is_shown_with_what_is_wrong(
+def test_a_failing_choice_of_options_is_printed_with_its_reason(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -82,11 +82,11 @@ def test_a_choice_that_is_wrong_is_shown_with_what_is_wrong(
     assert pairs.main(["drives"]) == 1
     assert "mass_matrix: a fault" in capsys.readouterr().out
     assert pairs.main(["drives+colours"]) == 2
-    alone = [chosen for chosen in pairs.choices() if len(chosen) < 2]
-    assert len(alone) == 1 + len(pairs.OPTIONS)
+    at_most_one = [chosen for chosen in pairs.choices() if len(chosen) < 2]
+    assert len(at_most_one) == 1 + len(pairs.OPTIONS)
 
 
-def test_what_was_judged_is_compiled_again_only_where_its_text_or_its_answer_is_another(
+def test_only_functions_with_new_text_or_new_results_are_compiled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folders: list[set[str]] = []
@@ -101,9 +101,9 @@ def test_what_was_judged_is_compiled_again_only_where_its_text_or_its_answer_is_
     judged: set[str] = set()
     for words in ("wrench", "wrench", "wrench+frames", "wrench+drives", "wrench+parameters"):
         pairs.run(frozenset(words.split("+")), judged)
-    whole, again, frames, drives, parameters = folders
+    all_names, again, frames, drives, parameters = folders
     of_bias, of_frames = (
-        {name for name in whole if name.startswith(function)}
+        {name for name in all_names if name.startswith(function)}
         for function in ("bias_force", "jacobian")
     )
     assert min(len(of_bias), len(of_frames)) > 4
@@ -114,15 +114,15 @@ def test_what_was_judged_is_compiled_again_only_where_its_text_or_its_answer_is_
         assert not new & (of_frames - {"jacobian"})
 
 
-def test_an_answer_that_changed_is_other_content() -> None:
+def test_changed_expected_results_change_the_content_hash() -> None:
     chosen = frozenset({"loops"})
     made = pairs.make(chosen, ["bias_force", "jacobian", *ASSEMBLING])
     answers = pairs.cases(chosen, made)
-    known = pairs.contents(chosen, made, answers)
-    assert known == pairs.contents(chosen, made, pairs.cases(chosen, made))
+    contents = pairs.contents(chosen, made, answers)
+    assert contents == pairs.contents(chosen, made, pairs.cases(chosen, made))
     changed = [replace(answers[0], results=((0.5,),)), *answers[1:]]
     assert {
         name
         for name, content in pairs.contents(chosen, made, changed).items()
-        if content != known[name]
+        if content != contents[name]
     } == {answers[0].function}

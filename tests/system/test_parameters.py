@@ -1,4 +1,4 @@
-"""Numbers that change at run time: the C with other numbers is that of the robot described with them, at little cost."""
+"""Run-time parameters: with new values the C equals that of a robot described with these values, at little cost."""
 
 from __future__ import annotations
 
@@ -45,16 +45,18 @@ ALL = ("*",)
 DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
-def made(
-    mechanism: Mechanism, functions: Sequence[str], asked: Sequence[str], **options: Any
+def build_programs(
+    mechanism: Mechanism, functions: Sequence[str], words: Sequence[str], **options: Any
 ) -> dict[str, Program]:
-    chosen = ProgramOptions(parameters=tuple(asked), **options)
+    chosen = ProgramOptions(parameters=tuple(words), **options)
     return build.programs(mechanism, functions, chosen)
 
 
-def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[str]) -> list[str]:
-    """The checks that fail, nothing compiled."""
-    chosen = ProgramOptions(parameters=adjusting.parameter_names(mechanism, asked))
+def failed_checks(
+    mechanism: Mechanism, programs: dict[str, Program], words: Sequence[str]
+) -> list[str]:
+    """Return the checks that fail, without compiling."""
+    chosen = ProgramOptions(parameters=adjusting.parameter_names(mechanism, words))
     report = verify_programs(Subject(mechanism, programs, chosen, states=2, compiled=False))
     return [
         f"{check.kind} {check.subject}"
@@ -63,7 +65,7 @@ def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[st
     ]
 
 
-# -- what may be asked for -----------------------------------------------------------------------------------------------------
+# -- requests -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -76,12 +78,14 @@ def wrong(mechanism: Mechanism, programs: dict[str, Program], asked: Sequence[st
         ("gravity", ["gravity"]),
     ],
 )
-def test_names_and_patterns(word: str, names: list[str]) -> None:
-    assert [one.name for one in adjustable_parameters(symgen.load("scara"), [word])] == names
+def test_names_and_patterns_select_parameters(word: str, names: list[str]) -> None:
+    assert [
+        parameter.name for parameter in adjustable_parameters(symgen.load("scara"), [word])
+    ] == names
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("base.mass", "fixed to the base, so that no joint force depends on it"),
         ("link1.length", "lengths and axes are constants of the C"),
@@ -91,13 +95,13 @@ def test_names_and_patterns(word: str, names: list[str]) -> None:
         ("*.colour", "no parameter matches"),
     ],
 )
-def test_what_cannot_change_is_said(word: str, said: str) -> None:
-    with pytest.raises(SymgenError, match=said.replace("?", r"\?")) as caught:
+def test_a_request_for_a_constant_is_refused_with_the_reason(word: str, message: str) -> None:
+    with pytest.raises(SymgenError, match=message.replace("?", r"\?")) as caught:
         symgen.program("scara", "mass_matrix", parameters=[word])
     assert "\n" not in str(caught.value)
 
 
-def test_a_function_that_feels_none_is_refused() -> None:
+def test_a_function_that_depends_on_no_parameter_is_refused() -> None:
     with pytest.raises(
         ArgumentError, match=r"no requested function \(jacobian\) depends on link1\.mass"
     ):
@@ -128,7 +132,7 @@ def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
 
 
 @pytest.mark.parametrize(
-    ("payload", "said"),
+    ("payload", "message"),
     [
         (
             None,
@@ -140,21 +144,21 @@ def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
         ),
     ],
 )
-def test_a_derivative_by_an_argument_that_is_not_there_says_why(
-    payload: str | None, said: str
+def test_a_derivative_by_a_missing_argument_is_refused_with_the_reason(
+    payload: str | None, message: str
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
         symgen.program("planar_arm", "forward_dynamics:jacobian(q,payload)", payload=payload)
-    assert str(caught.value) == f"forward_dynamics:jacobian(q,payload): forward_dynamics {said}"
+    assert str(caught.value) == f"forward_dynamics:jacobian(q,payload): forward_dynamics {message}"
 
 
-def test_a_step_of_order_four_takes_parameters() -> None:
+def test_a_runge_kutta_step_accepts_parameters() -> None:
     assert verify(
         symgen.load("planar_arm"), ["step_rk4"], 2, parameters=("gravity",), compiled=False
     ).passed
 
 
-# -- the answers ---------------------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -168,7 +172,7 @@ def test_a_step_of_order_four_takes_parameters() -> None:
         ("quadruped", ("FL_*", "gravity")),
     ],
 )
-def test_every_answer_is_that_of_the_robot_described_anew(
+def test_every_result_equals_that_of_a_robot_described_with_the_new_values(
     name: str, asked: tuple[str, ...]
 ) -> None:
     functions = DYNAMICS if name in ("ur5", "quadruped") else None
@@ -189,7 +193,7 @@ def test_every_answer_is_that_of_the_robot_described_anew(
 @pytest.mark.parametrize(
     "function", ["mass_matrix", "forward_dynamics", "mass_matrix_determinant", "interbody_forces"]
 )
-def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
+def test_every_method_accepts_parameters(name: str, asked: str, function: str) -> None:
     mechanism, tried = robot(name), 0
     regroup = build.build_program(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
     anew = draw_adjusted_robot(
@@ -211,15 +215,15 @@ def test_every_method_takes_them(name: str, asked: str, function: str) -> None:
     assert tried >= 2
 
 
-def test_a_method_that_divides_by_nothing_is_passed_over() -> None:
-    """Which form of Fixman's suits a robot hangs on the numbers, so that it declines those that change."""
+def test_a_method_that_needs_constant_inertias_is_not_chosen() -> None:
+    """The form of Fixman's method depends on the inertias, so the method refuses run-time inertias."""
     chain = symgen.load("planar_point_mass:4")
     assert verify(chain, None, 2, parameters=["*.mass"], compiled=False).passed
     with pytest.raises(MethodRefusal, match=r"fixman needs constant inertias"):
         symgen.program(chain, "forward_dynamics", "fixman", parameters=["*.mass"])
 
 
-def test_what_is_derived_and_composed_takes_them() -> None:
+def test_derivatives_and_composed_functions_accept_parameters() -> None:
     functions = [
         "inverse_dynamics_derivatives",
         "forward_dynamics_derivatives",
@@ -232,28 +236,30 @@ def test_what_is_derived_and_composed_takes_them() -> None:
     assert verify(symgen.load("planar_arm"), functions, 2, parameters=ALL, compiled=False).passed
 
 
-def test_the_regressor_says_the_same() -> None:
-    """Y π is tau with the numbers that π holds; Y itself feels gravity alone."""
+def test_the_regressor_agrees_with_inverse_dynamics() -> None:
+    """Y π equals tau with the parameters in π; Y itself depends on gravity alone."""
     robot = symgen.load("scara")
-    programs = made(robot, ["regressor", "inverse_dynamics"], ("*.mass", "gravity"))
+    programs = build_programs(robot, ["regressor", "inverse_dynamics"], ("*.mass", "gravity"))
     assert [port.name for port in programs["regressor"].inputs] == ["q", "v", "a", "prepared"]
-    assert wrong(robot, programs, ("*.mass", "gravity")) == []
+    assert failed_checks(robot, programs, ("*.mass", "gravity")) == []
 
 
 @pytest.mark.parametrize("planted", ["constant", "other", "place"])
-def test_a_number_that_does_not_reach_the_rows_is_seen(planted: str) -> None:
-    """A parameter that stayed the description's number, another one in its place, all of them one place on."""
+def test_a_parameter_that_does_not_reach_the_rows_fails_verification(planted: str) -> None:
+    """Plant a parameter that stays constant, one replaced by another, or all shifted by one index."""
     robot = symgen.load("scara")
-    programs = made(robot, DYNAMICS, ALL)
+    programs = build_programs(robot, DYNAMICS, ALL)
     program = programs["inverse_dynamics"]
     at = len(program.inputs) - 1
     rows = list(program.rows)
     where = [i for i, row in enumerate(rows) if row.op == "input" and row.value[0] == at]
     if planted == "constant":
-        known = adjusting.make_adjusting(robot, adjusting.parameter_names(robot, ALL))
-        prepared = evaluate(programs[REGROUP], {"parameters": list(known.defaults)}, EXACT)[
-            "prepared"
-        ]
+        adjusting_parameters = adjusting.make_adjusting(
+            robot, adjusting.parameter_names(robot, ALL)
+        )
+        prepared = evaluate(
+            programs[REGROUP], {"parameters": list(adjusting_parameters.defaults)}, EXACT
+        )["prepared"]
         rows[where[0]] = rows[where[0]]._replace(
             op="const", value=Fraction(prepared[rows[where[0]].value[1]])
         )
@@ -266,26 +272,30 @@ def test_a_number_that_does_not_reach_the_rows_is_seen(planted: str) -> None:
             regroup, outputs=(port._replace(rows=(*port.rows[1:], port.rows[0])),)
         )
     programs["inverse_dynamics"] = replace(program, rows=tuple(rows))
-    assert "algebra inverse_dynamics=newton_euler" in wrong(robot, programs, ALL)
+    assert "algebra inverse_dynamics=newton_euler" in failed_checks(robot, programs, ALL)
 
 
-# -- what it costs -------------------------------------------------------------------------------------------------------------
+# -- costs -------------------------------------------------------------------------------------------------------------
 
 
 @cache
 def costs(name: str, asked: tuple[str, ...]) -> dict[str, int]:
     functions = ("inverse_dynamics", "forward_dynamics")
-    programs = made(symgen.load(name), functions, asked)
+    programs = build_programs(symgen.load(name), functions, asked)
     baked = {f"baked {f}": symgen.program(name, f).cost for f in functions}
     return {f: program.cost for f, program in programs.items()} | baked
 
 
 @pytest.mark.usefixtures("as_users_have_them")
-def test_few_operations_more() -> None:
-    found = costs("panda", ("panda_link[1-7]",))
-    assert found["inverse_dynamics"] <= 1.03 * found["baked inverse_dynamics"] + 5
-    assert found["forward_dynamics"] <= 1.02 * found["baked forward_dynamics"] + 5
-    assert (found["inverse_dynamics"], found["forward_dynamics"], found[REGROUP]) == (554, 997, 121)
+def test_parameters_add_few_operations() -> None:
+    panda_costs = costs("panda", ("panda_link[1-7]",))
+    assert panda_costs["inverse_dynamics"] <= 1.03 * panda_costs["baked inverse_dynamics"] + 5
+    assert panda_costs["forward_dynamics"] <= 1.02 * panda_costs["baked forward_dynamics"] + 5
+    assert (
+        panda_costs["inverse_dynamics"],
+        panda_costs["forward_dynamics"],
+        panda_costs[REGROUP],
+    ) == (554, 997, 121)
     gravity = costs("panda", ("gravity",))
     assert (gravity["inverse_dynamics"], gravity["forward_dynamics"], gravity[REGROUP]) == (
         569,
@@ -301,27 +311,29 @@ def test_few_operations_more() -> None:
 # -- C -------------------------------------------------------------------------------------------------------------------------
 
 
-def folder(tmp_path: Path, real: str = "double", checked: bool = False, **more: Any) -> Path:
-    """SCARA, whose last link and gravity may change."""
-    out = tmp_path / "scara"
+def scara_folder(
+    tmp_path: Path, real: str = "double", checked: bool = False, **options: Any
+) -> Path:
+    """Generate SCARA with run-time parameters of its last link and of gravity; return the folder."""
+    target = tmp_path / "scara"
     symgen.generate(
         "scara",
-        out,
+        target,
         ["inverse_dynamics", "mass_matrix_solve"],
         real,
         checked=checked,
         parameters=["link4", "gravity"],
-        **more,
+        **options,
     )
-    return out
+    return target
 
 
 @pytest.mark.parametrize(("real", "checked"), [("double", False), ("float", True)])
 def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool) -> None:
-    own = folder(tmp_path, real, checked)
-    assert selftest(own).returncode == 0
+    out = scara_folder(tmp_path, real, checked)
+    assert selftest(out).returncode == 0
     library = tmp_path / "scara.so"
-    sources = [path for path in own.glob("*.c") if not path.name.endswith("_selftest.c")]
+    sources = [path for path in out.glob("*.c") if not path.name.endswith("_selftest.c")]
     built = command(
         "gcc", "-std=c99", "-shared", "-fPIC", *WARNINGS, *sources, "-o", library, "-lm"
     )
@@ -330,7 +342,7 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
         ctypes.CDLL(str(library)),
         {"double": ctypes.c_double, "float": ctypes.c_float}[real],
     )
-    manifest = json.loads((own / "manifest.json").read_text())
+    manifest = json.loads((out / "manifest.json").read_text())
     size = manifest["functions"][REGROUP]["result"]["shape"][0]
     defaults = list((kind * 13).in_dll(loaded, "scara_DEFAULTS"))
     assert defaults == pytest.approx(
@@ -344,18 +356,18 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
     answer, prepared = status(defaults)
     assert answer == 0
     assert prepared != [-7.0] * size
-    for place, number, wanted in (
+    for index, number, wanted in (
         (0, -0.1, 2),
         (4, 0.1, 2),
         (12, float("nan"), 1),
         (1, float("inf"), 1),
     ):
-        refused = status([*defaults[:place], number, *defaults[place + 1 :]])
-        assert refused == (wanted, [-7.0] * size), (place, refused)
-    assert status([0.0] * 13)[0] == 3  # the last joint carries nothing
-    if checked:  # what both functions compute of these is too large for a float
+        refused = status([*defaults[:index], number, *defaults[index + 1 :]])
+        assert refused == (wanted, [-7.0] * size), (index, refused)
+    assert status([0.0] * 13)[0] == 3  # the last joint would carry no mass
+    if checked:  # results of both functions overflow a float
         for change in ({1: 1e30}, {4: 3e38, 7: 3e38, 9: 3e38}):
-            assert status([change.get(place, number) for place, number in enumerate(defaults)]) == (
+            assert status([change.get(index, number) for index, number in enumerate(defaults)]) == (
                 4,
                 [-7.0] * size,
             ), change
@@ -379,13 +391,13 @@ int scara_regroup_parameters(const float parameters[13], float prepared[scara_NS
 """
 
 
-def test_setting_parameters_heeds_each_function_that_it_calls(tmp_path: Path) -> None:
-    own = folder(tmp_path, "float", True)
-    (own / "stubs.c").write_text(STUBS)
-    files = [own / "stubs.c", own / "scara_set_parameters.c"]
-    built = command("gcc", "-std=c99", "-shared", "-fPIC", *files, "-o", own / "stubs.so")
+def test_setting_parameters_returns_the_status_of_each_called_function(tmp_path: Path) -> None:
+    out = scara_folder(tmp_path, "float", True)
+    (out / "stubs.c").write_text(STUBS)
+    files = [out / "stubs.c", out / "scara_set_parameters.c"]
+    built = command("gcc", "-std=c99", "-shared", "-fPIC", *files, "-o", out / "stubs.so")
     assert built.returncode == 0, built.stderr
-    loaded = ctypes.CDLL(str(own / "stubs.so"))
+    loaded = ctypes.CDLL(str(out / "stubs.so"))
     for judge, regroup, wanted in ((0, 0, 0), (6, 0, 4), (0, 6, 4), (0, 3, 4)):
         for name, status in (("judge_status", judge), ("regroup_status", regroup)):
             ctypes.c_int.in_dll(loaded, name).value = status
@@ -393,15 +405,15 @@ def test_setting_parameters_heeds_each_function_that_it_calls(tmp_path: Path) ->
         assert loaded.scara_set_parameters((ctypes.c_float * 13)(), prepared) == wanted
 
 
-def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> None:
-    own = folder(tmp_path, checked=True, batch=True, wrap=("cpp17", "casadi"))
-    assert selftest(own).returncode == 0
-    report = verify(own)
+def test_a_folder_with_parameters_passes_verification(tmp_path: Path) -> None:
+    out = scara_folder(tmp_path, checked=True, batch=True, wrap=("cpp17", "casadi"))
+    assert selftest(out).returncode == 0
+    report = verify(out)
     assert report.passed
     assert "13 run-time numbers were drawn once" in str(report)
-    assert "by the numbers at run time" in " ".join((own / "README.md").read_text().split())
-    assert verify(own, ["inverse_dynamics"]).passed
-    words = shlex.split(json.loads((own / "manifest.json").read_text())["command"])
+    assert "by the numbers at run time" in " ".join((out / "README.md").read_text().split())
+    assert verify(out, ["inverse_dynamics"]).passed
+    words = shlex.split(json.loads((out / "manifest.json").read_text())["command"])
     assert [words[i + 1] for i, word in enumerate(words) if word == "--parameter"] == [
         "link4.mass",
         "link4.centre",
@@ -409,12 +421,12 @@ def test_a_folder_with_parameters_is_made_again_and_verified(tmp_path: Path) -> 
         "gravity",
     ]
     assert not any(name in word for word in words for name in PREPARING)
-    text = (own / "scara_inverse_dynamics.c").read_text()
+    text = (out / "scara_inverse_dynamics.c").read_text()
     assert "const scara_prepared *prepared" in text
-    (own / "scara_inverse_dynamics.c").write_text(
+    (out / "scara_inverse_dynamics.c").write_text(
         text.replace("prepared->value[0]", "prepared->value[1]", 1)
     )
-    assert not verify(own, ["inverse_dynamics"]).passed
+    assert not verify(out, ["inverse_dynamics"]).passed
 
 
 MACROS = (
@@ -442,7 +454,7 @@ MACROS = (
     "near=",
     "far=",
 )
-"""Macros of NuttX, PX4, VxWorks, Arduino, MSP430 and Windows, or plausible there."""
+"""Macros that NuttX, PX4, VxWorks, Arduino, MSP430 or Windows define or could define."""
 CPP = """
 #include "scara.hpp"
 int main()
@@ -467,9 +479,9 @@ int main()
 
 @pytest.mark.firmware
 def test_cpp_sets_parameters_beside_common_macros(tmp_path: Path) -> None:
-    own = folder(tmp_path, checked=True, batch=True, wrap=("cpp17",))
+    out = scara_folder(tmp_path, checked=True, batch=True, wrap=("cpp17",))
     (tmp_path / "main.cpp").write_text(CPP)
-    c = [path for path in own.glob("*.c") if "selftest" not in path.name]
+    c = [path for path in out.glob("*.c") if "selftest" not in path.name]
     assert command("gcc", "-std=c99", "-c", *c, cwd=tmp_path).returncode == 0
     warnings = (
         "-Wall",
@@ -478,7 +490,7 @@ def test_cpp_sets_parameters_beside_common_macros(tmp_path: Path) -> None:
         "-Wconversion",
         "-Wshadow",
         "-Werror",
-        f"-I{own}",
+        f"-I{out}",
         *(f"-D{macro}" for macro in MACROS),
     )
     for compiler, standard in (
@@ -514,8 +526,8 @@ void call(const double q[scara_NQ], double tau[scara_NV])
 """
 
 
-def test_no_array_passes_for_prepared_parameters(tmp_path: Path) -> None:
-    own = folder(tmp_path)
+def test_a_plain_array_is_no_prepared_parameter(tmp_path: Path) -> None:
+    out = scara_folder(tmp_path)
     for suffix, language in (("c", "-std=c99"), ("cpp", "-std=c++17")):
         for argument, compiles in (
             ("&prepared", True),
@@ -525,7 +537,7 @@ def test_no_array_passes_for_prepared_parameters(tmp_path: Path) -> None:
             file = tmp_path / f"call.{suffix}"
             file.write_text(CALL.replace("ARGUMENT", argument))
             done = command(
-                "gcc", language, "-Wall", "-Wextra", "-Werror", f"-I{own}", "-fsyntax-only", file
+                "gcc", language, "-Wall", "-Wextra", "-Werror", f"-I{out}", "-fsyntax-only", file
             )
             assert (done.returncode == 0) == compiles, (argument, done.stderr)
 
@@ -533,27 +545,29 @@ def test_no_array_passes_for_prepared_parameters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "asked", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")]
 )
-def test_few_parameters_make_a_folder(tmp_path: Path, asked: tuple[str, ...]) -> None:
-    """Where there is nothing to judge, or nothing that a joint could lose."""
+def test_a_folder_with_few_parameters_passes_verification(
+    tmp_path: Path, asked: tuple[str, ...]
+) -> None:
+    """Parameters that need no check of inertia, or that cannot leave a joint without mass."""
     symgen.generate("scara", tmp_path / "scara", ["bias_force"], parameters=asked)
     assert selftest(tmp_path / "scara").returncode == 0
     assert verify(tmp_path / "scara").passed
 
 
-def test_one_file_is_planted_wrong(tmp_path: Path) -> None:
-    own = folder(tmp_path)
-    path = own / "scara_set_parameters.c"
+def test_an_error_in_set_parameters_fails_verification(tmp_path: Path) -> None:
+    out = scara_folder(tmp_path)
+    path = out / "scara_set_parameters.c"
     path.write_text(
         path.read_text().replace("parameters->link4_centre[1]", "parameters->link4_centre[2]")
     )
-    assert not verify(own).passed
+    assert not verify(out).passed
 
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
 
 @cache
-def solver() -> symgen.Solver:
+def scara_solver() -> symgen.Solver:
     return symgen.compile(
         "scara",
         ["inverse_dynamics", "forward_dynamics"],
@@ -561,17 +575,17 @@ def solver() -> symgen.Solver:
     )
 
 
-def states(count: int) -> tuple[np.ndarray[Any, Any], ...]:
+def random_states(count: int) -> tuple[np.ndarray[Any, Any], ...]:
     random = np.random.default_rng(3)
     return tuple(random.standard_normal((3, count, 4)))
 
 
-def test_a_solver_with_other_numbers_is_that_of_the_robot_described_anew() -> None:
-    own, robot = solver(), symgen.load("scara")
-    own.parameters.reset()
-    q, v, a = states(5)
+def test_a_solver_with_new_values_equals_one_compiled_with_them() -> None:
+    adjusted, robot = scara_solver(), symgen.load("scara")
+    adjusted.parameters.reset()
+    q, v, a = random_states(5)
     assert np.allclose(
-        own.inverse_dynamics(q, v, a),
+        adjusted.inverse_dynamics(q, v, a),
         symgen.compile("scara", ["inverse_dynamics"]).inverse_dynamics(q, v, a),
         rtol=1e-13,
     )
@@ -579,44 +593,47 @@ def test_a_solver_with_other_numbers_is_that_of_the_robot_described_anew() -> No
         robot, adjustable_parameters(robot, ["link4", "link2.mass", "gravity"]), 5
     )
     for name, numbers in drawn.items():
-        own.parameters[name] = (
+        adjusted.parameters[name] = (
             [float(x) for x in numbers] if len(numbers) > 1 else float(numbers[0])
         )
-    anew = symgen.compile(adjust_mechanism(robot, drawn), ["inverse_dynamics"])
+    rebuilt = symgen.compile(adjust_mechanism(robot, drawn), ["inverse_dynamics"])
     assert np.allclose(
-        own.inverse_dynamics(q, v, a), anew.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12
+        adjusted.inverse_dynamics(q, v, a),
+        rebuilt.inverse_dynamics(q, v, a),
+        rtol=1e-12,
+        atol=1e-12,
     )
-    again = pickle.loads(pickle.dumps(own))
-    assert np.array_equal(again.inverse_dynamics(q, v, a), own.inverse_dynamics(q, v, a))
+    unpickled = pickle.loads(pickle.dumps(adjusted))
+    assert np.array_equal(unpickled.inverse_dynamics(q, v, a), adjusted.inverse_dynamics(q, v, a))
 
 
 def test_parameters_broadcast_with_states() -> None:
-    own = solver()
-    own.parameters.reset()
-    q, v, a = states(3)
+    solver = scara_solver()
+    solver.parameters.reset()
+    q, v, a = random_states(3)
     masses = np.array([[0.25], [0.5]])
-    own.parameters["link2.mass"] = masses
-    together = own.inverse_dynamics(q, v, a)
-    assert together.shape == (2, 3, 4)
-    for mass, row in zip(masses[:, 0], together, strict=True):
-        own.parameters["link2.mass"] = mass
-        assert np.array_equal(own.inverse_dynamics(q, v, a), row)
+    solver.parameters["link2.mass"] = masses
+    batch = solver.inverse_dynamics(q, v, a)
+    assert batch.shape == (2, 3, 4)
+    for mass, row in zip(masses[:, 0], batch, strict=True):
+        solver.parameters["link2.mass"] = mass
+        assert np.array_equal(solver.inverse_dynamics(q, v, a), row)
 
 
-def test_identified_numbers_are_written_back() -> None:
-    """What an identification has as π goes into the solver, and nothing is compiled again."""
-    own, robot = solver(), symgen.load("scara")
-    own.parameters.reset()
+def test_identified_parameters_can_be_set_in_a_solver() -> None:
+    """Identified parameters π are set in the solver without compiling again."""
+    solver, robot = scara_solver(), symgen.load("scara")
+    solver.parameters.reset()
     pi = np.array(symgen.inertial_parameters(robot), float)
     pi[30:40] *= 1.5
-    own.parameters.take("link4", pi[30:40])
-    q, v, a = states(1)
+    solver.parameters.take("link4", pi[30:40])
+    q, v, a = random_states(1)
     Y = symgen.compile("scara", ["regressor"]).regressor(q[0], v[0], a[0])
-    assert np.allclose(own.inverse_dynamics(q[0], v[0], a[0]), Y @ pi, rtol=1e-12)
+    assert np.allclose(solver.inverse_dynamics(q[0], v[0], a[0]), Y @ pi, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("link4.mass", -1, "negative"),
         ("link4.inertia", [1, 0, 0, 0.1, 0, 0.1], "no body can have such moments"),
@@ -627,27 +644,27 @@ def test_identified_numbers_are_written_back() -> None:
         ("link4.inertia", np.ones((2, 6)), "do not broadcast"),
     ],
 )
-def test_bad_parameters_are_refused_in_a_sentence(name: str, value: Any, said: str) -> None:
-    own = solver()
-    own.parameters.reset()
-    if "broadcast" in said:
-        own.parameters["link4.centre"] = np.zeros((3, 3))
+def test_bad_parameters_are_refused(name: str, value: Any, message: str) -> None:
+    solver = scara_solver()
+    solver.parameters.reset()
+    if "broadcast" in message:
+        solver.parameters["link4.centre"] = np.zeros((3, 3))
 
     def call() -> None:
-        own.parameters[name] = value
-        own.inverse_dynamics(*(x[0] for x in states(1)))
+        solver.parameters[name] = value
+        solver.inverse_dynamics(*(x[0] for x in random_states(1)))
 
-    with pytest.raises(ArgumentError, match=said):
+    with pytest.raises(ArgumentError, match=message):
         call()
 
 
-def test_a_solver_without_parameters_says_so() -> None:
+def test_a_solver_without_parameters_refuses_access_to_them() -> None:
     with pytest.raises(ArgumentError, match="parameters="):
         _ = symgen.compile("planar_arm", ["mass_matrix"]).parameters
 
 
-def test_judged_is_what_eigenvalues_say() -> None:
-    """Against NumPy: random moments are a body's where no eigenvalue of Σ about the centre is negative."""
+def test_the_check_of_inertias_agrees_with_eigenvalues() -> None:
+    """Random moments are valid if NumPy finds no negative eigenvalue of Σ about the mass centre."""
     robot = symgen.load("scara")
     judge = build.build_program(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
     random, seen = np.random.default_rng(1), set()
@@ -662,22 +679,22 @@ def test_judged_is_what_eigenvalues_say() -> None:
         if abs(least) < 1e-3 * np.trace(inertia):
             continue
         numbers = [mass, *c, *inertia[np.triu_indices(3)]]
-        found = evaluate(judge, {"parameters": numbers}, replace(EXACT, constant=float))
-        assert (min(found["judged"]) >= 0) == bool(least > 0)
+        results = evaluate(judge, {"parameters": numbers}, replace(EXACT, constant=float))
+        assert (min(results["judged"]) >= 0) == bool(least > 0)
         seen.add(bool(least > 0))
     assert seen == {True, False}
 
 
-def test_a_search_for_fewer_operations_leaves_the_regrouping(tmp_path: Path) -> None:
+def test_high_effort_keeps_the_regrouping_of_parameters(tmp_path: Path) -> None:
     symgen.generate(
         "planar_arm", tmp_path / "arm", ["gravity_force"], parameters=["gravity"], effort="high"
     )
     assert verify(tmp_path / "arm").passed
 
 
-def test_every_function_that_has_inertia_in_it_feels_parameters() -> None:
-    """What is about positions alone does not; everything else takes them, whether by inertia or by gravity."""
-    still = {
+def test_every_function_with_inertia_or_gravity_depends_on_parameters() -> None:
+    """Only functions of positions alone do not depend on inertia or gravity."""
+    independent = {
         "forward_kinematics",
         "jacobian",
         "bias_acceleration",
@@ -688,9 +705,9 @@ def test_every_function_that_has_inertia_in_it_feels_parameters() -> None:
     }
     assert {
         name
-        for name, one in FUNCTIONS.items()
-        if all(array.name != "prepared" for array in one.depends_on)
-    } == still
+        for name, function in FUNCTIONS.items()
+        if all(array.name != "prepared" for array in function.depends_on)
+    } == independent
 
 
 # -- with drives, and with joints that follow others ---------------------------------------------------------------------------
@@ -742,30 +759,30 @@ MORE = (
 
 
 @pytest.mark.parametrize("asked", [(), ("j1.damping", "j2.friction"), ("j3", "gravity"), ALL])
-def test_a_follower_is_driven_and_its_drive_may_change(asked: tuple[str, ...]) -> None:
-    """Its force and its armature go to its leader as far as it goes: the reference reads them off joint by joint."""
+def test_a_mimic_follower_can_have_a_drive_with_parameters(asked: tuple[str, ...]) -> None:
+    """The force and armature of a follower act on its leader, scaled by the transmission ratio."""
     mechanism = symgen.load(TOGETHER)
     assert verify(mechanism, [*DYNAMICS, *MORE], 2, parameters=asked, compiled=False).passed
 
 
-def test_drives_cost_what_they_are() -> None:
-    """An armature that may change is an addition a joint to M, and stands in the array as it is given."""
+def test_a_run_time_armature_costs_one_addition_per_joint() -> None:
+    """A run-time armature costs one addition for each joint in M, and no regrouping."""
     robot = symgen.load("scara")
     baked = build.programs(robot, ["mass_matrix"])["mass_matrix"].cost
-    programs = made(robot, ["mass_matrix"], [f"joint{k}.armature" for k in range(1, 5)])
+    programs = build_programs(robot, ["mass_matrix"], [f"joint{k}.armature" for k in range(1, 5)])
     assert programs[REGROUP].cost == 0
     assert programs["mass_matrix"].cost <= baked + 4
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("joint1.inertia", "a joint has joint1.armature"),
         ("joit1", "did you mean 'joint1'"),
     ],
 )
-def test_what_a_joint_has_not_is_said(word: str, said: str) -> None:
-    with pytest.raises(SymgenError, match=said):
+def test_a_missing_parameter_of_a_joint_is_refused(word: str, message: str) -> None:
+    with pytest.raises(SymgenError, match=message):
         symgen.program("scara", "mass_matrix", parameters=[word])
 
 
@@ -776,7 +793,7 @@ DRIVEN = """<robot name="driven"><link name="base"/>
 <transmission name="t"><joint name="j1"/><actuator name="m">
 <mechanicalReduction>10</mechanicalReduction><motorInertia>0.01</motorInertia></actuator></transmission></robot>"""
 NUMBERS = {"armature": 1, "damping": 0.5, "friction": 2, "stiffness": 0, "rest": 0}
-"""The drive of DRIVEN; its armature is 10²·0.01."""
+"""Drive of the robot DRIVEN; its armature is 10²·0.01."""
 SPRUNG = """name = "sprung"
 [[body]]
 name = "l1"
@@ -792,7 +809,7 @@ joint = { name = "j2", type = "prismatic", axis = [0, 0, 1], unapplied = { dampi
 
 
 @pytest.mark.parametrize(
-    ("description", "drives", "asked", "said"),
+    ("description", "drives", "asked", "message"),
     [
         *(
             (
@@ -812,10 +829,10 @@ joint = { name = "j2", type = "prismatic", axis = [0, 0, 1], unapplied = { dampi
     ],
 )
 def test_a_declared_drive_that_is_not_applied_is_no_parameter(
-    description: str, drives: str | None, asked: str, said: str
+    description: str, drives: str | None, asked: str, message: str
 ) -> None:
-    """Its default would be 0 and not the number that the description declares."""
-    with pytest.raises(ArgumentError, match=said):
+    """The default of such a parameter would be 0 and not the declared number."""
+    with pytest.raises(ArgumentError, match=message):
         symgen.program(
             symgen.load(description, drives=drives), "inverse_dynamics", parameters=[asked]
         )
@@ -836,7 +853,7 @@ def test_parameters_of_drives_start_from_the_declared_numbers(
     parameters = [f"j1.{kind}" for kind in kinds]
     asked = adjusting.make_adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
     assert dict(
-        zip((one.kind for one in asked.asked), map(float, asked.defaults), strict=True)
+        zip((parameter.kind for parameter in asked.asked), map(float, asked.defaults), strict=True)
     ) == {k: NUMBERS[k] for k in kinds}
 
 
@@ -845,16 +862,16 @@ def test_a_pattern_leaves_out_the_drives_that_are_not_applied() -> None:
     assert names == ("l1.mass", "l1.centre", "l1.inertia", "gravity")
 
 
-def test_a_negative_number_of_a_drive_is_refused() -> None:
-    own = symgen.compile("scara", ["inverse_dynamics"], parameters=["joint1.damping"])
-    own.parameters["joint1.damping"] = -1
+def test_a_negative_drive_parameter_is_refused() -> None:
+    solver = symgen.compile("scara", ["inverse_dynamics"], parameters=["joint1.damping"])
+    solver.parameters["joint1.damping"] = -1
     with pytest.raises(ArgumentError, match=r"parameter 'joint1\.damping' is negative"):
-        own.inverse_dynamics(*(x[0] for x in states(1)))
+        solver.inverse_dynamics(*(x[0] for x in random_states(1)))
 
 
 @pytest.mark.firmware
-def test_a_controller_picks_up_a_load(tmp_path: Path) -> None:
-    """The program of the book, in float on an emulated Cortex-M4F."""
+def test_the_controller_of_the_book_changes_its_payload_on_a_cortex_m4(tmp_path: Path) -> None:
+    """Run the program of the book in float on an emulated Cortex-M4F."""
     need("cortex-m4f")
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-time-parameters.md").read_text(
         encoding="utf-8"
@@ -882,11 +899,11 @@ def test_a_controller_picks_up_a_load(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-2:] == wanted.splitlines()
 
 
-def test_dask_takes_the_parameters_that_are_set() -> None:
-    own = solver()
-    own.parameters.reset()
-    own.parameters["link4.mass"] = 0.9
-    arrays = states(100)
+def test_dask_uses_the_current_parameters() -> None:
+    solver = scara_solver()
+    solver.parameters.reset()
+    solver.parameters["link4.mass"] = 0.9
+    arrays = random_states(100)
     chunks = [dask.array.from_array(x, chunks=(25, 4)) for x in arrays]
-    found = symgen.dask.map(own.inverse_dynamics, *chunks).compute(scheduler="synchronous")
-    assert np.array_equal(found, own.inverse_dynamics(*arrays))
+    mapped = symgen.dask.map(solver.inverse_dynamics, *chunks).compute(scheduler="synchronous")
+    assert np.array_equal(mapped, solver.inverse_dynamics(*arrays))

@@ -1,4 +1,4 @@
-"""The README shows what is true: its samples run, its C is the C, its links lead somewhere, and it is short."""
+"""The README is correct and short: its samples run, its C is generated C, and its links have targets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_two_commands_are_targets_of_the_makefile() -> None:
         assert re.search(rf"^{name[1]}:", targets, re.M), line
 
 
-def test_it_counts_functions_and_methods_as_they_are() -> None:
+def test_the_readme_states_the_number_of_functions_and_methods() -> None:
     words = {
         5: "Five",
         6: "Six",
@@ -57,12 +57,12 @@ def test_it_counts_functions_and_methods_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_every_link_leads_somewhere(text: str) -> None:
+def test_every_link_has_an_existing_target(text: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert (ROOT / target).exists(), target
 
 
-def test_every_question_leads_to_samples_that_a_test_runs() -> None:
+def test_every_question_links_to_a_page_with_tested_samples() -> None:
     table = README.partition("## How do I")[2].partition("\n## ")[0]
     rows = [line for line in table.splitlines() if line.startswith("|")][2:]
     assert len(rows) >= 25
@@ -90,6 +90,6 @@ def test_contributing_names_targets_and_paths_that_exist() -> None:
         assert (ROOT / path).is_dir(), path
 
 
-def test_it_is_short() -> None:
-    """Tables and details stand in the book."""
+def test_the_readme_is_short() -> None:
+    """Tables and details belong in the book."""
     assert len(README.splitlines()) <= LONGEST

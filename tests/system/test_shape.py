@@ -41,7 +41,7 @@ def test_branches_count_decisions() -> None:
         assert shape.branches(function(f"def f():\n {body}")) == expected, body
 
 
-def test_loop_forms_are_known_by_their_names() -> None:
+def test_files_of_loop_forms_are_recognized_by_name() -> None:
     loop_forms = ("ir/loops/steps", "pipeline/loops/steps", "segmented", "readback/loops")
     assert all(shape.LOOP_FORMS.search(name) for name in (*loop_forms, "readback/loop_checks"))
     assert not any(shape.LOOP_FORMS.search(name) for name in ("loops", "delivery/loops"))

@@ -1,4 +1,4 @@
-"""What is installed from a wheel is whole: templates, robots, licence, types, a README by itself, a command line that works."""
+"""The wheel is complete: templates, robots, licence, type marker, README, and a command line that works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel's content, as it would stand in site-packages."""
+    """Build the wheel; return the folder with its content, as installed in site-packages."""
     pytest.importorskip("hatchling")
     folder = tmp_path_factory.mktemp("wheel")
     words = [
@@ -41,17 +41,19 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def run(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A process that finds symgen at `place` first."""
-    environment = {**os.environ, "PYTHONPATH": str(place)}
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with `folder` first on its path."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     words = (sys.executable, *words)
     return subprocess.run(
-        words, cwd=place, env=environment, capture_output=True, text=True, check=False
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def test_the_wheel_holds_every_file(unpacked: Path) -> None:
-    held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+def test_the_wheel_contains_every_file(unpacked: Path) -> None:
+    packed = {
+        path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()
+    }
     code = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "symgen").rglob("*")
@@ -61,42 +63,44 @@ def test_the_wheel_holds_every_file(unpacked: Path) -> None:
         f"symgen/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "templates").rglob("*.j2")
     }
     assert templates
-    assert not (code | templates) - held
+    assert not (code | templates) - packed
 
 
-def test_the_wheel_generates_what_the_checkout_does(unpacked: Path, tmp_path: Path) -> None:
+def test_the_wheel_generates_the_same_files_as_the_checkout(unpacked: Path, tmp_path: Path) -> None:
     where = run(unpacked, "-c", "import symgen; print(symgen.__file__)")
     assert where.stdout.startswith(str(unpacked)), where.stderr
-    folders = []
-    for place in (unpacked, ROOT):
-        folders.append(tmp_path / place.name)
-        done = run(place, "-m", "symgen", "generate", "planar_arm", "-o", str(folders[-1]))
+    outputs = []
+    for folder in (unpacked, ROOT):
+        outputs.append(tmp_path / folder.name)
+        done = run(folder, "-m", "symgen", "generate", "planar_arm", "-o", str(outputs[-1]))
         assert done.returncode == 0, done.stderr
-    ours, theirs = ({p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders)
-    assert len(ours) > 10
-    assert ours == theirs
+    files_of_wheel, files_of_checkout = (
+        {p.name: p.read_bytes() for p in folder.iterdir()} for folder in outputs
+    )
+    assert len(files_of_wheel) > 10
+    assert files_of_wheel == files_of_checkout
 
 
-def test_the_wheel_says_what_it_is(unpacked: Path) -> None:
-    """Licence, authors, addresses and classifiers, as an index reads them; the package is typed."""
+def test_the_wheel_has_complete_metadata(unpacked: Path) -> None:
+    """An index reads licence, authors, addresses and classifiers; type checkers read py.typed."""
     (info,) = unpacked.glob("symgen-*.dist-info")
-    said = email.message_from_string((info / "METADATA").read_text(encoding="utf-8"))
-    assert said["License-Expression"] == "MIT"
+    metadata = email.message_from_string((info / "METADATA").read_text(encoding="utf-8"))
+    assert metadata["License-Expression"] == "MIT"
     assert (info / "licenses" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
-    assert said["Author"] == "symgen authors"
-    addresses = {entry.partition(",")[0] for entry in said.get_all("Project-URL", [])}
+    assert metadata["Author"] == "symgen authors"
+    addresses = {entry.partition(",")[0] for entry in metadata.get_all("Project-URL", [])}
     assert {"Homepage", "Documentation", "Source", "Changelog"} <= addresses
     assert {"Typing :: Typed", "Operating System :: POSIX :: Linux"} <= set(
-        said.get_all("Classifier", [])
+        metadata.get_all("Classifier", [])
     )
-    assert not [c for c in said.get_all("Classifier", []) if c.startswith("License ::")], (
+    assert not [c for c in metadata.get_all("Classifier", []) if c.startswith("License ::")], (
         "the expression says it (PEP 639)"
     )
     assert (unpacked / "symgen" / "py.typed").is_file()
 
 
-def test_what_an_index_shows_leads_nowhere_that_is_not_there(unpacked: Path) -> None:
-    """The README by itself: no link and no picture that only a checkout has; the paths that it names are this project's."""
+def test_the_readme_of_the_wheel_has_no_broken_link(unpacked: Path) -> None:
+    """The README has only web links and no picture, and each path that it names exists."""
     (info,) = unpacked.glob("symgen-*.dist-info")
     text = str(
         email.message_from_string((info / "METADATA").read_text(encoding="utf-8")).get_payload()

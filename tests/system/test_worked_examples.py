@@ -1,4 +1,4 @@
-"""The pages on control, plans and identification: whoever hands a derivative or a parameter over wrongly gets no such answer."""
+"""Pages on control, planning and identification: their assertions fail with a wrong derivative or parameter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRONG = {
 
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_seen(what: str) -> None:
+def test_the_assertions_of_a_page_detect_a_wrong_line(what: str) -> None:
     page, right, wrong = WRONG[what]
     text = (DOCS / page).read_text(encoding="utf-8")
     assert text.count(right) == 1
