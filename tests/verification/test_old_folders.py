@@ -1,4 +1,4 @@
-"""Folders that symgen 0.1.0 wrote, judged by a later version: what it can judge is judged, the rest is named."""
+"""Folders written by symgen 0.1.0 and verified by a later version, which lists what it cannot judge."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def edit_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> Non
 
 
 @pytest.mark.parametrize(("name", "functions"), [("planar_arm", ARM), ("looped", CHAIN)])
-def test_the_functions_are_judged_and_the_other_files_named(
+def test_functions_are_judged_and_other_files_reported_as_not_judged(
     name: str, functions: tuple[str, ...]
 ) -> None:
     report = symgen.verify(OLD / name, states=2)
@@ -62,8 +62,8 @@ def test_the_functions_are_judged_and_the_other_files_named(
     assert report.closing.endswith(", 1 not judged")
 
 
-def test_a_text_of_other_rows_is_not_judged_and_nothing_is_verified(arm: Path) -> None:
-    """Its numbers are right; whether its rows are, this version cannot say."""
+def test_a_text_that_cannot_be_read_is_not_judged(arm: Path) -> None:
+    """The numbers are right, but this version cannot read the rows of the text."""
     edit(arm / "planar_arm_mass_matrix.c", "    M[0] =", "    M[0] = 0.0;\n    M[0] =")
     report = symgen.verify(arm, states=2)
     assert not report.failures
@@ -94,7 +94,7 @@ def test_lanes_of_another_layout_are_not_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         (lambda m: m["options"].update(units="degrees"), "its option 'units' is unknown"),
         (
@@ -111,20 +111,20 @@ def test_lanes_of_another_layout_are_not_judged(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_manifest_with_unknown_words_verifies_no_function_that_they_are_about(
-    arm: Path, change: Callable[[dict[str, Any]], None], why: str
+def test_a_function_with_unknown_facts_in_the_manifest_is_not_judged(
+    arm: Path, change: Callable[[dict[str, Any]], None], reason: str
 ) -> None:
     edit_manifest(arm, change)
     report = symgen.verify(arm, states=2)
     assert not report.failures
     assert not report.passed
     assert report.verdicts["mass_matrix=composite_body"] == "not judged"
-    assert f"symgen 0.1.0 wrote it, and {why}" in str(report)
-    if "option" in why:
+    assert f"symgen 0.1.0 wrote it, and {reason}" in str(report)
+    if "option" in reason:
         assert "judged: no function; not judged: " in report.notes[-1]
 
 
-def test_a_manifest_that_is_not_read_names_both_versions(arm: Path) -> None:
+def test_the_refusal_of_an_unreadable_manifest_names_both_versions(arm: Path) -> None:
     edit_manifest(arm, lambda manifest: manifest.update(functions=[]))
     with pytest.raises(
         DescriptionError,

@@ -1,7 +1,7 @@
-"""Errors planted on purpose: a sign, a transpose, a dropped term, a wrong parent, two swapped inertia entries.
+"""Planted errors: a sign, a transpose, a dropped term, a wrong parent, two swapped inertia entries.
 
-Each is planted where it can arise (in the description that the derivation sees, in the Program, in the printed C) and
-must be caught by at least two of the four checks; the untouched robot passes all of them.
+Each error is planted in the description that the derivation reads, in the Program, or in the printed C. At least two
+of the four checks must detect each error; the unchanged robot passes all checks.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def programs(mechanism: Mechanism) -> dict[str, Program]:
     return {name: build.program(mechanism, name) for name in FUNCTIONS}
 
 
-def test_the_untouched_robot_passes() -> None:
+def test_the_unchanged_robot_passes_every_check() -> None:
     report = verify_programs(Subject(robot(), programs(robot()), states=STATES))
     assert report.passed, str(report)
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating", "identities"}
 
 
-# ---- in the description: the derivation sees another robot than the reference ---------------------------------------------
+# ---- errors in the description: derivation and reference read different robots ---------------------------------------------
 
 
 def _joint(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
@@ -100,25 +100,28 @@ def _swapped_inertia(mechanism: Mechanism) -> Mechanism:
 @pytest.mark.parametrize(
     "plant", [_another_sign, _transposed_pose, _lost_mass, _wrong_parent, _swapped_inertia]
 )
-def test_a_wrong_description_is_caught(plant: Callable[[Mechanism], Mechanism]) -> None:
+def test_a_wrong_description_fails_the_comparisons_with_the_reference(
+    plant: Callable[[Mechanism], Mechanism],
+) -> None:
     report = verify_programs(Subject(robot(), programs(plant(robot())), states=STATES))
-    # the functions agree with each other about the wrong robot, so the identities cannot see it: the reference does
+    # all functions describe the same wrong robot, so only the comparison with the reference detects it
     assert caught_by(report) >= {"algebra", "floating"}, str(report)
 
 
-# ---- in the Program: the C is the Program, and both are wrong -------------------------------------------------------------
+# ---- errors in the Program, from which the C is printed -------------------------------------------------------------
 
 
 def _insert(program: Program, after: int, row: Row) -> Program:
-    """`row` stands after row `after` and takes over all its uses, those by results included."""
+    """Insert a row behind row `after`; the new row replaces it in all later rows and results."""
 
-    def moved(a: int) -> int:
-        return a + 1 if a >= after else a
+    def shifted_or_replaced(index: int) -> int:
+        return index + 1 if index >= after else index
 
     head, tail = program.rows[: after + 1], program.rows[after + 1 :]
-    later = [r._replace(args=tuple(moved(a) for a in r.args)) for r in tail]
+    later = [r._replace(args=tuple(shifted_or_replaced(a) for a in r.args)) for r in tail]
     outputs = tuple(
-        port._replace(rows=tuple(moved(r) for r in port.rows)) for port in program.outputs
+        port._replace(rows=tuple(shifted_or_replaced(r) for r in port.rows))
+        for port in program.outputs
     )
     return check(replace(program, rows=(*head, row, *later), outputs=outputs))
 
@@ -134,14 +137,14 @@ def _program_dropped(program: Program) -> Program:
 
 
 def _program_transpose(program: Program) -> Program:
-    """A joint's rotation becomes its inverse: the sine of its angle changes sign."""
+    """Invert a joint's rotation: the sine of its angle changes sign."""
     sines = [i for i, row in enumerate(program.rows) if row.op == "sin"]
     sine = sines[len(sines) // 2]
     return _insert(program, sine, Row("neg", (sine,), None, "", program.rows[sine].step))
 
 
 def _program_parent(program: Program) -> Program:
-    """A row of link 4 reads the quantity of link 2 where it should read that of its parent, link 3."""
+    """Let a row of link 4 read a quantity of link 2 instead of its parent, link 3."""
     names = {row.name.removeprefix("neg_"): i for i, row in enumerate(program.rows) if row.name}
     for i, row in enumerate(program.rows):
         for used in row.args:
@@ -154,7 +157,7 @@ def _program_parent(program: Program) -> Program:
 
 
 def _program_swapped(program: Program) -> Program:
-    """Two inertia constants that multiply quantities of one link change places."""
+    """Swap two inertia constants that multiply quantities of one link."""
     constants = [i for i, row in enumerate(program.rows) if row.op == "const"]
     used = [
         [j for j, row in enumerate(program.rows) if row.op == "mul" and i in row.args]
@@ -172,7 +175,9 @@ def _program_swapped(program: Program) -> Program:
     "plant",
     [_program_sign, _program_transpose, _program_dropped, _program_parent, _program_swapped],
 )
-def test_a_wrong_program_is_caught(plant: Callable[[Program], Program]) -> None:
+def test_a_wrong_program_fails_comparisons_and_identities(
+    plant: Callable[[Program], Program],
+) -> None:
     correct = programs(robot())
     wrong = plant(correct["inverse_dynamics"])
     assert wrong.rows != correct["inverse_dynamics"].rows
@@ -186,8 +191,8 @@ def test_a_wrong_program_is_caught(plant: Callable[[Program], Program]) -> None:
 
 
 @pytest.mark.parametrize("name", ["planar_arm", "scara"])
-def test_every_sum_is_felt(name: str) -> None:
-    """Each sum of each function, with its sign flipped or its second term dropped, is seen by algebra and by floating point."""
+def test_an_error_in_any_sum_fails_algebra_and_floating_point(name: str) -> None:
+    """The sign of a sum is flipped, or its second term dropped."""
     mechanism = symgen.load(name)
     truth = Truth(mechanism, STATES, frame=tip(mechanism))
     for function in build.requested(mechanism, None):
@@ -202,11 +207,11 @@ def test_every_sum_is_felt(name: str) -> None:
                 )
 
 
-# ---- in the text: the Program is right, the C is not ----------------------------------------------------------------------
+# ---- errors in the C only ----------------------------------------------------------------------
 
 
 def _first(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-    """The first match after the middle of the body is replaced: an error deep inside, not in the first line."""
+    """Replace the first match behind a third of the body, so that the error is not in the first line."""
     middle = text.index("{") + (len(text) - text.index("{")) // 3
     changed, count = re.subn(pattern, replacement, text[middle:], count=1, flags=re.MULTILINE)
     assert count == 1, pattern
@@ -228,7 +233,7 @@ def _text_dropped(text: str) -> str:
 
 
 def _text_parent(text: str) -> str:
-    """A quantity is turned by the angle of another joint than its link's."""
+    """Rotate a quantity by the angle of another joint."""
     return _first(
         r"^(    const double \w+_\d_\d = \(?)(c|s)_(\d)\*",
         lambda m: f"{m[1]}{m[2]}_{2 if m[3] != '2' else 3}*",
@@ -249,7 +254,9 @@ def _text_swapped(text: str) -> str:
 @pytest.mark.parametrize(
     "plant", [_text_sign, _text_transpose, _text_dropped, _text_parent, _text_swapped]
 )
-def test_a_wrong_text_is_caught(plant: Callable[[str], str]) -> None:
+def test_a_wrong_text_fails_readback_floating_point_and_identities(
+    plant: Callable[[str], str],
+) -> None:
     mechanism, correct = robot(), programs(robot())
     target = c99.Target(mechanism.name, mechanism.sizes)
     wrong = plant(c99.source(correct["inverse_dynamics"], target))

@@ -1,4 +1,4 @@
-"""`symgen prove`: what it prints, for a person and for programs, of a robot and of a generated folder."""
+"""`symgen prove`: printed tables and JSON facts for robots and for generated folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.shared.robots_for_tests import robot
 FEW_STATES = ("--states", "300")
 
 
-def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_list_masses_ranges_and_certified_divisors(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["prove", "scara", "--real", "float", *FEW_STATES]) == 0
     out = capsys.readouterr().out
     assert "joint3  link3       1.5  kg" in out
@@ -33,62 +35,64 @@ def test_the_tables_say_what_is_proved_where(capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_facts_are_what_the_library_gives(capsys: pytest.CaptureFixture[str]) -> None:
+def test_facts_of_the_command_equal_those_of_the_library(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert (
         main(["prove", "ur5", "--real", "float", "-f", "forward_dynamics", "--json", *FEW_STATES])
         == 0
     )
-    found = json.loads(capsys.readouterr().out)
+    facts = json.loads(capsys.readouterr().out)
     options = ProgramOptions("float", frame=None)
-    made = programs(robot("ur5"), ["forward_dynamics"], options)
-    floors = divisor_floors(robot("ur5"), made["forward_dynamics"], options, TextOptions(HOST))
-    divisors = found["functions"]["forward_dynamics"]["divisors"]
+    requested = programs(robot("ur5"), ["forward_dynamics"], options)
+    floors = divisor_floors(robot("ur5"), requested["forward_dynamics"], options, TextOptions(HOST))
+    divisors = facts["functions"]["forward_dynamics"]["divisors"]
     assert {d["row"]: d["certified"] for d in divisors} == {
         row: float(floor) for row, floor in floors.items()
     }
     assert all(
         d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors
     )
-    assert [joint["link"] for joint in found["joints"]] == [
+    assert [joint["link"] for joint in facts["joints"]] == [
         body.name for body in robot("ur5").bodies
     ]
-    assert found["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
-    plain = prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
+    assert facts["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
+    plain = prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
     assert plain["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
     assert json.dumps(plain) == json.dumps(
-        prove_programs(robot("ur5"), made, options, states=100, compiled=False).facts()
+        prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
     )
 
 
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass", "chain3", "square_tree6"])
-def test_every_robot_is_answered_for(name: str) -> None:
-    wanted = [
+def test_every_robot_has_a_proof_that_holds(name: str) -> None:
+    functions = [
         function for function in PROVED_BY_DEFAULT if refusal(robot(name), function, None) is None
     ]
-    proof = prove(robot(name), wanted, ProgramOptions("float"), states=100)
+    proof = prove(robot(name), functions, ProgramOptions("float"), states=100)
     assert proof.holds
     assert str(proof)
-    for one in proof.functions:
-        for divisor in one.divisors:
+    for function in proof.functions:
+        for divisor in function.divisors:
             assert divisor.floor.certified != bool(divisor.floor.reason)
 
 
 @pytest.mark.parametrize("with_eva", [False, True])
 def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symgen.verification.proof.finite", lambda *_: None)
-    said: list[tuple[str, int, int]] = []
+    steps: list[tuple[str, int, int]] = []
     prove(
         robot("planar_arm"),
         ["mass_matrix", "forward_dynamics"],
         states=2,
         with_eva=with_eva,
-        progress=lambda *one: said.append(one),
+        progress=lambda *step: steps.append(step),
     )
     total = 5 + with_eva
-    assert [one[1:] for one in said] == [(0, 1), *((done, total) for done in range(total))]
+    assert [step[1:] for step in steps] == [(0, 1), *((done, total) for done in range(total))]
 
 
-def test_a_generated_folder_is_proved_as_it_stands(
+def test_a_generated_folder_is_proved_and_a_change_contradicts_the_proof(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "scara"
@@ -105,7 +109,7 @@ def test_a_generated_folder_is_proved_as_it_stands(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--acceleration", "0"], "--acceleration 0 is not a positive number"),
         (["--acceleration", "much"], "--acceleration much is not a positive number"),
@@ -115,13 +119,13 @@ def test_a_generated_folder_is_proved_as_it_stands(
         (["--trig", "tables"], "libm"),
     ],
 )
-def test_what_cannot_be_asked_for_is_one_sentence(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_option_of_prove_is_refused_in_one_line(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["prove", "scara", *words]) == 2
     error = capsys.readouterr().err
     assert error.startswith("symgen: ")
-    assert said in error
+    assert sentence in error
     assert error.count("\n") == 1
 
 
@@ -141,7 +145,7 @@ def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
     assert bound() < bound(trig_ulps=2.0)
 
 
-def test_of_loops_nothing_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_functions_of_loops_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
     assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
     assert (

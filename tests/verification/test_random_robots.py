@@ -1,4 +1,4 @@
-"""Every function by every method and variant, verified at 1e-40 on random chains and trees, in space and in a plane."""
+"""Every function by every method and variant, verified to 1e-40 on random spatial and planar robots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.shared.mimic_robots import anyhow
 from tests.shared.robots_for_tests import OF_ANY_ROBOT, flat_chain, random_mechanism
 
 SEEDS = range(8)
-"""Once round `spatial`: two and three links, chains and trees, axes general and at right angles."""
+"""Seeds of `spatial` that cover two and three links, chains and trees, general and right angles."""
 CASES = [
     (method, i % len(SEEDS))
     for i, method in enumerate(
@@ -26,23 +26,23 @@ CASES = [
         and any(m in methods.providers(name) for name in OF_ANY_ROBOT)
     )
 ]
-"""Methods take them in turn; `tests/methods/test_grasps.py` has those that are taken only where they are asked for."""
+"""Cases that distribute the seeds over the methods; explicit methods are in tests/methods/test_grasps.py."""
 
 
-def branches(made: Mechanism) -> bool:
-    return len(set(made.parents)) < len(made.joints)
+def has_branches(mechanism: Mechanism) -> bool:
+    return len(set(mechanism.parents)) < len(mechanism.joints)
 
 
 @cache
 def spatial(seed: int) -> Mechanism:
-    """Chains of two and of three links and trees of three in turn, joints of all types, axes general and at right angles."""
+    """Return a chain of 2 or 3 links (odd seeds) or a tree of 3 (even seeds), with joints of all types."""
     general = seed % 8 < 4
     if seed % 2:
         return random_mechanism(2 + seed // 2 % 2, seed, "chain", kinds(), general)
     return next(
-        made
+        mechanism
         for k in count()
-        if branches(made := random_mechanism(3, seed + 100 * k, "tree", kinds(), general))
+        if has_branches(mechanism := random_mechanism(3, seed + 100 * k, "tree", kinds(), general))
     )
 
 
@@ -51,34 +51,34 @@ def flat(seed: int) -> Mechanism:
     return flat_chain(2 + seed % 2, seed + 1)
 
 
-def verified(made: Mechanism, method: str) -> None:
-    asked = [
+def verify_method(mechanism: Mechanism, method: str) -> None:
+    requests = [
         f"{name}={method}"
         for name, function in FUNCTIONS.items()
         if method in methods.providers(name) and name in OF_ANY_ROBOT and not function.counts("NK")
-    ]  # six rows of a task take more joints
-    report = symgen.verify(made, asked, states=1, compiled=False)
+    ]  # six task rows need more joints
+    report = symgen.verify(mechanism, requests, states=1, compiled=False)
     assert report.passed, str(report)
     assert {check.subject: check.bound for check in report.of("algebra")} == dict.fromkeys(
-        asked, 1e-40
+        requests, 1e-40
     )
 
 
 @pytest.mark.parametrize(("method", "seed"), CASES)
-def test_a_method_verifies_wherever_it_applies(method: str, seed: int) -> None:
-    """In space, where it refuses all that is not in a plane, there, and where it is for joints that follow others, on such."""
-    made = (
+def test_every_method_passes_verification_on_a_random_robot(method: str, seed: int) -> None:
+    """Planar methods get a planar chain, methods for mimic joints a robot with such, others a spatial one."""
+    mechanism = (
         flat(seed)
-        if method in IN_A_PLANE
+        if method in PLANAR_METHODS
         else anyhow(0)
         if methods.find(method).mimic_only
         else spatial(seed)
     )
-    assert methods.find(method).refusal(made) is None
-    verified(made, method)
+    assert methods.find(method).refusal(mechanism) is None
+    verify_method(mechanism, method)
 
 
-IN_A_PLANE = {
+PLANAR_METHODS = {
     method
     for method in methods.names()
     if not methods.find(method).mimic_only
@@ -87,9 +87,9 @@ IN_A_PLANE = {
 }
 
 
-def test_one_method_is_of_the_plane_alone_and_half_the_robots_branch() -> None:
-    assert {"fixman:planar", "fixman:parallel", "fixman:segments"} == IN_A_PLANE
-    assert sum(branches(spatial(seed)) for seed in SEEDS) == len(SEEDS) / 2
+def test_only_fixman_variants_are_planar_and_half_of_the_robots_branch() -> None:
+    assert {"fixman:planar", "fixman:parallel", "fixman:segments"} == PLANAR_METHODS
+    assert sum(has_branches(spatial(seed)) for seed in SEEDS) == len(SEEDS) / 2
     assert (
         len({spatial(seed).joints for seed in SEEDS})
         == len({flat(seed).joints for seed in SEEDS})

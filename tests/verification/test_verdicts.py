@@ -1,4 +1,4 @@
-"""What a verification says of what it could not judge: a chain of light links, whose constraint forces leave no digit over."""
+"""Verdict "not judged": results whose precision loss leaves no certain digit, as in chains of very light links."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ HARD, EASY = "forward_dynamics=constraint_force:parallel", "forward_dynamics=com
 
 
 @cache
-def light(least: str, n: int = 4) -> Mechanism:
-    """A chain whose links weigh `least` of what the last one does."""
-    made, factor = random_mechanism(n, 3), Fraction(least)
+def light_chain(mass_factor: str, n: int = 4) -> Mechanism:
+    """Return a chain whose links, except the last, have their masses multiplied by `least`."""
+    plain, factor = random_mechanism(n, 3), Fraction(mass_factor)
     bodies = (
         *(
             replace(
@@ -58,42 +58,44 @@ def light(least: str, n: int = 4) -> Mechanism:
                     for part in body.parts
                 ),
             )
-            for body in made.bodies[:-1]
+            for body in plain.bodies[:-1]
         ),
-        made.bodies[-1],
+        plain.bodies[-1],
     )
-    return replace(made, name="light", bodies=bodies)
+    return replace(plain, name="light", bodies=bodies)
 
 
 @cache
-def report() -> Report:
-    return symgen.verify(light("1e-20", 3), [HARD], states=2)
+def report_of_light_chain() -> Report:
+    return symgen.verify(light_chain("1e-20", 3), [HARD], states=2)
 
 
-def test_digits_that_are_lost_are_not_verified() -> None:
-    """Such a chain was "verified" against 1e20 round-offs and more."""
-    found = report()
-    (floating,) = found.of("floating")
+def test_results_with_a_precision_loss_are_not_judged() -> None:
+    """Verification once accepted such a chain with a tolerance of 1e20 round-offs."""
+    verification = report_of_light_chain()
+    (floating,) = verification.of("floating")
     assert floating.bound * DOUBLE.eps > LOST
     assert floating.verdict == "not judged"
     assert (
         f"not judged floating point, {HARD}: precision loss ({floating.bound:.2g} round-offs)"
-        in str(found)
+        in str(verification)
     )
-    assert "verified" not in str(found)
-    assert found.lost == (HARD,)
-    assert found.verdicts == {HARD: "not judged"}
-    assert not found.passed
-    assert {check.verdict for kind in ("algebra", "text") for check in found.of(kind)} == {"passed"}
-    identities = {check.unit: check.verdict for check in found.of("identities")}
+    assert "verified" not in str(verification)
+    assert verification.lost == (HARD,)
+    assert verification.verdicts == {HARD: "not judged"}
+    assert not verification.passed
+    assert {check.verdict for kind in ("algebra", "text") for check in verification.of(kind)} == {
+        "passed"
+    }
+    identities = {check.unit: check.verdict for check in verification.of("identities")}
     assert identities == {
         "": "passed",
         " eps": "not judged",
-    }  # the constraint forces take part in the compiled one
+    }  # the compiled identity includes the constraint forces
 
 
-def test_the_facts_say_it_as_well() -> None:
-    facts = json.loads(json.dumps(report().facts(), allow_nan=False))
+def test_facts_contain_the_verdict_not_judged() -> None:
+    facts = json.loads(json.dumps(report_of_light_chain().facts(), allow_nan=False))
     assert facts["functions"] == {HARD: "not judged"}
     assert facts["passed"] is False
     assert "not judged" in facts["closing"]
@@ -102,11 +104,11 @@ def test_the_facts_say_it_as_well() -> None:
     ]
 
 
-def test_the_exit_code_is_that_of_an_answer_that_is_not_yes(
+def test_a_verdict_not_judged_gives_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "light.toml"
-    path.write_text(to_toml(light("1e-20", 2)), encoding="utf-8")
+    path.write_text(to_toml(light_chain("1e-20", 2)), encoding="utf-8")
     assert cli.main(["verify", str(path), "--states", "1", "-f", HARD]) == 1
     out = capsys.readouterr().out
     assert out.endswith(" not judged\n")
@@ -120,48 +122,53 @@ def test_the_exit_code_is_that_of_an_answer_that_is_not_yes(
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_the_default_never_loses_its_digits(real: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where the method that does so needs the fewest operations."""
-    made = light("1e-20", 3)
+def test_the_default_method_has_no_precision_loss(
+    real: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The method with a precision loss is not chosen even if it has the fewest operations."""
+    mechanism = light_chain("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
-        chosen = choose.best_program(made, function, ProgramOptions(real))
-        assert not loses(allowance(chosen, Truth(made, 1)), real), function
-    alone = (
+        chosen = choose.best_program(mechanism, function, ProgramOptions(real))
+        assert not loses(allowance(chosen, Truth(mechanism, 1)), real), function
+    two_methods = (
         "constraint_force",
         "riccati",
-    )  # of which the first has fewer operations, as if it were so here
-    monkeypatch.setattr(choose, "methods_for", lambda *_: alone)
-    derived = choose.polished
+    )  # `cheap` gives the first no operations
+    monkeypatch.setattr(choose, "methods_for", lambda *_: two_methods)
+    original = choose.polished
 
     def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
-        found = derived(mechanism, function, method, ProgramOptions(real))
-        return replace(found, rows=(), outputs=()) if method == "constraint_force" else found
+        program = original(mechanism, function, method, ProgramOptions(real))
+        return replace(program, rows=(), outputs=()) if method == "constraint_force" else program
 
     monkeypatch.setattr(choose, "polished", cheap)
     monkeypatch.setattr(
         choose, "attempt", lambda *of: SimpleNamespace(program=lambda **_: cheap(*of))
     )
-    assert choose.best_program(made, "mass_matrix_solve", ProgramOptions(real)).method == "riccati"
     assert (
-        choose.best_program(light("1"), "mass_matrix_solve", ProgramOptions("double")).method
+        choose.best_program(mechanism, "mass_matrix_solve", ProgramOptions(real)).method
+        == "riccati"
+    )
+    assert (
+        choose.best_program(light_chain("1"), "mass_matrix_solve", ProgramOptions("double")).method
         == "constraint_force"
     )
 
 
-def test_what_drives_the_joints_is_the_bias_where_nothing_accelerates() -> None:
-    """The size of M a + c − tau at a = 0, less that of tau, is the size of c."""
-    known = Truth(symgen.load("scara"), 4)
-    rest = known.scales.dynamics_residual(0 * known.floats["v"]) - np.abs(known.floats["tau"])
-    np.testing.assert_allclose(rest, known.scales.of("bias_force", "c"), rtol=1e-9)
+def test_without_acceleration_the_scale_of_the_dynamics_is_that_of_the_bias() -> None:
+    """At a = 0 the scale of M a + c − tau is the scale of tau plus that of c."""
+    truth = Truth(symgen.load("scara"), 4)
+    rest = truth.scales.dynamics_residual(0 * truth.floats["v"]) - np.abs(truth.floats["tau"])
+    np.testing.assert_allclose(rest, truth.scales.of("bias_force", "c"), rtol=1e-9)
 
 
-def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None:
-    of = [freedom(light(least)) for least in ("1", "1e-3", "1e-6", "1e-20")]
-    assert of[0] < 1e4
-    assert 500 < of[2] / of[1] < 2000
-    assert 1e13 < of[3] / of[2] < 1e15
+def test_freedom_grows_with_lighter_links_and_does_not_depend_on_units() -> None:
+    freedoms = [freedom(light_chain(least)) for least in ("1", "1e-3", "1e-6", "1e-20")]
+    assert freedoms[0] < 1e4
+    assert 500 < freedoms[2] / freedoms[1] < 2000
+    assert 1e13 < freedoms[3] / freedoms[2] < 1e15
     heavy = replace(
-        light("1"),
+        light_chain("1"),
         bodies=tuple(
             replace(
                 body,
@@ -172,37 +179,37 @@ def test_freedom_grows_as_the_links_get_lighter_and_no_unit_changes_it() -> None
                     for part in body.parts
                 ),
             )
-            for body in light("1").bodies
+            for body in light_chain("1").bodies
         ),
     )
-    assert freedom(heavy) == of[0]
+    assert freedom(heavy) == freedoms[0]
 
 
-def test_where_on_its_axis_a_joint_is_declared_changes_no_expectation() -> None:
-    """`fixman` takes the wrench across a joint where the axes are nearest. It lost more there than at the declared origin."""
-    made = light("1e-3")
-    joint, way = made.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
+def test_the_expected_loss_does_not_depend_on_the_joint_origin_along_its_axis() -> None:
+    """`fixman` places the joint wrench where the axes are nearest, so the declared origin must not matter."""
+    made = light_chain("1e-3")
+    joint, offset = made.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
     assert joint.axis == Y_AXIS
     back = tuple(
-        replace(part, pose=(Shift((way[0], -way[1], way[2])), *part.pose))
+        replace(part, pose=(Shift((offset[0], -offset[1], offset[2])), *part.pose))
         for part in made.bodies[-1].parts
     )
     moved = replace(
         made,
         name="along",
-        joints=(*made.joints[:-1], replace(joint, pose=(*joint.pose, Shift(way)))),
+        joints=(*made.joints[:-1], replace(joint, pose=(*joint.pose, Shift(offset)))),
         bodies=(*made.bodies[:-1], replace(made.bodies[-1], parts=back)),
     )
     assert freedom(moved) > 1.1 * freedom(made)
-    foreseen = [
-        choose.term_ratio(one, "mass_matrix_solve", "fixman", ProgramOptions())
-        for one in (moved, made)
+    ratios = [
+        choose.term_ratio(mechanism, "mass_matrix_solve", "fixman", ProgramOptions())
+        for mechanism in (moved, made)
     ]
-    assert foreseen[0] == foreseen[1]
+    assert ratios[0] == ratios[1]
 
 
-def test_a_screw_that_has_to_shift_its_link_is_harder_to_move_than_the_link() -> None:
-    """A steep screw and a small link: free, it would turn hundreds of times as easily. Its float was called wrong at 311 eps."""
+def test_the_freedom_of_a_steep_screw_exceeds_that_of_a_flat_one() -> None:
+    """A steep screw on a small link: its correct float result was once called wrong at 311 eps."""
     nut, flat = (
         symgen.load(f"""
         name = "nut"
@@ -223,8 +230,8 @@ def test_a_screw_that_has_to_shift_its_link_is_harder_to_move_than_the_link() ->
     ).failures
 
 
-def test_directions_in_which_no_joint_moves_count_as_well() -> None:
-    """Slides keep small links from turning. M knows nothing of that, and det M by way of the constraints lost seven digits."""
+def test_directions_without_joint_motion_count_for_constraint_methods() -> None:
+    """Prismatic joints block rotation of small links; det M by constraint forces loses seven digits there."""
     made = random_mechanism(3, 5, joints=("prismatic",))
     small = tuple(
         replace(
@@ -250,7 +257,7 @@ def test_directions_in_which_no_joint_moves_count_as_well() -> None:
 
 
 def nearly_singular() -> tuple[Mechanism, Mechanism]:
-    """An arm, and two joints of it about one axis, the body between them of 1e-9 of the other's inertia."""
+    """Return an arm, and the arm with two coaxial joints and a body of 1e-9 of the mass between them."""
     arm = point_mass_arm(1, 1, 1)
     speck = replace(
         arm.bodies[0],
@@ -260,8 +267,8 @@ def nearly_singular() -> tuple[Mechanism, Mechanism]:
     return arm, replace(arm, joints=joints, bodies=(arm.bodies[0], speck, arm.bodies[2]))
 
 
-def test_what_is_off_is_no_error_where_m_is_singular_within_the_round_off() -> None:
-    """A pivot in float may be any multiple of what it is, and so is what is made of its inverse; M itself is not."""
+def test_wrong_results_are_not_judged_if_m_is_singular_within_round_off() -> None:
+    """A nearly zero pivot in float has no certain digit, nor has its inverse; M itself is judged."""
     arm, nearly = nearly_singular()
     for made, function, verdict in (
         (arm, "mass_matrix_log_determinant_gradient", "failed"),
@@ -278,8 +285,8 @@ def test_what_is_off_is_no_error_where_m_is_singular_within_the_round_off() -> N
         assert check_floating(program, off, Truth(made, 2), function).verdict == verdict, function
 
 
-def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
-    """A pivot in float may well be zero."""
+def test_infinite_results_are_not_judged_if_m_is_singular_within_round_off() -> None:
+    """A nearly zero pivot may round to zero in float."""
     arm, nearly = nearly_singular()
 
     def broken(made: Mechanism, function: str) -> Check:
@@ -301,12 +308,14 @@ def test_a_division_by_nothing_is_no_error_where_m_is_singular_within_the_round_
     assert broken(nearly, "mass_matrix_solve").unjudged.startswith("precision loss (")
 
 
-def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_round_off() -> None:
-    """A speck that a free body is carried by: the free body's pivots are constants, so that nothing is divided by."""
+def test_an_undefined_logarithm_is_not_judged_if_m_is_singular_within_round_off() -> None:
+    """A tiny mass carries a free body, whose pivots are constants, so that the Program has no division."""
     arm = point_mass_arm(1, 1)
     speck, solid = (
-        replace(own, parts=(replace(own.parts[0], mass=mass, moments=(mass, 0, 0, mass, 0, mass)),))
-        for own, mass in zip(arm.bodies, (Fraction(1, 10**9), Fraction(4)), strict=True)
+        replace(
+            body, parts=(replace(body.parts[0], mass=mass, moments=(mass, 0, 0, mass, 0, mass)),)
+        )
+        for body, mass in zip(arm.bodies, (Fraction(1, 10**9), Fraction(4)), strict=True)
     )
     nearly = replace(
         arm, bodies=(speck, solid), joints=(arm.joints[0], replace(arm.joints[1], kind="free"))
@@ -330,8 +339,8 @@ def test_the_logarithm_of_nothing_is_no_error_where_m_is_singular_within_the_rou
     assert check_floating(program, broken, Truth(heavy, 2), "").verdict == "failed"
 
 
-def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
-    """Scara's wrist has 1e-4 of the shoulder's inertia: what the shoulder may lose hid an error of 1e-2 in it, and conversely."""
+def test_an_error_of_a_light_joint_fails_in_float() -> None:
+    """Scara's wrist has 1e-4 of the shoulder's inertia, so each joint needs its own tolerance."""
     made = robot("scara")
     truth = Truth(made, 2, frame=tip(made))
     for function in (
@@ -347,22 +356,22 @@ def test_a_wrong_digit_of_a_light_joint_is_seen_in_float() -> None:
         assert check_floating(program, honest, truth, function).passed, function
 
         def wrong(arguments: Any, run: Runner = honest) -> Results:
-            found = run(arguments)
-            return {result: values * np.float32(1.01) for result, values in found.items()}
+            results = run(arguments)
+            return {result: values * np.float32(1.01) for result, values in results.items()}
 
         assert check_floating(program, wrong, truth, function).verdict == "failed", function
 
 
-def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
-    """A bound that is below 1e-3 of the terms, but not of what they leave over, and an answer that is off by as much."""
+def test_an_observed_precision_loss_is_not_judged() -> None:
+    """The bound is below 1e-3 of the terms but not of their sum, and the result is off by that bound."""
     made = symgen.load("planar_point_mass:6")
     program = choose.best_program(made, "interbody_forces", ProgramOptions("float"))
     truth, honest = Truth(made, 2), machine_runner(program)
     answers = honest(truth.arguments(program.function, truth.floats))
 
     def off(by: float) -> Check:
-        found = answers | {"F": answers["F"] * np.float32(1 + by)}
-        return check_floating(program, lambda _: found, truth, "f")
+        results = answers | {"F": answers["F"] * np.float32(1 + by)}
+        return check_floating(program, lambda _: results, truth, "f")
 
     assert [off(by).verdict for by in (0, 1e-4, 0.005, 10)] == [
         "passed",
@@ -377,7 +386,7 @@ def test_what_was_seen_to_lose_its_digits_is_not_judged_either() -> None:
     )
 
 
-def test_the_closing_line_says_no_more_than_was_run() -> None:
+def test_the_closing_line_claims_only_checks_that_ran() -> None:
     good = Check("algebra", "f", 1e-60, 1e-40)
     assert Report("r", "double", 1, 60, 1.0, (good,)).closing == "verified"
     less = Report("r", "double", 1, 60, 1.0, (good,), refused={"g": "g of 'r' divides"})
@@ -390,7 +399,7 @@ def test_the_closing_line_says_no_more_than_was_run() -> None:
 
 
 def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TALOS, of 60 000 rows in sum, was run over NumPy and called verified."""
+    """TALOS, with 60 000 rows in total, once ran over NumPy only and was called verified."""
     from symgen.verification import compiled
 
     levels: list[str] = []
@@ -411,44 +420,47 @@ def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not hasattr(verify, "COMPILED_ROWS")
 
 
-def test_compare_marks_it_and_says_a_refusal_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_marks_unjudged_round_off_and_prints_a_refusal_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(compare, "ROUND_OFF_STATES", 1)
     monkeypatch.setattr(
         compare, "_times", lambda programs, *_: dict.fromkeys(programs, 1.0)
-    )  # what is timed is not looked at
+    )  # this test ignores times
     monkeypatch.setattr(compare, "footprint", lambda *_: Footprint(None, None, {}))
-    asked = "constraint_force,fixman:planar,riccati"
-    found = compare.compare(
-        light("1e-20", 2), [f"mass_matrix_solve={asked}", f"mass_matrix_determinant={asked}"]
+    chosen = "constraint_force,fixman:planar,riccati"
+    comparison = compare.compare(
+        light_chain("1e-20", 2),
+        [f"mass_matrix_solve={chosen}", f"mass_matrix_determinant={chosen}"],
     )
-    rows = {row.method: row for row in found.compared[0].rows}
+    rows = {row.method: row for row in comparison.compared[0].rows}
     assert set(rows["constraint_force"].unjudged) == {"round_off_double", "round_off_float"}
     assert not rows["riccati"].unjudged
-    text = str(found)
+    text = str(comparison)
     line = next(line for line in text.splitlines() if line.startswith("constraint_force "))
     assert line.rstrip().endswith("?")
     assert line.count("?") == 2
     assert "double eps, float eps: not judged: precision loss (" in text
     assert text.count("needs a serial chain of revolute joints with parallel axes") == 1
-    facts = json.loads(json.dumps(found.facts(), allow_nan=False))
+    facts = json.loads(json.dumps(comparison.facts(), allow_nan=False))
     assert (
         facts["functions"]["mass_matrix_solve"]["methods"]["constraint_force"]["not_judged"].keys()
         == rows["constraint_force"].unjudged.keys()
     )
 
 
-def test_a_singular_robot_s_reason_is_said_once() -> None:
+def test_the_reason_of_a_singular_robot_is_printed_once() -> None:
     arm = symgen.load("planar_arm")
     bare = replace(arm, bodies=(arm.bodies[0], replace(arm.bodies[1], parts=())))
-    found = symgen.verify(bare, states=2, compiled=False)
-    inverted = [name for name in FUNCTIONS if name in found.refused]
+    verification = symgen.verify(bare, states=2, compiled=False)
+    inverted = [name for name in FUNCTIONS if name in verification.refused]
     assert len(inverted) > 5
-    assert str(found).count("divides by the mass matrix") == 1
-    assert all(name in str(found).partition("likewise")[2] for name in inverted[1:])
+    assert str(verification).count("divides by the mass matrix") == 1
+    assert all(name in str(verification).partition("likewise")[2] for name in inverted[1:])
 
 
-def test_a_self_test_says_what_its_tolerance_leaves_open() -> None:
-    made = light("1e-20", 2)
+def test_a_self_test_prints_a_wide_tolerance() -> None:
+    made = light_chain("1e-20", 2)
     programs = {
         "forward_dynamics": derive.derive(
             made, "forward_dynamics", "constraint_force", ProgramOptions()

@@ -1,4 +1,4 @@
-"""`verify` itself: what it reports, what it refuses, and that every option reaches all four checks."""
+"""`verify`: reports, refusals, and options that reach all four checks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6
 
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("name", ROBOTS)
-def test_every_function_of_every_builtin_robot(name: str) -> None:
+def test_every_function_of_every_builtin_robot_passes(name: str) -> None:
     report = verify(name)
     assert report.passed, str(report)
     assert {c.subject.split("=")[0] for c in report.of("algebra")} == set(BY_DEFAULT)
@@ -49,36 +49,36 @@ def test_every_function_of_every_builtin_robot(name: str) -> None:
         == len(BY_DEFAULT)
     )
     assert {c.subject for c in report.of("identities")} == {
-        one.title for one in IDENTITIES if {*one.needs} <= {*BY_DEFAULT}
+        identity.title for identity in IDENTITIES if {*identity.needs} <= {*BY_DEFAULT}
     }
     assert not report.refused
 
 
 @pytest.mark.parametrize("name", [name for name in MOVING if robot(name).nv <= 6])
-def test_every_function_of_a_body_that_is_held_by_no_axis(name: str) -> None:
+def test_every_function_of_a_robot_with_free_or_spherical_joints_passes(name: str) -> None:
     report = verify(name, states=4, compiled=False)
     assert report.passed, str(report)
     assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
 
 
 @pytest.mark.parametrize("function", OF_ANY_ROBOT)
-def test_a_function_asked_for_alone_has_an_identity_to_obey(function: str) -> None:
-    """On a tree; every method on many of them is in tests/verification/test_random_robots.py."""
+def test_a_single_function_is_checked_by_an_identity(function: str) -> None:
+    """One method on one tree; tests/verification/test_random_robots.py has every method."""
     tree = random_tree(20, 4, generic=True)
-    asked = f"{function}={choose.methods_for(tree, function)[0]}"
-    report = verify(tree, [asked], states=2, compiled=False, task_rows=rows_of(tree, function))
+    request = f"{function}={choose.methods_for(tree, function)[0]}"
+    report = verify(tree, [request], states=2, compiled=False, task_rows=rows_of(tree, function))
     assert report.passed, str(report)
     assert report.of("identities")
-    assert asked in report.costs
+    assert request in report.costs
 
 
-def test_float_payload_frame_and_macros() -> None:
+def test_options_float_payload_frame_and_macros_pass() -> None:
     report = verify("scara", states=4, real="float", payload="link4", frame="link3", trig="macro")
     assert report.passed, str(report)
     assert report.real == "float"
 
 
-def test_facts_are_json_and_say_what_the_text_says() -> None:
+def test_facts_are_json_and_agree_with_the_text() -> None:
     report = verify("planar_arm", ["mass_matrix", "forward_dynamics=riccati"], states=2)
     facts = json.loads(json.dumps(report.facts()))
     assert facts["passed"] is True
@@ -119,13 +119,13 @@ def test_a_singular_mass_matrix_is_refused_by_naming_the_joint() -> None:
     assert f"'{joint}'" in str(report)
     with pytest.raises(RequestError, match=f"singular: joint '{joint}'"):
         verify(robot, ["forward_dynamics"])
-    # what is carried at run time makes the same joint feel something
+    # a run-time payload gives the same joint inertia
     assert find_rank_loss(robot, payload=robot.frames[-1].name) is None
 
 
 def test_regular_robots_have_no_singular_joint() -> None:
     assert [find_rank_loss(symgen.load(name)) for name in ROBOTS] == [None] * len(ROBOTS)
-    # one joint that undoes another: the second of two coaxial hinges leaves the first without inertia of its own
+    # the second of two coaxial hinges leaves the first without inertia of its own
     arm = CLOSED_FORMS["planar_2r"]().mechanism
     coaxial = replace(
         arm,
@@ -163,8 +163,8 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
         )
 
 
-def test_sizes_bound_the_answers() -> None:
-    """The size that round-off is measured against is never smaller than the answer, entry by entry, and not absurdly larger."""
+def test_scales_bound_the_results() -> None:
+    """The scale of round-off is at least each entry of the result and at most 1e4 times the largest."""
     for seed in range(5):
         truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
         for function in (
@@ -190,8 +190,8 @@ def test_sizes_bound_the_answers() -> None:
                 assert (largest(size) <= 1e4 * largest(entries)).all(), result
 
 
-def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
-    """That of a place is not."""
+def test_the_scale_of_momentum_does_not_depend_on_base_placement() -> None:
+    """Scales of positions and of potential energy grow with the distance from the origin."""
     tree = replace(random_tree(7, 5), gravity=(Fraction(0), Fraction(0), Fraction(-10)))
     here, there = (Truth(made, 4, frame="tool") for made in (tree, based(tree, (FAR,))))
     for function in OF_THE_WHOLE:
@@ -204,8 +204,8 @@ def test_the_size_of_a_momentum_is_the_same_wherever_the_robot_stands() -> None:
                 assert near == pytest.approx(far, rel=1e-9)
 
 
-def test_a_light_wrist_has_a_size_of_its_own() -> None:
-    """What the shoulder bears excuses nothing at the wrist."""
+def test_a_light_wrist_has_its_own_scale() -> None:
+    """The load of the shoulder must not widen the tolerance of the wrist."""
     truth = Truth(robot("panda"), 4)
     for function, result in (
         ("inverse_dynamics", "tau"),
@@ -216,42 +216,42 @@ def test_a_light_wrist_has_a_size_of_its_own() -> None:
         assert (size[:, 6] < size[:, 1] / 10).all(), result
 
 
-def test_what_only_slides_has_no_size_from_its_speed() -> None:
-    """Nothing turns, so that no force goes with the square of a rate: the bias is the weight."""
+def test_the_scale_of_a_robot_of_prismatic_joints_does_not_depend_on_velocity() -> None:
+    """Without rotation there are no velocity-product forces, so that the bias is gravity."""
     truth = Truth(robot("prismatic_prismatic"), 4)
     np.testing.assert_array_equal(
         truth.scales.of("bias_force", "c"), truth.scales.of("gravity_force", "g")
     )
 
 
-def test_progress_is_told_and_no_states_are_refused() -> None:
-    told: list[tuple[str, int, int]] = []
+def test_progress_is_reported_and_zero_states_are_refused() -> None:
+    steps: list[tuple[str, int, int]] = []
     verify(
         "planar_arm",
         ["mass_matrix"],
         states=1,
         compiled=False,
-        progress=lambda *what: told.append(what),
+        progress=lambda *what: steps.append(what),
     )
-    assert told[-1][0] == "done"
-    assert told[-1][1] == told[-1][2]
+    assert steps[-1][0] == "done"
+    assert steps[-1][1] == steps[-1][2]
     with pytest.raises(RequestError, match="0 states"):
         verify("planar_arm", states=0)
 
 
-def test_symgen_verify_is_the_function_although_the_module_has_its_name() -> None:
+def test_symgen_verify_is_a_function_despite_the_module_of_that_name() -> None:
     for _ in range(2):
         assert symgen.verify("planar_arm", ["mass_matrix"], states=1, compiled=False).passed
 
 
-def test_unknown_names_are_refused_in_a_sentence() -> None:
+def test_unknown_names_are_refused_with_a_suggestion() -> None:
     with pytest.raises(RequestError, match="did you mean 'mass_matrix'"):
         verify("planar_arm", ["mass_matrx"])
     with pytest.raises(RequestError, match="link"):
         verify("planar_arm", ["jacobian"], frame="nowhere")
 
 
-def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
+def test_a_generated_folder_passes_and_a_changed_file_fails(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     symgen.generate("scara", folder, ["mass_matrix", "inverse_dynamics"], name="arm")
     report = verify(folder, states=4)
@@ -282,7 +282,7 @@ def test_a_generated_folder_is_verified_as_it_lies(tmp_path: Path) -> None:
         verify(folder)
 
 
-def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
+def test_verification_of_a_folder_uses_its_options(tmp_path: Path) -> None:
     symgen.generate(
         "panda",
         tmp_path / "out",
@@ -301,9 +301,11 @@ def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("length", [0, 1])
-def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int) -> None:
-    """A rod about its own axis, a point on it: the entry of M is zero, and all terms of the point's. Its pivot was no share of
-    anything, and the determinant was called wrong."""
+def test_a_joint_without_inertia_causes_no_failure(real: str, length: int) -> None:
+    """A thin rod or a point mass on the joint axis gives a zero entry of M.
+
+    Verification once called the determinant wrong, because it related the zero pivot to zero terms.
+    """
     made = random_mechanism(2, 4)
     rod = Body(
         "link1",
@@ -331,8 +333,8 @@ def test_a_joint_that_feels_nothing_at_all_is_no_failure(real: str, length: int)
     assert {"M positive definite", "det M = Π D"} <= names
 
 
-def test_a_balanced_wheel_weighs_nothing_and_an_error_there_is_seen() -> None:
-    """All terms of its gravity force are zero, and the balls round zero are not: it was called wrong without bound."""
+def test_a_balanced_wheel_passes_and_a_wrong_zero_fails() -> None:
+    """All terms of the gravity force are zero, but balls around zero have a width."""
     made = random_mechanism(1, 4)
     part = replace(made.bodies[0].parts[0], pose=())
     wheel = replace(made, bodies=(replace(made.bodies[0], parts=(part,)),))

@@ -1,4 +1,4 @@
-"""`verify DIR` judges every file of the folder, says what it does not judge, and never ends in a traceback."""
+"""`verify DIR` judges every file of a folder, lists what it cannot judge, and never ends in a traceback."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FUNCTIONS = ("inverse_dynamics", "mass_matrix")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With all that a folder may hold: own sines, a wrapper, a target."""
+def generated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generate a folder with inline sines, a wrapper and a target."""
     folder = tmp_path_factory.mktemp("made") / "arm"
     symgen.generate(
         "planar_arm",
@@ -39,26 +39,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "arm"))
+def folder(generated_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(generated_folder, tmp_path / "arm"))
 
 
-def verified(folder: Path) -> Report:
+def verify_quickly(folder: Path) -> Report:
     return symgen.verify(folder, states=1)
 
 
-def printed(folder: Path) -> tuple[list[Check], list[str]]:
-    found = read_folder(folder)
+def check_files(folder: Path) -> tuple[list[Check], list[str]]:
+    request = read_folder(folder)
     programs = {
-        f: build.build_program(found.mechanism, f, method, found.options)
-        for f, method in found.methods.items()
+        f: build.build_program(request.mechanism, f, method, request.options)
+        for f, method in request.methods.items()
     }
-    return check_printed(folder, found, programs, {f: {} for f in programs})
+    return check_printed(folder, request, programs, {f: {} for f in programs})
 
 
-def differing(folder: Path) -> str:
-    """What the check of the files says, "" where it passes."""
-    check = printed(folder)[0][0]
+def differences(folder: Path) -> str:
+    """Return the detail of the check of files; "" if it passes."""
+    check = check_files(folder)[0][0]
     assert check.passed == (not check.detail)
     return check.detail
 
@@ -70,7 +70,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_every_file_of_a_whole_folder_is_judged(folder: Path) -> None:
-    report = verified(folder)
+    report = verify_quickly(folder)
     assert report.closing == "verified"
     count = sum(path.is_file() for path in folder.rglob("*"))
     assert f"files: {count} as symgen prints them, byte for byte" in str(report).splitlines()
@@ -92,12 +92,14 @@ def test_every_file_of_a_whole_folder_is_judged(folder: Path) -> None:
         ("my_arm_mass_matrix.c", "/* ", "/*  "),
     ],
 )
-def test_one_changed_byte_is_found_in_any_file(folder: Path, file: str, old: str, new: str) -> None:
+def test_one_changed_byte_in_any_file_is_reported(
+    folder: Path, file: str, old: str, new: str
+) -> None:
     edit(folder / file, old, new)
-    assert differing(folder).startswith(f"{file} differs from line ")
+    assert differences(folder).startswith(f"{file} differs from line ")
 
 
-def test_what_is_missing_emptied_linked_or_too_much_is_found(folder: Path) -> None:
+def test_missing_empty_linked_and_additional_files_are_reported(folder: Path) -> None:
     (folder / "CMakeLists.txt").unlink()
     (folder / "my_arm.hpp").write_text("")
     (folder / "README.md").rename(folder / "notes.txt")
@@ -107,23 +109,23 @@ def test_what_is_missing_emptied_linked_or_too_much_is_found(folder: Path) -> No
     )
     (folder / "my_arm_evil.c").touch()
     (folder / "firmware" / "mine.c").touch()
-    said = differing(folder)
-    for name, why in (
+    detail = differences(folder)
+    for name, reason in (
         ("CMakeLists.txt", "is missing"),
         ("my_arm.hpp", "differs from line 1 on"),
         ("README.md", "is not a regular file"),
         ("my_arm_selftest.c", "has other line ends"),
     ):
-        assert f"{name} {why}" in said
-    notes = printed(folder)[1]
+        assert f"{name} {reason}" in detail
+    notes = check_files(folder)[1]
     assert notes == ["not symgen's, and not judged: firmware/mine.c, my_arm_evil.c, notes.txt"]
 
 
-def test_a_function_that_is_struck_from_the_manifest_is_missed(folder: Path) -> None:
+def test_a_function_removed_from_the_manifest_is_reported(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     del manifest["functions"]["mass_matrix"]
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert "my_arm.h differs" in differing(folder)
+    assert "my_arm.h differs" in differences(folder)
 
 
 @pytest.mark.parametrize(("old", "new"), [
@@ -132,16 +134,18 @@ def test_a_function_that_is_struck_from_the_manifest_is_missed(folder: Path) -> 
     ("#define my_arm_NV 2", "#define my_arm_NV 2\nextern int extra;"),
     ("void my_arm_mass_matrix(const double q[my_arm_NQ]", "void my_arm_mass_matrix(const double *q"),
 ])  # fmt: skip
-def test_the_header_is_read_as_the_compiler_sees_it(folder: Path, old: str, new: str) -> None:
-    """A prototype with two arguments swapped compiles, and so does a macro; both are found by reading."""
+def test_a_changed_prototype_or_macro_in_the_header_fails(folder: Path, old: str, new: str) -> None:
+    """Swapped arguments of a prototype compile, and so does a macro; the check of the text detects both."""
     edit(folder / "my_arm.h", old, new)
-    kinds = {check.kind for check in verified(folder).failures}
+    kinds = {check.kind for check in verify_quickly(folder).failures}
     assert {"text", "files"} <= kinds
 
 
 def test_a_header_without_content_fails_to_compile(folder: Path) -> None:
     (folder / "my_arm.h").write_text("")
-    assert {"text", "floating", "files"} <= {check.kind for check in verified(folder).failures}
+    assert {"text", "floating", "files"} <= {
+        check.kind for check in verify_quickly(folder).failures
+    }
 
 
 @pytest.mark.parametrize(
@@ -153,24 +157,24 @@ def test_a_header_without_content_fails_to_compile(folder: Path) -> None:
         "    // M\n",
     ],
 )
-def test_what_a_compiler_reads_otherwise_is_refused(folder: Path, hidden: str) -> None:
+def test_text_that_hides_code_from_readers_fails(folder: Path, hidden: str) -> None:
     edit(folder / "my_arm_mass_matrix.c", "    M[0] =", f"{hidden}\n    M[0] =")
-    assert {"text", "files"} <= {check.kind for check in verified(folder).failures}
+    assert {"text", "files"} <= {check.kind for check in verify_quickly(folder).failures}
 
 
-def test_another_version_s_folder_is_judged_by_reading_alone(folder: Path) -> None:
+def test_files_of_another_version_are_not_compared(folder: Path) -> None:
     edit(folder / "manifest.json", '"symgen": "', '"symgen": "9.')
-    report = verified(folder)
+    report = verify_quickly(folder)
     (check,) = report.of("files")
     assert check.verdict == "not judged"
     assert "symgen 9." in check.unjudged
     assert report.closing.endswith(", 1 not judged")
 
 
-def test_a_version_that_is_none_is_no_other_version(folder: Path) -> None:
-    """Else one changed byte would leave every file unjudged."""
+def test_a_missing_version_does_not_count_as_another_version(folder: Path) -> None:
+    """Otherwise one changed byte would leave every file unjudged."""
     edit(folder / "manifest.json", '"symgen": "', '"symgem": "')
-    assert [check.verdict for check in verified(folder).of("files")] == ["failed"]
+    assert [check.verdict for check in verify_quickly(folder).of("files")] == ["failed"]
 
 
 @pytest.mark.parametrize(
@@ -180,57 +184,65 @@ def test_a_version_that_is_none_is_no_other_version(folder: Path) -> None:
         ("cosine;", "cosine + my_arm_more(0.0);"),
     ],
 )
-def test_c_that_links_to_nothing_has_failed(folder: Path, old: str, new: str) -> None:
-    """A symbol that is not there, and one that is nowhere."""
+def test_c_that_does_not_link_fails(folder: Path, old: str, new: str) -> None:
+    """A function of another name is defined, or an undefined function called."""
     edit(folder / "my_arm_mass_matrix.c", old, new)
-    assert {"text", "floating", "files"} <= {check.kind for check in verified(folder).failures}
+    assert {"text", "floating", "files"} <= {
+        check.kind for check in verify_quickly(folder).failures
+    }
 
 
 def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", FUNCTIONS[1:], target="host")
-    report = verified(tmp_path / "arm")
+    report = verify_quickly(tmp_path / "arm")
     assert [check.subject for check in report.unjudged] == ["planar_arm: evidence"]
     assert "the record of proof in manifest.json is not verified" in report.unjudged[0].unjudged
     edit(tmp_path / "arm" / "README.md", "planar_arm", "planar arm")
-    assert not verified(tmp_path / "arm").passed
+    assert not verify_quickly(tmp_path / "arm").passed
 
 
 def test_no_damage_ends_in_a_traceback(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    generated_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each file in turn: bytes changed, its end lost, a folder or a pipe in its place. What matters to a verdict gives one."""
-    pick = random.Random(5)
+    """Each file in turn has a byte changed or its end cut, or is replaced by words, a folder or a pipe."""
+    random_source = random.Random(5)
     words = ["null", "[]", "{}", "-1", '"\\u0000"', "[" * 2000, "1e999", "\x00", "panda", "../x"]
-    names = sorted(str(path.relative_to(made)) for path in made.rglob("*") if path.is_file())
+    names = sorted(
+        str(path.relative_to(generated_folder))
+        for path in generated_folder.rglob("*")
+        if path.is_file()
+    )
     for k, name in enumerate(["manifest.json"] * 8 + names):
-        folder = Path(shutil.copytree(made, tmp_path / str(k)))
+        folder = Path(shutil.copytree(generated_folder, tmp_path / str(k)))
         path = folder / name
         data = path.read_bytes()
-        at = pick.randrange(len(data))
-        way = pick.choice(("byte", "cut", "word", "folder", "pipe"))
-        if way in ("folder", "pipe"):
+        at = random_source.randrange(len(data))
+        damage = random_source.choice(("byte", "cut", "word", "folder", "pipe"))
+        if damage in ("folder", "pipe"):
             path.unlink()
-            path.mkdir() if way == "folder" else os.mkfifo(path)
+            path.mkdir() if damage == "folder" else os.mkfifo(path)
         else:
-            new = {"byte": bytes([data[at] ^ 1]), "cut": b"", "word": pick.choice(words).encode()}[
-                way
-            ]
-            path.write_bytes(data[:at] + new + data[at + 1 :] * (way != "cut"))
+            new = {
+                "byte": bytes([data[at] ^ 1]),
+                "cut": b"",
+                "word": random_source.choice(words).encode(),
+            }[damage]
+            path.write_bytes(data[:at] + new + data[at + 1 :] * (damage != "cut"))
         code = cli.main(["verify", str(folder), "--states", "1"])
-        said = capsys.readouterr()
-        assert code in (1, 2), (name, way)
-        assert "internal error" not in said.err
+        streams = capsys.readouterr()
+        assert code in (1, 2), (name, damage)
+        assert "internal error" not in streams.err
         shutil.rmtree(folder)
 
 
-def test_a_function_of_no_table_is_refused_in_a_sentence(folder: Path) -> None:
+def test_an_unknown_function_in_the_manifest_is_refused(folder: Path) -> None:
     edit(folder / "manifest.json", '"mass_matrix": {', '"mass_matrixx": {')
     with pytest.raises(SymgenError, match="mass_matrixx"):
         symgen.verify(folder)
 
 
 @pytest.mark.parametrize("key", ["functions", "options"])
-def test_an_emptied_table_of_the_manifest_is_refused_in_a_sentence(folder: Path, key: str) -> None:
+def test_an_empty_table_of_the_manifest_is_refused(folder: Path, key: str) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for nothing in ("", {}, [], None, 0):
         (folder / "manifest.json").write_text(
