@@ -1,4 +1,4 @@
-"""Arrays of the wrong size, and quaternions that are none, given to functions: one sentence that names the argument."""
+"""Arrays of the wrong size and zero quaternions as arguments: the refusal names the argument."""
 
 from __future__ import annotations
 
@@ -15,32 +15,36 @@ from tests.shared.robots_for_tests import OF_ANY_ROBOT
 
 Q = np.array([0, 0, 0, 0, 0, 0, 1.0])
 POSITIONS = ("q", "q_next")
-GIVEN = {
+VALUES = {
     **dict.fromkeys(POSITIONS, Q),
     "dt": np.array(0.1),
     "pi": np.ones(10),
     **dict.fromkeys(("v", "a", "tau", "b"), np.ones(6)),
 }
 
-LIKE = {tuple(a.name for a in FUNCTIONS[name].arguments): name for name in OF_ANY_ROBOT}
-ASKED = (*LIKE.values(), "kinetic_energy")
-"""One function for each list of arguments, and one whose result is a scalar."""
+FUNCTION_BY_ARGUMENTS = {
+    tuple(a.name for a in FUNCTIONS[name].arguments): name for name in OF_ANY_ROBOT
+}
+TESTED = (*FUNCTION_BY_ARGUMENTS.values(), "kinetic_energy")
+"""One function for each list of arguments, and a function with a scalar result."""
 
 
 @pytest.fixture(scope="module")
-def box(own_cache: Path) -> Solver:
-    """A body that floats, by these functions, checked."""
-    return compile("free_body", ASKED, optimize=0, checked=True)
+def floating_body(own_cache: Path) -> Solver:
+    """Compile checked functions of a floating body."""
+    return compile("free_body", TESTED, optimize=0, checked=True)
 
 
-def given(function: str, **others: Array) -> list[Array]:
-    return [{**GIVEN, **others}[argument.name] for argument in FUNCTIONS[function].arguments]
+def arguments_of(function: str, **replaced: Array) -> list[Array]:
+    return [{**VALUES, **replaced}[argument.name] for argument in FUNCTIONS[function].arguments]
 
 
-@pytest.mark.parametrize("function", ASKED)
-def test_a_function_says_which_argument_is_of_the_wrong_size(box: Solver, function: str) -> None:
-    ask = getattr(box, function)
-    results = ask(*given(function))
+@pytest.mark.parametrize("function", TESTED)
+def test_a_wrong_size_is_refused_by_naming_the_argument(
+    floating_body: Solver, function: str
+) -> None:
+    call = getattr(floating_body, function)
+    results = call(*arguments_of(function))
     assert np.isfinite(
         np.concatenate(
             [np.ravel(x) for x in (results if isinstance(results, tuple) else (results,))]
@@ -49,53 +53,55 @@ def test_a_function_says_which_argument_is_of_the_wrong_size(box: Solver, functi
     for argument in FUNCTIONS[function].arguments:
         if argument.name == "dt":
             continue
-        if (
-            argument.name == "pi"
-        ):  # as long as neither q nor v, so that there is nothing to mistake it for
+        if argument.name == "pi":  # its length equals neither NQ nor NV, so the message has no hint
             for wrong in (Q, np.ones((3, 5))):
                 with pytest.raises(
                     ArgumentError,
                     match=rf"^{function}: pi has shape .*; it must have \(\.\.\., 10\)$",
                 ):
-                    ask(*given(function, pi=wrong))
+                    call(*arguments_of(function, pi=wrong))
             continue
-        wanted, other, swapped = "NV = 6", "7 numbers, which is NQ", Q
+        wanted, actual, swapped = "NV = 6", "7 numbers, which is NQ", Q
         if argument.name in POSITIONS:
-            wanted, other, swapped = "NQ = 7", "6 numbers, which is NV", np.ones(6)
+            wanted, actual, swapped = "NQ = 7", "6 numbers, which is NV", np.ones(6)
         for wrong in (swapped, np.tile(swapped, (3, 1))):
             with pytest.raises(
                 ArgumentError,
-                match=rf"^{function}: {argument.name} has {other}; {argument.name} of 'free_body' "
+                match=rf"^{function}: {argument.name} has {actual}; {argument.name} of 'free_body' "
                 rf"has {wanted}",
             ):
-                ask(*given(function, **{argument.name: wrong}))
+                call(*arguments_of(function, **{argument.name: wrong}))
         with pytest.raises(ArgumentError, match=rf"^{function}: {argument.name} has shape \(5,\)"):
-            ask(*given(function, **{argument.name: np.ones(5)}))
+            call(*arguments_of(function, **{argument.name: np.ones(5)}))
 
 
 @pytest.mark.parametrize(
-    "function", [name for name in ASKED if any(a.name == "q" for a in FUNCTIONS[name].arguments)]
+    "function", [name for name in TESTED if any(a.name == "q" for a in FUNCTIONS[name].arguments)]
 )
-def test_a_function_refuses_four_zeros_for_a_quaternion(box: Solver, function: str) -> None:
-    ask, zeros = getattr(box, function), np.zeros(7)
+def test_a_zero_quaternion_is_refused(floating_body: Solver, function: str) -> None:
+    call, zeros = getattr(floating_body, function), np.zeros(7)
     for q, where in ((zeros, ""), (np.stack([Q, zeros]), " at state 1")):
         with pytest.raises(
             StateError,
             match=f"^{function} refuses its arguments{where}: a quaternion does not have length 1",
         ):
-            ask(*given(function, q=q))
+            call(*arguments_of(function, q=q))
 
 
-def test_a_time_is_one_number_or_one_a_state(box: Solver) -> None:
+def test_a_time_step_is_one_number_or_one_for_each_state(floating_body: Solver) -> None:
     v, rows = np.ones(6), np.tile(Q, (3, 1))
-    alone = box.integrate(Q, v, 0.1)
-    assert (alone.shape, box.integrate(Q, v, np.array([0.1])).shape) == ((7,), (1, 7))
+    single = floating_body.integrate(Q, v, 0.1)
+    assert (single.shape, floating_body.integrate(Q, v, np.array([0.1])).shape) == ((7,), (1, 7))
     times = np.array([0.2, 0.1, 0.0])
-    each = box.integrate(rows, v, times)
-    assert (each == box.integrate(Q, v, times)).all()  # one state, several times
-    assert (each[1] == alone).all()
-    assert (box.integrate(rows, v, 0.1) == alone).all()
-    assert box.integrate(rows, v, times[:, None]).shape == (3, 3, 7)  # every time for every state
+    each = floating_body.integrate(rows, v, times)
+    assert (each == floating_body.integrate(Q, v, times)).all()  # one state, several times
+    assert (each[1] == single).all()
+    assert (floating_body.integrate(rows, v, 0.1) == single).all()
+    assert floating_body.integrate(rows, v, times[:, None]).shape == (
+        3,
+        3,
+        7,
+    )  # every time for every state
 
 
 @pytest.mark.parametrize(
@@ -112,26 +118,26 @@ def test_a_time_is_one_number_or_one_a_state(box: Solver) -> None:
         ([[1], [1, 2]], "integrate: dt is not an array of numbers"),
     ],
 )
-def test_what_is_no_time_is_one_sentence(box: Solver, dt: object, sentence: str) -> None:
+def test_a_wrong_time_step_is_refused(floating_body: Solver, dt: object, sentence: str) -> None:
     with pytest.raises(ArgumentError, match=sentence):
-        box.integrate(np.tile(Q, (3, 1)), np.ones(6), dt)
+        floating_body.integrate(np.tile(Q, (3, 1)), np.ones(6), dt)
 
 
-def test_a_scalar_is_bound_and_written_as_an_array_of_no_dimension(box: Solver) -> None:
+def test_a_scalar_is_bound_as_an_array_of_dimension_zero(floating_body: Solver) -> None:
     v, out = np.ones(6), np.zeros(7)
-    box.bind("integrate", Q, v, np.array(0.1), out)()
-    assert (out == box.integrate(Q, v, 0.1)).all()
+    floating_body.bind("integrate", Q, v, np.array(0.1), out)()
+    assert (out == floating_body.integrate(Q, v, 0.1)).all()
     with pytest.raises(
         ArgumentError,
         match="integrate: dt must be a contiguous, aligned float64 array to be bound; a float was",
     ):
-        box.bind("integrate", Q, v, 0.1, out)
+        floating_body.bind("integrate", Q, v, 0.1, out)
     with pytest.raises(
         ArgumentError,
         match=r"integrate: the result q_next goes into a float64 array of shape \(1, 7\)",
     ):
-        box.bind("integrate", Q, v, np.array([0.1]), out)
+        floating_body.bind("integrate", Q, v, np.array([0.1]), out)
     with pytest.raises(
         ArgumentError, match=r"kinetic_energy: the result T goes into a float64 array of shape \(\)"
     ):
-        box.kinetic_energy(Q, v, out=np.zeros(1))
+        floating_body.kinetic_energy(Q, v, out=np.zeros(1))

@@ -1,4 +1,4 @@
-"""The cost sheet: what QEMU counts is what the disassembly holds, and Panda keeps to its bounds on a Cortex-M4F."""
+"""Cost sheets: QEMU's counts equal the disassembly, and Panda stays within its bounds on a Cortex-M4F."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from tests.shared.firmware_tools import REQUIRED, need
 pytestmark = pytest.mark.firmware
 
 COUNTING = [name for name in targets.names() if targets.find(name).counter]
-SEEN = COUNTING if REQUIRED else COUNTING[:1]
+TESTED_TARGETS = COUNTING if REQUIRED else COUNTING[:1]
 STATES = 12
 
 
-def one(robot: str, target: str, function: str, real: str = "float") -> Cost:
+def cost_of(robot: str, target: str, function: str, real: str = "float") -> Cost:
     need(target)
     (cost,) = measure(load(robot), [program(robot, function, real=real)], target, STATES).costs
     return cost
 
 
-def test_panda_keeps_to_its_bounds_on_a_cortex_m4f() -> None:
-    cost = one("panda", "cortex-m4f", "forward_dynamics")
+def test_panda_stays_within_its_bounds_on_a_cortex_m4f() -> None:
+    cost = cost_of("panda", "cortex-m4f", "forward_dynamics")
     assert cost.alone[1] <= 2000
     assert cost.flash <= 8000
     assert cost.stack <= 512
@@ -52,8 +52,8 @@ def test_panda_keeps_to_its_bounds_on_a_cortex_m4f() -> None:
     assert set(cost.undefined) <= {"sinf", "cosf", "sqrtf"}
 
 
-def test_loops_take_half_the_flash_and_their_callers_array() -> None:
-    """Of Panda, whose rows are two thousand; the FPU works in float throughout, and tables stand in flash."""
+def test_loops_take_half_the_flash_and_a_workspace_of_the_caller() -> None:
+    """Panda has 2000 rows unrolled; loops use only the FPU in float, and their tables are in flash."""
     need("cortex-m4f")
     mechanism = load("panda")
     loops, _ = programs_and_refusals(
@@ -62,16 +62,16 @@ def test_loops_take_half_the_flash_and_their_callers_array() -> None:
     (cost,) = measure(mechanism, loops.values(), "cortex-m4f", STATES).costs
     assert cost.work == 4 * 17 * 7
     assert (cost.ram, cost.undefined) == (0, ("cosf", "sinf"))
-    assert 4 * 16 * 7 < cost.flash < one("panda", "cortex-m4f", "forward_dynamics").flash / 2
+    assert 4 * 16 * 7 < cost.flash < cost_of("panda", "cortex-m4f", "forward_dynamics").flash / 2
     assert cost.alone[0] == cost.alone[1] < 4400
 
 
-def compiled(robot: str, target: str, function: str, folder: Path) -> Toolchain:
-    """The tools, beside the function's one.o."""
+def compile_function(robot: str, target: str, function: str, folder: Path) -> Toolchain:
+    """Compile a function to one.o; return the toolchain of its folder."""
     mechanism, made = load(robot), program(load(robot), function, real="float")
-    own = c99.Target(robot, mechanism.sizes)
-    (folder / f"{robot}.h").write_text(c99.header({function: made}, own), encoding="utf-8")
-    (folder / "one.c").write_text(c99.source(made, own), encoding="utf-8")
+    c_target = c99.Target(robot, mechanism.sizes)
+    (folder / f"{robot}.h").write_text(c99.header({function: made}, c_target), encoding="utf-8")
+    (folder / "one.c").write_text(c99.source(made, c_target), encoding="utf-8")
     tools = Toolchain(targets.find(target), folder)
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE)
     return tools
@@ -81,35 +81,37 @@ def compiled(robot: str, target: str, function: str, folder: Path) -> Toolchain:
     "function", ["forward_dynamics", "mass_matrix_log_determinant", "gravity_force"]
 )
 @pytest.mark.parametrize("robot", ["scara", "panda"])
-def test_what_is_counted_is_what_the_disassembly_holds(
+def test_counted_instructions_equal_the_disassembly(
     robot: str, function: str, tmp_path: Path
 ) -> None:
-    """Code without a branch executes each of its instructions once; nops pad the tables of constants that it jumps over."""
-    cost = one(robot, "cortex-m4f", function)
-    listing = compiled(robot, "cortex-m4f", function, tmp_path).tool("objdump", "-d", "one.o")
+    """Code without branches executes each instruction once; nops only pad tables of constants."""
+    cost = cost_of(robot, "cortex-m4f", function)
+    listing = compile_function(robot, "cortex-m4f", function, tmp_path).tool(
+        "objdump", "-d", "one.o"
+    )
     words = re.findall(r"^ +[0-9a-f]+:\t[0-9a-f ]+\t(\S+)", listing, re.MULTILINE)
     assert cost.alone == (len([word for word in words if word not in (".word", "nop")]),) * 2
 
 
 @pytest.mark.parametrize("target", COUNTING)
-def test_bytes_are_those_that_readelf_states(target: str, tmp_path: Path) -> None:
-    """What is loaded (flag A) goes to flash, and what is written (W) to RAM."""
-    cost = one("panda", target, "forward_dynamics")
-    sections = compiled("panda", target, "forward_dynamics", tmp_path).tool(
+def test_flash_and_ram_equal_the_sections_of_readelf(target: str, tmp_path: Path) -> None:
+    """Loaded sections (flag A) count as flash, and writable sections (W) as RAM."""
+    cost = cost_of("panda", target, "forward_dynamics")
+    sections = compile_function("panda", target, "forward_dynamics", tmp_path).tool(
         "readelf", "-S", "-W", "one.o"
     )
-    found = re.findall(
+    sections_found = re.findall(
         r"\] \.\S+ +\S+ +[0-9a-f]{8} [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +([A-Za-z]*) ", sections
     )
     assert cost.flash == sum(
-        int(size, 16) for size, flags in found if "A" in flags and "W" not in flags
+        int(size, 16) for size, flags in sections_found if "A" in flags and "W" not in flags
     )
-    assert cost.ram == sum(int(size, 16) for size, flags in found if "W" in flags)
+    assert cost.ram == sum(int(size, 16) for size, flags in sections_found if "W" in flags)
 
 
 @pytest.mark.parametrize("target", COUNTING)
 def test_only_libm_depends_on_the_state(target: str) -> None:
-    cost = one("scara", target, "forward_dynamics")
+    cost = cost_of("scara", target, "forward_dynamics")
     assert cost.alone[0] == cost.alone[1] < cost.instructions[0] <= cost.instructions[1]
     assert cost.libm_calls == sum(
         program("scara", "forward_dynamics").operations[op] for op in ("sin", "cos")
@@ -117,8 +119,8 @@ def test_only_libm_depends_on_the_state(target: str) -> None:
     assert cost.ram == 0
 
 
-def test_what_calls_no_libm_costs_the_same_with_it_and_without() -> None:
-    cost = one("scara", "cortex-m4f", "gravity_force")
+def test_a_function_without_libm_has_equal_costs_with_and_without_libm() -> None:
+    cost = cost_of("scara", "cortex-m4f", "gravity_force")
     assert cost.libm_calls == 0
     assert cost.alone == cost.instructions
 
@@ -126,43 +128,41 @@ def test_what_calls_no_libm_costs_the_same_with_it_and_without() -> None:
 @pytest.mark.parametrize(
     "target", [name for name in COUNTING if targets.find(name).double_in_software]
 )
-def test_double_in_software_takes_as_long_as_the_warning_says(target: str) -> None:
+def test_double_in_software_is_as_slow_as_the_warning_states(target: str) -> None:
     most = [
-        one("panda", target, "forward_dynamics", real).instructions[1]
+        cost_of("panda", target, "forward_dynamics", real).instructions[1]
         for real in ("float", "double")
     ]
-    said = targets.find(target).double_in_software
-    assert said / 1.25 < most[1] / most[0] < said * 1.25
+    stated_ratio = targets.find(target).double_in_software
+    assert stated_ratio / 1.25 < most[1] / most[0] < stated_ratio * 1.25
 
 
-# With what libm takes.
+# Costs including libm.
 
 
-@pytest.mark.parametrize("target", SEEN)
-def test_libm_is_in_flash_once_and_as_large_as_without_the_functions(
-    target: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("target", TESTED_TARGETS)
+def test_libm_counts_once_in_flash(target: str, tmp_path: Path) -> None:
     need(target)
     made = [
         program("scara", function, real="float")
         for function in ("forward_dynamics", "gravity_force")
     ]
-    found = measure(load("scara"), made, target, 1)
+    sheet = measure(load("scara"), made, target, 1)
     tools = Toolchain(targets.find(target), tmp_path)
     tools.image("libm.elf", "-Wl,--undefined=sinf", entry="cosf")
     lines = [line.split() for line in tools.tool("size", "-A", "-d", "libm.elf").splitlines()]
     libm = sum(int(line[1]) for line in lines if line and line[0] in (".text", ".rodata", ".data"))
     assert libm > 3000
-    for cost in found.costs:
+    for cost in sheet.costs:
         assert (
             abs(cost.flash_with_libm - cost.flash - (libm if cost.undefined else 0)) < 64
         )  # the linker merges and aligns
-    assert abs(found.flash_with_libm - found.flash - libm) < 64
-    assert found.ram_with_libm > 0
+    assert abs(sheet.flash_with_libm - sheet.flash - libm) < 64
+    assert sheet.ram_with_libm > 0
 
 
-def test_a_square_root_brings_no_ram_of_newlib(tmp_path: Path) -> None:
-    """Its errno would be a kilobyte."""
+def test_a_square_root_needs_no_ram_of_newlib(tmp_path: Path) -> None:
+    """newlib's errno alone would take a kilobyte of RAM."""
     need("cortex-m4f")
     generate(
         "free_body",
@@ -223,10 +223,10 @@ int main(void)
 """
 
 
-def test_the_stack_with_libm_is_what_a_run_leaves_marks_on(tmp_path: Path) -> None:
-    """The words below the stack pointer are painted before a call; an angle of 1e30 takes libm's longest way."""
-    cost = one("scara", "cortex-m4f", "forward_dynamics")
-    tools = compiled("scara", "cortex-m4f", "forward_dynamics", tmp_path)
+def test_the_stack_with_libm_equals_that_of_a_painted_run(tmp_path: Path) -> None:
+    """The stack is painted before a call; an angle of 1e30 takes libm's longest path."""
+    cost = cost_of("scara", "cortex-m4f", "forward_dynamics")
+    tools = compile_function("scara", "cortex-m4f", "forward_dynamics", tmp_path)
     text = PAINTED.format(call="scara_forward_dynamics(x, x, x, answer)")
     (tmp_path / "painted.c").write_text(text, encoding="utf-8")
     tools.compile("painted.c", "painted.o", "-std=gnu99", "-O2")
@@ -235,11 +235,11 @@ def test_the_stack_with_libm_is_what_a_run_leaves_marks_on(tmp_path: Path) -> No
     assert cost.stack_with_libm is not None
     assert (
         cost.stack < short < long <= cost.stack_with_libm <= long + 16
-    )  # what only keeps it aligned bears no mark
+    )  # padding for alignment is not overwritten
 
 
-@pytest.mark.parametrize("target", SEEN)
-def test_a_function_that_calls_nothing_takes_its_own_frame(target: str) -> None:
+@pytest.mark.parametrize("target", TESTED_TARGETS)
+def test_a_function_without_calls_needs_only_its_own_frame(target: str) -> None:
     need(target)
     made, text = program("scara", "forward_dynamics", real="float"), TextOptions("inline")
     (cost,) = measure(load("scara"), [made], target, 1, source=Source(text)).costs
@@ -247,8 +247,8 @@ def test_a_function_that_calls_nothing_takes_its_own_frame(target: str) -> None:
     assert (cost.flash_with_libm, cost.ram_with_libm) == (cost.flash, 0)
 
 
-def test_cycles_are_more_than_instructions_on_a_cortex_m4f_and_a_bound_on_a_cortex_m7() -> None:
-    cost = one("scara", "cortex-m4f", "forward_dynamics")
+def test_cycles_exceed_instructions_on_a_cortex_m4f_and_are_a_bound_on_a_cortex_m7() -> None:
+    cost = cost_of("scara", "cortex-m4f", "forward_dynamics")
     assert cost.cycles is not None
     assert cost.cycles_alone is not None
     for (least, most), counted in (
@@ -257,19 +257,19 @@ def test_cycles_are_more_than_instructions_on_a_cortex_m4f_and_a_bound_on_a_cort
     ):
         assert most is not None
         assert counted[0] < least < most < 3 * counted[1]
-    bound = one("scara", "cortex-m7", "forward_dynamics")
+    bound = cost_of("scara", "cortex-m7", "forward_dynamics")
     assert (bound.cycles, bound.cycles_alone) == (
         (-(-bound.instructions[0] // 2), None),
         (-(-bound.alone[0] // 2), None),
     )
 
 
-def test_double_in_software_has_no_cycles_and_the_sheet_says_why() -> None:
+def test_double_in_software_has_no_cycles_and_the_sheet_explains_it() -> None:
     need("cortex-m4f")
-    found = measure(load("scara"), [program("scara", "mass_matrix")], "cortex-m4f", 2)
-    assert found.costs[0].cycles is None
-    assert found.costs[0].stack_with_libm is not None
-    assert found.untold == (
+    sheet = measure(load("scara"), [program("scara", "mass_matrix")], "cortex-m4f", 2)
+    assert sheet.costs[0].cycles is None
+    assert sheet.costs[0].stack_with_libm is not None
+    assert sheet.untold == (
         "mass_matrix: the FPU of Arm Cortex-M4F has no double precision, and the cycles of software are not estimated",
     )
 
@@ -326,7 +326,7 @@ def test_the_command_takes_any_positive_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--target", "host"], "use cortex-m4f"),
         (["--target", "cortex-m9"], "no target is named 'cortex-m9'"),
@@ -334,12 +334,12 @@ def test_the_command_takes_any_positive_clock() -> None:
         (["--target", "cortex-m4f", "--clock", "0"], "in Hz"),
     ],
 )
-def test_what_cannot_be_measured_is_said_in_a_sentence(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+def test_an_impossible_measurement_is_refused_in_one_sentence(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cost", "scara", "-f", "gravity_force", *words]) == 2
     err = capsys.readouterr().err
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
@@ -353,7 +353,7 @@ def test_a_missing_tool_is_named_with_its_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("holds", "said"),
+    ("capacity", "message"),
     [
         (
             {"flash": 200},
@@ -365,12 +365,12 @@ def test_a_missing_tool_is_named_with_its_package(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_target_that_cannot_hold_the_robot_is_refused_with_the_numbers(
-    holds: dict[str, int], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_target_too_small_for_the_robot_is_refused_with_numbers(
+    capacity: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     need("cortex-m4f")
-    monkeypatch.setattr(cortex_m4f, "TARGET", replace(cortex_m4f.TARGET, **holds))
-    with pytest.raises(RequestError, match=said):
+    monkeypatch.setattr(cortex_m4f, "TARGET", replace(cortex_m4f.TARGET, **capacity))
+    with pytest.raises(RequestError, match=message):
         generate(
             "scara",
             tmp_path / "scara",
@@ -382,8 +382,10 @@ def test_a_target_that_cannot_hold_the_robot_is_refused_with_the_numbers(
 
 
 @pytest.mark.parametrize("target", COUNTING)
-def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_path: Path) -> None:
-    cost = one("scara", target, "forward_dynamics")
+def test_manifest_and_readme_of_a_folder_contain_the_cost_sheet(
+    target: str, tmp_path: Path
+) -> None:
+    cost = cost_of("scara", target, "forward_dynamics")
     sheet = generate("scara", tmp_path / "scara", ["forward_dynamics"], "float", target=target)[
         "cost"
     ]
@@ -412,7 +414,7 @@ def test_the_folder_s_manifest_and_readme_hold_the_cost_sheet(target: str, tmp_p
 
 
 @pytest.mark.parametrize("trig", ["libm", "inline"])
-def test_checks_are_part_of_what_is_measured(trig: str) -> None:
+def test_costs_include_the_checks(trig: str) -> None:
     need("cortex-m4f")
     made = program("ur5", "forward_dynamics", real="float")
     text = TextOptions(trig, checked=True)
@@ -426,13 +428,15 @@ def test_checks_are_part_of_what_is_measured(trig: str) -> None:
     assert plain.instructions[1] < guarded.instructions[1] < 1.3 * plain.instructions[1]
     assert plain.flash < guarded.flash
     assert guarded.ram == 0
-    assert guarded.alone[0] == guarded.alone[1]  # every state passes the checks by the same way
+    assert (
+        guarded.alone[0] == guarded.alone[1]
+    )  # every valid state takes the same path through the checks
 
 
 @pytest.mark.parametrize(
     "words", [["--target", "host"], ["--target", "cortex-m4f", "--no-evidence"]]
 )
-def test_a_folder_without_a_cost_sheet_does_not_speak_of_one(
+def test_a_folder_without_a_cost_sheet_does_not_mention_one(
     words: list[str], tmp_path: Path
 ) -> None:
     assert (
@@ -442,7 +446,7 @@ def test_a_folder_without_a_cost_sheet_does_not_speak_of_one(
     assert "What a call costs" not in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_folder_made_where_a_tool_is_missing_says_so(
+def test_a_missing_tool_is_noted_in_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cortex_m4f, "TARGET", replace(cortex_m4f.TARGET, prefix="no-such-chip-"))
@@ -457,24 +461,24 @@ def test_a_folder_made_where_a_tool_is_missing_says_so(
         "cortex-m4f",
     ]
     assert main([*words, "-o", str(tmp_path / "c")]) == 0
-    said = "no-such-chip-gcc is not installed; on Debian"
-    assert f"symgen: note: README.md has no cost sheet: {said}" in capsys.readouterr().err
-    assert said in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+    message = "no-such-chip-gcc is not installed; on Debian"
+    assert f"symgen: note: README.md has no cost sheet: {message}" in capsys.readouterr().err
+    assert message in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
 
 
-def costs(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    """The facts that `symgen cost` prints, by function where they are about one."""
+def cost_facts(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """Return the facts that `symgen cost` prints; those of functions by name."""
     assert main(["cost", *words, "--json"]) == 0
     facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts | {"functions": {one["function"]: one for one in facts["functions"]}}
+    return facts | {"functions": {cost["function"]: cost for cost in facts["functions"]}}
 
 
-def test_numbers_at_run_time_are_those_of_a_robot_that_can_be(
+def test_run_time_parameters_are_measured_at_valid_values(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """No state ends early in a check: such a function has no branch, so it takes the same instructions at every state."""
+    """All drawn parameters pass the checks, so every state takes the same number of instructions."""
     need("cortex-m4f")
-    facts = costs(
+    facts = cost_facts(
         capsys,
         "planar_arm",
         "-f",
@@ -491,7 +495,7 @@ def test_numbers_at_run_time_are_those_of_a_robot_that_can_be(
 
 
 def test_states_that_a_check_refuses_are_not_measured() -> None:
-    """By floors that some states reach and others do not."""
+    """The lower bound of a divisor is set so that only some states pass."""
     need("cortex-m4f")
     mechanism, made = load("planar_arm"), program("planar_arm", "forward_dynamics", real="float")
     text = TextOptions("libm", checked=True)
@@ -505,22 +509,20 @@ def test_states_that_a_check_refuses_are_not_measured() -> None:
             ):
                 measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
             continue
-        found = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
+        sheet = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
         assert re.search(
-            r"[1-9]\d* of 16 states are refused by the checks and not measured", found.untold[0]
+            r"[1-9]\d* of 16 states are refused by the checks and not measured", sheet.untold[0]
         )
-        assert len(set(found.costs[0].alone)) == 1
+        assert len(set(sheet.costs[0].alone)) == 1
 
 
-def test_a_folder_is_measured_as_it_lies(
+def test_a_folder_is_measured_as_generated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With its functions, checks, sines, real type and target: by the figures of its own sheet, until its C is changed."""
+    """Measuring a folder gives the figures of its own cost sheet, until its C is changed."""
     need("cortex-m4f")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        writing, "proof_sheet", lambda *given: {}
-    )  # which takes seconds, and is another test's
+    monkeypatch.setattr(writing, "proof_sheet", lambda *arguments: {})  # slow, and tested elsewhere
     words = [
         "-f",
         "gravity_force",
@@ -536,20 +538,20 @@ def test_a_folder_is_measured_as_it_lies(
     sheet = json.loads(Path("arm/manifest.json").read_text(encoding="utf-8"))["cost"]["functions"]
     Path("arm").rename("planar_arm")
     capsys.readouterr()
-    facts = costs(capsys, "planar_arm")
+    facts = cost_facts(capsys, "planar_arm")
     assert (facts["folder"], facts["target"], facts["real"]) == (
         "planar_arm",
         "cortex-m4f",
         "float",
     )
     assert {
-        name: {key: value for key, value in one.items() if key not in ("function", "rate")}
-        for name, one in facts["functions"].items()
+        name: {key: value for key, value in cost.items() if key not in ("function", "rate")}
+        for name, cost in facts["functions"].items()
     } == sheet
     source = Path("planar_arm/arm_mass_matrix.c")
     more = "static const float more[100] __attribute__((used)) = {1.0f};\n"
     source.write_text(source.read_text(encoding="utf-8") + more, encoding="utf-8")
-    spoilt = costs(capsys, "planar_arm", "-f", "mass_matrix")["functions"]
+    spoilt = cost_facts(capsys, "planar_arm", "-f", "mass_matrix")["functions"]
     assert set(spoilt) == {"mass_matrix"}
     assert spoilt["mass_matrix"]["flash"] == sheet["mass_matrix"]["flash"] + 400
     for decided in (
@@ -595,7 +597,7 @@ BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
         ),
     ],
 )
-def test_a_tool_that_is_missing_or_does_not_work_stops_no_folder(
+def test_a_missing_or_broken_tool_does_not_prevent_a_folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -633,7 +635,7 @@ def test_a_tool_that_is_missing_or_does_not_work_stops_no_folder(
 PICKY = 'case "$*" in *one.c*) echo "one.c:9:5: error: unknown type name"; exit 1;; esac\n'
 
 
-def test_a_compiler_that_refuses_the_text_is_an_error_beside_the_folder(
+def test_a_compiler_that_refuses_the_text_is_an_error_but_the_folder_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, script in (("arm-none-eabi-gcc", PICKY), ("qemu-system-arm", "")):
@@ -641,24 +643,26 @@ def test_a_compiler_that_refuses_the_text_is_an_error_beside_the_folder(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     words = ["planar_arm", "-f", "gravity_force", "--target", "cortex-m4f"]
-    said = "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: one.c:9:5: error: unknown type name"
+    message = "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: one.c:9:5: error: unknown type name"
     assert main(["generate", *words, "-o", str(tmp_path / "c"), "-q"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith(f"symgen: {said}; please report it")
+    assert err.startswith(f"symgen: {message}; please report it")
     assert len(err.splitlines()) == 1
     assert (tmp_path / "c" / "firmware" / "Makefile").is_file()
-    assert f"was not measured: {said}" in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+    assert f"was not measured: {message}" in (tmp_path / "c" / "README.md").read_text(
+        encoding="utf-8"
+    )
     with pytest.warns(SymgenWarning, match="refused the generated text"):
         generate("planar_arm", tmp_path / "d", ["gravity_force"], target="cortex-m4f")
     assert main(["generate", *words, "-o", str(tmp_path / "e"), "--strict"]) == 2
     assert not (tmp_path / "e").exists()
     assert main(["cost", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("polished_here")
-def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
-    """One sheet of it; `make firmware` rewrites the whole."""
+def test_the_page_of_cost_sheets_is_current() -> None:
+    """One sheet is measured again; `make firmware` rewrites the whole page."""
     need("cortex-m4f")
     facts = firmware_sheets.sheet("scara", "cortex-m4f", "float")
     page = firmware_sheets.FILE.read_text(encoding="utf-8")
@@ -672,7 +676,7 @@ def test_the_page_of_cost_sheets_is_what_is_measured() -> None:
     )
 
 
-def test_a_folder_of_loops_for_a_controller(tmp_path: Path) -> None:
+def test_a_folder_of_loops_has_a_cost_sheet_with_a_workspace(tmp_path: Path) -> None:
     need("cortex-m4f")
     out = tmp_path / "scara"
     generate("scara", out, ["forward_dynamics"], form="looped", target="cortex-m4f")
@@ -681,7 +685,7 @@ def test_a_folder_of_loops_for_a_controller(tmp_path: Path) -> None:
     ]
     assert sheet["work"] > 0
     assert sheet["ram"] == 0
-    said = (out / "README.md").read_text(encoding="utf-8")
-    assert "Loops over links go round as often in every state" in said
-    assert "Flash holds the tables" in said
-    assert "What is proved" not in said
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    assert "Loops over links go round as often in every state" in readme
+    assert "Flash holds the tables" in readme
+    assert "What is proved" not in readme

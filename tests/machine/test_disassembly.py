@@ -1,4 +1,4 @@
-"""A linked image read by hand: how deep a stack gets, what a call reaches, and what a Cortex-M4 takes for it."""
+"""Disassembly of a linked image: stack depth, reachable code, and cycles on a Cortex-M4."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from symgen.machine.cycles import cortex_m4, guarded
 from symgen.machine.disassembly import Image, Instruction, Unreadable, register_words
 
 
-def image(text: str) -> Image:
-    """Lines 'ADDRESS WORD OPERANDS [-> TARGET]', four bytes each unless the word ends in .n; a line 'NAME:' names the next."""
-    found, symbols, name = {}, {}, ""
+def image_of(text: str) -> Image:
+    """Build an image from lines 'ADDRESS WORD OPERANDS [-> TARGET]'.
+
+    An instruction has four bytes unless its word ends in .n; a line 'NAME:' names the next instruction.
+    """
+    instructions, symbols, name = {}, {}, ""
     for line in filter(None, map(str.strip, text.splitlines())):
         if line.endswith(":"):
             name = line[:-1]
@@ -19,13 +22,13 @@ def image(text: str) -> Image:
         address, word, *operands = rest.split(None, 2)
         symbols |= {name: int(address)} if name else {}
         name = ""
-        found[int(address)] = Instruction(
+        instructions[int(address)] = Instruction(
             2 if word.endswith(".n") else 4,
             word,
             operands[0] if operands else "",
             int(target) if target else None,
         )
-    return Image(found, symbols)
+    return Image(instructions, symbols)
 
 
 CALLS = """
@@ -50,18 +53,18 @@ CALLS = """
 """
 
 
-def test_the_deepest_way_counts_calls_on_top_and_tail_calls_in_place() -> None:
-    made = image(CALLS)
-    assert made.depth(100) == 4
-    assert made.depth(200) == 400
-    assert made.depth(0) == max(8 + 16 + 12 + 4, 400)
-    assert made.reach([0]) == set(made.instructions)
-    assert made.reach([0], without=[100]) == set(made.instructions) - {100, 104}
-    assert made.ranges(made.reach([100, 200])) == [(100, 108), (200, 212)]
+def test_stack_depth_adds_calls_and_takes_the_maximum_of_tail_calls() -> None:
+    image = image_of(CALLS)
+    assert image.depth(100) == 4
+    assert image.depth(200) == 400
+    assert image.depth(0) == max(8 + 16 + 12 + 4, 400)
+    assert image.reach([0]) == set(image.instructions)
+    assert image.reach([0], without=[100]) == set(image.instructions) - {100, 104}
+    assert image.ranges(image.reach([100, 200])) == [(100, 108), (200, 212)]
 
 
-def test_the_stack_of_risc_v_is_read_with_what_keeps_its_registers() -> None:
-    made = image("""
+def test_the_stack_of_risc_v_includes_its_routines_that_save_registers() -> None:
+    image = image_of("""
         top:
          0 jal t0,100 -> 100
          4 add sp,sp,-384
@@ -82,7 +85,7 @@ def test_the_stack_of_risc_v_is_read_with_what_keeps_its_registers() -> None:
         304 add sp,sp,32
         308 ret
     """)
-    assert made.depth(0) == 16 + 384 + 32
+    assert image.depth(0) == 16 + 384 + 32
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,9 @@ def test_the_stack_of_risc_v_is_read_with_what_keeps_its_registers() -> None:
         "bl 0 -> 0",
     ],
 )
-def test_what_only_a_run_can_tell_is_said(line: str) -> None:
+def test_code_whose_stack_depends_on_a_run_is_refused(line: str) -> None:
     with pytest.raises(Unreadable):
-        image(f"0 push {{r4}}\n4 {line}\n8 bx lr").depth(0)
+        image_of(f"0 push {{r4}}\n4 {line}\n8 bx lr").depth(0)
 
 
 def test_registers_are_counted_in_words() -> None:
@@ -110,11 +113,11 @@ def test_registers_are_counted_in_words() -> None:
     ] == [3, 4, 1, 5, 2]
 
 
-def cycles(text: str, taken: tuple[int, ...] = ()) -> tuple[int, int]:
-    """Of the lines one after the other, `taken` the addresses that are executed where not all are."""
-    made = image(text)
+def cycles_of(text: str, executed: tuple[int, ...] = ()) -> tuple[int, int]:
+    """Return least and most cycles of the executed addresses; by default all lines are executed."""
+    image = image_of(text)
     return cortex_m4(
-        taken or sorted(made.instructions), made.instructions, guarded(made.instructions)
+        executed or sorted(image.instructions), image.instructions, guarded(image.instructions)
     )
 
 
@@ -126,7 +129,7 @@ def cycles(text: str, taken: tuple[int, ...] = ()) -> tuple[int, int]:
         (
             "0 vmul.f32 s0, s1, s2\n4 vmla.f32 s0, s4, s5",
             (4, 4),
-        ),  # what is added to comes late enough
+        ),  # the accumulator is needed late enough
         ("0 vmul.f32 s0, s1, s2\n4 vmla.f32 s3, s0, s5", (5, 5)),
         ("0 vmul.f32 s0, s1, s2\n4 vstr s0, [r0]", (3, 4)),
         ("0 vldr s0, [r0]\n4 vldr s1, [r0, #4]", (3, 4)),  # loads in a row overlap
@@ -145,25 +148,25 @@ def cycles(text: str, taken: tuple[int, ...] = ()) -> tuple[int, int]:
         (
             "0 add r3, r1, r2\n4 ldrd r0, r1, [r3]",
             (1 + 3, 1 + 3),
-        ),  # that of several at once does not
+        ),  # an address of a multiple load does not wait
         (
             "0 itt lt\n4 vldrlt s15, [r0]\n8 addlt r0, r1",
             (0 + 1 + 1, 1 + 2 + 1),
-        ),  # may be passed over
+        ),  # the condition may skip it
         ("0 ite eq\n4 moveq r0, r1\n8 movne r0, r2", (2, 3)),
         ("0 ldrd r0, r1, [r2]\n4 vmov r0, r1, d0", (3 + 2, 3 + 2)),
     ],
 )
-def test_cycles_are_those_of_the_manual(text: str, expected: tuple[int, int]) -> None:
-    assert cycles(text) == expected
+def test_cycles_equal_those_of_the_manual(text: str, expected: tuple[int, int]) -> None:
+    assert cycles_of(text) == expected
 
 
-def test_a_branch_that_is_taken_refills_the_pipeline() -> None:
+def test_a_taken_branch_refills_the_pipeline() -> None:
     text = "0 beq.n 100 -> 100\n2 nop\n100 bx lr"
-    assert cycles(text, (0, 100)) == (2 + 2, 4 + 4)
+    assert cycles_of(text, (0, 100)) == (2 + 2, 4 + 4)
 
 
 @pytest.mark.parametrize("text", ["0 vadd.f64 d0, d1, d2", "0 vrintz.f32 s0, s1"])
 def test_an_instruction_without_known_cycles_is_refused(text: str) -> None:
     with pytest.raises(Unreadable, match="the cycles of"):
-        cycles(text)
+        cycles_of(text)

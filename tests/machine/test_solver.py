@@ -1,4 +1,4 @@
-"""The solver: what C computes, on every shape that NumPy can hold, and sentences for everything else."""
+"""Solvers: results of the C for arrays of every shape, and refusals of all other arguments."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_leading_dimensions_broadcast(solver: Solver, leads: tuple[tuple[int, ..
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 2)])
-def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
+def test_results_have_the_declared_shapes(solver: Solver, lead: tuple[int, ...]) -> None:
     q, v = uniform_states(*lead, 2), uniform_states(*lead, 2, seed=1)
     M, c = solver.mass_matrix_and_bias(q, v)
     assert M.shape == (*lead, 2, 2)
@@ -91,7 +91,7 @@ def test_shapes_of_results(solver: Solver, lead: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(out, det)
 
 
-def test_other_arrays_are_converted(solver: Solver) -> None:
+def test_lists_and_arrays_of_other_layouts_are_converted(solver: Solver) -> None:
     q, v, tau = uniform_states(2), uniform_states(2, seed=1), uniform_states(2, seed=2)
     wide = np.zeros(4)
     wide[::2] = q
@@ -137,17 +137,17 @@ ONE_STATE = {
 
 
 @pytest.mark.parametrize("kind", ONE_STATE)
-def test_one_state_is_copied_without_the_long_road(
+def test_one_state_is_copied_without_the_general_conversion(
     kind: str, solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lists, numbers, slices and arrays of other types hold one state; they give the bits of an array of the real type."""
+    """One state as a list, tuple, slice or array of another type gives the bits of a plain array."""
     states = [np.array([1.0, -2.0]), np.array([3.0, 0.0]), np.array([0.0, 5.0])]
     expected = solver.forward_dynamics(*states)
     monkeypatch.setattr(
         kernels.Arrays, "argument", None
-    )  # which the long road converts by, in twenty times the time
-    for place in range(3):
-        arguments = [ONE_STATE[kind](x) if k == place else x for k, x in enumerate(states)]
+    )  # the general conversion, which is twenty times slower
+    for index in range(3):
+        arguments = [ONE_STATE[kind](x) if k == index else x for k, x in enumerate(states)]
         out = np.empty(2)
         assert solver.forward_dynamics(*arguments).tobytes() == expected.tobytes()
         assert solver.forward_dynamics(*arguments, out=out) is out
@@ -155,8 +155,8 @@ def test_one_state_is_copied_without_the_long_road(
 
 
 @pytest.mark.parametrize("kind", ONE_STATE)
-def test_one_state_is_computed_at_the_first_attempt(kind: str, solver: Solver) -> None:
-    """One array is made for the result of a call: no attempt fails, after it has made one, for an array with steps."""
+def test_one_state_allocates_one_result(kind: str, solver: Solver) -> None:
+    """A call allocates one result: no first attempt fails after its allocation."""
     made: list[Any] = []
 
     def counted(shape: Any, real: Any) -> Any:
@@ -173,7 +173,7 @@ def test_one_state_is_computed_at_the_first_attempt(kind: str, solver: Solver) -
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_a_state_too_long_for_a_list_has_the_same_bits(
+def test_a_long_state_gives_the_bits_of_a_short_one(
     real: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernels.Arrays, "argument", None)
@@ -187,8 +187,8 @@ def test_a_state_too_long_for_a_list_has_the_same_bits(
         assert {arm.mass_matrix(kind(q)).tobytes() for arm in arms} == {expected}
 
 
-def test_a_number_too_large_for_float_is_told(own_cache: Path) -> None:
-    """As NumPy tells of it, in a list, a tuple, an array and alone."""
+def test_a_number_too_large_for_float_causes_a_warning(own_cache: Path) -> None:
+    """NumPy's overflow warning appears for a list, a tuple, an array and a number."""
     arm = compile("planar_arm", ["step"], real="float", optimize=0)
     state = [np.zeros(2, np.float32)] * 3
     for large in ([1e300, 0.0], (1e300, 0.0), np.array([1e300, 0.0])):
@@ -199,7 +199,7 @@ def test_a_number_too_large_for_float_is_told(own_cache: Path) -> None:
 
 
 def test_a_scalar_argument_may_be_any_number(own_cache: Path) -> None:
-    """The step width dt as in `step(q, v, tau, 0.01)`."""
+    """Example: the time step dt in `step(q, v, tau, 0.01)`."""
     stepping = compile("planar_arm", ["step"], optimize=0)
     state = np.array([0.1, 0.2]), np.array([0.3, -0.4]), np.array([0.5, 0.6])
     expected = np.concatenate(stepping.step(*state, np.array(2.0)))
@@ -272,7 +272,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_mistakes_get_one_sentence(solver: Solver, what: str) -> None:
+def test_wrong_arguments_are_refused_in_one_line(solver: Solver, what: str) -> None:
     mistake, sentence = WRONG[what]
     with pytest.raises(ArgumentError, match=sentence) as caught:
         mistake(solver)
@@ -281,8 +281,8 @@ def test_mistakes_get_one_sentence(solver: Solver, what: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_lengths_of_q_and_of_v_that_are_mixed_up_are_told_apart(own_cache: Path) -> None:
-    """With a quaternion q is longer than v."""
+def test_an_array_of_nv_numbers_for_q_is_refused_with_a_hint(own_cache: Path) -> None:
+    """With a quaternion, q is longer than v."""
     ball = compile("spherical_pendulum", ["inverse_dynamics", "mass_matrix_solve"], optimize=0)
     q, v = np.array([0, 0, 0, 1.0]), np.zeros(3)
     short = r"inverse_dynamics: q has 3 numbers, which is NV; q of 'spherical_pendulum' has NQ = 4 \(a quaternion is four numbers"
@@ -312,8 +312,8 @@ def test_lengths_of_q_and_of_v_that_are_mixed_up_are_told_apart(own_cache: Path)
     assert ball.inverse_dynamics(q, v, v).shape == (3,)
 
 
-def offset(array: Array) -> Array:
-    """The same numbers one byte beside where numbers stand."""
+def misaligned(array: Array) -> Array:
+    """Return the same numbers in memory that is misaligned by one byte."""
     return (
         np.frombuffer(bytearray(b"x" + array.tobytes()), dtype=np.uint8)[1:]
         .view(array.dtype)
@@ -325,7 +325,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
     "stride": (lambda m: np.zeros((*m.shape[:-1], 4))[..., ::2], "M is not contiguous"),
     "frozen": (lambda m: np.broadcast_to(np.float64(0), m.shape), "M is not contiguous"),
     "locked": (lambda m: np.frombuffer(bytes(m.nbytes)).reshape(m.shape), "M is not writable"),
-    "aligned": (offset, "M is not aligned"),
+    "aligned": (misaligned, "M is not aligned"),
     "swapped": (lambda m: m.astype(">f8"), "a >f8 array"),
     "single": (lambda m: m.astype(np.float32), "a float32 array"),
     "masked": (np.ma.array, "M is a masked array"),
@@ -336,7 +336,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("states", [(), (3,)], ids=["one", "many"])
 @pytest.mark.parametrize("what", UNFIT)
-def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(
+def test_an_unusable_result_array_is_refused_for_one_state_and_a_batch(
     solver: Solver, what: str, states: tuple[int, ...]
 ) -> None:
     spoil, sentence = UNFIT[what]
@@ -347,7 +347,7 @@ def test_what_c_cannot_write_to_is_refused_alike_for_one_state_and_many(
     with pytest.raises(ArgumentError, match=r"mass_matrix: (the|M)"):
         solver.bind("mass_matrix", q, unfit)
     np.testing.assert_array_equal(np.asarray(unfit), 0)
-    np.testing.assert_array_equal(solver.mass_matrix(offset(q)), solver.mass_matrix(q))
+    np.testing.assert_array_equal(solver.mass_matrix(misaligned(q)), solver.mass_matrix(q))
 
 
 INTERRUPTED = """
@@ -379,7 +379,7 @@ for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, thread
 
 
 def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
-    """Six hundred million sines are six seconds and more. Counted in the process's own seconds, however busy the machine is."""
+    """600 million sines take more than six seconds; processor time does not depend on the machine's load."""
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -394,30 +394,30 @@ def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
     assert process.returncode == 0
 
 
-def test_a_batch_in_many_shares_is_that_in_one(
+def test_a_batch_in_many_shares_equals_that_in_one_share(
     monkeypatch: pytest.MonkeyPatch, own_cache: Path
 ) -> None:
-    own = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
+    solver = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
     q, v, tau = uniform_states(101, 2), uniform_states(2, seed=1), uniform_states(101, 2, seed=2)
-    whole = own.forward_dynamics(q, v, tau)
+    whole = solver.forward_dynamics(q, v, tau)
     bound, last = np.empty((101, 2)), np.empty(2)
-    for first in (1, 40 * len(own.programs["forward_dynamics"].rows)):
+    for first in (1, 40 * len(solver.programs["forward_dynamics"].rows)):
         monkeypatch.setattr(kernels, "FIRST_SHARE", first)
-        monkeypatch.setattr(batch, "SHARE", 1e-9)  # every later share is one block
-        np.testing.assert_array_equal(own.forward_dynamics(q, v, tau), whole)
-        np.testing.assert_array_equal(own.forward_dynamics(q, v, tau, out=tau.copy()), whole)
-        own.bind("forward_dynamics", q, v, tau, bound)()
+        monkeypatch.setattr(batch, "SHARE", 1e-9)  # each later share has one block
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), whole)
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, out=tau.copy()), whole)
+        solver.bind("forward_dynamics", q, v, tau, bound)()
         np.testing.assert_array_equal(bound, whole)
-        own.chain("forward_dynamics", 101, q, v, tau, last)()
+        solver.chain("forward_dynamics", 101, q, v, tau, last)()
         np.testing.assert_array_equal(last, whole[-1])
 
 
-def test_results_over_arguments(solver: Solver) -> None:
+def test_results_may_alias_arguments(solver: Solver) -> None:
     q, v, tau = uniform_states(2), uniform_states(2, seed=1), uniform_states(2, seed=2)
     a = solver.forward_dynamics(q, v, tau)
     for k in range(3):
-        given = [q.copy(), v.copy(), tau.copy()]
-        np.testing.assert_array_equal(solver.forward_dynamics(*given, out=given[k]), a)
+        arguments = [q.copy(), v.copy(), tau.copy()]
+        np.testing.assert_array_equal(solver.forward_dynamics(*arguments, out=arguments[k]), a)
     qs, vs, taus = uniform_states(9, 2), uniform_states(9, 2, seed=1), uniform_states(9, 2, seed=2)
     batch = solver.forward_dynamics(qs, vs, taus)
     store = np.zeros((10, 2))
@@ -436,7 +436,7 @@ def test_results_over_arguments(solver: Solver) -> None:
         solver.bind("mass_matrix", matrix.reshape(-1)[:18].reshape(9, 2), matrix)
 
 
-def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
+def test_bound_calls_read_the_current_buffers(solver: Solver) -> None:
     q, v, tau, a = (
         uniform_states(2),
         uniform_states(2, seed=1),
@@ -453,15 +453,15 @@ def test_bound_calls_follow_their_buffers(solver: Solver) -> None:
     qs, batch = uniform_states(7, 2), np.empty((7, 2, 2))
     solver.bind("mass_matrix", qs, batch)()
     np.testing.assert_array_equal(batch, solver.mass_matrix(qs))
-    M, c, one = np.empty((7, 2, 2)), np.empty((7, 2)), uniform_states(2)
-    solver.bind("mass_matrix_and_bias", one, qs, M, c)()
-    np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(one, qs)[1])
+    M, c, state = np.empty((7, 2, 2)), np.empty((7, 2)), uniform_states(2)
+    solver.bind("mass_matrix_and_bias", state, qs, M, c)()
+    np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(state, qs)[1])
     det = np.empty(())
-    solver.bind("mass_matrix_determinant", one, det)()
-    assert det == solver.mass_matrix_determinant(one)
+    solver.bind("mass_matrix_determinant", state, det)()
+    assert det == solver.mass_matrix_determinant(state)
 
 
-def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> None:
+def test_a_chain_computes_the_states_in_order(solver: Solver) -> None:
     q, v, tau, a = (
         uniform_states(5, 2),
         uniform_states(5, 2, seed=1),
@@ -477,7 +477,7 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
     np.testing.assert_array_equal(c, solver.mass_matrix_and_bias(q[-1], v[-1])[1])
     solver.chain("mass_matrix_determinant", 3, q[0], det)()
     assert det == solver.mass_matrix_determinant(q[0])
-    # A share that is not zero shows that the first argument does take up the result before.
+    # a share other than zero shows that the first argument receives the previous result
     kernel = solver._kernels["forward_dynamics"]
     kernel.in_turn(2, 0.5, *kernel._steps([q, v, tau], [True, True, False]), *kernel._into([a]))
     before = solver.forward_dynamics(
@@ -496,7 +496,7 @@ def test_a_chain_runs_through_the_states_and_each_call_waits(solver: Solver) -> 
             solver.chain("forward_dynamics", states, *arrays)
 
 
-def test_float_solver(solver: Solver, single: Solver) -> None:
+def test_a_float_solver_agrees_with_the_double_solver(solver: Solver, single: Solver) -> None:
     q, v, tau = (uniform_states(4, 2, seed=k).astype(np.float32) for k in range(3))
     a = single.forward_dynamics(q, v, tau)
     assert a.dtype == np.float32
@@ -509,19 +509,19 @@ def test_float_solver(solver: Solver, single: Solver) -> None:
 
 
 def test_payload_is_an_argument(own_cache: Path) -> None:
-    own = Solver.from_programs(
+    solver = Solver.from_programs(
         "arm", {"gravity_force": gravity(payload=True)}, Sizes(2, 2, 2), optimize=1
     )
     q, payload = uniform_states(5, 2), uniform_states(10)
     np.testing.assert_array_equal(
-        own.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0]
+        solver.gravity_force(q, payload), expected(gravity(payload=True), q, payload)[0]
     )
     np.testing.assert_array_equal(
-        own.gravity_force(q[0], payload), own.gravity_force(q, payload)[0]
+        solver.gravity_force(q[0], payload), solver.gravity_force(q, payload)[0]
     )
 
 
-def test_what_a_solver_says_of_itself(solver: Solver) -> None:
+def test_a_solver_describes_its_functions_and_sizes(solver: Solver) -> None:
     assert repr(solver).startswith("<symgen.Solver arm: NQ = 2, NV = 2, double; forward_dynamics, ")
     assert solver.functions == tuple(arm())
     assert solver.programs == arm()
@@ -543,7 +543,9 @@ def test_what_a_solver_says_of_itself(solver: Solver) -> None:
         Solver.from_programs("arm", {}, Sizes(2, 2, 2))
 
 
-def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unpickled_solver_uses_the_cached_library(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         building,
         "_run",
@@ -554,31 +556,34 @@ def test_pickled_solvers_are_found_again(solver: Solver, monkeypatch: pytest.Mon
         np.testing.assert_array_equal(again.mass_matrix(q), solver.mass_matrix(q))
 
 
-def test_compile_is_the_whole_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_derives_builds_and_pickles_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = load("planar_arm")
-    own = compile(robot, ["forward_dynamics", "inverse_dynamics=newton_euler"], optimize=1)
-    assert own.mechanism is robot
-    assert set(own.functions) == {"forward_dynamics", "inverse_dynamics"}
-    assert own.programs["inverse_dynamics"].method == "newton_euler"
+    solver = compile(robot, ["forward_dynamics", "inverse_dynamics=newton_euler"], optimize=1)
+    assert solver.mechanism is robot
+    assert set(solver.functions) == {"forward_dynamics", "inverse_dynamics"}
+    assert solver.programs["inverse_dynamics"].method == "newton_euler"
     q, v, tau = (uniform_states(3, robot.nv, seed=k) for k in range(3))
     np.testing.assert_allclose(
-        own.inverse_dynamics(q, v, own.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9
+        solver.inverse_dynamics(q, v, solver.forward_dynamics(q, v, tau)), tau, rtol=1e-9, atol=1e-9
     )
     monkeypatch.setattr(
         building,
         "_run",
         lambda *_: pytest.fail("the compiler ran although the library is in the cache"),
     )
-    again = pickle.loads(pickle.dumps(own))
+    again = pickle.loads(pickle.dumps(solver))
     assert again.mechanism == robot
     np.testing.assert_array_equal(
-        again.forward_dynamics(q, v, tau), own.forward_dynamics(q, v, tau)
+        again.forward_dynamics(q, v, tau), solver.forward_dynamics(q, v, tau)
     )
-    assert compile("planar_arm", own.functions, optimize=1).programs.keys() == own.programs.keys()
+    assert (
+        compile("planar_arm", solver.functions, optimize=1).programs.keys()
+        == solver.programs.keys()
+    )
 
 
-def test_compile_passes_options_on() -> None:
-    own = compile(
+def test_compile_passes_its_options_to_the_program() -> None:
+    solver = compile(
         "planar_arm",
         ["gravity_force"],
         "float",
@@ -586,11 +591,11 @@ def test_compile_passes_options_on() -> None:
         trig="macro",
         payload=load("planar_arm").frames[-1].name,
     )
-    assert own.real == "float"
-    assert [port.name for port in own.programs["gravity_force"].inputs] == ["q", "payload"]
-    again = pickle.loads(pickle.dumps(own))
+    assert solver.real == "float"
+    assert [port.name for port in solver.programs["gravity_force"].inputs] == ["q", "payload"]
+    again = pickle.loads(pickle.dumps(solver))
     assert again.real == "float"
-    assert again.programs == own.programs
+    assert again.programs == solver.programs
     with pytest.raises(UnknownName, match="did you mean 'gravity_force'"):
         compile("planar_arm", "gravity_forc")
 
@@ -608,7 +613,7 @@ def test_compile_passes_options_on() -> None:
         lambda: symgen.program("planar_arm", "mass_matrix", method="magic"),
     ],
 )
-def test_an_unknown_name_is_a_lookup_error_whose_text_is_the_sentence(call: Any) -> None:
+def test_an_unknown_name_raises_a_lookup_error_with_a_plain_message(call: Any) -> None:
     with pytest.raises(LookupError) as caught:
         call()
     assert isinstance(caught.value, symgen.SymgenError)
@@ -617,22 +622,22 @@ def test_an_unknown_name_is_a_lookup_error_whose_text_is_the_sentence(call: Any)
 
 
 def test_every_argument_of_the_python_calls_has_a_name_and_a_type() -> None:
-    """So that an editor offers it, and a checker sees a slip in it."""
+    """Names and types let editors complete arguments and type checkers verify them."""
     for name in ("load", "program", "compile", "generate", "verify", "inspect"):
-        for one in inspect.signature(
+        for parameter in inspect.signature(
             getattr(importlib.import_module(symgen._HOME[name]), name)
         ).parameters.values():
-            assert one.kind is not one.VAR_KEYWORD, name
-            assert one.annotation not in (one.empty, "Any"), f"{name}: {one.name}"
+            assert parameter.kind is not parameter.VAR_KEYWORD, name
+            assert parameter.annotation not in (parameter.empty, "Any"), f"{name}: {parameter.name}"
     assert (Path(symgen.__file__).parent / "py.typed").is_file()
 
 
-def test_the_program_that_make_check_gives_to_mypy_runs(tmp_path: Path) -> None:
+def test_the_program_that_make_check_type_checks_also_runs(tmp_path: Path) -> None:
     assert abs(typed_user.main(tmp_path)) < 1e3
     assert (tmp_path / "arm" / "planar_arm_inverse_dynamics.c").is_file()
 
 
-def test_threads_share_a_solver(solver: Solver) -> None:
+def test_threads_can_share_a_solver(solver: Solver) -> None:
     q = uniform_states(2000, 2)
     expected_matrices = solver.mass_matrix(q)
     wrong: list[int] = []

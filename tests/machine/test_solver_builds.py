@@ -1,4 +1,4 @@
-"""How a solver's library is built, cached, found again, and which ways out there are when it cannot be."""
+"""Build of a solver's library: compiler options, cache, and errors with their remedies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.shared.new_process import elsewhere
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-def fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Compile something that no cache holds."""
+def compile_uncached(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Compile a solver that is not yet loaded in this process."""
     monkeypatch.setattr(building, "_LOADED", {})
     return Solver.from_programs(
         name, {"mass_matrix_determinant": determinant()}, Sizes(2, 2, 2), optimize=0
@@ -39,10 +39,10 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("optimize", "last"), [(0, "-O0"), (2, building.BETWEEN)])
-def test_what_calls_the_functions_is_not_optimised_as_far_as_they_are(
+def test_the_calling_code_is_optimised_less_than_the_functions(
     optimize: int, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last -O counts."""
+    """The compiler obeys the last -O."""
     commands: list[list[str]] = []
     run = building._run
     monkeypatch.setattr(
@@ -61,65 +61,71 @@ def test_what_calls_the_functions_is_not_optimised_as_far_as_they_are(
     assert levels[True][-1] == last
 
 
-def test_the_log_says_how_long_a_build_took(
+def test_the_log_contains_the_time_of_a_build(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "symgen")
-    fresh("logged", monkeypatch)
-    (said,) = re.findall(r"(\d+\.\d\d) s compiling with", caplog.text)
-    assert 0 < float(said) < 600
+    compile_uncached("logged", monkeypatch)
+    (seconds,) = re.findall(r"(\d+\.\d\d) s compiling with", caplog.text)
+    assert 0 < float(seconds) < 600
 
 
-def test_a_broken_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_library_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert elsewhere(tmp_path).wait() == 0
     (library,) = tmp_path.glob("*.so")
     whole = library.stat().st_size
     library.write_bytes(b"half a library")
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
-    assert fresh("elsewhere", monkeypatch).mass_matrix_determinant([0, 0]) > 0
+    assert compile_uncached("elsewhere", monkeypatch).mass_matrix_determinant([0, 0]) > 0
     assert library.stat().st_size == whole
 
 
-def test_a_failed_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     monkeypatch.setattr(building, "_run", stop)
     with pytest.raises(KeyboardInterrupt):
-        fresh("stopped", monkeypatch)
+        compile_uncached("stopped", monkeypatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_way_out_of_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(BuildError, match="'no-such-compiler' that CC names was not found"):
-        fresh("missing", monkeypatch)
+        compile_uncached("missing", monkeypatch)
     monkeypatch.delenv("CC")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(
         "sysconfig.get_config_var", lambda name: ".so" if name == "EXT_SUFFIX" else None
     )
     with pytest.raises(BuildError, match="apt install gcc python3-dev"):
-        fresh("missing", monkeypatch)
+        compile_uncached("missing", monkeypatch)
 
 
-def test_the_way_out_of_a_missing_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_header_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     with pytest.raises(BuildError, match=r"Python.h is not in .*apt install gcc python3-dev"):
-        fresh("headless", monkeypatch)
+        compile_uncached("headless", monkeypatch)
 
 
-def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_cache_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "file"))
     with pytest.raises(BuildError, match="set SYMGEN_CACHE"):
-        fresh("roomless", monkeypatch)
+        compile_uncached("roomless", monkeypatch)
 
 
-def test_a_refusal_keeps_the_compiler_s_first_error(
+def test_a_build_error_contains_the_compilers_first_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
@@ -142,8 +148,8 @@ def test_a_refusal_keeps_the_compiler_s_first_error(
 @pytest.mark.parametrize(
     "options", [{"native": True}, {"contract": True}, {"optimize": 0}, {"trig": "macro"}]
 )
-def test_other_builds(options: dict[str, Any]) -> None:
-    own = Solver.from_programs(
+def test_build_options_do_not_change_results(options: dict[str, Any]) -> None:
+    solver = Solver.from_programs(
         "arm",
         {"mass_matrix_determinant": determinant()},
         Sizes(2, 2, 2),
@@ -151,17 +157,17 @@ def test_other_builds(options: dict[str, Any]) -> None:
     )
     q = uniform_states(3, 2)
     np.testing.assert_allclose(
-        own.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13
+        solver.mass_matrix_determinant(q), expected(determinant(), q)[0], rtol=1e-13
     )
 
 
 @pytest.mark.parametrize("optimize", [-1, 4, "2"])
-def test_unknown_builds(optimize: Any) -> None:
+def test_an_unknown_optimization_level_is_refused(optimize: Any) -> None:
     with pytest.raises(RequestError, match="optimize is"):
         Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=optimize)
 
 
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_follows_the_xdg_directories(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SYMGEN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert building.cache_folder() == Path("/somewhere/symgen")
