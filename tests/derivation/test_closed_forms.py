@@ -1,4 +1,4 @@
-"""What SymPy derives from a declared geometry: changing the declaration changes p_i, B_ij and H by exactly what SA (4) says."""
+"""Closed forms that SymPy derives from declared geometry: p_i, B_ij and H change with it as in Saha (4)."""
 
 from __future__ import annotations
 
@@ -48,36 +48,36 @@ from tests.shared.robots_for_tests import (
     robot,
 )
 
-KNOWN, KINDS = joints.kinds(), ONE_DEGREE
+EXISTING, KINDS = joints.kinds(), ONE_DEGREE
 
 
 @pytest.fixture
 def screw() -> Iterator[str]:
-    """A joint type that nobody wrote: a turn about z that climbs 3/10 m a radian, as a file of symgen/mechanism/joints would say."""
+    """Add a joint type for one test: a screw about z that advances 3/10 m per radian."""
 
     def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[sp.Matrix, sp.Matrix]:
         rotation, _ = joints.joint_type("revolute").pose(q, p)
         return rotation, sp.Matrix([0, 0, sp.Rational(3, 10) * q[0]])
 
-    made = ModuleType("symgen.mechanism.joints.screw")
-    made.__dict__["JOINT"] = replace(
+    module = ModuleType("symgen.mechanism.joints.screw")
+    module.__dict__["JOINT"] = replace(
         joints.joint_type("revolute"),
         pose=pose,
         oracle=lambda p: (joints.Turning(0), joints.Sliding(0, Fraction(3, 10))),
     )
-    sys.modules[made.__name__] = made
+    sys.modules[module.__name__] = module
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joints, "kinds", lambda: (*KNOWN, "screw"))
+        patch.setattr(joints, "kinds", lambda: (*EXISTING, "screw"))
         for cached in (joints.joint_type, joint_form, riccati_form, motion_class):
             cached.cache_clear()
         yield "screw"
-    del sys.modules[made.__name__]
+    del sys.modules[module.__name__]
     for cached in (joints.joint_type, joint_form, riccati_form, motion_class):
         cached.cache_clear()
 
 
-def numbers(kind: str) -> dict[Any, sp.Expr]:
-    """What stands for the parameters of a joint type in a test."""
+def parameter_values(kind: str) -> dict[Any, sp.Expr]:
+    """Return test values for the parameters of a joint type."""
     return {
         symbol: sp.Rational(3 + i, 10)
         for i, symbol in enumerate(joint_form(kind).parameters.values())
@@ -93,11 +93,11 @@ def exact(v: object) -> sp.Matrix:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_motion_subspace_is_the_numeric_derivative_of_the_pose(kind: str) -> None:
-    form, given = joint_form(kind), numbers(kind)
+    form, values = joint_form(kind), parameter_values(kind)
     rotation, shift = (
-        sp.lambdify(form.q[0], m.subs(given), "mpmath") for m in (form.rotation, form.shift)
+        sp.lambdify(form.q[0], m.subs(values), "mpmath") for m in (form.rotation, form.shift)
     )
-    H = form.motion_subspace.subs(given)
+    H = form.motion_subspace.subs(values)
     assert H.shape == (6, 1)
     assert not H.free_symbols  # constant for a joint of one coordinate
     with mpmath.workdps(60):
@@ -106,8 +106,8 @@ def test_a_motion_subspace_is_the_numeric_derivative_of_the_pose(kind: str) -> N
             back = rotation(at).T
             spin = back * (rotation(at + h) - rotation(at - h)) / (2 * h)
             slide = back * (shift(at + h) - shift(at - h)) / (2 * h)
-            found = [spin[2, 1], spin[0, 2], spin[1, 0], *slide]
-            off = max(abs(x - mpmath.mpf(y.p) / y.q) for x, y in zip(found, H, strict=True))
+            twist = [spin[2, 1], spin[0, 2], spin[1, 0], *slide]
+            off = max(abs(x - mpmath.mpf(y.p) / y.q) for x, y in zip(twist, H, strict=True))
             assert off < 1e-35  # h² of a third derivative below 1
 
 
@@ -120,7 +120,7 @@ def test_a_joint_starts_at_rest_with_a_rotation(kind: str) -> None:
     assert (form.rotation.T * form.rotation).applyfunc(sp.trigsimp) == sp.eye(3)
 
 
-def test_motion_subspaces_of_the_declared_types() -> None:
+def test_motion_subspaces_of_declared_types_equal_their_definitions() -> None:
     assert (
         list(joint_form("revolute").motion_subspace)
         == list(joint_form("continuous").motion_subspace)
@@ -138,28 +138,28 @@ def test_motion_subspaces_of_the_declared_types() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_oracle_of_a_joint_is_the_motion_of_its_pose(kind: str) -> None:
-    """What the reference reads and what the derivation reads are declared apart: both must say one motion about z."""
-    form, given = joint_form(kind), numbers(kind)
-    turned, shifted = sp.eye(3), sp.zeros(3, 1)
+def test_the_reference_motion_of_a_joint_equals_its_pose(kind: str) -> None:
+    """A joint declares its motion twice, for the reference and for the derivation; both must agree."""
+    form, values = joint_form(kind), parameter_values(kind)
+    rotation, shift = sp.eye(3), sp.zeros(3, 1)
     named = {
-        name: Fraction(int(given[symbol].p), int(given[symbol].q))
+        name: Fraction(int(values[symbol].p), int(values[symbol].q))
         for name, symbol in form.parameters.items()
     }
     for step in joints.joint_type(kind).oracle(named):
         value = sp.Rational(step.rate.numerator, step.rate.denominator) * form.q[step.of]
         if isinstance(step, joints.Turning):
-            turned = turned * sp.Matrix(
+            rotation = rotation * sp.Matrix(
                 [[sp.cos(value), -sp.sin(value), 0], [sp.sin(value), sp.cos(value), 0], [0, 0, 1]]
             )
         else:
-            shifted = shifted + turned * sp.Matrix([0, 0, value])
-    assert turned == form.rotation.subs(given)
-    assert shifted == form.shift.subs(given)
+            shift = shift + rotation * sp.Matrix([0, 0, value])
+    assert rotation == form.rotation.subs(values)
+    assert shift == form.shift.subs(values)
     assert joints.joint_type(kind).turns == (form.rotation != sp.eye(3))
 
 
-def test_another_pose_gives_another_motion_subspace(screw: str) -> None:
+def test_a_new_pose_gives_a_new_motion_subspace(screw: str) -> None:
     assert list(joint_form(screw).motion_subspace) == [0, 0, 1, 0, 0, sp.Rational(3, 10)]
     p = joint_vector(joint_form(screw).motion_subspace, sp.symbols("x y z"))
     x, y = sp.symbols("x y")
@@ -172,7 +172,7 @@ def test_another_pose_gives_another_motion_subspace(screw: str) -> None:
 
 @pytest.mark.parametrize("method", methods.providers("mass_matrix"))
 def test_a_new_joint_type_carries_through_to_the_mass_matrix(screw: str, method: str) -> None:
-    """A screw of 3/10 m a radian carries two bodies: M[0,0] = I + (m1 + m2) h², by hand, at q2 = 0."""
+    """A screw of 3/10 m per radian carries two bodies: M[0,0] = I + (m1 + m2) h² at q2 = 0."""
     F = Fraction
     bodies = (
         Body("nut", (Part("nut", (), F(2), (F(1), F(0), F(0), F(1), F(0), F(5, 2))),)),
@@ -193,15 +193,15 @@ def test_a_new_joint_type_carries_through_to_the_mass_matrix(screw: str, method:
         "press", (Joint("s", screw, -1, (), axis), Joint("r", "revolute", 0, (), axis)), bodies
     )
     program = derive.derive(robot, "mass_matrix", method, ProgramOptions())
-    found = evaluate(
+    mass_matrix = evaluate(
         program, {"q": [0.4, 0.0]}, Numbers(float, math.sin, math.cos, math.sqrt, math.log)
     )["M"]
     arm = 1 + 3 * 0.25
-    assert found == pytest.approx([2.5 + arm + 5 * 0.09, arm, arm, arm], rel=1e-14)
+    assert mass_matrix == pytest.approx([2.5 + arm + 5 * 0.09, arm, arm, arm], rel=1e-14)
 
 
-def test_a_motion_subspace_of_a_general_displacement() -> None:
-    """Turning about x while sliding along the turned y: the twist is in the moved frame's own axes."""
+def test_a_general_displacement_has_its_motion_subspace() -> None:
+    """Rotation about x with translation along the rotated y: the twist is in axes of the moved frame."""
     q = sp.Symbol("q", real=True)
     rotation = sp.Matrix([[1, 0, 0], [0, sp.cos(q), -sp.sin(q)], [0, sp.sin(q), sp.cos(q)]])
     assert list(motion_subspace(rotation, rotation * sp.Matrix([0, q, 0]), q)) == [1, 0, 0, 0, 1, q]
@@ -210,8 +210,8 @@ def test_a_motion_subspace_of_a_general_displacement() -> None:
 # -- p and B -------------------------------------------------------------------------------------------------------------------
 
 
-def test_transport_is_the_printed_matrix() -> None:
-    """SA (4)-(5): B = [[1, 0], [c × 1 …]] by the position of a point that rides along: ẋ_i = ẋ_j + ω × (c_i − c_j)."""
+def test_twist_transport_equals_sahas_matrix() -> None:
+    """B = [[1, 0], [c̃, 1]] of Saha (4)-(5) gives ẋ_i = ẋ_j + ω × (c_i − c_j)."""
     B, c = twist_transport()
     assert B[:3, :3] == B[3:, 3:] == sp.eye(3)
     assert B[:3, 3:] == sp.zeros(3)
@@ -251,11 +251,11 @@ CENTRES = [tuple(rationals(Random(n), 3)) for n in range(3)]
 def test_changing_the_declared_centre_or_axis_changes_p_as_e_cross_d(
     kind: str, axis: tuple[int, int, int], centre: tuple[Fraction, Fraction, Fraction]
 ) -> None:
-    given = tuple(Fraction(x) for x in axis)
+    values = tuple(Fraction(x) for x in axis)
     chain = with_centre(random_mechanism(3, seed=8, general=False), 1, centre)
     joint = of_kind(chain.joints[1], kind)
-    mechanism = with_joint(chain, 1, kind=kind, axis=given, parameters=joint.parameters)
-    e, d = exact(given) / sp.sqrt(exact(given).dot(exact(given))), exact(centre)
+    mechanism = with_joint(chain, 1, kind=kind, axis=values, parameters=joint.parameters)
+    e, d = exact(values) / sp.sqrt(exact(values).dot(exact(values))), exact(centre)
     turning, sliding = sp.Integer(0), sp.Integer(0)
     for step in joint.motions:
         rate = sp.Rational(step.rate.numerator, step.rate.denominator)
@@ -280,8 +280,8 @@ def test_p_of_several_parts_is_taken_at_their_common_centre() -> None:
     ) == sp.Matrix.vstack(e, e.cross(d))
 
 
-def test_changing_a_centre_moves_b_by_exactly_that() -> None:
-    """B_ij = [[1, 0], [(c_j − c_i)×, 1]] in the axes of body j: a change of d_j adds, one of d_i is turned by q_i first."""
+def test_changing_a_mass_centre_changes_b_by_that_displacement() -> None:
+    """B_ij = [[1, 0], [(c_j − c_i)×, 1]] in axes of body j; a change of d_i is first rotated by q_i."""
     mechanism = random_mechanism(3, seed=8, general=False)
     before = symgen.inspect(mechanism, "B[2,1]")
     old = centre_of(mechanism, 1)
@@ -299,7 +299,7 @@ def test_changing_a_centre_moves_b_by_exactly_that() -> None:
     at = {s: sp.Rational(7, 10) for s in moved.free_symbols}
     assert (
         abs(float(moved.subs(at).norm()) - float(length.norm())) < 1e-12
-    )  # a turn keeps the length
+    )  # a rotation keeps the length
 
 
 def test_changing_a_joints_pose_changes_b() -> None:
@@ -319,12 +319,12 @@ def test_changing_a_joints_pose_changes_b() -> None:
 @pytest.mark.parametrize(
     "name", [*(name for name in TELLING if name not in ("chain5", "tree5")), *PAIRS]
 )
-def test_b_is_the_motion_of_the_mass_centres(name: str) -> None:
-    """B_ij against the reference's poses, in floats; B_ii = 1 and B_ij B_jk = B_ik, both in the axes of k (SA 6)."""
+def test_b_equals_the_transport_between_mass_centres(name: str) -> None:
+    """B_ij equals the reference's poses; B_ii = 1 and B_ij B_jk = B_ik in axes of k (Saha (6))."""
     mechanism = robot(name)
     q = np.random.default_rng(1).uniform(-1, 1, mechanism.nv)
-    placed = Reference(mechanism, FLOAT).placements(q)
-    R = [np.asarray(p.turn[0]) for p in placed]
+    placements = Reference(mechanism, FLOAT).placements(q)
+    R = [np.asarray(p.turn[0]) for p in placements]
     C = []
     for i, body in enumerate(mechanism.bodies):
         parts = [
@@ -333,14 +333,14 @@ def test_b_is_the_motion_of_the_mass_centres(name: str) -> None:
             if p.mass
         ]
         d = sum(m * c for m, c in parts) / sum(m for m, _ in parts) if parts else np.zeros(3)
-        C.append(np.asarray(placed[i].shift[0]) + R[i] @ d)
+        C.append(np.asarray(placements[i].shift[0]) + R[i] @ d)
     values = {sp.Symbol(f"q{i}", real=True): x for i, x in enumerate(q)}
 
     def transport(i: int, j: int) -> np.ndarray:
         return np.array(symgen.inspect(mechanism, f"B[{i},{j}]").subs(values).evalf(), dtype=float)
 
-    def turned(i: int, k: int) -> np.ndarray:
-        """Twists in the axes of body k as twists in those of body i."""
+    def twist_rotation(i: int, k: int) -> np.ndarray:
+        """Return the matrix that rotates twists from axes of body k to axes of body i."""
         return np.kron(np.eye(2), R[i].T @ R[k])
 
     chain = [mechanism.nv - 1]
@@ -358,7 +358,7 @@ def test_b_is_the_motion_of_the_mass_centres(name: str) -> None:
         )  # a few dozen roundings of numbers below 10
     if len(chain) == 3:
         i, j, k = chain
-        product = turned(k, j) @ transport(i, j) @ turned(j, k) @ transport(j, k)
+        product = twist_rotation(k, j) @ transport(i, j) @ twist_rotation(j, k) @ transport(j, k)
         assert np.abs(product - transport(i, k)).max() < 1e-12
 
 
@@ -373,10 +373,10 @@ def test_b_does_not_exist_where_j_does_not_carry_i(name: str) -> None:
 # -- the Riccati step ------------------------------------------------------------------------------------------------
 
 
-def step(kind: str, P: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, sp.Matrix]:
-    """D, G and P⁺ of the closed form at a numeric P, its named equations put in one after the other."""
+def riccati_step(kind: str, P: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, sp.Matrix]:
+    """Return D, G and P⁺ of the closed form at a numeric P."""
     form = riccati_form(kind)
-    at = {form.P[i, j]: P[i, j] for i in range(6) for j in range(i, 6)} | numbers(kind)
+    at = {form.P[i, j]: P[i, j] for i in range(6) for j in range(i, 6)} | parameter_values(kind)
     D = form.D.subs(at)
     at[form.d] = 1 / D
     G = form.G.subs(at)
@@ -386,27 +386,29 @@ def step(kind: str, P: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, sp.Matrix]:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_riccati_step_is_the_matrix_formula_on_rational_matrices(kind: str, seed: int) -> None:
+def test_the_riccati_step_equals_the_matrix_formula_on_rational_matrices(
+    kind: str, seed: int
+) -> None:
     source = Random(seed)
     entries = [
         [sp.Rational(x.numerator, x.denominator) for x in rationals(source, 6)] for _ in range(6)
     ]
     P = sp.Matrix(entries) * sp.Matrix(entries).T + sp.eye(6)
-    H = joint_form(kind).motion_subspace.subs(numbers(kind)).T
-    D, G, after = step(kind, P)
-    assert (H * P * H.T)[0] == D  # RK (4.6)
-    assert G == P * H.T / D  # RK (5.12)
-    assert after == P - P * H.T * H * P / D  # (1 − G H) P of RK (4.5)
-    assert H * after == sp.zeros(1, 6)  # what the joint cannot carry
+    H = joint_form(kind).motion_subspace.subs(parameter_values(kind)).T
+    D, G, after = riccati_step(kind, P)
+    assert (H * P * H.T)[0] == D  # Rodriguez and Kreutz (4.6)
+    assert G == P * H.T / D  # Rodriguez and Kreutz (5.12)
+    assert after == P - P * H.T * H * P / D  # (1 − G H) P of Rodriguez and Kreutz (4.5)
+    assert H * after == sp.zeros(1, 6)  # the joint transmits no force along its motion
     zeros = {(i, j) for i in range(6) for j in range(6) if riccati_form(kind).P_after[i, j] == 0}
-    pure = sum(1 for x in H if x) == 1  # else rows of H P⁺ = 0 are sums
+    pure = sum(1 for x in H if x) == 1  # for a screw, H P⁺ = 0 has sums instead of zero entries
     assert zeros == {(i, j) for i in range(6) for j in range(6) if pure and (H[i] or H[j])}
 
 
-def test_the_riccati_step_of_a_joint_type_nobody_wrote(screw: str) -> None:
+def test_the_riccati_step_of_a_new_joint_type_equals_the_matrix_formula(screw: str) -> None:
     P = sp.Matrix(6, 6, lambda i, j: sp.Rational(1, 1 + i + j)) + sp.eye(6)
     H = joint_form(screw).motion_subspace.T
-    D, G, after = step(screw, P)
+    D, G, after = riccati_step(screw, P)
     assert (H * P * H.T)[0] == D
     assert after == P - P * H.T * H * P / D
     assert G == P * H.T / D

@@ -1,4 +1,4 @@
-"""The mechanism in link frames: what `reframe` and `regroup` promise, and that they change no answer."""
+"""Models in link frames: the guarantees of `reframe` and `regroup`, which change no result."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ MODELS = ("declared", "declared and regrouped", "reframed", "reframed and regrou
 ANY_ROBOT = pytest.mark.parametrize("name", [*TELLING, *PAIRS])
 
 
-def same(a: object, b: object) -> bool:
-    """Whether two nested tuples of constants are equal, as `settle` decides it (by radii, which must be below 1e-50)."""
+def equal(a: object, b: object) -> bool:
+    """True if two nested tuples of constants are equal, decided by radii below 1e-50."""
     with k.precision():
         pairs = zip(
             np.ravel(np.array(a, dtype=object)), np.ravel(np.array(b, dtype=object)), strict=True
@@ -60,7 +60,7 @@ def same(a: object, b: object) -> bool:
 
 
 def derive(model: Model, function: str, method: str, sizes: Sizes) -> object:
-    """The raw Program of a method on a model, no pass applied."""
+    """Return the Program of a method on a model before any pass."""
     spec = FUNCTIONS[function]
     with k.precision():
         shapes = {a.name: a.sizes(sizes) for a in spec.arguments}
@@ -72,7 +72,7 @@ def derive(model: Model, function: str, method: str, sizes: Sizes) -> object:
         return home.freeze(function, method, named, shapes)
 
 
-FELT = {
+METHOD_OF_FUNCTION = {
     "mass_matrix": "composite_body",
     "bias_force": "newton_euler",
     "gravity_force": "composite_body",
@@ -83,14 +83,14 @@ FELT = {
 @pytest.mark.parametrize(
     "name", [name for name in TELLING if name != "panda"]
 )  # enough of the larger ones
-def test_no_model_changes_mass_matrix_bias_or_gravity(name: str, what: str) -> None:
+def test_every_model_gives_the_same_mass_matrix_bias_and_gravity(name: str, what: str) -> None:
     mechanism, at = robot(name), states(name, 2, BALLS)
     model = model_of(what, mechanism)
-    for function, method in FELT.items():
-        found = run(derive(model, function, method, mechanism.sizes), at, BALLS)  # type: ignore[arg-type]
+    for function, method in METHOD_OF_FUNCTION.items():
+        results = run(derive(model, function, method, mechanism.sizes), at, BALLS)  # type: ignore[arg-type]
         for result, value in truth(name, function, 2, BALLS).items():
             with BALLS.working():  # constants keep 64 of 80 digits
-                assert largest(found[result] - value) <= 1e-40 * (largest(value) or 1.0), (
+                assert largest(results[result] - value) <= 1e-40 * (largest(value) or 1.0), (
                     function,
                     result,
                 )
@@ -103,36 +103,36 @@ def test_every_link_has_its_joints_axis_along_z(name: str, what: str) -> None:
     with k.precision():
         for joint, link in zip(mechanism.joints, model.links, strict=True):
             axes, origin = link.placement
-            assert same(k.transpose(axes)[2], k.unit(k.vector(joint.axis)))
+            assert equal(k.transpose(axes)[2], k.unit(k.vector(joint.axis)))
             if link.turns:  # the origin lies on the axis, which passes through the declared origin
-                assert same(k.cross(origin, k.vector(joint.axis)), k.ORIGIN)
+                assert equal(k.cross(origin, k.vector(joint.axis)), k.ORIGIN)
 
 
 @pytest.mark.parametrize("what", MODELS)
 @ANY_ROBOT
-def test_every_rotation_is_one(name: str, what: str) -> None:
+def test_every_rotation_is_orthonormal_and_right_handed(name: str, what: str) -> None:
     model = model_of(what, robot(name))
     with k.precision():
         for link in model.links:
             for rotation in (link.rotation, link.placement[0], link.base_rotation):
-                assert same(k.product(rotation, k.transpose(rotation)), k.IDENTITY)
+                assert equal(k.product(rotation, k.transpose(rotation)), k.IDENTITY)
                 x, y, z = k.transpose(rotation)
-                assert same(k.cross(x, y), z)
+                assert equal(k.cross(x, y), z)
 
 
 @ANY_ROBOT
-def test_reframed_links_stand_where_the_declared_ones_do(name: str) -> None:
-    """Pose of every link at q: through the model's frames and its placement, and through the declaration (the reference)."""
+def test_reframed_links_have_the_poses_of_declared_links(name: str) -> None:
+    """Poses through the model's frames and placements equal the reference's poses of declared links."""
     mechanism, model = robot(name), model_of("reframed and regrouped", robot(name))
     at = states(name, 1, BALLS)["q"]
-    placed = Reference(mechanism, BALLS).placements(at)
+    placements = Reference(mechanism, BALLS).placements(at)
     with k.precision():
         for i, link in enumerate(model.links):
-            way = [i, *model.ancestors(i)]
-            rotation, shift = model.links[way[-1]].base_rotation, model.links[way[-1]].base_shift
-            for j in reversed(way):
+            path = [i, *model.ancestors(i)]
+            rotation, shift = model.links[path[-1]].base_rotation, model.links[path[-1]].base_shift
+            for j in reversed(path):
                 step, q = model.links[j], at[0][j]
-                own = (
+                joint_rotation = (
                     k.rotation_about((k.ZERO, k.ZERO, k.ONE), q.cos(), q.sin())
                     if step.turns
                     else k.IDENTITY
@@ -146,13 +146,16 @@ def test_reframed_links_stand_where_the_declared_ones_do(name: str) -> None:
                 shift = k.add(
                     shift, k.apply(rotation, k.add(step.shift, k.apply(step.rotation, slide)))
                 )
-                rotation = k.product(rotation, k.product(step.rotation, own))
+                rotation = k.product(rotation, k.product(step.rotation, joint_rotation))
             axes, origin = link.placement
             back = k.product(rotation, k.transpose(axes))
             there = k.sub(shift, k.apply(back, origin))
-            for found, expected in ((back, placed[i].turn[0]), (there, placed[i].shift[0])):
+            for computed, expected in (
+                (back, placements[i].turn[0]),
+                (there, placements[i].shift[0]),
+            ):
                 entries = zip(
-                    np.ravel(np.array(found, dtype=object)), np.ravel(expected), strict=True
+                    np.ravel(np.array(computed, dtype=object)), np.ravel(expected), strict=True
                 )
                 assert all(
                     abs(arb(x) - y) < arb(10) ** -70 for x, y in entries
@@ -160,12 +163,12 @@ def test_reframed_links_stand_where_the_declared_ones_do(name: str) -> None:
 
 
 @ANY_ROBOT
-def test_regrouped_links_keep_only_what_their_joint_feels(name: str) -> None:
+def test_regrouped_links_keep_only_parameters_that_affect_their_joint(name: str) -> None:
     model = model_of("reframed and regrouped", robot(name))
     assert model.changes == ("reframe", "regroup")
     for link in model.links:
         if link.turns and not k.is_zero(link.stride):
-            continue  # a screw feels nearly all
+            continue  # a screw depends on nearly all inertial parameters
         if link.turns:
             assert k.is_zero(link.inertia.m)
             assert k.is_zero(link.inertia.h[2])
@@ -175,19 +178,19 @@ def test_regrouped_links_keep_only_what_their_joint_feels(name: str) -> None:
 
 
 @ANY_ROBOT
-def test_a_turning_leafs_first_moment_has_no_y_component(name: str) -> None:
+def test_the_first_moment_of_a_revolute_leaf_is_along_one_axis(name: str) -> None:
     mechanism, model = robot(name), model_of("reframed", robot(name))
     for i, link in enumerate(model.links):
         if not model.children(i) and link.turns and link.parent >= 0:
             hx, hy = link.inertia.h[:2]
             assert k.is_zero(hy) or k.is_zero(hx), mechanism.joints[
                 i
-            ].name  # along x or y as it happens, else turned onto x
+            ].name  # along x or y already, else rotated onto x
 
 
 @ANY_ROBOT
-def test_following_axes_give_modified_denavit_hartenberg_frames(name: str) -> None:
-    """From a turning link to its heir: one turn about x and one shift along x at most, and one along the heir's axis."""
+def test_consecutive_axes_give_modified_denavit_hartenberg_frames(name: str) -> None:
+    """Between consecutive revolute axes: one rotation about x, one shift along x, one along the next axis."""
     model = model_of("reframed", robot(name))
     size = [
         1 + sum(i in model.ancestors(j) for j in range(len(model.links)))
@@ -202,18 +205,18 @@ def test_following_axes_give_modified_denavit_hartenberg_frames(name: str) -> No
         with k.precision():
             gamma, _, _ = k.zxz(heir.rotation)
             assert gamma == (1, 0)
-            # the shift has nothing across x and the heir's axis
-            assert same(
+            # the shift is in the plane of x and the heir's axis
+            assert equal(
                 (heir.shift[1] * heir.rotation[2][2],), (heir.shift[2] * heir.rotation[1][2],)
             )
 
 
 @ANY_ROBOT
-def test_root_frames_lay_gravity_into_one_component_across_the_axis(name: str) -> None:
+def test_root_frames_have_one_gravity_component_normal_to_the_axis(name: str) -> None:
     for link in model_of("reframed", robot(name)).links:
         if link.parent < 0:
             with k.precision():
-                assert same(
+                assert equal(
                     k.apply(link.base_rotation, link.gravity), k.vector(robot(name).gravity)
                 )
             if link.turns:
@@ -222,8 +225,8 @@ def test_root_frames_lay_gravity_into_one_component_across_the_axis(name: str) -
             assert link.gravity == k.ORIGIN
 
 
-def test_a_body_inertia_is_that_of_its_points() -> None:
-    """Σ, h and m about the body's frame: equal to sums over point masses, exactly."""
+def test_a_body_inertia_equals_the_sum_over_its_points() -> None:
+    """Σ, h and m about the body's frame equal sums over point masses exactly."""
     source = random_mechanism(1, seed=5, general=False).bodies[0].parts[0]
     listed = ((1, 2, 3, 1), (-1, 4, 2, 2), (0, 1, -5, 3))
     points = [(Fraction(x), Fraction(y, 2), Fraction(z, 3), Fraction(m)) for x, y, z, m in listed]
@@ -231,26 +234,26 @@ def test_a_body_inertia_is_that_of_its_points() -> None:
         replace(source, pose=(Shift((x, y, z)),), mass=m, moments=(Fraction(0),) * 6)
         for x, y, z, m in points
     )
-    found = body_inertia(Body("points", parts))
+    inertia = body_inertia(Body("points", parts))
     moments = [[sum(m * p[i] * p[j] for *p, m in points) for j in range(3)] for i in range(3)]
-    assert k.to_fraction(found.m) == 6
-    assert [k.to_fraction(x) for x in found.h] == [
+    assert k.to_fraction(inertia.m) == 6
+    assert [k.to_fraction(x) for x in inertia.h] == [
         sum(m * p[i] for *p, m in points) for i in range(3)
     ]
     upper = [moments[i][j] for i in range(3) for j in range(i, 3)]
-    assert [k.to_fraction(x) for x in found.S] == upper
+    assert [k.to_fraction(x) for x in inertia.S] == upper
 
 
 @pytest.mark.parametrize(
     "axis", [(1, 0, 0), (0, -1, 0), (0, 0, -1), (0, 3, 4), (1, 2, 2), (1, 2, 3)]
 )
-def test_an_aligned_frame_is_a_rotation_with_the_axis_as_z(axis: tuple[int, int, int]) -> None:
+def test_an_aligned_frame_has_the_axis_as_z(axis: tuple[int, int, int]) -> None:
     with k.precision():
         unit = k.unit(k.vector(tuple(Fraction(x) for x in axis)))  # type: ignore[arg-type]
         frame = aligned(unit)
-        assert same(k.transpose(frame)[2], unit)
-        assert same(k.product(frame, k.transpose(frame)), k.IDENTITY)
-        assert same(k.cross(*k.transpose(frame)[:2]), unit)
+        assert equal(k.transpose(frame)[2], unit)
+        assert equal(k.product(frame, k.transpose(frame)), k.IDENTITY)
+        assert equal(k.cross(*k.transpose(frame)[:2]), unit)
         if sum(map(bool, axis)) == 1:  # a signed permutation
             assert all(isinstance(x, fmpq) and x in (-1, 0, 1) for row in frame for x in row)
 
@@ -269,7 +272,7 @@ ANGLES = [
 
 
 @pytest.mark.parametrize("angles", ANGLES)
-def test_a_rotation_is_split_into_turns_about_z_x_and_z(angles: tuple[str | int, ...]) -> None:
+def test_a_rotation_is_decomposed_into_z_x_z_rotations(angles: tuple[str | int, ...]) -> None:
     def turn(axis: int, cosine_sine: tuple[object, object]) -> k.Mat3:
         return k.rotation_about(k.IDENTITY[axis], *cosine_sine)
 
@@ -279,18 +282,18 @@ def test_a_rotation_is_split_into_turns_about_z_x_and_z(angles: tuple[str | int,
         return k.cosine_sine(Angle(pi=quarter) if quarter else Angle(Fraction(text)))
 
     with k.precision():
-        given = k.product(
+        rotation = k.product(
             k.product(turn(2, ball(angles[0])), turn(0, ball(angles[1]))), turn(2, ball(angles[2]))
         )
-        gamma, alpha, beta = k.zxz(given)
+        gamma, alpha, beta = k.zxz(rotation)
         again = k.product(k.product(turn(2, gamma), turn(0, alpha)), turn(2, beta))
-        assert same(given, again)
+        assert equal(rotation, again)
         if angles[0] == 0:
-            assert gamma == (1, 0)  # no turn that is not needed
+            assert gamma == (1, 0)  # no unnecessary rotation
 
 
-def test_axes_that_are_nearly_parallel_are_told_from_those_that_are() -> None:
-    """A description's 1e-9 is a number like any other: structure is decided by radii, not by a tolerance."""
+def test_nearly_parallel_axes_are_not_treated_as_parallel() -> None:
+    """A tilt of 1e-9 is not zero: structure is decided by ball radii and not by a tolerance."""
     two = replace(random_mechanism(2, seed=3, general=False), gravity=(Fraction(0),) * 3)
     axis = {}
     with k.precision():
@@ -300,13 +303,13 @@ def test_axes_that_are_nearly_parallel_are_told_from_those_that_are() -> None:
                 for i, a in enumerate((Z_AXIS, (tilt, Fraction(0), Fraction(1))))
             )
             axis[label] = k.transpose(reframe(replace(two, joints=joints)).links[1].rotation)[2]
-    assert same(axis["straight"], k.IDENTITY[2])
+    assert equal(axis["straight"], k.IDENTITY[2])
     assert not any(k.is_zero(x) for x in axis["tilted"][1:])
     assert abs(k.as_float(axis["tilted"][1])) == pytest.approx(1e-9)
 
 
-def test_a_quarter_turn_in_a_joints_angle_is_left_to_its_sine_and_cosine() -> None:
-    """All four of them; any other angle is added."""
+def test_a_quarter_turn_is_applied_to_sine_and_cosine_instead_of_the_angle() -> None:
+    """The four quarter turns do not change the angle's row; any other constant angle is added."""
     with k.precision():
         home = Derivation({"q": 1})
         linkage = Linkage(declared(random_mechanism(1)), home)

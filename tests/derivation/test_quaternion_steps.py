@@ -1,4 +1,4 @@
-"""Poses by quaternions: the same turn as about an axis, exact, and a right turn where one was printed; kept in the folder."""
+"""Poses by quaternions: exact, equal to rotations about an axis, and snapped to right angles."""
 
 from __future__ import annotations
 
@@ -54,31 +54,31 @@ HERE = Location("f", 1, "x")
         ((0, 0, 5, 0), (0, 1, 0), "1"),
     ],
 )
-def test_a_quaternion_turns_as_about_its_axis(
+def test_a_quaternion_equals_the_rotation_about_its_axis(
     quaternion: tuple[int, ...], axis: tuple[int, ...], turns: str
 ) -> None:
     w, x, y, z = map(Fraction, quaternion)
     a, b, c = map(Fraction, axis)
     with precision():
-        found, _ = displacement((Rotate((w, x, y, z)),))
-        meant, _ = displacement((Turn((a, b, c), Angle(pi=Fraction(turns))),))
+        rotation, _ = displacement((Rotate((w, x, y, z)),))
+        expected_rotation, _ = displacement((Turn((a, b, c), Angle(pi=Fraction(turns))),))
     entries = [
         (float(p), float(q))
-        for row, other in zip(found, meant, strict=True)
-        for p, q in zip(row, other, strict=True)
+        for row, expected in zip(rotation, expected_rotation, strict=True)
+        for p, q in zip(row, expected, strict=True)
     ]
-    assert all(one == pytest.approx(other, abs=1e-15) for one, other in entries)
-    assert {one for one, _ in entries} <= {-1.0, 0.0, 1.0}
+    assert all(value == pytest.approx(expected, abs=1e-15) for value, expected in entries)
+    assert {value for value, _ in entries} <= {-1.0, 0.0, 1.0}
 
 
-def test_a_robot_of_quaternions_verifies_and_is_kept_in_its_folder() -> None:
+def test_a_robot_with_quaternions_passes_verification_and_survives_conversion() -> None:
     robot = symgen.load(ARM)
     assert symgen.verify(robot, functions=["mass_matrix", "inverse_dynamics"]).passed
     again = symgen.load(to_toml(robot))
     assert (again.joints, again.bodies, again.frames) == (robot.joints, robot.bodies, robot.frames)
 
 
-def test_a_changed_length_changes_nothing_and_a_changed_sign_does() -> None:
+def test_the_length_of_a_quaternion_has_no_effect_and_its_signs_have() -> None:
     def mass_matrix(text: str) -> list[float]:
         return [
             float(x) for x in Reference(symgen.load(text)).mass_matrix(np.array([0.3, 0.4])).ravel()
@@ -103,11 +103,11 @@ def test_a_changed_length_changes_nothing_and_a_changed_sign_does() -> None:
         ("0 1e-9 -1 0", (0, 0, -1, 0)),
     ],
 )
-def test_a_right_turn_as_printed_is_one(tokens: str, meant: tuple[int, ...]) -> None:
+def test_a_rounded_right_angle_is_snapped(tokens: str, meant: tuple[int, ...]) -> None:
     snapper = Snapper()
     assert snapper.quaternion(tokens.split(), HERE) == meant
-    said = f"line 1, x: {tokens} read as {' '.join(map(str, meant))}"
-    assert [snap.text.partition(" (")[0] for snap in snapper.snaps] == [said]
+    text = f"line 1, x: {tokens} read as {' '.join(map(str, meant))}"
+    assert [snap.text.partition(" (")[0] for snap in snapper.snaps] == [text]
     off = Snapper(None)
     assert off.quaternion(tokens.split(), HERE) != meant
     assert not off.snaps
@@ -117,13 +117,13 @@ def test_a_right_turn_as_printed_is_one(tokens: str, meant: tuple[int, ...]) -> 
     "tokens",
     ["0.707107 0.707107 0 0", "1 0 0 0.0001", "0.5 0.5 0.499 -0.5", "0.7071 0.70 0 0", "3 1 0 0"],
 )
-def test_what_is_exact_or_another_turn_stays(tokens: str) -> None:
+def test_other_rotations_are_not_snapped(tokens: str) -> None:
     snapper = Snapper()
     assert snapper.quaternion(tokens.split(), HERE) == tuple(map(Fraction, tokens.split()))
     assert not snapper.snaps
 
 
-def test_no_direction_is_refused() -> None:
+def test_a_zero_or_incomplete_quaternion_is_refused() -> None:
     with pytest.raises(DescriptionError, match="the quaternion is zero; give it a direction"):
         symgen.load(ARM.replace("[1, 2, 3, 4]", "[0, 0, 0, 0]"))
     with pytest.raises(DescriptionError, match="not an array of 4 numbers"):
@@ -138,7 +138,7 @@ def test_no_direction_is_refused() -> None:
         ({"packages": {"a": "b"}}, "--package"),
     ],
 )
-def test_an_option_that_says_nothing_of_a_format_is_refused(
+def test_an_option_without_meaning_for_a_format_is_refused(
     option: dict[str, Any], flag: str
 ) -> None:
     with pytest.raises(

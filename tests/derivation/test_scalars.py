@@ -1,4 +1,4 @@
-"""Scalar and Derivation: what is decided by structure, what is recorded, and the one exit to the Program."""
+"""Scalar and Derivation: simplification by structure, recorded operations, and conversion to a Program."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def derivation(size: int = 3) -> tuple[Derivation, list[Scalar]]:
     return home, home.inputs["x"]
 
 
-def frozen(home: Derivation, *results: Scalar) -> Program:
+def frozen_program(home: Derivation, *results: Scalar) -> Program:
     return check(
         home.freeze("f", "m", [("y", (len(results),), results)], {"x": (home.sizes["x"],)})
     )
 
 
-def recorded(make: Callable[[Derivation, list[Scalar]], Scalar]) -> list[str]:
-    """The operations that making something records, inputs and constants apart."""
+def recorded_operations(make: Callable[[Derivation, list[Scalar]], Scalar]) -> list[str]:
+    """Return the operations that `make` records, without inputs and constants."""
     home, x = derivation()
     make(home, x)
     return [op for op, _, _ in home.rows if op not in ("input", "const")]
 
 
-NOTHING_TO_DO = {
+SIMPLIFIED = {
     "x + 0": (lambda h, x: x + 0, "x"),
     "0 + x": (lambda h, x: 0 + x, "x"),
     "x - 0": (lambda h, x: x - 0, "x"),
@@ -57,19 +57,19 @@ NOTHING_TO_DO = {
 }
 
 
-@pytest.mark.parametrize("what", NOTHING_TO_DO)
-def test_what_structure_decides_is_not_recorded(what: str) -> None:
-    make, meaning = NOTHING_TO_DO[what]
+@pytest.mark.parametrize("what", SIMPLIFIED)
+def test_operations_with_zero_or_one_are_not_recorded(what: str) -> None:
+    make, meaning = SIMPLIFIED[what]
     home, (x, _, _) = derivation()
     before = len(home.rows)
-    found = make(home, x)
+    result = make(home, x)
     assert len(home.rows) == before
     if meaning.endswith("x"):
-        assert (found.row, found.sign) == (x.row, -1 if meaning[0] == "-" else 1)
+        assert (result.row, result.sign) == (x.row, -1 if meaning[0] == "-" else 1)
     else:
-        assert found.is_constant
-        assert k.to_fraction(found.value) == Fraction(meaning)
-        assert found.is_zero == (meaning == "0")
+        assert result.is_constant
+        assert k.to_fraction(result.value) == Fraction(meaning)
+        assert result.is_zero == (meaning == "0")
 
 
 def test_one_operation_on_two_atoms_records_exactly_that_operation() -> None:
@@ -79,11 +79,13 @@ def test_one_operation_on_two_atoms_records_exactly_that_operation() -> None:
         "sub": lambda h, x: x[0] - x[1],
         "div": lambda h, x: x[0] / x[1],
     }.items():
-        assert recorded(make) == [op]
-    assert recorded(lambda h, x: x[0] / h.constant(4)) == ["mul"]  # by the exact reciprocal
+        assert recorded_operations(make) == [op]
+    assert recorded_operations(lambda h, x: x[0] / h.constant(4)) == [
+        "mul"
+    ]  # division by a constant multiplies by its exact reciprocal
 
 
-def test_signs_travel_with_the_atom_and_cost_nothing() -> None:
+def test_signs_are_part_of_a_scalar_and_cost_no_row() -> None:
     home, x = derivation()
     plus, minus = x[0] * 5, x[0] * -5
     assert minus.sign == -1
@@ -93,7 +95,7 @@ def test_signs_travel_with_the_atom_and_cost_nothing() -> None:
     assert [home.rows[a.row][0] for a in (plus, minus)] == ["mul", "mul"]
     assert set(home.rows[plus.row][1:]) == set(
         home.rows[minus.row][1:]
-    )  # … and are one row once equal rows are
+    )  # a pass merges these equal rows
     assert (-x[0] * -x[1]).sign == 1
     assert (-x[0] / x[1]).sign == -1
 
@@ -101,49 +103,47 @@ def test_signs_travel_with_the_atom_and_cost_nothing() -> None:
 @pytest.mark.parametrize("sa", [1, -1])
 @pytest.mark.parametrize("sb", [1, -1])
 @pytest.mark.parametrize("op", ["+", "-", "*", "/"])
-def test_every_combination_of_signs_is_right(sa: int, sb: int, op: str) -> None:
+def test_operations_are_right_for_every_combination_of_signs(sa: int, sb: int, op: str) -> None:
     home, (x, y, _) = derivation()
     a, b = (x if sa > 0 else -x), (y if sb > 0 else -y)
-    found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[op]
+    result = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[op]
     p, q = sa * Fraction(7, 3), sb * Fraction(-5, 2)
     expected = {"+": p + q, "-": p - q, "*": p * q, "/": p / q}[op]
-    assert evaluate(frozen(home, found), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT)[
-        "y"
-    ] == [expected]
+    assert evaluate(
+        frozen_program(home, result), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT
+    )["y"] == [expected]
 
 
 @pytest.mark.parametrize("c", [Fraction(3, 7), Fraction(-3, 7)])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_constants_of_either_sign_meet_atoms_of_either_sign(c: Fraction, sign: int) -> None:
+def test_operations_with_constants_are_right_for_every_sign(c: Fraction, sign: int) -> None:
     home, (x, _, _) = derivation()
     a, b, value = (x if sign > 0 else -x), home.constant(c), sign * Fraction(11, 5)
-    found = frozen(home, a + b, b + a, a - b, b - a, a * b, b / a, a / b)
+    frozen_sums = frozen_program(home, a + b, b + a, a - b, b - a, a * b, b / a, a / b)
     expected = [value + c, c + value, value - c, c - value, value * c, c / value, value / c]
-    assert evaluate(found, {"x": [Fraction(11, 5), 0, 0]}, EXACT)["y"] == expected
-    assert not any(row.op == "const" and row.value < 0 for row in found.rows)
+    assert evaluate(frozen_sums, {"x": [Fraction(11, 5), 0, 0]}, EXACT)["y"] == expected
+    assert not any(row.op == "const" and row.value < 0 for row in frozen_sums.rows)
 
 
 def test_only_a_result_turns_a_sign_into_a_row() -> None:
     home, (x, y, _) = derivation()
     inner = -(x * y)
     kept = inner * x
-    program = frozen(home, kept, -kept, inner, inner)
+    program = frozen_program(home, kept, -kept, inner, inner)
     negs = [i for i, row in enumerate(program.rows) if row.op == "neg"]
-    assert (
-        len(negs) == 2
-    )  # of x·y·x, whose sign was kept, and of x·y; each once, though x·y is asked for twice
+    assert len(negs) == 2  # one of x·y·x and one of x·y, although x·y is requested twice
     assert all(i not in row.args for row in program.rows for i in negs)
     assert evaluate(program, {"x": [Fraction(2), Fraction(3), 0]}, EXACT)["y"] == [-12, 12, -6, -6]
 
 
 def test_a_constant_result_is_a_constant_row() -> None:
     home, _ = derivation()
-    program = frozen(home, home.zero, home.constant(Fraction(-2, 3)))
+    program = frozen_program(home, home.zero, home.constant(Fraction(-2, 3)))
     assert evaluate(program, {"x": [0, 0, 0]}, EXACT)["y"] == [0, Fraction(-2, 3)]
     assert program.cost == program.operations["neg"] == 0
 
 
-def test_sines_are_recorded_once_and_know_the_sign_of_their_argument() -> None:
+def test_sines_are_recorded_once_for_an_argument_and_its_negative() -> None:
     home, (x, _, _) = derivation()
     assert home.sin(x).row == home.sin(x).row == home.sin(-x).row
     assert home.sin(-x).sign == -1
@@ -154,28 +154,28 @@ def test_sines_are_recorded_once_and_know_the_sign_of_their_argument() -> None:
         home.sin(home.one)
 
 
-def test_dividing_by_what_is_zero_in_every_state_raises() -> None:
+def test_division_by_a_structural_zero_is_refused() -> None:
     home, (x, y, _) = derivation()
     for zero in (home.zero, x - x, y * 0):
         with pytest.raises(ProgramError, match="zero in every state"):
             x / zero
 
 
-def test_an_irrational_constant_keeps_its_digits_and_settles() -> None:
+def test_an_irrational_constant_keeps_its_digits() -> None:
     with k.precision():
         home, (x, _, _) = derivation()
         root = home.constant(k.square_root(k.rational(2)))
         assert (root * root * Fraction(1, 2)).equals(1)
         assert (root * root - 2).is_zero
         assert not root.equals(1)
-        program = frozen(home, root * x)
+        program = frozen_program(home, root * x)
     (value,) = (
         row.value for row in program.rows if row.op == "const" and row.value.denominator > 1
     )
     assert abs(value * value - 2) < Fraction(1, 10**60)
 
 
-def test_names_are_given_once_stay_unique_and_skip_inputs() -> None:
+def test_names_are_unique_and_inputs_are_not_renamed() -> None:
     home, (x, y, _) = derivation()
     a, b = x * y, x + y
     home.name("a", a)
@@ -185,23 +185,23 @@ def test_names_are_given_once_stay_unique_and_skip_inputs() -> None:
     home.name("x", x)
     home.name("c", home.one)
     assert sorted(home.names.values()) == ["a", "neg_b"]
-    program = frozen(home, a, b)
+    program = frozen_program(home, a, b)
     assert [row.name for row in program.rows if row.name] == ["a", "neg_b"]
 
 
-def test_steps_stand_over_the_rows_recorded_after_them() -> None:
+def test_a_step_covers_the_rows_recorded_after_it() -> None:
     home, (x, y, _) = derivation()
     home.step("first")
     a = x * y
     home.step("second")
     b = a + x
-    program = frozen(home, b)
+    program = frozen_program(home, b)
     assert program.steps == ("first", "second")
     assert [program.steps[program.rows[s.row].step] for s in (a, b)] == ["first", "second"]
     assert program.rows[x.row].step == -1
 
 
-def test_the_budget_is_the_number_of_rows() -> None:
+def test_the_budget_limits_the_number_of_rows() -> None:
     home = Derivation({"x": 2}, budget=4)
     x, y = home.inputs["x"]
     total = (x * y) + x
@@ -225,31 +225,36 @@ LOWERED = {
 @pytest.mark.parametrize("what", LOWERED)
 def test_lowering_keeps_the_value(what: str) -> None:
     home, (x, y, _) = derivation()
-    found = lower(LOWERED[what], {X: x, Y: y}, home)
+    lowered = lower(LOWERED[what], {X: x, Y: y}, home)
     values = {X: Fraction(4, 3), Y: Fraction(-2, 5)}
     exact = LOWERED[what].subs(
         {s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()}
     )
-    assert evaluate(frozen(home, found), {"x": [*values.values(), 0]}, EXACT)["y"] == [
+    assert evaluate(frozen_program(home, lowered), {"x": [*values.values(), 0]}, EXACT)["y"] == [
         Fraction(int(exact.p), int(exact.q))
     ]
 
 
-def test_lowering_sines_of_expressions() -> None:
+def test_lowering_sines_keeps_the_value() -> None:
     home, (x, y, _) = derivation()
-    found = lower(sp.sin(X + Y) * sp.cos(X - Y), {X: x, Y: y}, home)
-    value = evaluate(frozen(home, found), {"x": [0.4, 1.1, 0.0]}, FLOATS)["y"][0]
+    lowered = lower(sp.sin(X + Y) * sp.cos(X - Y), {X: x, Y: y}, home)
+    value = evaluate(frozen_program(home, lowered), {"x": [0.4, 1.1, 0.0]}, FLOATS)["y"][0]
     assert abs(value - math.sin(1.5) * math.cos(-0.7)) < 1e-15  # three roundings of numbers below 1
 
 
-def test_lowering_a_root() -> None:
+def test_lowering_roots_keeps_the_value() -> None:
     home, (x, y, _) = derivation()
-    found = lower(sp.sqrt(X * Y) + 1 / sp.sqrt(X), {X: x, Y: y}, home)
+    lowered = lower(sp.sqrt(X * Y) + 1 / sp.sqrt(X), {X: x, Y: y}, home)
     assert [op for op, _, _ in home.rows if op == "sqrt"] == ["sqrt"] * 2
-    assert abs(evaluate(frozen(home, found), {"x": [4.0, 9.0, 0.0]}, FLOATS)["y"][0] - 6.5) < 1e-15
+    assert (
+        abs(evaluate(frozen_program(home, lowered), {"x": [4.0, 9.0, 0.0]}, FLOATS)["y"][0] - 6.5)
+        < 1e-15
+    )
     assert home.sqrt(home.constant(4)).value == 2
     home, (x, _, _) = derivation()
-    assert evaluate(frozen(home, home.sqrt(-x)), {"x": [-9.0, 0.0, 0.0]}, FLOATS)["y"] == [3.0]
+    assert evaluate(frozen_program(home, home.sqrt(-x)), {"x": [-9.0, 0.0, 0.0]}, FLOATS)["y"] == [
+        3.0
+    ]
 
 
 @pytest.mark.parametrize(
@@ -269,13 +274,13 @@ def test_lowering_a_root() -> None:
     ],
     ids=str,
 )
-def test_lowering_refuses_what_the_program_has_no_row_for(foreign: sp.Expr) -> None:
+def test_lowering_refuses_functions_without_a_row_operation(foreign: sp.Expr) -> None:
     home, (x, y, _) = derivation()
     with pytest.raises(ProgramError, match="cannot be lowered"):
         lower(foreign, {X: x, Y: y}, home)
 
 
-def test_a_binding_stands_for_the_expression_it_names() -> None:
+def test_a_binding_replaces_its_expression() -> None:
     home, (x, y, _) = derivation()
     assert lower(sp.cos(X), {sp.cos(X): y}, home) is y
     assert lower(X * sp.cos(X), {X: x, sp.cos(X): y}, home).row == len(home.rows) - 1

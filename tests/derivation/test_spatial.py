@@ -1,4 +1,7 @@
-"""The shared vocabulary against its definitions, in exact rational arithmetic: angles are Pythagorean pairs (3/5, 4/5)."""
+"""Spatial vectors, inertias and rotations against their definitions, in exact rational arithmetic.
+
+Cosine and sine of an angle are rational pairs such as (3/5, 4/5).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ Exact = np.ndarray
 
 
 class Bench:
-    """Scalars that are inputs with known rational values, and the exact value of whatever is made of them."""
+    """Scalars that are inputs with rational values, and the exact values of results computed from them."""
 
     def __init__(self, seed: int = 0) -> None:
         self.random = Random(seed)
@@ -67,16 +70,16 @@ class Bench:
         return Symmetric(*(self.scalar(x) for x in values)), full(values)
 
     def turn(
-        self, axis: int, pair: tuple[Fraction, Fraction], known: bool = False
+        self, axis: int, pair: tuple[Fraction, Fraction], constant: bool = False
     ) -> tuple[Matrix, Exact]:
-        """An elementary turn, of run-time or `known` (constant) sine and cosine."""
-        c, s = (self.home.constant(x) for x in pair) if known else (self.scalar(x) for x in pair)
-        one, zero = self.home.one, self.home.zero
+        """Return a rotation about one axis; cosine and sine are run-time values, or constants if `constant`."""
+        c, s = (self.home.constant(x) for x in pair) if constant else (self.scalar(x) for x in pair)
+        unit, zero = self.home.one, self.home.zero
         x, y, z = (axis + 1) % 3, (axis + 2) % 3, axis
         m: list[list[Any]] = [[zero] * 3 for _ in range(3)]
         e = np.zeros((3, 3), dtype=int) + Fraction(0)
         for r, col, scalar, value in (
-            (z, z, one, Fraction(1)),
+            (z, z, unit, Fraction(1)),
             (x, x, c, pair[0]),
             (y, y, c, pair[0]),
             (y, x, s, pair[1]),
@@ -86,7 +89,7 @@ class Bench:
         return (Vector(m[0]), Vector(m[1]), Vector(m[2])), e
 
     def rotation(self, what: str) -> tuple[Rotation, Exact]:
-        """ "z": a run-time turn about z, "X": a known one about x, "p": a known permutation, "g": a known general one."""
+        """Return a product of rotations: "z" run-time about z, "X" constant about x, "p" a permutation, "g" general."""
         factors, total = [], np.eye(3, dtype=int) + Fraction(0)
         for n, letter in enumerate(what):
             if letter == "p":
@@ -94,7 +97,9 @@ class Bench:
             elif letter == "g":
                 e = _quaternion(1, 2, 2, 4)
             else:
-                m, e = self.turn("xyz".index(letter.lower()), PAIRS[n % 3], known=letter.isupper())
+                m, e = self.turn(
+                    "xyz".index(letter.lower()), PAIRS[n % 3], constant=letter.isupper()
+                )
             if letter in "pg":
                 m = tuple(Vector(self.home.constant(x) for x in row) for row in e)  # type: ignore[assignment]
             factors.append(m)
@@ -110,7 +115,7 @@ class Bench:
         return self.value(x for row in m for x in row).reshape(3, 3)
 
     def six(self, P: ArticulatedInertia) -> Exact:
-        """The whole 6x6."""
+        """Return the 6x6 matrix of an articulated inertia."""
         A, B, C = self.of(P.A.rows), self.of(P.B), self.of(P.C.rows)
         return np.block([[A, B], [B.T, C]])
 
@@ -136,25 +141,25 @@ def skew(v: Exact) -> Exact:
 
 
 def phi(R: Exact, shift: Exact) -> Exact:
-    """φ: a wrench of the link, in its axes, as the parent's (RK 2.14 with the turn)."""
+    """Return φ, which maps a wrench in link axes to the parent's axes (Rodriguez and Kreutz (2.14))."""
     return np.block([[R, skew(shift) @ R], [0 * R, R]])
 
 
-def same(found: Exact, expected: Exact) -> bool:
-    return found.shape == np.shape(expected) and bool((found == expected).all())
+def equal(values: Exact, expected: Exact) -> bool:
+    return values.shape == np.shape(expected) and bool((values == expected).all())
 
 
 ROTATIONS = ["", "x", "y", "z", "X", "p", "g", "zx", "zXz", "Zxz", "gz", "pz", "xyz", "ZXp"]
 ANY_ROTATION = pytest.mark.parametrize("what", ROTATIONS)
 
 
-def test_the_oracles_rotations_are_rotations() -> None:
+def test_the_expected_rotations_are_orthonormal() -> None:
     for what in ROTATIONS:
         _, R = Bench().rotation(what)
-        assert same(R @ R.T, np.eye(3, dtype=int))
+        assert equal(R @ R.T, np.eye(3, dtype=int))
 
 
-def test_vectors_and_matrices() -> None:
+def test_operations_on_vectors_and_matrices_equal_numpy() -> None:
     b = Bench()
     (u, eu), (v, ev), (m, em), (n, en), (s, es) = (
         b.vector(),
@@ -164,7 +169,7 @@ def test_vectors_and_matrices() -> None:
         b.symmetric(),
     )
     k = b.scalar(Fraction(5, 3))
-    for found, expected in (
+    for scalars, expected in (
         (u + v, eu + ev),
         (u - v, eu - ev),
         (-u, -eu),
@@ -173,35 +178,35 @@ def test_vectors_and_matrices() -> None:
         (times(m, v), em @ ev),
         (s.apply(v), es @ ev),
     ):
-        assert same(b.value(found), expected)
-    assert same(b.value([u.dot(v)]), np.array([eu @ ev]))
-    assert same(b.of(transposed(m)), em.T)
-    assert same(b.of(plus(m, n)), em + en)
-    assert same(b.of(cross_rows(v, m)), skew(ev) @ em)
-    assert same(b.of((s + s).rows), 2 * es)
-    assert same(b.of((s - s).rows), 0 * es)
+        assert equal(b.value(scalars), expected)
+    assert equal(b.value([u.dot(v)]), np.array([eu @ ev]))
+    assert equal(b.of(transposed(m)), em.T)
+    assert equal(b.of(plus(m, n)), em + en)
+    assert equal(b.of(cross_rows(v, m)), skew(ev) @ em)
+    assert equal(b.of((s + s).rows), 2 * es)
+    assert equal(b.of((s - s).rows), 0 * es)
 
 
 @ANY_ROTATION
-def test_a_rotation_turns_vectors_both_ways(what: str) -> None:
+def test_a_rotation_maps_vectors_to_parent_and_to_child(what: str) -> None:
     b = Bench()
     rotation, R = b.rotation(what)
     v, ev = b.vector()
-    assert same(b.value(rotation.to_parent(v)), R @ ev)
-    assert same(b.value(rotation.to_child(v)), R.T @ ev)
-    assert same(b.of(rotation.matrix(b.home.one, b.home.zero)), R)
+    assert equal(b.value(rotation.to_parent(v)), R @ ev)
+    assert equal(b.value(rotation.to_child(v)), R.T @ ev)
+    assert equal(b.of(rotation.matrix(b.home.one, b.home.zero)), R)
 
 
 @ANY_ROTATION
-def test_a_rotation_turns_matrices_on_both_sides(what: str) -> None:
+def test_a_rotation_maps_matrices_to_the_parent(what: str) -> None:
     b = Bench()
     rotation, R = b.rotation(what)
     (m, em), (s, es) = b.matrix(), b.symmetric()
-    assert same(b.of(rotation.matrix_to_parent(m)), R @ em @ R.T)
-    assert same(b.of(rotation.symmetric_to_parent(s).rows), R @ es @ R.T)
+    assert equal(b.of(rotation.matrix_to_parent(m)), R @ em @ R.T)
+    assert equal(b.of(rotation.symmetric_to_parent(s).rows), R @ es @ R.T)
 
 
-def test_an_elementary_turn_of_a_symmetric_matrix_costs_four_multiplications_in_its_plane() -> None:
+def test_rotating_a_symmetric_matrix_about_one_axis_costs_eight_multiplications() -> None:
     b = Bench()
     rotation, _ = b.rotation("z")
     s, _ = b.symmetric()
@@ -209,90 +214,102 @@ def test_an_elementary_turn_of_a_symmetric_matrix_costs_four_multiplications_in_
     rotation.symmetric_to_parent(s)
     assert [op for op, _, _ in b.home.rows[before:]].count(
         "mul"
-    ) == 8  # 4 in the plane, 4 for the column across it
+    ) == 8  # 4 for entries in the plane, 4 for the normal column
 
 
-def rigid(b: Bench, massless: bool = False) -> tuple[RigidInertia, Exact]:
-    """A rigid inertia and its 6x6 matrix by definition, [[tr(Σ)1 − Σ, h̃], [−h̃, m 1]] (RK 2.15)."""
+def rigid_inertia(b: Bench, massless: bool = False) -> tuple[RigidInertia, Exact]:
+    """Return a rigid inertia and its 6x6 matrix [[tr(Σ)1 − Σ, h̃], [−h̃, m 1]] (Rodriguez and Kreutz (2.15))."""
     m = Fraction(0) if massless else Fraction(7, 2)
     (h, eh), (S, eS) = b.vector(), b.symmetric()
-    made = RigidInertia.of(b.home.zero if massless else b.scalar(m), h, S)
-    one = np.eye(3, dtype=int)
-    return made, np.block([[np.trace(eS) * one - eS, skew(eh)], [-skew(eh), m * one]])
+    inertia = RigidInertia.of(b.home.zero if massless else b.scalar(m), h, S)
+    identity = np.eye(3, dtype=int)
+    return inertia, np.block([[np.trace(eS) * identity - eS, skew(eh)], [-skew(eh), m * identity]])
 
 
-def moved(matrix: Exact, R: Exact, shift: Exact) -> Exact:
-    """The same matter seen from the parent: φ M φᵀ."""
+def in_parent_axes(matrix: Exact, R: Exact, shift: Exact) -> Exact:
+    """Return an inertia in the parent's axes: φ M φᵀ."""
     return phi(R, shift) @ matrix @ phi(R, shift).T
 
 
 @pytest.mark.parametrize("massless", [False, True])
-def test_a_rigid_inertia_is_its_six_by_six(massless: bool) -> None:
+def test_a_rigid_inertia_equals_its_matrix(massless: bool) -> None:
     b = Bench()
-    inertia, expected = rigid(b, massless)
+    inertia, expected = rigid_inertia(b, massless)
     (w, ew), (v, ev) = b.vector(), b.vector()
-    assert same(b.six(inertia.articulated()), expected)
+    assert equal(b.six(inertia.articulated()), expected)
     n, f = inertia.momentum(w, v)
-    assert same(b.value([*n, *f]), expected @ np.concatenate([ew, ev]))
-    assert same(b.of(inertia.moments().rows), expected[:3, :3])
+    assert equal(b.value([*n, *f]), expected @ np.concatenate([ew, ev]))
+    assert equal(b.of(inertia.moments().rows), expected[:3, :3])
 
 
 @pytest.mark.parametrize("massless", [False, True])
 @ANY_ROTATION
-def test_a_rigid_inertia_moves_as_its_definition(what: str, massless: bool) -> None:
+def test_a_rigid_inertia_in_the_parent_equals_phi_m_phi_transposed(
+    what: str, massless: bool
+) -> None:
     b = Bench()
-    (rotation, R), (shift, es), (inertia, matrix) = b.rotation(what), b.vector(), rigid(b, massless)
-    assert same(b.six(inertia.to_parent(rotation, shift).articulated()), moved(matrix, R, es))
-
-
-def test_rigid_inertias_add() -> None:
-    b = Bench()
-    (one, first), (two, second) = rigid(b), rigid(b, massless=True)
-    (rotation, R), (shift, es) = b.rotation("zx"), b.vector()
-    assert same(b.six((one + two).articulated()), first + second)
-    assert same(
-        b.six((two + one).to_parent(rotation, shift).articulated()), moved(first + second, R, es)
+    (rotation, R), (shift, es), (inertia, matrix) = (
+        b.rotation(what),
+        b.vector(),
+        rigid_inertia(b, massless),
+    )
+    assert equal(
+        b.six(inertia.to_parent(rotation, shift).articulated()), in_parent_axes(matrix, R, es)
     )
 
 
-def articulated(b: Bench) -> tuple[ArticulatedInertia, Exact]:
+def test_sums_of_rigid_inertias_equal_sums_of_matrices() -> None:
+    b = Bench()
+    (first_inertia, first), (second_inertia, second) = (
+        rigid_inertia(b),
+        rigid_inertia(b, massless=True),
+    )
+    (rotation, R), (shift, es) = b.rotation("zx"), b.vector()
+    assert equal(b.six((first_inertia + second_inertia).articulated()), first + second)
+    assert equal(
+        b.six((second_inertia + first_inertia).to_parent(rotation, shift).articulated()),
+        in_parent_axes(first + second, R, es),
+    )
+
+
+def articulated_inertia(b: Bench) -> tuple[ArticulatedInertia, Exact]:
     (A, eA), (B, eB), (C, eC) = b.symmetric(), b.matrix(), b.symmetric()
     return ArticulatedInertia(A, B, C), np.block([[eA, eB], [eB.T, eC]])
 
 
 @ANY_ROTATION
-def test_an_articulated_inertia_moves_as_phi_p_phi_transposed(what: str) -> None:
+def test_an_articulated_inertia_in_the_parent_equals_phi_p_phi_transposed(what: str) -> None:
     b = Bench()
-    (rotation, R), (shift, es), (P, matrix) = b.rotation(what), b.vector(), articulated(b)
-    assert same(b.six(P.to_parent(rotation, shift)), moved(matrix, R, es))
+    (rotation, R), (shift, es), (P, matrix) = b.rotation(what), b.vector(), articulated_inertia(b)
+    assert equal(b.six(P.to_parent(rotation, shift)), in_parent_axes(matrix, R, es))
 
 
-def test_an_articulated_inertia_by_entries_products_and_sums() -> None:
+def test_entries_products_and_sums_of_articulated_inertias_equal_matrices() -> None:
     b = Bench()
-    (P, one), (Q, two) = articulated(b), articulated(b)
+    (P, first), (Q, second) = articulated_inertia(b), articulated_inertia(b)
     (w, ew), (v, ev) = b.vector(), b.vector()
     n, f = P.apply(w, v)
-    assert same(b.value([*n, *f]), one @ np.concatenate([ew, ev]))
-    assert same(b.value(P.entry(i, j) for i in range(6) for j in range(6)).reshape(6, 6), one)
-    assert same(b.six(P + Q), one + two)
+    assert equal(b.value([*n, *f]), first @ np.concatenate([ew, ev]))
+    assert equal(b.value(P.entry(i, j) for i in range(6) for j in range(6)).reshape(6, 6), first)
+    assert equal(b.six(P + Q), first + second)
 
 
 @ANY_ROTATION
 def test_wrench_to_parent_and_twist_to_child_are_transposes(what: str) -> None:
-    """φ and φᵀ as matrices, so that power n·ω + f·v is the same on both sides of the shift."""
+    """φ and its transpose keep the power n·ω + f·v."""
     b = Bench()
     (rotation, R), (shift, es) = b.rotation(what), b.vector()
     (n, en), (f, ef), (w, ew), (v, ev) = (b.vector() for _ in range(4))
     outer_n, outer_f = wrench_to_parent(rotation, shift, n, f)
     inner_w, inner_v = twist_to_child(rotation, shift, w, v)
     wrench, twist = b.value([*outer_n, *outer_f]), b.value([*inner_w, *inner_v])
-    assert same(wrench, phi(R, es) @ np.concatenate([en, ef]))
-    assert same(twist, phi(R, es).T @ np.concatenate([ew, ev]))
+    assert equal(wrench, phi(R, es) @ np.concatenate([en, ef]))
+    assert equal(twist, phi(R, es).T @ np.concatenate([ew, ev]))
     assert wrench @ np.concatenate([ew, ev]) == np.concatenate([en, ef]) @ twist
 
 
-def test_a_known_zero_moment_costs_nothing() -> None:
-    """Structure is seen through: a diagonal inertia about a constant quarter turn is a permutation of its moments."""
+def test_a_structural_zero_moment_costs_no_row() -> None:
+    """A constant quarter turn permutes the moments of a diagonal inertia."""
     b = Bench()
     rotation, _ = b.rotation("p")
     values = [b.scalar(Fraction(x)) for x in (2, 3, 4)]
@@ -310,18 +327,18 @@ def test_a_known_zero_moment_costs_nothing() -> None:
 
 
 @ANY_ROTATION
-def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
+def test_a_split_shift_equals_the_whole_shift(what: str) -> None:
     bench = Bench(seed=11)
     rotation, R = bench.rotation(what)
     (inner, a), (outer, b) = bench.vector(), bench.vector()
     split = SplitShift(outer + rotation.to_parent(inner), inner, outer)
     across = phi(R, b + R @ a)
-    assert same(bench.value(split), b + R @ a)
+    assert equal(bench.value(split), b + R @ a)
     (n, n_), (f, f_), (w, w_), (v, v_) = (bench.vector() for _ in range(4))
     moment, force = wrench_to_parent(rotation, split, n, f)
     angular, linear = twist_to_child(rotation, split, w, v)
-    assert same(bench.value([*moment, *force]), across @ np.concatenate([n_, f_]))
-    assert same(bench.value([*angular, *linear]), across.T @ np.concatenate([w_, v_]))
+    assert equal(bench.value([*moment, *force]), across @ np.concatenate([n_, f_]))
+    assert equal(bench.value([*angular, *linear]), across.T @ np.concatenate([w_, v_]))
     (A, A_), (B, B_), (C, C_), (h, _), (S, _) = (
         bench.symmetric(),
         bench.matrix(),
@@ -330,16 +347,16 @@ def test_a_shift_in_two_moves_as_the_whole_does(what: str) -> None:
         bench.symmetric(),
     )
     moved = ArticulatedInertia(A, B, C).to_parent(rotation, split)
-    assert same(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
+    assert equal(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
     body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
-    assert same(
+    assert equal(
         bench.six(body.to_parent(rotation, split).articulated()),
         across @ bench.six(body.articulated()) @ across.T,
     )
 
 
-def test_the_shift_of_a_twist_is_the_derived_transport() -> None:
-    """The shift that methods call is B_ij of SA (4) as SymPy derives it; its transpose shifts wrenches."""
+def test_the_shift_of_a_twist_equals_the_derived_transport() -> None:
+    """twist_to_child equals B_ij of Saha (4), derived by SymPy; wrench_to_parent equals its transpose."""
     B, c = twist_transport()
     home = Derivation({"x": 9})
     x = rationals(Random(3), 9)

@@ -1,4 +1,4 @@
-"""Joints that are declared independent or actuated: what moves a closed chain, by any joint of it, and the least of many."""
+"""Closed chains with declared independent or actuated joints, also with more actuated joints than degrees of freedom."""
 
 from __future__ import annotations
 
@@ -67,63 +67,68 @@ def robot(name: str) -> Mechanism:
     return symgen.load(**ROBOTS[name])
 
 
-def error(mechanism: Mechanism, function: str, baumgarte: bool = False) -> float:
-    """How far a function is from the reference, relative to its answer."""
+def relative_error(mechanism: Mechanism, function: str, baumgarte: bool = False) -> float:
+    """Return the relative error of a function against the reference."""
     truth = Truth(mechanism, 2, 5, baumgarte=baumgarte)
     return check_algebra(program(mechanism, function, baumgarte=baumgarte), truth, function).error
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if name != "legs"])
-def test_whatever_is_driven_the_reference_says_the_same(name: str) -> None:
-    assert error(robot(name), INVERSE) < 1e-40
+def test_inverse_dynamics_equals_the_reference_for_any_actuated_joints(name: str) -> None:
+    assert relative_error(robot(name), INVERSE) < 1e-40
 
 
 @pytest.mark.parametrize("name", ["driven at the coupler", "bennett elsewhere"])
-def test_whatever_is_independent_the_reduced_mass_is_the_references(name: str) -> None:
-    assert error(robot(name), REDUCED) < 1e-40
+def test_the_reduced_mass_matrix_equals_the_reference_for_any_independent_joints(name: str) -> None:
+    assert relative_error(robot(name), REDUCED) < 1e-40
 
 
 @pytest.mark.parametrize("mode", ["jvp", "vjp", "jacobian"])
-def test_forces_of_more_joints_than_move_have_their_derivatives(mode: str) -> None:
-    assert error(robot("driven at both ends"), f"{INVERSE}:{mode}") < 1e-40
+def test_derivatives_with_redundant_actuators_equal_the_reference(mode: str) -> None:
+    assert relative_error(robot("driven at both ends"), f"{INVERSE}:{mode}") < 1e-40
 
 
-def test_beside_the_loops_too() -> None:
-    assert error(robot("driven at both ends"), INVERSE, baumgarte=True) < 1e-40
+def test_inverse_dynamics_with_stabilization_equals_the_reference() -> None:
+    assert relative_error(robot("driven at both ends"), INVERSE, baumgarte=True) < 1e-40
 
 
 @pytest.mark.parametrize("name", ["driven at both ends", "bennett elsewhere", "legs"])
-def test_forces_are_those_that_the_null_space_says(name: str) -> None:
-    """N from singular values, whoever is independent; tau by the pseudo-inverse of what drives it, and so λ. FD gives a again."""
+def test_forces_follow_from_the_null_space_of_the_constraints(name: str) -> None:
+    """Compute N by singular values, tau and λ by pseudo-inverses; forward dynamics inverts the result."""
     mechanism = robot(name)
-    at, floats, found = (
+    assembled, floats, states = (
         assemble(mechanism),
         Reference(mechanism, FLOAT),
         closed_states(mechanism, assemble(mechanism), 2, 3),
     )
-    q, v = (found[x].astype(float) for x in "qv")
-    A, gamma = closing.jacobian(floats, at.kept, q), closing.bias(floats, at.kept, q, v)
-    N = np.swapaxes(np.linalg.svd(A)[2][:, at.rank :], -1, -2)
+    q, v = (states[x].astype(float) for x in "qv")
+    A, gamma = (
+        closing.jacobian(floats, assembled.kept, q),
+        closing.bias(floats, assembled.kept, q, v),
+    )
+    N = np.swapaxes(np.linalg.svd(A)[2][:, assembled.rank :], -1, -2)
     a = -(np.linalg.pinv(A, rcond=1e-8) @ gamma[..., None])[..., 0] + N.sum(axis=-1)
     f = floats.inverse_dynamics(q, v, a)
-    driven = list(at.actuated)
+    driven = list(assembled.actuated)
     across = np.swapaxes(N[:, driven], -1, -2)
     tau = np.zeros_like(v)
     tau[:, driven] = (np.linalg.pinv(across) @ (np.swapaxes(N, -1, -2) @ f[..., None]))[..., 0]
-    held = (np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=1e-8) @ (f - tau)[..., None])[..., 0]
-    mine = machine_runner(program(mechanism, INVERSE))({"q": q, "v": v, "a": a})
+    multipliers = (np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=1e-8) @ (f - tau)[..., None])[
+        ..., 0
+    ]
+    results = machine_runner(program(mechanism, INVERSE))({"q": q, "v": v, "a": a})
     size = np.abs(f).max()
-    np.testing.assert_allclose(mine["tau_independent"], tau[:, driven], atol=1e-9 * size)
-    np.testing.assert_allclose(mine["lambda"], held, atol=1e-9 * size)
-    again = machine_runner(program(mechanism, FORWARD))({"q": q, "v": v, "tau": tau})["a"]
-    np.testing.assert_allclose(again, a, atol=1e-7 * np.abs(a).max())
+    np.testing.assert_allclose(results["tau_independent"], tau[:, driven], atol=1e-9 * size)
+    np.testing.assert_allclose(results["lambda"], multipliers, atol=1e-9 * size)
+    acceleration = machine_runner(program(mechanism, FORWARD))({"q": q, "v": v, "tau": tau})["a"]
+    np.testing.assert_allclose(acceleration, a, atol=1e-7 * np.abs(a).max())
 
 
 # -- closed forms ------------------------------------------------------------------------------------------------------------
 
 
 def parallelogram(actuated: Sequence[str]) -> Mechanism:
-    """Crank and rocker of 0.3 m side by side, 0.5 m apart; the coupler of 1.2 kg only shifts."""
+    """Return a parallelogram: crank and rocker of 0.3 m, 0.5 m apart; its coupler translates."""
     return (
         symgen.Robot("parallelogram", gravity=(0, "-9.81", 0))
         .body(
@@ -172,16 +177,16 @@ def parallelogram(actuated: Sequence[str]) -> Mechanism:
         ["crank_joint", "rocker_joint", "coupler_joint"],
     ],
 )
-def test_a_parallelogram_is_lifted_by_what_the_textbook_says(actuated: list[str]) -> None:
-    """Crank, rocker and, backwards, coupler turn alike, so that drives share I θ̈ + g cos θ Σ m r evenly."""
+def test_forces_of_a_parallelogram_equal_the_closed_form(actuated: list[str]) -> None:
+    """All joints turn at one rate (the coupler backwards), so that actuators share I θ̈ + g cos θ Σ m r."""
     mechanism = parallelogram(actuated)
-    theta, rate, bent = 0.7, 1.3, 2.1
-    turned = np.array([[1.0, -1.0, 1.0]])
-    found = machine_runner(program(mechanism, INVERSE))(
-        {"q": theta * turned, "v": rate * turned, "a": bent * turned}
+    theta, rate, acceleration = 0.7, 1.3, 2.1
+    directions = np.array([[1.0, -1.0, 1.0]])
+    results = machine_runner(program(mechanism, INVERSE))(
+        {"q": theta * directions, "v": rate * directions, "a": acceleration * directions}
     )
     inertia = (0.03 + 2 * 0.1**2) + (0.02 + 3 * 0.15**2) + 1.2 * 0.3**2
-    wanted = inertia * bent + 9.81 * np.cos(theta) * (2 * 0.1 + 3 * 0.15 + 1.2 * 0.3)
+    torque = inertia * acceleration + 9.81 * np.cos(theta) * (2 * 0.1 + 3 * 0.15 + 1.2 * 0.3)
     signs = np.array(
         [
             -1.0 if name == "coupler_joint" else 1.0
@@ -190,63 +195,68 @@ def test_a_parallelogram_is_lifted_by_what_the_textbook_says(actuated: list[str]
         ]
     )
     np.testing.assert_allclose(
-        found["tau_independent"], [wanted * signs / len(actuated)], rtol=1e-12
+        results["tau_independent"], [torque * signs / len(actuated)], rtol=1e-12
     )
-    reduced = machine_runner(program(mechanism, REDUCED))({"q": theta * turned})["M_reduced"]
+    reduced = machine_runner(program(mechanism, REDUCED))({"q": theta * directions})["M_reduced"]
     np.testing.assert_allclose(reduced, [[[inertia]]], rtol=1e-12)
 
 
 # -- planted errors ----------------------------------------------------------------------------------------------------------
 
 
-def bent(one: Program, row: int) -> Program:
-    rows = list(one.rows)
+def with_wrong_sign(program: Program, row: int) -> Program:
+    rows = list(program.rows)
     rows[row] = rows[row]._replace(op={"add": "sub", "sub": "add"}[rows[row].op])
-    return replace(one, rows=tuple(rows))
+    return replace(program, rows=tuple(rows))
 
 
-def test_a_sign_that_is_wrong_is_seen_wherever_it_stands() -> None:
+def test_a_wrong_sign_in_any_row_fails_verification() -> None:
     mechanism = robot("driven at both ends")
-    one, truth = program(mechanism, INVERSE), Truth(mechanism, 2, 5)
-    places = [i for i, row in enumerate(one.rows) if row.op in ("add", "sub")]
+    correct, truth = program(mechanism, INVERSE), Truth(mechanism, 2, 5)
+    places = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
     assert len(places) > 20
-    assert all(not check_algebra(bent(one, i), truth, INVERSE).passed for i in places)
+    assert all(
+        not check_algebra(with_wrong_sign(correct, i), truth, INVERSE).passed for i in places
+    )
 
 
-def test_forces_that_are_right_and_not_the_least_are_seen() -> None:
-    """Those of one drive alone cause the same accelerations; the identity tells, without a reference."""
+def test_valid_forces_that_are_not_least_fail_verification() -> None:
+    """Forces of one actuator alone cause the same acceleration; an identity detects that they are not least."""
     mechanism = robot("driven at both ends")
-    there = {name: program(mechanism, name) for name in (FORWARD, INVERSE)}
-    found = {
-        one.subject: one.passed
-        for one in verify_programs(Subject(mechanism, there, states=2, compiled=False)).checks
+    programs = {name: program(mechanism, name) for name in (FORWARD, INVERSE)}
+    verdicts = {
+        check.subject: check.passed
+        for check in verify_programs(Subject(mechanism, programs, states=2, compiled=False)).checks
     }
-    assert found[SHARED]
-    assert "constrained ID(constrained FD(tau)) = tau" not in found
-    alone = program(symgen.load("four_bar"), INVERSE)
-    tau, held = alone.outputs
-    rows = [*alone.rows, alone.rows[0]._replace(op="const", args=(), value=Fraction(0), name="")]
+    assert verdicts[SHARED]
+    assert "constrained ID(constrained FD(tau)) = tau" not in verdicts
+    single_drive = program(symgen.load("four_bar"), INVERSE)
+    tau, held = single_drive.outputs
+    rows = [
+        *single_drive.rows,
+        single_drive.rows[0]._replace(op="const", args=(), value=Fraction(0), name=""),
+    ]
     padded = replace(
-        alone,
+        single_drive,
         rows=tuple(rows),
         outputs=(tau._replace(shape=(2,), rows=(*tau.rows, len(rows) - 1)), held),
     )
-    there[INVERSE] = padded
-    found = {
-        one.subject: one.passed
-        for one in verify_programs(Subject(mechanism, there, states=2, compiled=False)).checks
+    programs[INVERSE] = padded
+    verdicts = {
+        check.subject: check.passed
+        for check in verify_programs(Subject(mechanism, programs, states=2, compiled=False)).checks
     }
-    assert not found[SHARED]
+    assert not verdicts[SHARED]
 
 
-# -- declared, kept and refused ----------------------------------------------------------------------------------------------
+# -- declarations ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_declared_is_kept_wherever_a_robot_goes(tmp_path: Path) -> None:
-    first, other = (
+def test_declared_joints_survive_conversion(tmp_path: Path) -> None:
+    first, second = (
         symgen.load("four_bar", **{what: "rocker_joint"}) for what in ("independent", "actuated")
     )
-    assert len({symgen.load("four_bar").content, first.content, other.content}) == 3
+    assert len({symgen.load("four_bar").content, first.content, second.content}) == 3
     both = symgen.load(
         "four_bar", independent="rocker_joint", actuated=["crank_joint", "rocker_joint"]
     )
@@ -254,16 +264,16 @@ def test_what_is_declared_is_kept_wherever_a_robot_goes(tmp_path: Path) -> None:
     assert symgen.load(to_toml(both), actuated=[]).actuated == ()
     stewart = symgen.load("stewart", independent="plate")
     assert symgen.load("stewart").actuated == SLIDES
-    said = symgen.convert(stewart, tmp_path / "stewart.xml")
-    assert "the choice of independent joints is left out: plate" in said
+    notes = symgen.convert(stewart, tmp_path / "stewart.xml")
+    assert "the choice of independent joints is left out: plate" in notes
     assert symgen.load(tmp_path / "stewart.xml").actuated == SLIDES
     assert any(
-        "and actuated joints is left out" in one
-        for one in symgen.convert(stewart, tmp_path / "stewart.urdf")
+        "and actuated joints is left out" in note
+        for note in symgen.convert(stewart, tmp_path / "stewart.urdf")
     )
 
 
-def test_actuators_of_mujoco_are_what_is_driven() -> None:
+def test_actuators_of_mujoco_become_actuated_joints() -> None:
     mass = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     text = f"""<mujoco><worldbody><body name="a"><joint name="ja" axis="0 0 1"/>{mass}
         <body name="b" pos="0.5 0 0"><joint name="jb" axis="0 0 1"/>{mass}
@@ -277,11 +287,11 @@ def test_actuators_of_mujoco_are_what_is_driven() -> None:
     assert symgen.from_mujoco(model).actuated == ("ja", "jc")
 
 
-def test_locked_joints_are_left_and_followers_stand_for_their_leaders() -> None:
+def test_locked_joints_are_removed_and_mimic_followers_replaced_by_leaders() -> None:
     assert symgen.load("stewart", lock=["slide2"]).actuated == tuple(
-        one for one in SLIDES if one != "slide2"
+        name for name in SLIDES if name != "slide2"
     )
-    own = to_toml(symgen.load("four_bar")).replace(
+    text = to_toml(symgen.load("four_bar")).replace(
         "[[loop]]",
         """[[body]]
 name = "gear"
@@ -293,13 +303,13 @@ inertia = [1, 0, 0, 1, 0, 1]
     )
     base = symgen.load("four_bar").base
     mechanism = symgen.load(
-        own.replace('"ground"', f'"{base}"'), mimic="couple", actuated="gear_joint"
+        text.replace('"ground"', f'"{base}"'), mimic="couple", actuated="gear_joint"
     )
     assert mechanism.actuated == ("crank_joint",)
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "sentence"),
+    ("arguments", "kind", "sentence"),
     [
         (
             {"robot": "four_bar", "independent": "crank"},
@@ -341,22 +351,22 @@ inertia = [1, 0, 0, 1, 0, 1]
         ),
     ],
 )
-def test_what_is_no_joint_is_refused_in_a_sentence(
-    given: dict[str, Any], kind: type[Exception], sentence: str
+def test_a_wrong_declaration_is_refused_in_one_line(
+    arguments: dict[str, Any], kind: type[Exception], sentence: str
 ) -> None:
     with pytest.raises(kind, match=sentence) as caught:
-        symgen.load(**given)
+        symgen.load(**arguments)
     assert "\n" not in str(caught.value)
 
 
-def test_a_mechanism_refuses_them_as_well() -> None:
+def test_a_mechanism_refuses_wrong_declarations() -> None:
     for fields in ({"actuated": ("nobody",)}, {"independent": ("crank_joint", "crank_joint")}):
         with pytest.raises(MechanismError, match=r"is declared to be (actuated|independent)"):
             replace(symgen.load("four_bar"), **fields)
 
 
-def seven(independent: int = 0, actuated: int = 0) -> Mechanism:
-    """Two arms of three joints on a trunk, whose tips are a given way apart: six move. The first joints are named."""
+def two_arms(independent: int = 0, actuated: int = 0) -> Mechanism:
+    """Return two arms on a trunk with tips at a fixed distance: 7 joints, 6 degrees of freedom."""
     mechanism = arms("distance")
     names = [joint.name for joint in mechanism.joints]
     return replace(
@@ -384,7 +394,7 @@ first = { link = "held" }
 second = { link = "base" }
 """
 )
-"""One link that a loop holds still, and one that it leaves alone."""
+"""One link that a closed loop immobilizes, and one outside the loop."""
 
 
 @pytest.mark.parametrize(
@@ -400,29 +410,31 @@ second = { link = "base" }
             "1 velocity is .* have 1 independent; name free_joint$",
         ),
         (
-            lambda: seven(independent=5),
+            lambda: two_arms(independent=5),
             "5 velocities are .* have 6 independent; name trunk_joint, left0_joint, .*, right0_joint",
         ),
         (
-            lambda: seven(independent=7),
+            lambda: two_arms(independent=7),
             "7 velocities are .* have 6 independent; name trunk_joint, left0_joint",
         ),
         (
-            lambda: replace(seven(), independent=(*(joint.name for joint in seven().joints[1:]),)),
+            lambda: replace(
+                two_arms(), independent=(*(joint.name for joint in two_arms().joints[1:]),)
+            ),
             "6 velocities are .* have 6 independent; name trunk_joint, ",
         ),
     ],
 )
-def test_independent_joints_that_are_not_are_refused_with_those_that_are(
+def test_wrong_independent_joints_are_refused_with_valid_ones_named(
     make: Callable[[], Mechanism], sentence: str
 ) -> None:
-    """The trunk, which the loop says nothing of, hangs on no other joint."""
+    """The trunk is not part of the closed loop and depends on no other joint."""
     with pytest.raises(OutOfReach, match=sentence):
         assembly(make())
 
 
-def test_drives_that_cannot_move_every_freedom_are_refused_with_what_is_missing() -> None:
-    mechanism = seven(actuated=5)
+def test_too_few_actuated_joints_are_refused_with_a_missing_one_named() -> None:
+    mechanism = two_arms(actuated=5)
     with pytest.raises(
         RequestError,
         match="'arms': 5 velocities are actuated, which cannot move all 6 degrees of freedom "
@@ -437,7 +449,9 @@ def test_drives_that_cannot_move_every_freedom_are_refused_with_what_is_missing(
     assert INVERSE not in requested(mechanism, None)
 
 
-def test_a_folder_says_who_drives_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_lists_its_actuated_joints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "four_bar"
     chosen = [
         "--actuated",
@@ -448,12 +462,12 @@ def test_a_folder_says_who_drives_it(tmp_path: Path, capsys: pytest.CaptureFixtu
         "rocker_joint",
     ]
     assert main(["generate", "four_bar", *chosen, "-f", INVERSE, "-o", str(out)]) == 0
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     readme, header, manifest = (
         " ".join((out / name).read_text().replace("*", " ").split())
         for name in ("README.md", "four_bar.h", "manifest.json")
     )
-    for text in (told, readme, header):
+    for text in (printed, readme, header):
         assert (
             "here are more actuated joints than degrees of freedom; tau_independent has the forces with "
             "the least sum of squares" in text

@@ -1,4 +1,4 @@
-"""Where the base stands changes the place of the frame and nothing else: not a row, and no more round-off."""
+"""Placement of the base changes positions only: other Programs keep their rows and their round-off."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from symgen.vocabulary.poses import X_AXIS, Angle, Turn
 from tests.shared.placed_bases import FAR, based
 from tests.shared.robots_for_tests import BALLS, PROVIDED, draw, largest, robot, run, task_rows
 
-SAME = {
+INDEPENDENT_RESULTS = {
     "forward_kinematics": ("R",),
     "link_poses": ("R_links",),
     "center_of_mass": (),
     "potential_energy": (),
 }
-"""Of the functions that say where something is, the results that the base's place is no part of."""
+"""Functions of positions, with their results that do not depend on the placement of the base."""
 EPS = 2.0**-23
 
 
 @pytest.mark.parametrize(("function", "method"), [(f, m) for f, m in PROVIDED if ":" not in m])
-def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> None:
-    """By every method, on the arm where it suits it; all but places and the energy of the weight, which lies where they do."""
+def test_a_displaced_base_gives_the_same_rows(function: str, method: str) -> None:
+    """Every method on an arm gives the same rows, except for positions and potential energy."""
     slides = (
         ["prismatic_revolute"] if method in ("composite_body", "kinematics", "newton_euler") else []
     )
@@ -46,25 +46,27 @@ def test_a_base_elsewhere_gives_the_same_rows(function: str, method: str) -> Non
             symgen.program(m, function, method, task_rows=task_rows(name, function))
             for m in (robot(name), based(robot(name), (FAR,)))
         )
-        if function in SAME:
+        if function in INDEPENDENT_RESULTS:
             near, far = (
                 machine_runner(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there)
             )
-            assert all((near[result] == far[result]).all() for result in SAME[function])
+            assert all(
+                (near[result] == far[result]).all() for result in INDEPENDENT_RESULTS[function]
+            )
         else:
             assert (here.rows, here.outputs) == (there.rows, there.outputs)
 
 
-def test_a_base_far_away_and_turned_costs_no_digit() -> None:
-    """In float, against the robot at the origin in double; the base is turned by a quarter about x, and gravity with it."""
+def test_a_distant_rotated_base_adds_no_round_off() -> None:
+    """Compare float far away with double at the origin; base and gravity are rotated by π/2 about x."""
     mechanism = robot("planar_arm")
     x, y, z = mechanism.gravity
     turned = replace(
         based(mechanism, (FAR, Turn(X_AXIS, Angle(pi=Fraction(1, 2))))), gravity=(x, -z, y)
     )
-    axes = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # of the old base in the new one
+    axes = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # axes of the old base in the new one
     both = np.kron(np.eye(2), axes)
-    given = draw(mechanism, 8)
+    states = draw(mechanism, 8)
     for function in (
         "jacobian",
         "operational_inertia_inverse",
@@ -78,12 +80,12 @@ def test_a_base_far_away_and_turned_costs_no_digit() -> None:
         "centroidal_momentum_matrix",
         "centroidal_momentum_rate",
     ):
-        arguments = {a.name: given[a.name] for a in FUNCTIONS[function].arguments}
+        arguments = {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
         exact = machine_runner(symgen.program(mechanism, function))(arguments)
         near = machine_runner(symgen.program(mechanism, function, real="float"))(arguments)
         far = machine_runner(symgen.program(turned, function, real="float"))(arguments)
-        for result, want in exact.items():
-            into = {
+        for result, expected in exact.items():
+            transforms = {
                 "J": lambda x: both @ x,
                 "Lambda_inv": lambda x: both @ x @ both.T,
                 "a": lambda x: x,
@@ -91,20 +93,20 @@ def test_a_base_far_away_and_turned_costs_no_digit() -> None:
                 "A_G": lambda x: both @ x,
                 "Jcom": lambda x: axes @ x,
             }
-            there = into.get(result, lambda x: x @ both.T)(want)
-            size = np.abs(want).max()
-            lost, before = (
-                np.abs(far[result] - there).max() / size,
-                np.abs(near[result] - want).max() / size,
+            expected_far = transforms.get(result, lambda x: x @ both.T)(expected)
+            size = np.abs(expected).max()
+            far_error, near_error = (
+                np.abs(far[result] - expected_far).max() / size,
+                np.abs(near[result] - expected).max() / size,
             )
-            assert lost <= 2 * before + 8 * EPS, (function, result)
+            assert far_error <= 2 * near_error + 8 * EPS, (function, result)
 
 
-def test_places_and_the_weights_energy_go_with_the_base() -> None:
-    """In balls: every link's origin and the mass centre by as much as the base, U by the weight of all that is moved so."""
+def test_positions_and_potential_energy_move_with_the_base() -> None:
+    """Origins and the mass centre move with the base; U changes by the work against gravity (ball arithmetic)."""
     mechanism = robot("square_tree6")  # two roots
-    far, given = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
-    away = {
+    far, state = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
+    displacements = {
         "link_poses": ("p_links", FAR.xyz),
         "center_of_mass": ("com", FAR.xyz),
         "potential_energy": (
@@ -112,37 +114,40 @@ def test_places_and_the_weights_energy_go_with_the_base() -> None:
             -mechanism.mass * sum(x * g for x, g in zip(FAR.xyz, mechanism.gravity, strict=True)),
         ),
     }
-    for function, (result, moved) in away.items():
+    for function, (result, moved) in displacements.items():
         here, there = (
-            run(symgen.program(m, function), given, BALLS)[result] for m in (mechanism, far)
+            run(symgen.program(m, function), state, BALLS)[result] for m in (mechanism, far)
         )
         with BALLS.working():
             assert largest(there - here - BALLS.array(np.array(moved))) < 1e-60, function
 
 
-def test_the_size_of_a_place_counts_how_far_the_base_is() -> None:
-    """Round-off is measured against it: no smaller than the place, no larger than the base's distance and the arm's length."""
+def test_the_scale_of_a_position_includes_the_distance_of_the_base_and_its_size() -> None:
+    """The scale of round-off is at least the distance, and at most the distance plus the arm's length."""
     far = Truth(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
-    place = np.array(far.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
-    size, distance = far.scales.of("forward_kinematics", "p")[:, 0], np.linalg.norm(place, axis=-1)
+    position = np.array(far.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
+    size, distance = (
+        far.scales.of("forward_kinematics", "p")[:, 0],
+        np.linalg.norm(position, axis=-1),
+    )
     assert (size >= distance).all()
     assert (size <= distance + 5).all()  # m
 
 
-def test_the_place_of_the_frame_is_rounded_once_where_it_is_far() -> None:
+def test_a_distant_frame_position_is_rounded_once() -> None:
     far = based(robot("puma560"), (FAR,))
-    given = {"q": draw(far, 8)["q"]}
-    exact, found = (
-        machine_runner(symgen.program(far, "forward_kinematics", real=real))(given)["p"]
+    state = {"q": draw(far, 8)["q"]}
+    exact, single = (
+        machine_runner(symgen.program(far, "forward_kinematics", real=real))(state)["p"]
         for real in ("double", "float")
     )
-    assert np.abs(found - exact).max() <= 0.51 * EPS * 1024
+    assert np.abs(single - exact).max() <= 0.51 * EPS * 1024
 
 
-def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(
+def test_verification_detects_a_jacobian_that_loses_digits_with_distance(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The difference of two points in the base, as it once was, fails the check of round-off, and passes near the base."""
+    """A jacobian by the difference of two points in base axes fails the check of round-off far away."""
     from symgen.methods import kinematics
     from symgen.methods.kinematics import frames
 
@@ -158,7 +163,7 @@ def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(
             columns.append([*w, *w.cross(at + step - points[i])])
         return ([column[r] for r in range(6) for column in columns],)
 
-    arm = robot("ur5")  # on an arm of two joints the passes find the way past that difference
+    arm = robot("ur5")  # for an arm of two joints the passes remove that difference
     monkeypatch.setattr(
         kinematics, "METHOD", replace(kinematics.METHOD, functions={"jacobian": by_points})
     )
@@ -167,6 +172,6 @@ def test_verify_sees_a_jacobian_that_loses_what_the_base_is_away(
         for mechanism, holds in ((arm, True), (based(arm, (FAR,)), False)):
             named = replace(mechanism, name=f"{mechanism.name}_{holds}")
             assert symgen.verify(named, ["jacobian"], real="float", compiled=False).passed is holds
-    finally:  # whatever happens, no other test meets this method
+    finally:  # no other test may use this method
         monkeypatch.undo()
         methods.find.cache_clear()

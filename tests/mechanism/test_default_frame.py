@@ -1,4 +1,4 @@
-"""The default frame is what a user means by the end of an arm: named as a tool, before the fingers, never behind a mimic."""
+"""The default frame is the end of an arm: a link named as a tool, before the fingers, never beyond a mimic joint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimi
 
 
 def tree(*links: str, mimics: str = "", frames: str = "") -> Mechanism:
-    """Links as 'name parent'; those in `mimics` follow the first joint; `frames` as 'name body', massless."""
+    """Build a tree of links 'name parent' and massless frames 'name body'; `mimics` follow the first joint."""
     names = [link.split()[0] for link in links]
     parents = [
         names.index(link.split()[1]) if " " in link else i - 1 for i, link in enumerate(links)
@@ -87,7 +87,7 @@ TIPS = {
 
 
 @pytest.mark.parametrize("what", TIPS)
-def test_the_tip_is_what_a_user_means(what: str, tmp_path: Path) -> None:
+def test_the_default_frame_is_the_expected_tip(what: str, tmp_path: Path) -> None:
     mechanism, tip = TIPS[what]
     assert choose_tip(mechanism).name == tip
     again = tmp_path / "again.toml"
@@ -96,7 +96,7 @@ def test_the_tip_is_what_a_user_means(what: str, tmp_path: Path) -> None:
     assert choose_tip(replace(mechanism, name="another")).name == tip
 
 
-def test_where_arms_or_legs_are_alike_the_first_is_taken_and_the_others_are_said() -> None:
+def test_of_equal_limbs_the_first_is_chosen_and_the_others_are_named() -> None:
     legs = tree(
         *(
             f"{leg}{i} {'base' if i == 0 else leg + str(i - 1)}".removesuffix(" base")
@@ -116,7 +116,7 @@ def test_where_arms_or_legs_are_alike_the_first_is_taken_and_the_others_are_said
 
 
 @pytest.mark.parametrize("command", ["verify", "inspect", "generate"])
-def test_the_frame_is_named_where_it_matters(
+def test_a_command_names_the_default_frame_if_it_is_used(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -128,10 +128,10 @@ def test_the_frame_is_named_where_it_matters(
         if command == "inspect"
         else (["-f", "jacobian"], ["-f", "mass_matrix"])
     )
-    for rest, said in (
+    for rest, noted in (
         (of_a_frame, True),
         ([*of_a_frame, "--frame", "link1"], False),
         (of_none, False),
     ):
         assert main([command, "planar_arm", *rest]) == 0
-        assert ("note: the frame is link2 (" in capsys.readouterr().err) is said
+        assert ("note: the frame is link2 (" in capsys.readouterr().err) is noted

@@ -1,4 +1,4 @@
-"""--base free: the root link of a description moved by a free joint, and the joints of URDF that have several coordinates."""
+"""--base free: a free joint moves the root link; also floating and planar joints of URDF."""
 
 from __future__ import annotations
 
@@ -27,47 +27,52 @@ HELD = LEG.replace('<link name="trunk">', '<link name="world"/><link name="trunk
 )
 
 
-def free() -> Mechanism:
+def load_free() -> Mechanism:
     return load(LEG, base="free")
 
 
-def test_the_root_link_becomes_a_body() -> None:
-    fixed, made = load(LEG), free()
-    assert [joint.name for joint in made.joints] == ["root_joint", "hip"]
-    assert (made.joints[0].type.free, made.joints[0].parent, made.joints[1].parent, made.base) == (
+def test_base_free_makes_the_root_link_a_body() -> None:
+    fixed, floating = load(LEG), load_free()
+    assert [joint.name for joint in floating.joints] == ["root_joint", "hip"]
+    assert (
+        floating.joints[0].type.free,
+        floating.joints[0].parent,
+        floating.joints[1].parent,
+        floating.base,
+    ) == (
         True,
         BASE,
         0,
         "world",
     )
-    assert (made.nq, made.nv, fixed.nv) == (8, 7, 1)
-    assert made.bodies[0].mass == 3
-    assert not made.base_parts
+    assert (floating.nq, floating.nv, fixed.nv) == (8, 7, 1)
+    assert floating.bodies[0].mass == 3
+    assert not floating.base_parts
     assert any("use --base free" in note.text for note in fixed.notes if note.kind == "warning")
-    assert not any("is fixed, since no joint" in note.text for note in made.notes)
+    assert not any("is fixed, since no joint" in note.text for note in floating.notes)
 
 
-def test_the_canonical_description_says_it_in_full() -> None:
-    made = free()
-    again = load(to_toml(made))
-    assert again.content == made.content
-    assert to_toml(again) == to_toml(made)
+def test_the_canonical_description_contains_the_free_joint() -> None:
+    floating = load_free()
+    again = load(to_toml(floating))
+    assert again.content == floating.content
+    assert to_toml(again) == to_toml(floating)
 
 
-def test_what_floats_in_urdf_is_free() -> None:
-    """The same robot said in two ways."""
-    said = load(HELD.replace("KIND", "floating"))
-    assert [joint.type for joint in said.joints] == [joint.type for joint in free().joints]
+def test_a_floating_joint_of_urdf_equals_a_free_base() -> None:
+    """A floating joint of URDF and --base free describe one robot."""
+    declared = load(HELD.replace("KIND", "floating"))
+    assert [joint.type for joint in declared.joints] == [joint.type for joint in load_free().joints]
     at = np.random.default_rng(1).normal(size=(3, 7))
     q = np.array([0.1, 0.2, 0.3, 0.5, -0.5, 0.5, 0.5, 0.4])
-    one, other = (
+    first, second = (
         symgen.compile(m, ["inverse_dynamics"], optimize=0).inverse_dynamics(q, at[0], at[1])
-        for m in (said, free())
+        for m in (declared, load_free())
     )
-    assert np.abs(one - other).max() < 1e-12
+    assert np.abs(first - second).max() < 1e-12
 
 
-def test_a_planar_joint_of_urdf_moves_across_z() -> None:
+def test_a_planar_joint_of_urdf_must_have_the_z_axis_as_normal() -> None:
     across = '<child link="trunk"/><axis xyz="0 0 1"/>'
     planar = load(HELD.replace("KIND", "planar").replace('<child link="trunk"/>', across))
     assert (planar.nq, planar.nv) == (4, 4)
@@ -76,7 +81,7 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         (
             HELD.replace("KIND", "fixed"),
@@ -109,14 +114,14 @@ def test_a_planar_joint_of_urdf_moves_across_z() -> None:
         ),
     ],
 )
-def test_a_base_that_cannot_float_says_why(text: str, why: str) -> None:
+def test_a_base_that_cannot_float_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         load(text, base="free")
-    assert why in str(caught.value)
+    assert reason in str(caught.value)
 
 
-def test_two_free_joints_in_a_row_are_a_warning() -> None:
-    """Where anything hangs between them, both are felt."""
+def test_two_consecutive_free_joints_cause_a_warning() -> None:
+    """With a mass or another joint between them, both free joints have an effect."""
     first = '[[body]]\nname = "a"\nparent = "base"\njoint = { name = "one", type = "free" }\n'
     second = (
         '[[body]]\nname = "b"\nparent = "a"\nmass = 1\njoint = { name = "two", type = "free" }\n'
@@ -136,15 +141,15 @@ def test_two_free_joints_in_a_row_are_a_warning() -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "generate", "verify", "inspect"])
-def test_every_command_says_so_in_one_sentence(
+def test_every_command_refuses_base_free_of_a_fixed_arm_in_one_line(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Of an arm that a joint holds to the world, fixed or not."""
+    """A joint connects the arm to the world."""
     monkeypatch.chdir(tmp_path)
-    for kind, why in (
+    for kind, reason in (
         ("fixed", "to which joint 'fixed' connects 'trunk'; leave out --base free"),
         ("revolute", "to which joint 'revolute' connects 'trunk'; leave out --base free"),
     ):
@@ -153,17 +158,17 @@ def test_every_command_says_so_in_one_sentence(
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
         assert err.startswith("symgen: arm.urdf: its root link 'world' is")
-        assert why in err
+        assert reason in err
     assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
 
 
-def test_base_is_fixed_or_free(tmp_path: Path) -> None:
+def test_base_must_be_fixed_or_free(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="base is 'floating'; give 'fixed' or 'free'"):
         load(LEG, base="floating")
 
 
 @pytest.mark.parametrize(
-    ("joint", "why"),
+    ("joint", "reason"),
     [
         ('{ name = "j", type = "spherical", axis = [0, 0, 1] }', "axis"),
         ('{ name = "j", type = "free", limits = { lower = 0, upper = 1 } }', "limits"),
@@ -171,19 +176,19 @@ def test_base_is_fixed_or_free(tmp_path: Path) -> None:
         ('{ name = "j", type = "ball" }', "write 'spherical'"),
     ],
 )
-def test_toml_says_what_such_a_joint_takes(joint: str, why: str) -> None:
-    with pytest.raises(DescriptionError, match=why):
+def test_toml_refuses_wrong_keys_of_free_and_spherical_joints(joint: str, reason: str) -> None:
+    with pytest.raises(DescriptionError, match=reason):
         load(f'name = "r"\n[[body]]\nname = "b"\nparent = "base"\njoint = {joint}\nmass = 1\n')
 
 
-def test_a_row_is_a_joint_of_one_coordinate() -> None:
+def test_a_denavit_hartenberg_row_needs_a_joint_of_one_coordinate() -> None:
     with pytest.raises(
         DescriptionError, match="a row needs a joint of one coordinate, but a spherical joint has 4"
     ):
         load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "spherical"\nmass = 1\n')
 
 
-def test_it_is_locked_at_its_zero_alone() -> None:
+def test_a_free_joint_can_be_locked_only_at_zero() -> None:
     assert load(LEG, base="free", lock={"root_joint": None}).nv == 1
     with pytest.raises(ArgumentError, match="has 7 coordinates and can be locked only at zero"):
         load(LEG, base="free", lock={"root_joint": "0.3"})

@@ -1,4 +1,4 @@
-"""A screw, the joint type that came as one file: read, written, locked, judged by Pinocchio and by hand."""
+"""Helical joints: description, locking, and comparison with Pinocchio and with a closed form."""
 
 from __future__ import annotations
 
@@ -56,51 +56,53 @@ inertia = [0.001, 0.0, 0.0, 0.002, 0.0, 0.0015]
 """
 
 
-def press() -> Mechanism:
+def load_press() -> Mechanism:
     return symgen.load(PRESS)
 
 
-def test_every_function_is_verified() -> None:
-    """By the method that is chosen. By every method: the chains, trees and pairs of `methods/test_every_method` have screws."""
-    report = symgen.verify(press(), states=2, compiled=False)
+def test_every_function_of_helical_joints_passes_verification() -> None:
+    """The default methods; tests/methods/test_every_method.py has helical joints for every method."""
+    report = symgen.verify(load_press(), states=2, compiled=False)
     assert not report.failures
     assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
     assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40
 
 
-def test_the_folder_as_it_comes_is_verified(tmp_path: Path) -> None:
-    symgen.generate(press(), tmp_path / "c")
+def test_a_folder_of_helical_joints_passes_verification(tmp_path: Path) -> None:
+    symgen.generate(load_press(), tmp_path / "c")
     assert symgen.verify(tmp_path / "c", states=2).passed
-    symgen.generate(press(), tmp_path / "checked", ["forward_dynamics"], checked=True)
+    symgen.generate(load_press(), tmp_path / "checked", ["forward_dynamics"], checked=True)
     assert symgen.verify(tmp_path / "checked", states=2).passed
 
 
-def test_pinocchio_has_the_same_screws() -> None:
+def test_dynamics_of_helical_joints_equal_pinocchio() -> None:
     pin = pytest.importorskip("pinocchio")
     from symgen.benchmarks.peers import pinocchio as peer
 
-    made = press()
-    model, ids = peer.built(made)
-    order = peer.places(made, model, ids).order
+    robot = load_press()
+    model, ids = peer.built(robot)
+    order = peer.places(robot, model, ids).order
     assert {model.joints[i].shortname() for i in range(1, 5)} >= {"JointModelHelicalUnaligned"}
     rng = np.random.default_rng(4)
-    solver = symgen.compile(made, ["inverse_dynamics", "mass_matrix"])
+    solver = symgen.compile(robot, ["inverse_dynamics", "mass_matrix"])
     for q, v, a in rng.uniform(-2, 2, (5, 3, 4)):
-        tau = pin.rnea(model, model.createData(), *(_placed(x, order) for x in (q, v, a)))
+        tau = pin.rnea(
+            model, model.createData(), *(in_pinocchios_order(x, order) for x in (q, v, a))
+        )
         assert np.abs(tau[order] - solver.inverse_dynamics(q, v, a)).max() < 1e-12
-        crba = pin.crba(model, model.createData(), _placed(q, order))
+        crba = pin.crba(model, model.createData(), in_pinocchios_order(q, order))
         M = np.triu(crba) + np.triu(crba, 1).T
         assert np.abs(M[np.ix_(order, order)] - solver.mass_matrix(q)).max() < 1e-13
 
 
-def _placed(ours: np.ndarray, order: np.ndarray) -> np.ndarray:
+def in_pinocchios_order(ours: np.ndarray, order: np.ndarray) -> np.ndarray:
     theirs = np.empty_like(ours)
     theirs[order] = ours
     return theirs
 
 
-def test_a_screw_by_hand() -> None:
-    """A nut of 2 kg on a vertical screw: M = I + m h^2, g = m h 9.81."""
+def test_a_nut_on_a_screw_equals_its_closed_form() -> None:
+    """A nut of 2 kg on a vertical screw: M = I + m h², g = m h 9.81."""
     text = (
         'name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
         'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\nmass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
@@ -111,27 +113,27 @@ def test_a_screw_by_hand() -> None:
     assert solver.forward_kinematics(np.array([0.7]))[1] == pytest.approx([0, 0, 0.07], rel=1e-15)
 
 
-def test_it_is_written_as_it_is_read() -> None:
-    made = press()
-    again = symgen.load(to_toml(made))
-    assert again.content == made.content
-    assert dict(made.joints[0].parameters) == {"pitch": Fraction(1, 50)}
-    assert symgen.load(PRESS.replace("pitch = 0.02", "pitch = 0.03")).content != made.content
+def test_the_canonical_description_contains_the_pitch() -> None:
+    robot = load_press()
+    again = symgen.load(to_toml(robot))
+    assert again.content == robot.content
+    assert dict(robot.joints[0].parameters) == {"pitch": Fraction(1, 50)}
+    assert symgen.load(PRESS.replace("pitch = 0.02", "pitch = 0.03")).content != robot.content
 
 
-def test_a_formula_has_the_angle_of_a_screw_as_a_length_too() -> None:
-    made = press()
-    form = multiangle(made, "M", (0, 2))
+def test_a_multi_angle_form_contains_the_angle_of_a_screw_as_a_length() -> None:
+    robot = load_press()
+    form = multiangle(robot, "M", (0, 2))
     assert "q2" in form.symbols()
-    program = symgen.program(made, "mass_matrix")
-    solver = symgen.compile(made, ["mass_matrix"])
+    program = symgen.program(robot, "mass_matrix")
+    solver = symgen.compile(robot, ["mass_matrix"])
     for q in np.random.default_rng(1).uniform(-2, 2, (4, 4)):
         assert form.evaluate(q) == pytest.approx(solver.mass_matrix(q)[0, 2], rel=1e-12)
     assert program.cost < 100
 
 
-def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
-    free, locked = press(), symgen.load(PRESS, lock={"feed": "0.5"})
+def test_a_locked_screw_is_displaced_by_its_angle() -> None:
+    free, locked = load_press(), symgen.load(PRESS, lock={"feed": "0.5"})
     q = np.array([0.3, -0.2, 0.1])
     whole = np.array([0.3, -0.2, 0.5, 0.1])
     kept = [0, 1, 3]
@@ -147,7 +149,7 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
+    ("old", "new", "reason"),
     [
         (
             "pitch = 0.02, ",
@@ -162,12 +164,12 @@ def test_a_screw_that_is_locked_stands_where_its_angle_says() -> None:
         ('type = "revolute"', 'type = "revolute", pitch = 0.1', "pitch"),
     ],
 )
-def test_a_pitch_where_it_belongs(old: str, new: str, why: str) -> None:
-    with pytest.raises(DescriptionError, match=why):
+def test_a_missing_zero_or_misplaced_pitch_is_refused(old: str, new: str, reason: str) -> None:
+    with pytest.raises(DescriptionError, match=reason):
         symgen.load(PRESS.replace(old, new, 1))
 
 
-def test_a_urdf_has_no_place_for_a_pitch(tmp_path: Path) -> None:
+def test_a_helical_joint_in_urdf_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "screw.urdf"
     path.write_text(
         '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="helical"><parent link="a"/>'

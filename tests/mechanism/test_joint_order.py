@@ -1,4 +1,4 @@
-"""The order of the joints in q and v: Pinocchio's, so that its vectors go over unchanged, or one that the user names."""
+"""Order of joints in q and v: Pinocchio's, so that its vectors can be used unchanged, or a named order."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from symgen.support.errors import ArgumentError, UnknownName
 from tests.shared.descriptions import joint, link, public_urdfs, robot
 
 CHAIN = ("b", "a", "Z", "é", "a_", "aB")
-"""Names whose order by bytes is neither the declared one nor that of a locale."""
+"""Names whose order by bytes differs from the declared order and from that of a locale."""
 
 
 def tree_text(seed: int, count: int = 9) -> str:
-    """A URDF whose joints, in a random order, have random names and hang on random links."""
+    """Return a URDF of a random tree with random joint names in random order."""
     draw = np.random.default_rng(seed)
     names = [
         f"{letter}{draw.integers(100)}_{k}"
@@ -31,7 +31,7 @@ def tree_text(seed: int, count: int = 9) -> str:
     ]
     parents = [int(draw.integers(-1, k)) for k in range(count)]
 
-    def placed() -> str:
+    def origin() -> str:
         xyz, rpy = (" ".join(f"{x:.3f}" for x in draw.normal(size=3)) for _ in range(2))
         return f'<origin xyz="{xyz}" rpy="{rpy}"/>'
 
@@ -41,14 +41,14 @@ def tree_text(seed: int, count: int = 9) -> str:
             f"l{parents[k]}" if parents[k] >= 0 else "base",
             f"l{k}",
             str(draw.choice(["revolute", "prismatic", "fixed"])) if k else "revolute",
-            f'{placed()}<axis xyz="{k % 2} 1 {k % 3}"/><limit lower="-2" upper="2" effort="1" velocity="1"/>',
+            f'{origin()}<axis xyz="{k % 2} 1 {k % 3}"/><limit lower="-2" upper="2" effort="1" velocity="1"/>',
         )
         for k in range(count)
     ]
     links = [
         link(
             f"l{k}",
-            f'<inertial>{placed()}<mass value="{1 + k}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" '
+            f'<inertial>{origin()}<mass value="{1 + k}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" '
             'izz="1.2"/></inertial>',
         )
         for k in range(count)
@@ -60,13 +60,13 @@ def tree_text(seed: int, count: int = 9) -> str:
     )
 
 
-def names(mechanism: Mechanism) -> list[str]:
-    """The names of the joints, in the order of their coordinates."""
-    return [one.name for one in mechanism.joints]
+def joint_names(mechanism: Mechanism) -> list[str]:
+    """Return the names of joints in the order of their coordinates."""
+    return [joint.name for joint in mechanism.joints]
 
 
-def goes_over_unchanged(model: Any, ours: Mechanism) -> None:
-    """q, v and a of Pinocchio give tau of Pinocchio."""
+def assert_equal_torques(model: Any, ours: Mechanism) -> None:
+    """Assert that q, v and a of Pinocchio give the tau_ours of Pinocchio."""
     pin = pytest.importorskip("pinocchio")
     pin.seed(1)
     assert (model.nq, model.nv) == (ours.nq, ours.nv)
@@ -74,8 +74,8 @@ def goes_over_unchanged(model: Any, ours: Mechanism) -> None:
     q, draw = pin.randomConfiguration(model), np.random.default_rng(2)
     v, a = draw.normal(size=(2, model.nv))
     tau = pin.rnea(model, model.createData(), q, v, a)
-    found = Reference(ours, FLOAT).inverse_dynamics(q[None], v[None], a[None])[0]
-    np.testing.assert_allclose(found, tau, rtol=0, atol=1e-9 * np.abs(tau).max())
+    tau_ours = Reference(ours, FLOAT).inverse_dynamics(q[None], v[None], a[None])[0]
+    np.testing.assert_allclose(tau_ours, tau, rtol=0, atol=1e-9 * np.abs(tau).max())
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,13 @@ def goes_over_unchanged(model: Any, ours: Mechanism) -> None:
     ["anymal_b_simple_description/robots/anymal.urdf", "talos_data/robots/talos_reduced.urdf"],
 )
 @pytest.mark.parametrize("free", [False, True], ids=["fixed", "free"])
-def test_pinocchios_vectors_go_over_unchanged_of_public_robots(file: str, free: bool) -> None:
+def test_vectors_of_pinocchio_can_be_used_unchanged_for_public_robots(
+    file: str, free: bool
+) -> None:
     pin = pytest.importorskip("pinocchio")
-    path = next((str(one) for one in public_urdfs() if str(one).endswith(file)), None)
+    path = next(
+        (str(file_path) for file_path in public_urdfs() if str(file_path).endswith(file)), None
+    )
     if path is None:
         pytest.skip("example-robot-data is not installed")
     model = (
@@ -97,31 +101,34 @@ def test_pinocchios_vectors_go_over_unchanged_of_public_robots(file: str, free: 
     ours = symgen.load(
         path, base=base, joint_order="pinocchio", snap="off", gravity=model.gravity.linear
     )
-    assert names(ours) == [*model.names][1:]
-    assert names(symgen.load(path, base=base)) != names(ours)
-    goes_over_unchanged(model, ours)
-    assert symgen.load(path, base=base, joint_order=names(ours), snap="off").joints == ours.joints
+    assert joint_names(ours) == [*model.names][1:]
+    assert joint_names(symgen.load(path, base=base)) != joint_names(ours)
+    assert_equal_torques(model, ours)
+    assert (
+        symgen.load(path, base=base, joint_order=joint_names(ours), snap="off").joints
+        == ours.joints
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pinocchios_vectors_go_over_unchanged_of_random_trees(seed: int) -> None:
+def test_vectors_of_pinocchio_can_be_used_unchanged_for_random_trees(seed: int) -> None:
     pin = pytest.importorskip("pinocchio")
     text = tree_text(seed)
     model = pin.buildModelFromXML(text)
     ours = symgen.load(
         text, base="fixed", joint_order="pinocchio", snap="off", gravity=model.gravity.linear
     )
-    assert names(ours) == [*model.names][1:]
-    goes_over_unchanged(model, ours)
+    assert joint_names(ours) == [*model.names][1:]
+    assert_equal_torques(model, ours)
 
 
-def test_locked_joints_stand_in_no_order_and_leave_that_of_the_others() -> None:
+def test_locked_joints_do_not_change_the_order_of_the_others() -> None:
     pin = pytest.importorskip("pinocchio")
     text = tree_text(3)
     model = pin.buildModelFromXML(text)
-    locked = names(symgen.load(text, joint_order="pinocchio"))[1]
+    locked = joint_names(symgen.load(text, joint_order="pinocchio"))[1]
     model = pin.buildReducedModel(model, [model.getJointId(locked)], pin.neutral(model))
-    goes_over_unchanged(
+    assert_equal_torques(
         model,
         symgen.load(
             text, joint_order="pinocchio", lock=[locked], snap="off", gravity=model.gravity.linear
@@ -136,15 +143,15 @@ def test_branches_are_sorted_by_the_bytes_of_their_names() -> None:
         [joint(name, "base", f"l{k}") for k, name in enumerate(CHAIN)],
     )
     text = robot(link("base"), *links, *joints)
-    assert names(symgen.load(text)) == [*CHAIN]
+    assert joint_names(symgen.load(text)) == [*CHAIN]
     assert (
-        names(symgen.load(text, joint_order="pinocchio"))
+        joint_names(symgen.load(text, joint_order="pinocchio"))
         == [*pin.buildModelFromXML(text).names][1:]
         == ["Z", "a", "aB", "a_", "b", "é"]
     )
 
 
-def test_branches_of_mjcf_stay_as_declared_and_a_model_of_pinocchios_as_it_is(
+def test_branches_of_mjcf_and_of_pinocchio_models_keep_their_order(
     tmp_path: Path,
 ) -> None:
     pin = pytest.importorskip("pinocchio")
@@ -156,7 +163,7 @@ def test_branches_of_mjcf_stay_as_declared_and_a_model_of_pinocchios_as_it_is(
     (tmp_path / "m.xml").write_text(text, encoding="utf-8")
     model = pin.buildModelFromMJCF(str(tmp_path / "m.xml"))
     assert (
-        names(symgen.load(text, joint_order="pinocchio"))
+        joint_names(symgen.load(text, joint_order="pinocchio"))
         == [*model.names][1:]
         == ["r", "z", "y", "a"]
     )
@@ -164,7 +171,7 @@ def test_branches_of_mjcf_stay_as_declared_and_a_model_of_pinocchios_as_it_is(
     first = made.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "z")
     for name, parent in (("y", 0), ("x", first)):
         made.addJoint(parent, pin.JointModelRX(), pin.SE3.Identity(), name)
-    assert names(symgen.from_pinocchio(made, joint_order="pinocchio")) == ["z", "y", "x"]
+    assert joint_names(symgen.from_pinocchio(made, joint_order="pinocchio")) == ["z", "y", "x"]
 
 
 @pytest.mark.parametrize("kind", ["continuous", "planar"])
@@ -180,8 +187,8 @@ def test_a_joint_with_other_coordinates_in_pinocchio_is_refused_by_name(kind: st
         ArgumentError, match=f"joint 'turns' is {kind}: in Pinocchio's q its angle is two numbers"
     ):
         symgen.load(text, joint_order="pinocchio")
-    assert names(symgen.load(text, joint_order="pinocchio", lock=["turns"])) == ["j"]
-    assert names(symgen.load(text, joint_order=["j", "turns"])) == ["j", "turns"]
+    assert joint_names(symgen.load(text, joint_order="pinocchio", lock=["turns"])) == ["j"]
+    assert joint_names(symgen.load(text, joint_order=["j", "turns"])) == ["j", "turns"]
 
 
 FORK = robot(
@@ -205,9 +212,9 @@ def test_a_named_order_is_kept_by_the_folder_and_by_slices(
     assert cli.main(["generate", *words, "-o", str(tmp_path / "out"), "-f", "gravity_force"]) == 0
     kept = symgen.load(tmp_path / "out")
     assert (
-        names(kept)
+        joint_names(kept)
         == ["je", "ja", "jb", "jd"]
-        == names(symgen.load(FORK, joint_order="je,ja,jb,jd"))
+        == joint_names(symgen.load(FORK, joint_order="je,ja,jb,jd"))
     )
     assert kept.slices("jb") == (slice(2, 3), slice(2, 3))
     assert cli.main(["verify", str(tmp_path / "out")]) == 0
@@ -230,12 +237,14 @@ def test_a_named_order_is_kept_by_the_folder_and_by_slices(
         ("Pinocchio", "no joint is named 'Pinocchio'"),
     ],
 )
-def test_an_order_that_cannot_be_is_refused_by_name(order: str | Sequence[str], words: str) -> None:
+def test_an_impossible_order_is_refused_by_naming_a_joint(
+    order: str | Sequence[str], words: str
+) -> None:
     with pytest.raises(ArgumentError, match=re.escape(words)):
         symgen.load(FORK, joint_order=order)
 
 
-def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
+def test_mimic_followers_are_not_part_of_an_order() -> None:
     text = robot(
         link("base"),
         *(link(name) for name in "abc"),
@@ -249,7 +258,7 @@ def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
         joint("last", "b", "c"),
     )
     ours = symgen.load(text, mimic="couple", joint_order=["last", "lead"])
-    assert names(ours) == ["first", "last", "lead"]
+    assert joint_names(ours) == ["first", "last", "lead"]
     assert (ours.slices("last"), ours.slices("lead")) == (
         (slice(0, 1), slice(0, 1)),
         (slice(1, 2), slice(1, 2)),
@@ -264,27 +273,30 @@ def test_followers_need_no_place_in_an_order_and_have_no_entries() -> None:
 
 
 def test_a_closed_loop_has_the_same_dynamics_in_another_order() -> None:
-    """By the positions and the constraint forces of a four-bar whose two cranks change places."""
+    """A four-bar with its two cranks exchanged has the same positions and accelerations."""
     bar = symgen.load("four_bar")
-    roots = [one.name for one in bar.joints if one.parent < 0]
-    other = [*roots[1:], roots[0], *(one.name for one in bar.joints if one.parent >= 0)]
-    turned = symgen.load("four_bar", joint_order=other)
-    assert names(turned) != names(bar)
-    closed, again = symgen.assemble(bar), symgen.assemble(turned)
-    for name in names(bar):
+    roots = [joint.name for joint in bar.joints if joint.parent < 0]
+    order = [*roots[1:], roots[0], *(joint.name for joint in bar.joints if joint.parent >= 0)]
+    reordered = symgen.load("four_bar", joint_order=order)
+    assert joint_names(reordered) != joint_names(bar)
+    closed, closed_reordered = symgen.assemble(bar), symgen.assemble(reordered)
+    for name in joint_names(bar):
         np.testing.assert_allclose(
-            [float(x) for x in closed[name]], [float(x) for x in again[name]], atol=1e-12
+            [float(x) for x in closed[name]], [float(x) for x in closed_reordered[name]], atol=1e-12
         )
-    rng, places = np.random.default_rng(0), [turned.slices(name)[1].start for name in names(bar)]
-    q = np.array([float(x) for name in names(bar) for x in closed[name]])
+    rng, indices = (
+        np.random.default_rng(0),
+        [reordered.slices(name)[1].start for name in joint_names(bar)],
+    )
+    q = np.array([float(x) for name in joint_names(bar) for x in closed[name]])
     tau = rng.normal(size=bar.nv)
-    there = np.empty((2, bar.nv))
-    there[:, places] = q, tau
+    permuted = np.empty((2, bar.nv))
+    permuted[:, indices] = q, tau
     zero = np.zeros(bar.nv)
     a = symgen.compile(bar, ["constrained_forward_dynamics"]).constrained_forward_dynamics(
         q, zero, tau
     )[0]
-    b = symgen.compile(turned, ["constrained_forward_dynamics"]).constrained_forward_dynamics(
-        there[0], zero, there[1]
+    b = symgen.compile(reordered, ["constrained_forward_dynamics"]).constrained_forward_dynamics(
+        permuted[0], zero, permuted[1]
     )[0]
-    np.testing.assert_allclose(b[places], a, rtol=1e-9)
+    np.testing.assert_allclose(b[indices], a, rtol=1e-9)

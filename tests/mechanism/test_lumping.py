@@ -1,4 +1,4 @@
-"""Fixed and locked joints: what they weld moves as one body, exactly."""
+"""Fixed and locked joints: the links that they connect move as one body, exactly."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def total_mass(m: Mechanism) -> Fraction:
     )
 
 
-def readable() -> list[Path]:
+def readable_urdfs() -> list[Path]:
     return [p for p in public_urdfs() if p.stem not in ("quadrotor_base", "iris_simple", "ur3")][
         ::4
     ]
 
 
-@pytest.mark.parametrize("path", readable(), ids=lambda p: p.stem)
-def test_locking_keeps_mass_and_the_place_of_every_link(path: Path) -> None:
-    """Locking every third joint at q0 gives what the unlocked mechanism is at q0: same frames, same centres, same mass."""
+@pytest.mark.parametrize("path", readable_urdfs(), ids=lambda p: p.stem)
+def test_locking_keeps_mass_and_every_link_pose(path: Path) -> None:
+    """With every third joint locked at q0, frames, mass centres and mass equal the unlocked ones at q0."""
     free = load(path)
     rng = np.random.default_rng(1)
     q = np.round(rng.uniform(-1, 1, free.nq), 3)
@@ -59,12 +59,12 @@ def test_locking_keeps_mass_and_the_place_of_every_link(path: Path) -> None:
         np.testing.assert_allclose(
             frame_at(locked, frame.name, at), frame_at(free, frame.name, q), atol=1e-12
         )
-    np.testing.assert_allclose(moment(locked, at), moment(free, q), atol=1e-11)
+    np.testing.assert_allclose(first_moment(locked, at), first_moment(free, q), atol=1e-11)
     assert sum(note.kind == "lock" for note in locked.notes) == len(chosen)
 
 
-def moment(m: Mechanism, q: np.ndarray | list[float]) -> np.ndarray:
-    """Σ m r over every part, in the base."""
+def first_moment(m: Mechanism, q: np.ndarray | list[float]) -> np.ndarray:
+    """Return Σ m r over all parts, in base axes."""
     names = {f.body: f for f in reversed(m.frames)}
     total = np.zeros(3)
     for body in range(BASE, m.nq):
@@ -76,7 +76,7 @@ def moment(m: Mechanism, q: np.ndarray | list[float]) -> np.ndarray:
     return total
 
 
-def test_a_locked_value_passes_through_snapping_and_the_grammar() -> None:
+def test_a_locked_value_is_parsed_and_snapped_as_other_angles() -> None:
     for value in ("pi/2", "1.5708", "90 deg", Angle(pi=Fraction(1, 2)), 1.5707963267948966):
         m = load("planar_arm", lock={"joint2": value})
         assert (
@@ -105,7 +105,7 @@ def test_locking_at_zero_equals_a_fixed_joint(tmp_path: Path) -> None:
     assert locked.bodies == load(path).bodies
 
 
-def test_a_long_chain_of_fixed_joints_goes_to_its_carrier(tmp_path: Path) -> None:
+def test_a_long_chain_of_fixed_joints_becomes_one_body(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     n = 60
     corner = '<origin xyz="0.1 0 0" rpy="0 0 1.5708"/>'
@@ -123,7 +123,7 @@ def test_a_long_chain_of_fixed_joints_goes_to_its_carrier(tmp_path: Path) -> Non
     )  # 15 full squares
 
 
-def test_what_cannot_be_locked_is_said() -> None:
+def test_an_impossible_lock_is_refused_with_the_reason() -> None:
     for lock, says in (
         ({"joint9": 0}, "did you mean 'joint"),
         ({"joint1": 0, "joint2": 0}, "no joint moves"),
@@ -147,7 +147,7 @@ def test_every_declared_link_has_a_frame_and_every_welded_inertia_a_note() -> No
     assert sum(note.kind == "lump" for note in m.notes) >= 3
 
 
-# -- what stands still, and what is locked where it cannot go ---------------------------------------------------------------
+# -- warnings about a fixed base and about locked joints ---------------------------------------------------------------
 
 HEAVY = INERTIAL.replace('value="1"', 'value="9"')
 ARM = (link("b"), joint("j", "a", "b"), link("c"), joint("k", "b", "c"))
@@ -166,20 +166,20 @@ LEGS = (link("b"), joint("j", "a", "b"), link("c"), joint("k", "a", "c"))
         ((link("world", ""), link("a"), joint("rail", "world", "a", "prismatic")), LEGS, ""),
     ],
 )
-def test_a_heavy_base_that_no_joint_leads_to_is_said_once(
+def test_a_heavy_fixed_base_causes_one_note(
     tmp_path: Path, base: tuple[str, ...], limbs: tuple[str, ...], kind: str
 ) -> None:
-    """A warning where several limbs start or the base is the heavier part; a base called world is meant to stand still."""
+    """A base with several limbs or most of the mass causes a warning, unless it is named world."""
     path = tmp_path / "r.urdf"
     path.write_text(robot(*base, *limbs))
     m = load(path)
-    found = [note for note in m.notes if "is fixed, since no joint moves it" in note.text]
-    assert [note.kind for note in found] == [kind] * bool(kind)
+    notes = [note for note in m.notes if "is fixed, since no joint moves it" in note.text]
+    assert [note.kind for note in notes] == [kind] * bool(kind)
     again = tmp_path / "again.toml"
     again.write_text(to_toml(m))
     assert load(again).notes == m.notes
     if kind == "warning":
-        assert "kg)" in found[0].text
+        assert "kg)" in notes[0].text
         with pytest.raises(
             SymgenError, match=r"strict reading refuses this warning: .* is fixed, since no joint"
         ):
@@ -200,16 +200,16 @@ def test_a_heavy_base_that_no_joint_leads_to_is_said_once(
         ("ur5_robot.urdf", False),
     ],
 )
-def test_robots_that_walk_or_fly_are_told_from_arms(name: str, walks: bool) -> None:
+def test_mobile_robots_cause_a_warning_and_arms_do_not(name: str, walks: bool) -> None:
     path = public_urdf(name)
     if path is None:
         pytest.skip("example-robot-data is not installed")
-    said = [text for text in warnings(load(path)) if "use --base free" in text]
-    assert len(said) == walks
+    warnings_of_base = [text for text in warnings(load(path)) if "use --base free" in text]
+    assert len(warnings_of_base) == walks
 
 
 @pytest.mark.parametrize("name", builtin_robots())
-def test_the_built_in_robots_raise_no_alarm(name: str) -> None:
+def test_the_built_in_robots_cause_no_warning_about_the_base(name: str) -> None:
     m = load(name)
     assert not [text for text in warnings(m) if "is fixed, since no joint" in text]
     many = load(name, lock={joint.name: None for joint in m.joints[:-1]})
@@ -236,7 +236,7 @@ def test_the_built_in_robots_raise_no_alarm(name: str) -> None:
         ({"panda_joint2": "-1.763"}, ""),
     ],
 )
-def test_a_joint_locked_where_it_cannot_go_is_a_warning(
+def test_a_joint_locked_outside_its_range_causes_a_warning(
     lock: dict[str, str | None], says: str
 ) -> None:
     assert warnings(load("panda", lock=lock)) == [says] * bool(says)
@@ -247,7 +247,9 @@ def test_a_joint_locked_where_it_cannot_go_is_a_warning(
             load("panda", lock=lock, strict=True)
 
 
-def test_a_slide_is_locked_in_metres_and_what_turns_without_end_anywhere(tmp_path: Path) -> None:
+def test_a_prismatic_joint_is_locked_in_metres_and_a_continuous_one_anywhere(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "r.urdf"
     one_sided = '<limit lower="0" effort="1" velocity="1"/>'
     path.write_text(
@@ -267,15 +269,15 @@ def test_a_slide_is_locked_in_metres_and_what_turns_without_end_anywhere(tmp_pat
     assert not warnings(load(path, lock={"j": 7, "l": 7}))
 
 
-def test_a_range_is_written_with_the_ends_that_it_has() -> None:
-    one, two = Fraction(-1, 2), Fraction(2)
+def test_a_range_prints_infinity_for_a_missing_end() -> None:
+    lower, upper = Fraction(-1, 2), Fraction(2)
     assert [
-        Limits(*ends).text for ends in ((None, None), (one, None), (None, two), (one, two))
+        Limits(*ends).text for ends in ((None, None), (lower, None), (None, upper), (lower, upper))
     ] == ["", "-0.5 … ∞", "−∞ … 2", "-0.5 … 2"]
 
 
-def test_second_moments_are_those_of_the_matter() -> None:
-    """Σ m r rᵀ of a point, from its moments of inertia."""
+def test_second_moments_of_a_point_equal_their_definition() -> None:
+    """Moments of inertia of a point of unit mass give Σ m r rᵀ."""
     x, y, z = Fraction(2), Fraction(-3), Fraction(5)
     inertia = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
     assert second_moments(inertia) == (x * x, x * y, x * z, y * y, y * z, z * z)

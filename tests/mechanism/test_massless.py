@@ -1,4 +1,4 @@
-"""A robot that weighs nothing has no mass centre: what is about that is left out with a sentence, the rest is there."""
+"""Robots without mass: functions of the mass centre are refused with the reason, all others exist."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STILL = {"kinetic_energy", "potential_energy", "gravity_force", "mass_matrix"}
 
 
 @cache
-def bare() -> Mechanism:
-    """Links of which none declares an inertia, and one that declares a mass of zero."""
+def massless_robot() -> Mechanism:
+    """Return a robot whose links declare no inertia, one of them a mass of zero."""
     made = random_mechanism(3, 2)
     nothing = Part("link0", (), Fraction(0))
     return replace(
@@ -36,32 +36,32 @@ def bare() -> Mechanism:
     )
 
 
-def given(function: str) -> dict[str, Array]:
-    return {a.name: draw(bare(), 3)[a.name] for a in FUNCTIONS[function].arguments}
+def arguments_of(function: str) -> dict[str, Array]:
+    return {a.name: draw(massless_robot(), 3)[a.name] for a in FUNCTIONS[function].arguments}
 
 
 @pytest.mark.parametrize("function", ABOUT_MASS)
-def test_what_is_about_the_mass_centre_is_refused_by_name(function: str) -> None:
+def test_functions_of_the_mass_centre_are_refused_by_name(function: str) -> None:
     with pytest.raises(RequestError) as refused:
-        symgen.program(bare(), function)
-    said = str(refused.value)
-    assert said.startswith(f"{function} of 'bare' needs the mass centre")
-    assert re.search(r"; give a moving link a mass\b", said)
-    assert "\n" not in said
+        symgen.program(massless_robot(), function)
+    message = str(refused.value)
+    assert message.startswith(f"{function} of 'bare' needs the mass centre")
+    assert re.search(r"; give a moving link a mass\b", message)
+    assert "\n" not in message
 
 
-def test_all_functions_are_generated_but_those(tmp_path: Path) -> None:
-    symgen.generate(bare(), tmp_path / "out")
-    there = {name for name in FUNCTIONS if (tmp_path / "out" / f"bare_{name}.c").exists()}
-    assert not there & set(ABOUT_MASS)
-    assert there >= POSES | STILL
-    said = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    (line,) = (line for line in said.splitlines() if "needs the mass centre" in line)
+def test_all_functions_except_those_of_the_mass_centre_are_generated(tmp_path: Path) -> None:
+    symgen.generate(massless_robot(), tmp_path / "out")
+    generated = {name for name in FUNCTIONS if (tmp_path / "out" / f"bare_{name}.c").exists()}
+    assert not generated & set(ABOUT_MASS)
+    assert generated >= POSES | STILL
+    readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    (line,) = (line for line in readme.splitlines() if "needs the mass centre" in line)
     assert all(function in line for function in ABOUT_MASS)
 
 
-def test_all_functions_are_verified_but_those() -> None:
-    report = symgen.verify(bare(), None, 2, compiled=False)
+def test_all_functions_except_those_of_the_mass_centre_pass_verification() -> None:
+    report = symgen.verify(massless_robot(), None, 2, compiled=False)
     assert not report.failures, str(report)
     assert set(ABOUT_MASS) <= set(report.refused)
     assert not (POSES | STILL) & set(report.refused)
@@ -70,32 +70,41 @@ def test_all_functions_are_verified_but_those() -> None:
     }
 
 
-def test_it_has_no_energy_and_its_links_are_somewhere() -> None:
+def test_a_massless_robot_has_zero_energy_and_link_poses() -> None:
     for function in ("kinetic_energy", "potential_energy"):
-        (energy,) = machine_runner(symgen.program(bare(), function))(given(function)).values()
+        (energy,) = machine_runner(symgen.program(massless_robot(), function))(
+            arguments_of(function)
+        ).values()
         assert energy.shape == (3,)
         assert not energy.any()
     assert (
         np.abs(
-            machine_runner(symgen.program(bare(), "link_poses"))(given("link_poses"))["p_links"]
+            machine_runner(symgen.program(massless_robot(), "link_poses"))(
+                arguments_of("link_poses")
+            )["p_links"]
         ).max()
         > 0.1
     )
 
 
-def test_a_load_at_run_time_gives_it_a_mass_centre() -> None:
-    """Which is that of the load."""
-    link, states = bare().frames[-1].name, draw(bare(), 3, payload=bare().frames[-1].name)
-    asked = {"q": states["q"], "payload": states["payload"]}
-    found = machine_runner(symgen.program(bare(), "center_of_mass", payload=link))(asked)["com"]
-    pose = machine_runner(symgen.program(bare(), "forward_kinematics", frame=link))(
+def test_a_run_time_payload_gives_a_mass_centre() -> None:
+    """The mass centre of the robot is that of its payload."""
+    link, states = (
+        massless_robot().frames[-1].name,
+        draw(massless_robot(), 3, payload=massless_robot().frames[-1].name),
+    )
+    arguments = {"q": states["q"], "payload": states["payload"]}
+    mass_centre = machine_runner(symgen.program(massless_robot(), "center_of_mass", payload=link))(
+        arguments
+    )["com"]
+    pose = machine_runner(symgen.program(massless_robot(), "forward_kinematics", frame=link))(
         {"q": states["q"]}
     )
     np.testing.assert_allclose(
-        found, pose["p"] + (pose["R"] @ states["payload"][:, 1:4, None])[..., 0], atol=1e-13
+        mass_centre, pose["p"] + (pose["R"] @ states["payload"][:, 1:4, None])[..., 0], atol=1e-13
     )
     report = symgen.verify(
-        bare(),
+        massless_robot(),
         ["center_of_mass", "centroidal_momentum", "centroidal_momentum_rate"],
         2,
         payload=link,
