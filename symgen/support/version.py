@@ -6,5 +6,5 @@ from __future__ import annotations
 
 import time
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 STARTED = time.time()
