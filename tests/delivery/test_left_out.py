@@ -198,7 +198,7 @@ def test_header_and_readme_state_frame_order_and_notation(urdf: Path, tmp_path: 
     for text in (header, readme):
         [listed] = re.findall(r"six \((\w+, \w+, \w+)\)|These are (\w+, \w+, \w+)\.", text)
         assert set("".join(listed).split(", ")) == {"wrench", "F", "J"}
-        assert "angular part first, then the linear one" in text
+        assert "angular part first, then the linear part" in text
         assert "Pinocchio has the linear part first" in text
         assert "RK: G. Rodriguez, K. Kreutz" in text
         assert "SA: S. K. Saha" in text
