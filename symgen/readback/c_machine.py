@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 from typing import Any, NamedTuple
 
 from pycparser import c_ast
@@ -23,14 +24,16 @@ WIDTHS = {"short": 2**15, "int": 2**31, "unsigned int": 2**32, "ptrdiff_t": 2**6
 """Integer types, and the least magnitude that each does not hold."""
 _NARROW = ("int", "unsigned int")
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+    "==": eq,
+    "!=": ne,
 }
+_WHOLE = _COMPARISONS | {"+": add, "-": sub, "*": mul}
+"""Operators on whole numbers that have a result whatever the numbers are."""
 _PARALLEL = "omp parallel for schedule(static, 1)"
 _FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "log": 1, "fabs": 1, "atan2": 2}
 """Functions of <math.h> by their operands."""
@@ -216,6 +219,8 @@ class Returned(NamedTuple):
 
 _CONTINUE = Returned(None)
 """The end of an iteration of a `for`."""
+Run = Callable[["Machine"], Any]
+"""A statement or an expression, translated: what it does on a machine."""
 Step = Callable[["Machine", Sequence[Pointer], Any], Any]
 """A function that is read by itself: it is applied to memory where it is called."""
 External = Callable[["Machine", Sequence[Any], Any], Any]
@@ -258,33 +263,10 @@ class Machine:
     """Bytes of the local arrays of real numbers, of all functions that run."""
     most: int = 0
     """The most that `stack` was."""
+    code: dict[int, tuple[Any, Run]] = field(default_factory=dict)
+    """Translated statements and expressions, by the identity of their nodes: machines of one text may share them."""
 
     def __post_init__(self) -> None:
-        self.statements = {
-            c_ast.FuncCall: self._call_statement,
-            c_ast.Decl: self._declare,
-            c_ast.Assignment: self._assign,
-            c_ast.UnaryOp: self._count,
-            c_ast.If: self._if,
-            c_ast.For: self._for,
-            c_ast.While: self._while,
-            c_ast.DoWhile: self._do,
-            c_ast.Compound: self._block,
-            c_ast.Return: self._return,
-            c_ast.Continue: self._continue,
-            c_ast.Cast: self._unused,
-        }
-        self.expressions = {
-            c_ast.Constant: self._constant,
-            c_ast.ID: self._name,
-            c_ast.ArrayRef: self._element,
-            c_ast.BinaryOp: self._binary,
-            c_ast.UnaryOp: self._unary,
-            c_ast.TernaryOp: self._choice,
-            c_ast.Cast: self._cast,
-            c_ast.FuncCall: self._call,
-            c_ast.StructRef: self._member,
-        }
         real = self.terms.real
         self.libm = {real.libm(name): name for name in _FUNCTIONS} | dict(self.macros)
         self.kinds: dict[int, Kind] = {}
@@ -321,24 +303,14 @@ class Machine:
             raise self.refuse(node, f"{memory.name}[{at}] is used by another iteration of the loop")
         memory.cells[at] = value
 
-    def place(self, node: Any) -> tuple[Memory, int]:
-        """Return the memory and the place of an element."""
-        pointer, index = self.pointer(node.name), self.integer(node.subscript)
-        at = pointer.at + index
-        if pointer.shape:
-            raise self.refuse(node, f"a row of {pointer.memory.name} is not a number")
-        if not pointer.low <= at < pointer.high:
-            raise self._outside(pointer, at, node)
-        return pointer.memory, at
-
-    def _advanced(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
+    def advanced(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
         """Return the pointer so many elements, or rows, behind, which is not beyond the end of its array."""
         at = pointer.at + rows * math.prod(pointer.shape)
         if not pointer.low <= at <= pointer.high:
-            raise self._outside(pointer, at, node)
+            raise self.outside(pointer, at, node)
         return pointer._replace(at=at)
 
-    def _outside(self, pointer: Pointer, at: int, node: Any) -> ProgramError:
+    def outside(self, pointer: Pointer, at: int, node: Any) -> ProgramError:
         return self.refuse(
             node,
             f"{pointer.memory.name}[{at}] is outside of the elements {pointer.low} to {pointer.high - 1}",
@@ -351,6 +323,10 @@ class Machine:
     def strange(self, node: Any) -> ProgramError:
         """Return the error for syntax that no generated text holds there."""
         return self.refuse(node, f"a {type(node).__name__} that generated code never holds there")
+
+    def endless(self, node: Any) -> ProgramError:
+        """Return the error for more statements than the function can have to run."""
+        return self.refuse(node, "this goes on for longer than the loops have links")
 
     # -- functions --
 
@@ -369,7 +345,7 @@ class Machine:
         outer, self.names = self.names, {}
         for parameter, value in zip(parameters, arguments, strict=True):
             self._bind(parameter, value, node)
-        returned = self._block(function.body)
+        returned = self._translated(function.body, _block)(self)
         self.names = outer
         wanted = self.kind(declared.type)
         if wanted.base == "void" and wanted.form == "":
@@ -378,7 +354,7 @@ class Machine:
             return None
         if returned is None:
             raise self.refuse(function.decl, f"{name} does not return a value")
-        return self._converted(wanted, returned.value, function.decl)
+        return self.converted(wanted, returned.value, function.decl)
 
     def _require_apart(
         self, parameters: Sequence[Any], arguments: Sequence[Any], node: Any
@@ -412,18 +388,18 @@ class Machine:
                     f"{value.memory.name}[{value.at}] and the following elements are not {parameter.name}",
                 )
             kind = Kind(kind.base, "pointer", tuple(shape))
-        self._new(parameter.name, kind, self._converted(kind, value, node or parameter), parameter)
+        self.new(parameter.name, kind, self.converted(kind, value, node or parameter), parameter)
 
-    def _new(
-        self, name: str, kind: Kind, value: Any, node: Any, constant: bool = False
-    ) -> Variable:
+    def new(self, name: str, kind: Kind, value: Any, node: Any, constant: bool = False) -> Variable:
         if name in self.names or name in self.tables or name in self.functions:
             raise self.refuse(node, f"{name} is declared a second time")
         variable = self.names[name] = Variable(kind, value, constant)
         return variable
 
-    def _converted(self, kind: Kind, value: Any, node: Any) -> Any:
+    def converted(self, kind: Kind, value: Any, node: Any) -> Any:
         """Return a value as a type has it; ProgramError where it is of another type."""
+        if type(value) is Term and kind.base == self.terms.real.name and kind.form == "":
+            return value
         if kind.form == "pointer":
             right = self._is_pointer(kind, value)
         elif kind.base in WIDTHS:
@@ -483,83 +459,17 @@ class Machine:
             raise self.refuse(node, f"the type {base} does not belong into this text")
         return Kind(base, form, tuple(sizes))
 
-    # -- statements --
+    # -- what declarations and assignments do --
 
-    def _block(self, node: Any) -> Returned | None:
-        if not isinstance(node, c_ast.Compound):
-            raise self.strange(node)
-        before, stack = len(self.names), self.stack
-        items = node.block_items or ()
-        parallel = False
-        returned = None
-        for item in items:
-            if isinstance(item, c_ast.Pragma):
-                if item.string != _PARALLEL or parallel:
-                    raise self.refuse(item, f"#pragma {item.string} does not belong into this text")
-                parallel = True
-                continue
-            returned = self._parallel(item) if parallel else self._statement(item)
-            parallel = False
-            if returned is not None:
-                break
-        if parallel:
-            raise self.strange(node)
-        if len(self.names) > before:
-            for name in list(self.names)[before:]:
-                del self.names[name]
-        self.stack = stack
-        return returned
+    def declare_array(self, node: Any, kind: Kind) -> None:
+        """Declare a local array."""
+        local_array = self.new_array(node, kind)
+        local_array.memory.role = "local"
+        self.count_bytes(local_array)
+        pointer = Kind(kind.base, "pointer", kind.sizes[1:])
+        self.new(node.name, pointer, local_array, node, constant=True)
 
-    def _statement(self, node: Any) -> Returned | None:
-        self.patience -= 1
-        if self.patience < 0:
-            raise self.refuse(node, "this goes on for longer than the loops have links")
-        run = self.statements.get(type(node))
-        if run is None:
-            raise self.strange(node)
-        self.terms.line = line_of(node) or self.terms.line
-        return run(node)
-
-    def _parallel(self, node: Any) -> Returned | None:
-        """Run a loop whose iterations may run at the same time."""
-        if not isinstance(node, c_ast.For) or self.region is not None:
-            raise self.strange(node)
-        index = name_of(getattr(node.init, "lvalue", None))
-        outer = {id(variable) for name, variable in self.names.items() if name != index}
-        returned = self._loop(node, Region(frozenset(outer)))
-        self.names[index].value = None  # each iteration has its own
-        return returned
-
-    def _declare(self, node: Any) -> None:
-        """Declare a local: a number, a pointer, an array, or sines and cosines."""
-        if node.storage or node.funcspec:
-            raise self.strange(node)
-        kind = self.kind(node.type)
-        constant = "const" in (getattr(node.type, "quals", None) or ())
-        if kind.form == "array":
-            local_array = self.new_array(node, kind)
-            local_array.memory.role = "local"
-            self._count_bytes(local_array)
-            self._new(
-                node.name,
-                Kind(kind.base, "pointer", kind.sizes[1:]),
-                local_array,
-                node,
-                constant=True,
-            )
-            return
-        value = None
-        if kind.struct is not None:
-            value = self.struct("struct", kind.struct)
-            for local_array in value.values():
-                self._count_bytes(local_array)
-        elif kind.base in self.structs and not kind.form and _is_empty(node.init):
-            value = self.structs[kind.base]()
-        elif node.init is not None:
-            value = self._converted(kind, self.value(node.init), node)
-        self._new(node.name, kind, value, node, constant)
-
-    def _count_bytes(self, local_array: Pointer) -> None:
+    def count_bytes(self, local_array: Pointer) -> None:
         """Count the bytes of a local array."""
         if not local_array.memory.integers:
             self.stack += len(local_array.memory.cells) * self.terms.real.size
@@ -599,7 +509,7 @@ class Machine:
             if len(node.exprs) > sizes[0]:
                 raise self.refuse(declared, f"{declared.name} has more values than {sizes[0]}")
             plain = Kind(kind.base)
-            return [self._converted(plain, self.value(item), declared) for item in node.exprs]
+            return [self.converted(plain, self.value(item), declared) for item in node.exprs]
         if len(node.exprs) == 1 and not isinstance(node.exprs[0], c_ast.InitList):
             return self._initial(node, [1], kind, declared)
         if len(node.exprs) != sizes[0]:
@@ -616,36 +526,8 @@ class Machine:
             values += row_values
         return values
 
-    def _assign(self, node: Any) -> None:
-        value = self.value(node.rvalue)
-        target = node.lvalue
-        if node.op != "=":
-            value = self._changed(node, value)
-        if isinstance(target, c_ast.ArrayRef):
-            memory, at = self.place(target)
-            if memory.integers != isinstance(value, int) or not isinstance(value, int | Term):
-                raise self.refuse(node, f"{memory.name} holds numbers of another type")
-            self.store(memory, at, value, node)
-            return
-        if isinstance(target, c_ast.StructRef):
-            self._set_field(target, value)
-            return
-        self._set(target, value, node)
-
-    def _changed(self, node: Any, value: Any) -> Any:
-        """Return the value that an assignment such as `+=` gives its target."""
-        operator, before = node.op[:-1], self.value(node.lvalue)
-        if operator not in _ARITHMETIC or isinstance(before, bool):
-            raise self.strange(node)
-        if isinstance(before, int) and isinstance(value, int):
-            return self._whole_number(operator, before, value, node)
-        if isinstance(before, Term) and isinstance(value, Term):
-            return self._of_reals(operator, before, value, node)
-        raise self.strange(node)
-
-    def _set_field(self, target: Any, value: Any) -> None:
+    def set_field(self, fields: dict[str, Any], name: str, value: Any, target: Any) -> None:
         """Give a field a value."""
-        fields, name = self.field(target)
         before = fields[name]
         if isinstance(before, int):
             right = isinstance(value, int) and 0 <= value < 2**32
@@ -657,85 +539,27 @@ class Machine:
             raise self.refuse(target, f"the field {name} is given a value of another type")
         fields[name] = value
 
-    def _set(self, target: Any, value: Any, node: Any) -> None:
+    def set_local(self, name: str, value: Any, node: Any) -> None:
         """Give a local a value."""
-        variable = self.names.get(name_of(target))
+        variable = self.names.get(name)
         if variable is None or variable.constant:
             raise self.strange(node)
         if self.region is not None and id(variable) in self.region.outer:
-            raise self.refuse(node, f"{name_of(target)} is one for all iterations of the loop")
-        variable.value = self._converted(variable.kind, value, node)
-
-    def _count(self, node: Any) -> None:
-        if node.op not in ("++", "--", "p++", "p--"):
-            raise self.strange(node)
-        self._set(node.expr, self.integer(node.expr) + (1 if "+" in node.op else -1), node)
-
-    def _if(self, node: Any) -> Returned | None:
-        if self.condition(node.cond):
-            return self._block(node.iftrue)
-        if isinstance(node.iffalse, c_ast.If):
-            return self._statement(node.iffalse)
-        return None if node.iffalse is None else self._block(node.iffalse)
-
-    def _for(self, node: Any) -> Returned | None:
-        return self._loop(node, None)
-
-    def _loop(self, node: Any, region: Region | None) -> Returned | None:
-        """Run a loop, of which the iterations are those of `region` if they may run at the same time."""
-        if not isinstance(node.init, c_ast.Assignment) or node.next is None or node.cond is None:
-            raise self.strange(node)
-        self._assign(node.init)
-        while self.condition(node.cond):
-            if region is not None:
-                region.iteration += 1
-                self.region = region
-            returned = self._block(node.stmt)
-            if region is not None:
-                self.region = None
-            if returned is not None and returned is not _CONTINUE:
-                return returned
-            self._statement(node.next)
-        return None
-
-    def _while(self, node: Any) -> Returned | None:
-        while self.condition(node.cond):
-            self.patience -= 1
-            if self.patience < 0:
-                raise self.refuse(node, "this loop does not end")
-            returned = self._block(node.stmt)
-            if returned is _CONTINUE:
-                raise self.strange(node)
-            if returned is not None:
-                return returned
-        return None
-
-    def _do(self, node: Any) -> Returned | None:
-        returned = self._block(node.stmt)
-        return self._while(node) if returned is None else returned
-
-    def _return(self, node: Any) -> Returned:
-        return Returned(self.value(node.expr))
-
-    def _continue(self, _: Any) -> Returned:
-        return _CONTINUE
-
-    def _unused(self, node: Any) -> None:
-        """Read `(void)x;`."""
-        if self.kind(node.to_type.type).base != "void" or name_of(node.expr) not in self.names:
-            raise self.strange(node)
-
-    def _call_statement(self, node: Any) -> None:
-        self._call(node)
+            raise self.refuse(node, f"{name} is one for all iterations of the loop")
+        variable.value = self.converted(variable.kind, value, node)
 
     # -- expressions --
 
+    def _translated(self, node: Any, translate: Callable[[Any], Run]) -> Run:
+        """Return the translation of a node: each node is translated once."""
+        translation = self.code.get(id(node))
+        if translation is None:
+            translation = self.code[id(node)] = (node, translate(node))
+        return translation[1]
+
     def value(self, node: Any) -> Any:
         """Return the value of an expression."""
-        evaluate = self.expressions.get(type(node))
-        if evaluate is None:
-            raise self.strange(node)
-        return evaluate(node)
+        return self._translated(node, _expression)(self)
 
     def integer(self, node: Any) -> int:
         """Return a whole number."""
@@ -744,79 +568,25 @@ class Machine:
             raise self.strange(node)
         return value
 
-    def pointer(self, node: Any) -> Pointer:
-        """Return a pointer, or an array."""
-        value = self.value(node)
-        if not isinstance(value, Pointer):
-            raise self.strange(node)
-        return value
-
-    def condition(self, node: Any) -> bool:
-        """Return True if a condition holds."""
-        value = self.value(node)
-        if not isinstance(value, bool):
-            raise self.strange(node)
-        return value
-
-    def _constant(self, node: Any) -> Any:
-        if INDEX.fullmatch(node.value):
-            return int(node.value)
-        term = self.terms.literal(node.value)
-        if term is None:
-            raise self.refuse(
-                node, f"the literal {node.value} is not of the type {self.terms.real.name}"
-            )
-        return term
-
-    def _name(self, node: Any) -> Any:
-        variable = self.names.get(node.name)
-        if variable is not None:
-            if variable.value is None:
-                raise self.refuse(node, f"{node.name} is read before it is set")
-            return variable.value
-        if node.name in self.tables:
-            return self.tables[node.name]
-        if node.name in self.integers:
-            return self.integers[node.name]
-        raise self.refuse(node, f"{node.name} is not declared")
-
-    def _element(self, node: Any) -> Any:
-        pointer, index = self.value(node.name), self.value(node.subscript)
-        if not isinstance(pointer, Pointer) or not isinstance(index, int):
-            raise self.strange(node)
-        if not pointer.shape:
-            at = pointer.at + index
-            if not pointer.low <= at < pointer.high:
-                raise self._outside(pointer, at, node)
-            return self.load(pointer.memory, at, node)
-        size = math.prod(pointer.shape)
-        at = pointer.at + index * size
-        if not (pointer.low <= at and at + size <= pointer.high):
-            raise self._outside(pointer, at, node)
-        return Pointer(pointer.memory, at, pointer.shape[1:], at, at + size)
-
-    def _binary(self, node: Any) -> Any:
-        operator = node.op
-        if operator in ("&&", "||"):
-            left = self.condition(node.left)
-            return left if left == (operator == "||") else self.condition(node.right)
-        left, right = self.value(node.left), self.value(node.right)
+    def of_values(self, operator: str, left: Any, right: Any, node: Any) -> Any:
+        """Return the result of an operator on two values."""
         if isinstance(left, Term) and isinstance(right, Term):
-            return self._of_reals(operator, left, right, node)
+            return self.of_reals(operator, left, right, node)
         if isinstance(left, int) and isinstance(right, int):
             compared = _COMPARISONS.get(operator)
             return (
                 compared(left, right)
                 if compared
-                else self._whole_number(operator, left, right, node)
+                else self.whole_number(operator, left, right, node)
             )
         if isinstance(left, Pointer) and operator == "+" and isinstance(right, int):
-            return self._advanced(left, right, node)
+            return self.advanced(left, right, node)
         if isinstance(left, Pointer) and operator in ("==", "!=") and right == 0:
             return operator == "!="
         raise self.strange(node)
 
-    def _of_reals(self, operator: str, left: Term, right: Term, node: Any) -> Any:
+    def of_reals(self, operator: str, left: Term, right: Term, node: Any) -> Any:
+        """Return the result of an operator on two real numbers."""
         operation = _ARITHMETIC.get(operator)
         if operation is not None:
             self.terms.operations += 1
@@ -825,7 +595,7 @@ class Machine:
             raise self.strange(node)
         return self.compare(operator, left, right, node)
 
-    def _whole_number(self, operator: str, left: int, right: int, node: Any) -> int:
+    def whole_number(self, operator: str, left: int, right: int, node: Any) -> int:
         """Return the result of an operation on whole numbers."""
         if isinstance(left, bool) or isinstance(right, bool):
             raise self.strange(node)
@@ -849,40 +619,8 @@ class Machine:
             return left >> right
         raise self.refuse(node, f"{left} {operator} {right} is not an operation of generated code")
 
-    def _unary(self, node: Any) -> Any:
-        if node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
-            pointer, index = self.pointer(node.expr.name), self.integer(node.expr.subscript)
-            return self._advanced(pointer, index, node)
-        if node.op == "&" and isinstance(node.expr, c_ast.StructRef):
-            return Reference(*self.field(node.expr))
-        value = self.value(node.expr)
-        if node.op == "&" and isinstance(value, Struct):
-            return value
-        if node.op == "-" and isinstance(value, Term):
-            return self.terms.negative(value)
-        if node.op == "-" and isinstance(value, int) and not isinstance(value, bool):
-            return -value
-        if node.op == "!" and isinstance(value, bool):
-            return not value
-        raise self.strange(node)
-
-    def _choice(self, node: Any) -> Any:
-        return self.value(node.iftrue if self.condition(node.cond) else node.iffalse)
-
-    def _cast(self, node: Any) -> Any:
-        kind, value = self.kind(node.to_type.type), self.value(node.expr)
-        if kind.form == "pointer" and isinstance(value, Pointer) and not value.shape:
-            sizes = tuple(size or 0 for size in kind.sizes)
-            return self._converted(kind, value._replace(shape=sizes), node)
-        if kind.form == "" and kind.base in WIDTHS and isinstance(value, int):
-            converted = self._converted(kind, value, node)
-            return Narrow(converted) if kind.base in _NARROW else converted
-        raise self.strange(node)
-
-    def _call(self, node: Any) -> Any:
-        name = name_of(node.name)
-        arguments = [self.value(item) for item in (node.args.exprs if node.args else ())]
-        self.terms.line = line_of(node) or self.terms.line
+    def called(self, name: str, arguments: list[Any], node: Any) -> Any:
+        """Return what a call gives: of a step, of <math.h>, of the sines, or of a function of the text."""
         step = self.steps.get(name)
         if step is not None:
             if not all(isinstance(argument, Pointer) for argument in arguments):
@@ -919,19 +657,553 @@ class Machine:
             for field, op in operations.items()
         }
 
-    def _member(self, node: Any) -> Any:
-        """Return the value of a field."""
-        fields, name = self.field(node)
+
+# -- statements, translated ---------------------------------------------------------------------------------------------------
+#
+# A node is looked into once, and what it does is a function of the machine: loops run the same nodes thousands of times. What
+# is refused, is refused when it runs.
+
+
+def _strange(node: Any) -> Run:
+    """Translate syntax that no generated text holds there."""
+
+    def run(machine: Machine) -> Any:
+        raise machine.strange(node)
+
+    return run
+
+
+def _refusal(node: Any, sentence: str) -> Run:
+    """Translate what is refused with a sentence."""
+
+    def run(machine: Machine) -> Any:
+        raise machine.refuse(node, sentence)
+
+    return run
+
+
+def _block(node: Any) -> Run:
+    """Translate `{ … }`: it returns what a statement of it returns, or None."""
+    if not isinstance(node, c_ast.Compound):
+        return _strange(node)
+    items = _items(node)
+
+    def run(machine: Machine) -> Returned | None:
+        names, before, stack = machine.names, len(machine.names), machine.stack
+        returned = None
+        for counted, line, run_item in items:
+            if counted is not None:
+                machine.patience -= 1
+                if machine.patience < 0:
+                    raise machine.endless(counted)
+                if line:
+                    machine.terms.line = line
+            returned = run_item(machine)
+            if returned is not None:
+                break
+        while len(names) > before:
+            names.popitem()
+        machine.stack = stack
+        return returned
+
+    return run
+
+
+def _items(block: Any) -> list[tuple[Any, int, Run]]:
+    """Translate the statements of a block: each with itself, None where it is not counted, and its line."""
+    items: list[tuple[Any, int, Run]] = []
+    parallel = False
+    for item in block.block_items or ():
+        if isinstance(item, c_ast.Pragma):
+            if item.string != _PARALLEL or parallel:
+                sentence = f"#pragma {item.string} does not belong into this text"
+                items.append((None, 0, _refusal(item, sentence)))
+            parallel = True
+        elif parallel:
+            items.append((None, 0, _parallel(item)))
+            parallel = False
+        else:
+            translate = _STATEMENTS.get(type(item), _strange)
+            items.append((item, line_of(item), translate(item)))
+    if parallel:
+        items.append((None, 0, _strange(block)))
+    return items
+
+
+def _statement(node: Any) -> Run:
+    """Translate a statement by itself."""
+    run_statement = _STATEMENTS.get(type(node), _strange)(node)
+    line = line_of(node)
+
+    def run(machine: Machine) -> Returned | None:
+        machine.patience -= 1
+        if machine.patience < 0:
+            raise machine.endless(node)
+        if line:
+            machine.terms.line = line
+        returned: Returned | None = run_statement(machine)
+        return returned
+
+    return run
+
+
+def _parallel(node: Any) -> Run:
+    """Translate a loop whose iterations may run at the same time."""
+    if not isinstance(node, c_ast.For):
+        return _strange(node)
+    index = name_of(getattr(node.init, "lvalue", None))
+    loop = _loop(node, True)
+
+    def run(machine: Machine) -> Returned | None:
+        if machine.region is not None:
+            raise machine.strange(node)
+        returned: Returned | None = loop(machine)
+        machine.names[index].value = None  # each iteration has its own
+        return returned
+
+    return run
+
+
+def _for(node: Any) -> Run:
+    return _loop(node, False)
+
+
+def _loop(node: Any, parallel: bool) -> Run:
+    """Translate a loop, of which the iterations run at the same time if it is `parallel`."""
+    if not isinstance(node.init, c_ast.Assignment) or node.next is None or node.cond is None:
+        return _strange(node)
+    begin, holds = _assign(node.init), _condition(node.cond)
+    body, step = _block(node.stmt), _statement(node.next)
+    index = name_of(node.init.lvalue)
+
+    def run(machine: Machine) -> Returned | None:
+        begin(machine)
+        while holds(machine):
+            returned: Returned | None = body(machine)
+            if returned is not None and returned is not _CONTINUE:
+                return returned
+            step(machine)
+        return None
+
+    def run_parallel(machine: Machine) -> Returned | None:
+        outer = {id(variable) for name, variable in machine.names.items() if name != index}
+        region = Region(frozenset(outer))
+        begin(machine)
+        while holds(machine):
+            region.iteration += 1
+            machine.region = region
+            returned: Returned | None = body(machine)
+            machine.region = None
+            if returned is not None and returned is not _CONTINUE:
+                return returned
+            step(machine)
+        return None
+
+    return run_parallel if parallel else run
+
+
+def _while(node: Any) -> Run:
+    holds, body = _condition(node.cond), _block(node.stmt)
+
+    def run(machine: Machine) -> Returned | None:
+        while holds(machine):
+            machine.patience -= 1
+            if machine.patience < 0:
+                raise machine.refuse(node, "this loop does not end")
+            returned: Returned | None = body(machine)
+            if returned is _CONTINUE:
+                raise machine.strange(node)
+            if returned is not None:
+                return returned
+        return None
+
+    return run
+
+
+def _do(node: Any) -> Run:
+    body, loop = _block(node.stmt), _while(node)
+
+    def run(machine: Machine) -> Returned | None:
+        returned: Returned | None = body(machine)
+        return loop(machine) if returned is None else returned
+
+    return run
+
+
+def _if(node: Any) -> Run:
+    holds, body = _condition(node.cond), _block(node.iftrue)
+    otherwise: Run | None = None
+    if node.iffalse is not None:
+        is_chained = isinstance(node.iffalse, c_ast.If)
+        otherwise = _statement(node.iffalse) if is_chained else _block(node.iffalse)
+
+    def run(machine: Machine) -> Returned | None:
+        returned: Returned | None = None
+        if holds(machine):
+            returned = body(machine)
+        elif otherwise is not None:
+            returned = otherwise(machine)
+        return returned
+
+    return run
+
+
+def _return(node: Any) -> Run:
+    value = _expression(node.expr)
+    return lambda machine: Returned(value(machine))
+
+
+def _continue(_: Any) -> Run:
+    return lambda machine: _CONTINUE
+
+
+def _unused(node: Any) -> Run:
+    """Translate `(void)x;`."""
+    name = name_of(node.expr)
+
+    def run(machine: Machine) -> None:
+        if machine.kind(node.to_type.type).base != "void" or name not in machine.names:
+            raise machine.strange(node)
+
+    return run
+
+
+def _call_statement(node: Any) -> Run:
+    call = _call(node)
+
+    def run(machine: Machine) -> None:
+        call(machine)
+
+    return run
+
+
+def _declare(node: Any) -> Run:
+    """Translate the declaration of a local: a number, a pointer, an array, or sines and cosines."""
+    if node.storage or node.funcspec:
+        return _strange(node)
+    constant = "const" in (getattr(node.type, "quals", None) or ())
+    initial = None if node.init is None else _expression(node.init)
+
+    def run(machine: Machine) -> None:
+        kind = machine.kind(node.type)
+        if kind.form == "array":
+            machine.declare_array(node, kind)
+            return
+        value = None
+        if kind.struct is not None:
+            value = machine.struct("struct", kind.struct)
+            for local_array in value.values():
+                machine.count_bytes(local_array)
+        elif kind.base in machine.structs and not kind.form and _is_empty(node.init):
+            value = machine.structs[kind.base]()
+        elif initial is not None:
+            value = machine.converted(kind, initial(machine), node)
+        machine.new(node.name, kind, value, node, constant)
+
+    return run
+
+
+def _assign(node: Any) -> Run:
+    target = node.lvalue
+    value = _expression(node.rvalue) if node.op == "=" else _changed(node)
+    if isinstance(target, c_ast.StructRef):
+        field_of = _field(target)
+
+        def run_field(machine: Machine) -> None:
+            assigned = value(machine)
+            fields, name = field_of(machine)
+            machine.set_field(fields, name, assigned, target)
+
+        return run_field
+    if not isinstance(target, c_ast.ArrayRef):
+        name = name_of(target)
+        return lambda machine: machine.set_local(name, value(machine), node)
+    place_of = _place(target)
+
+    def run(machine: Machine) -> None:
+        assigned = value(machine)
+        memory, at = place_of(machine)
+        if memory.integers != isinstance(assigned, int) or not isinstance(assigned, int | Term):
+            raise machine.refuse(node, f"{memory.name} holds numbers of another type")
+        machine.store(memory, at, assigned, node)
+
+    return run
+
+
+def _changed(node: Any) -> Run:
+    """Translate the value that an assignment such as `+=` gives its target."""
+    operator = node.op[:-1]
+    more_of, before_of = _expression(node.rvalue), _expression(node.lvalue)
+
+    def run(machine: Machine) -> Any:
+        more, before = more_of(machine), before_of(machine)
+        if operator not in _ARITHMETIC or isinstance(before, bool):
+            raise machine.strange(node)
+        if isinstance(before, int) and isinstance(more, int):
+            return machine.whole_number(operator, before, more, node)
+        if isinstance(before, Term) and isinstance(more, Term):
+            return machine.of_reals(operator, before, more, node)
+        raise machine.strange(node)
+
+    return run
+
+
+def _count(node: Any) -> Run:
+    """Translate `++x`."""
+    if node.op not in ("++", "--", "p++", "p--"):
+        return _strange(node)
+    before, step, name = _integer(node.expr), 1 if "+" in node.op else -1, name_of(node.expr)
+    return lambda machine: machine.set_local(name, before(machine) + step, node)
+
+
+_STATEMENTS: dict[type, Callable[[Any], Run]] = {
+    c_ast.FuncCall: _call_statement,
+    c_ast.Decl: _declare,
+    c_ast.Assignment: _assign,
+    c_ast.UnaryOp: _count,
+    c_ast.If: _if,
+    c_ast.For: _for,
+    c_ast.While: _while,
+    c_ast.DoWhile: _do,
+    c_ast.Compound: _block,
+    c_ast.Return: _return,
+    c_ast.Continue: _continue,
+    c_ast.Cast: _unused,
+}
+
+
+# -- expressions, translated --------------------------------------------------------------------------------------------------
+
+
+def _expression(node: Any) -> Run:
+    """Translate an expression: it returns its value."""
+    return _EXPRESSIONS.get(type(node), _strange)(node)
+
+
+def _of_type(node: Any, kind: type) -> Run:
+    """Translate an expression whose value is of a type."""
+    value_of = _expression(node)
+
+    def run(machine: Machine) -> Any:
+        value = value_of(machine)
+        if not isinstance(value, kind):
+            raise machine.strange(node)
+        return value
+
+    return run
+
+
+def _integer(node: Any) -> Run:
+    return _of_type(node, int)
+
+
+def _pointer(node: Any) -> Run:
+    return _of_type(node, Pointer)
+
+
+def _condition(node: Any) -> Run:
+    return _of_type(node, bool)
+
+
+def _constant(node: Any) -> Run:
+    text = node.value
+    if INDEX.fullmatch(text):
+        number = int(text)
+        return lambda machine: number
+
+    def run(machine: Machine) -> Term:
+        term = machine.terms.literal(text)
+        if term is None:
+            real = machine.terms.real.name
+            raise machine.refuse(node, f"the literal {text} is not of the type {real}")
+        return term
+
+    return run
+
+
+def _name(node: Any) -> Run:
+    name = node.name
+
+    def run(machine: Machine) -> Any:
+        variable = machine.names.get(name)
+        if variable is not None:
+            if variable.value is None:
+                raise machine.refuse(node, f"{name} is read before it is set")
+            return variable.value
+        if name in machine.tables:
+            return machine.tables[name]
+        if name in machine.integers:
+            return machine.integers[name]
+        raise machine.refuse(node, f"{name} is not declared")
+
+    return run
+
+
+def _place(node: Any) -> Run:
+    """Translate the memory and the place of an element that is stored to."""
+    pointer_of, index_of = _pointer(node.name), _integer(node.subscript)
+
+    def run(machine: Machine) -> tuple[Memory, int]:
+        pointer, index = pointer_of(machine), index_of(machine)
+        memory, start, shape, low, high = pointer
+        at = start + index
+        if shape:
+            raise machine.refuse(node, f"a row of {memory.name} is no number")
+        if not low <= at < high:
+            raise machine.outside(pointer, at, node)
+        return memory, at
+
+    return run
+
+
+def _element(node: Any) -> Run:
+    """Translate an element, or a row of elements."""
+    pointer_of, index_of = _expression(node.name), _expression(node.subscript)
+
+    def run(machine: Machine) -> Any:
+        pointer, index = pointer_of(machine), index_of(machine)
+        if not isinstance(pointer, Pointer) or not isinstance(index, int):
+            raise machine.strange(node)
+        memory, start, shape, low, high = pointer
+        if not shape:
+            at = start + index
+            if not low <= at < high:
+                raise machine.outside(pointer, at, node)
+            return machine.load(memory, at, node)
+        size = math.prod(shape)
+        at = start + index * size
+        if not (low <= at and at + size <= high):
+            raise machine.outside(pointer, at, node)
+        return Pointer(memory, at, shape[1:], at, at + size)
+
+    return run
+
+
+def _binary(node: Any) -> Run:
+    operator = node.op
+    if operator in ("&&", "||"):
+        first, second, ends = _condition(node.left), _condition(node.right), operator == "||"
+
+        def run_condition(machine: Machine) -> bool:
+            holds: bool = first(machine)
+            return holds if holds == ends else second(machine)
+
+        return run_condition
+    left_of, right_of = _expression(node.left), _expression(node.right)
+    whole = _WHOLE.get(operator)
+    if whole is None:
+        return lambda machine: machine.of_values(
+            operator, left_of(machine), right_of(machine), node
+        )
+
+    def run(machine: Machine) -> Any:
+        left, right = left_of(machine), right_of(machine)
+        if type(left) is int and type(right) is int:
+            return whole(left, right)
+        return machine.of_values(operator, left, right, node)
+
+    return run
+
+
+def _unary(node: Any) -> Run:
+    operator = node.op
+    if operator == "&" and isinstance(node.expr, c_ast.ArrayRef):
+        pointer, index = _pointer(node.expr.name), _integer(node.expr.subscript)
+        return lambda machine: machine.advanced(pointer(machine), index(machine), node)
+    if operator == "&" and isinstance(node.expr, c_ast.StructRef):
+        field_of = _field(node.expr)
+        return lambda machine: Reference(*field_of(machine))
+    value_of = _expression(node.expr)
+
+    def run(machine: Machine) -> Any:
+        value = value_of(machine)
+        if operator == "&" and isinstance(value, Struct):
+            return value
+        if operator == "-" and isinstance(value, Term):
+            return machine.terms.negative(value)
+        if operator == "-" and isinstance(value, int) and not isinstance(value, bool):
+            return -value
+        if operator == "!" and isinstance(value, bool):
+            return not value
+        raise machine.strange(node)
+
+    return run
+
+
+def _choice(node: Any) -> Run:
+    holds = _condition(node.cond)
+    first, second = _expression(node.iftrue), _expression(node.iffalse)
+    return lambda machine: first(machine) if holds(machine) else second(machine)
+
+
+def _cast(node: Any) -> Run:
+    value_of = _expression(node.expr)
+
+    def run(machine: Machine) -> Any:
+        kind, value = machine.kind(node.to_type.type), value_of(machine)
+        if kind.form == "pointer" and isinstance(value, Pointer) and not value.shape:
+            sizes = tuple(size or 0 for size in kind.sizes)
+            return machine.converted(kind, value._replace(shape=sizes), node)
+        if kind.form == "" and kind.base in WIDTHS and isinstance(value, int):
+            converted = machine.converted(kind, value, node)
+            return Narrow(converted) if kind.base in _NARROW else converted
+        raise machine.strange(node)
+
+    return run
+
+
+def _call(node: Any) -> Run:
+    name, line = name_of(node.name), line_of(node)
+    values = [_expression(item) for item in (node.args.exprs if node.args else ())]
+
+    def run(machine: Machine) -> Any:
+        arguments = [value(machine) for value in values]
+        if line:
+            machine.terms.line = line
+        return machine.called(name, arguments, node)
+
+    return run
+
+
+def _member(node: Any) -> Run:
+    """Translate the value of a field."""
+    field_of = _field(node)
+
+    def run(machine: Machine) -> Any:
+        fields, name = field_of(machine)
         if fields[name] is None:
-            raise self.refuse(node, f"{name} is read before it is set")
+            raise machine.refuse(node, f"{name} is read before it is set")
         return fields[name]
 
-    def field(self, node: Any) -> tuple[dict[str, Any], str]:
-        """Return the fields of a value, and the name of one of them."""
-        fields = self.value(node.name) if node.type == "." else None
-        if not isinstance(fields, dict) or node.field.name not in fields:
-            raise self.strange(node)
-        return fields, node.field.name
+    return run
+
+
+def _field(node: Any) -> Run:
+    """Translate the fields of a value, and the name of one of them."""
+    if node.type != ".":
+        return _strange(node)
+    fields_of, name = _expression(node.name), node.field.name
+
+    def run(machine: Machine) -> tuple[dict[str, Any], str]:
+        fields = fields_of(machine)
+        if not isinstance(fields, dict) or name not in fields:
+            raise machine.strange(node)
+        return fields, name
+
+    return run
+
+
+_EXPRESSIONS: dict[type, Callable[[Any], Run]] = {
+    c_ast.Constant: _constant,
+    c_ast.ID: _name,
+    c_ast.ArrayRef: _element,
+    c_ast.BinaryOp: _binary,
+    c_ast.UnaryOp: _unary,
+    c_ast.TernaryOp: _choice,
+    c_ast.Cast: _cast,
+    c_ast.FuncCall: _call,
+    c_ast.StructRef: _member,
+}
 
 
 def _is_empty(initial: Any) -> bool:

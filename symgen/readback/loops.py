@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -74,6 +74,8 @@ class Reading:
     functions: Mapping[str, Any]
     angles: int
     integers: Mapping[str, int]
+    code: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Translated statements and expressions of the text, which its machines share."""
 
     def machine(self, terms: Terms, **more: Any) -> Machine:
         """Return a machine for the text."""
@@ -84,6 +86,7 @@ class Reading:
             macros={f"{self.name}_SIN": "sin", f"{self.name}_COS": "cos"},
             angles=self.angles,
             integers=self.integers,
+            code=self.code,
             **more,
         )
 
