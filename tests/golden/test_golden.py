@@ -25,7 +25,7 @@ STRIDE = 17
 TELLING = ("masses40 cyclic looped", "masses40 segments looped cpp17", "ur5 levels looped m7")
 """Rows that are made besides: forms of long chains, each of which has few rows."""
 SAMPLE = [row for i, row in enumerate(ROWS) if i % STRIDE == 0 or row.name in TELLING]
-PARTS = 4
+PARTS = 2
 """Processes that make the sample, each some rows of it."""
 
 
