@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from tests.shared.robots_for_tests import (
     states,
     truth,
 )
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SMALL = (
     "planar_arm",
@@ -293,15 +296,18 @@ def test_panda_and_ur5_have_the_recorded_number_of_harmonics() -> None:
 
 
 def test_pandas_form_takes_at_most_two_seconds_in_a_fresh_process() -> None:
-    """Processor time covers imports, reading, derivation, the form and its text."""
+    """Processor time covers imports, reading, derivation, the form and its text; a slow machine has more."""
     code = (
         "import time; import symgen; from symgen.inspection.multiangle import multiangle; "
-        "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); print(len(f), time.process_time())"
+        "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); s = time.process_time(); "
+        "from tests.shared.processor_time import slowness; print(len(f), s, slowness())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    harmonics, seconds = done.stdout.split()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    harmonics, seconds, slowness = done.stdout.split()
     assert harmonics == "6129"
-    assert float(seconds) <= 2
+    assert float(seconds) <= 2 * float(slowness)
 
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560", "ur5"])

@@ -383,7 +383,7 @@ def test_a_folder_with_a_wrench_documents_and_verifies_it(tmp_path: Path) -> Non
         "const double tau[scara_NV], const double payload[10], const double wrench[6], double a[scara_NV]"
         in header
     )
-    assert "wrench: moment (3, N" in header
+    assert "wrench: external wrench on the link: moment (3, N" in header
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "exert on the link `link4`: its moment, then its force" in readme
     assert "c = C v + g − Jᵀ wrench" in readme

@@ -346,7 +346,7 @@ SLIPS = {
     "another segment": ("segment % 8", "segment % 7"),
     "another result": ("a[0][lane] = ", "a[0][lane] = -"),
     "an offset in the workspace": ("&work[(23*row)", "&work[(22*row)"),
-    "a comment of another style": ("/* of every", "// of every"),
+    "a comment of another style": ("/* for each", "// for each"),
 }
 
 
