@@ -99,7 +99,7 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
     """Return the README's rows of drives, of gravity compensation, and the friction speed.
 
     `drives` has a row for each joint with a drive or with run-time parameters of one. `friction_speed` is empty without friction.
-    `borne` has a row for each inertia with gravity compensation.
+    `compensated` has a row for each inertia with gravity compensation.
     """
     adjusted = {adjustable.joint for adjustable in adjustable_parameters(mechanism, parameters)}
     rows = [
@@ -113,7 +113,7 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
         for i, joint in enumerate(mechanism.joints)
         if joint.drive or joint.name in adjusted
     ]
-    borne = [
+    compensated = [
         {"link": cell(part.link), "gravcomp": f"{float(part.gravcomp):.12g}"}
         for part in mechanism.compensated_parts
     ]
@@ -122,4 +122,4 @@ def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str,
         if "friction" in applied(mechanism, parameters)
         else ""
     )
-    return {"drives": rows, "friction_speed": speed, "borne": borne}
+    return {"drives": rows, "friction_speed": speed, "compensated": compensated}

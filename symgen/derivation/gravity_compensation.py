@@ -77,7 +77,7 @@ def compensation_forces(
         home.step(f"link {i + 1} ({link.label}): gravity compensation")
         moment, force = matter.h.cross(matter.a), matter.a * matter.m
         for dof in link.dofs:
-            forces.append(home.name(f"borne_{dof.index + 1}", dof.project(moment, force)))
+            forces.append(home.name(f"compensation_{dof.index + 1}", dof.project(moment, force)))
     return forces
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pycparser import c_ast, c_generator
@@ -96,8 +97,12 @@ def _groups(pattern: str, header: str, name: str, file: str) -> dict[str, str]:
     return groups.groupdict()
 
 
-def _declarations(text: str, prefix: str, file: str) -> dict[str, Any]:
-    """Return functions by name, each of which is declared behind a prefix."""
+@lru_cache(maxsize=2)
+def _declarations(text: str, prefix: str, file: str) -> Mapping[str, Any]:
+    """Return functions by name, each of which is declared behind a prefix.
+
+    A folder has one header for all of its functions: it is parsed once.
+    """
     lines = text.splitlines()
     if strange := [line for line in lines if not line.startswith(prefix)]:
         raise ProgramError(f"{file}: {strange[0]!r} is not a declaration of a generated header")

@@ -324,9 +324,9 @@ class Recursion:
 
     def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
         """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrenches from outside."""
-        borne = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
+        joint_wrenches = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
         for i in reversed(range(len(moved))):
-            here, (moment, force) = moved[i], borne[i]
+            here, (moment, force) = moved[i], joint_wrenches[i]
             for matter in self.matter[i]:
                 c = matter.centre
                 F = scaled(
@@ -347,19 +347,19 @@ class Recursion:
                     plus(moment, scaled(ball(-1), plus(n, cross(p, f)))),
                     plus(force, scaled(ball(-1), f)),
                 )
-            borne[i] = moment, force
+            joint_wrenches[i] = moment, force
             parent = self.mechanism.joints[i].parent
             if parent != BASE:
                 f = out(here.R, force)
-                n, was = plus(out(here.R, moment), cross(here.p, f)), borne[parent]
-                borne[parent] = plus(was[0], n), plus(was[1], f)
-        return borne
+                n, was = plus(out(here.R, moment), cross(here.p, f)), joint_wrenches[parent]
+                joint_wrenches[parent] = plus(was[0], n), plus(was[1], f)
+        return joint_wrenches
 
     def forces(self, q: Vector, v: Vector, a: Vector, weights: bool, pushed: bool) -> Vector:
-        borne = self.inward(self.outward(q, v, a, weights), pushed)
+        joint_wrenches = self.inward(self.outward(q, v, a, weights), pushed)
         return [
             dot(angular, moment) + dot(linear, force)
-            for columns, (moment, force) in zip(self.columns, borne, strict=True)
+            for columns, (moment, force) in zip(self.columns, joint_wrenches, strict=True)
             for angular, linear in columns
         ]
 
@@ -477,11 +477,11 @@ class Recursion:
 
     def between(self) -> dict[str, list[Ball]]:
         moved = self.outward(self.state["q"], self.v, self.accelerations, True)
-        borne = self.inward(moved, True)
+        joint_wrenches = self.inward(moved, True)
         return {
             "F": [
                 x
-                for link, both in zip(moved, borne, strict=True)
+                for link, both in zip(moved, joint_wrenches, strict=True)
                 for part in both
                 for x in out(link.seat[0], part)
             ],

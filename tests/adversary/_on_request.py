@@ -154,13 +154,13 @@ def regressor(at: Any, q: Vector, v: Vector, a: Vector) -> list[Vector]:
         alone = copy(at)
         alone.matter = [[] for _ in links_moving]
         alone.matter[body] = [at.matter_of(_ball(mass), [_ball(x) for x in centre], moments)]
-        borne = alone.inward(links_moving, False)
+        joint_wrenches = alone.inward(links_moving, False)
         return [
             sum(
                 (x * y for x, y in zip((*angular, *linear), (*moment, *force), strict=True)),
                 flint.arb(0),
             )
-            for columns, (moment, force) in zip(at.columns, borne, strict=True)
+            for columns, (moment, force) in zip(at.columns, joint_wrenches, strict=True)
             for angular, linear in columns
         ]
 

@@ -172,15 +172,15 @@ MODELS = {
     "dampers that are switched off": mjcf(
         several('<joint stiffness="2" damping="0.3"/>'), '<option><flag damper="disable"/></option>'
     ),
-    "weight that is borne": mjcf(
+    "gravity compensation": mjcf(
         arm(ROD, attributes='gravcomp="0.7"')
         + f"""<body name="c" gravcomp="-1.5"><freejoint/>{ROD}{ROD}
 <body name="d" gravcomp="1" euler="1 2 3" pos="0 0 1">{ROD}
 <body name="e"><joint type="ball" pos="0.1 0 0"/>{ROD}</body></body></body>""",
         '<option gravity="1 2 -3"/>',
     ),
-    "all the weight that is borne": mjcf(arm(SHAPES, attributes='gravcomp="1"')),
-    "weight that is borne by no spring and damper": mjcf(
+    "full gravity compensation": mjcf(arm(SHAPES, attributes='gravcomp="1"')),
+    "gravity compensation without springs and dampers": mjcf(
         arm(ROD, attributes='gravcomp="1"'),
         '<option><flag spring="disable" damper="disable"/></option>',
     ),

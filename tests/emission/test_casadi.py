@@ -14,6 +14,8 @@ import pytest
 
 import symgen
 from symgen import cli, emission
+from symgen.emission.backends.casadi import _by_columns
+from symgen.ir.program import Port
 from symgen.reference.states import draw_states
 from tests.shared.c99 import WARNINGS
 from tests.shared.folders import cmake, run
@@ -357,3 +359,10 @@ def test_the_wrapper_is_a_file_that_verify_checks(
         "arm_casadi.c",
         "arm_casadi.h",
     }
+
+
+def test_the_elements_of_a_matrix_are_ordered_by_columns() -> None:
+    """CasADi stores matrices by columns; the last index of an array is that of the columns."""
+    assert _by_columns(Port("x", (2, 3))) == [0, 3, 1, 4, 2, 5]
+    assert _by_columns(Port("x", (2, 2, 2))) == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert _by_columns(Port("x", (3,))) == [0, 1, 2]

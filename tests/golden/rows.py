@@ -71,7 +71,7 @@ ROBOTS = {
 }
 """Robots that meet every option."""
 READ = {
-    "lever_borne": _robot("lever.xml", "a c", "wy,x", "loops"),
+    "lever_compensated": _robot("lever.xml", "a c", "wy,x", "loops"),
     "tree_locked": _robot(
         "tree.urdf",
         "trunk right",

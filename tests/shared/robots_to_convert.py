@@ -86,14 +86,14 @@ ODD = {
             body("b", "a", f"{SLIDE}, {SLANTED}, unapplied = {{ damping = 0.1 }}"),
             body("c", "b", f"{HINGE}, unapplied = {{ friction = 0.2, armature = 3 }}"),
         ),
-        "borne": (
+        "gravity_compensation": (
             body("a", "base", HINGE, f"{SOLID}\ngravcomp = 0.7"),
             body("b", "a", f"{SLIDE}, {SLANTED}"),
             body("w", "b", f'type = "fixed", {SLANTED}', f'{SOLID}\ngravcomp = "1/3"'),
             body("c", "w", HINGE, f"{SOLID}\ngravcomp = -2"),
             body("d", "base", 'type = "free"', f"{SOLID}\ngravcomp = 1"),
         ),
-        "borne_in_parts": (
+        "partial_compensation": (
             _FLOOR.replace("mass", "gravcomp = 1\nmass"),
             body(
                 "a",

@@ -104,10 +104,14 @@ class _Checker:
         if form.maps or form.scans:
             stage_types = [type(stage) for stage in form.stages]
             if stage_types != [Map, *[ParallelScan, Map] * (len(stage_types) // 2)]:
-                self.fail("maps and parallel scans do not take turns")
+                self.fail(
+                    "stages must be maps and parallel scans that alternate, with a map first and last"
+                )
             # x & (x - 1) is zero for a power of two.
             if len(set(lengths)) != 1 or len(lengths) & len(lengths) - 1:
-                self.fail(f"{len(lengths)} parts are no power of two, or not equally long")
+                self.fail(
+                    f"the number of parts, {len(lengths)}, must be a power of two, and all parts equally long"
+                )
             # The parts hold n + 1 elements, and fewer repeated elements than there are parts.
             if not n < sum(lengths) < n + 1 + len(lengths):
                 self.fail(f"parts of {lengths[0]} elements do not hold {n + 1} elements")
@@ -200,7 +204,7 @@ class _Checker:
             or scan.takes > number
             or (scan.gives >= 0 and not isinstance(started_sweep, Sweep))
         ):
-            self.fail(f"scan {number} goes between no sweeps")
+            self.fail(f"scan {number} must read a sweep before it, and may start only a sweep")
         for step in scan.programs:
             outputs = {port.name: port.size for port in step.outputs}
             if isinstance(started_sweep, Sweep) and outputs.get(INITIAL) != len(
@@ -271,14 +275,16 @@ class _Checker:
         )
         for actual, sizes in ports:
             if {port.name: port.size for port in actual} != sizes:
-                self.fail(f"the steps of scan {number} do not take and give what they should")
+                self.fail(
+                    f"the steps of scan {number} have ports of other names or sizes than the scan needs"
+                )
         # The last element has no joint after it: either both of its values are shortened, or neither.
         if not (
             0 < scan.valid <= up
             and 0 < scan.last_valid <= down
             and (scan.valid < up) == (scan.last_valid < down)
         ):
-            self.fail(f"scan {number} cuts the last element where it has no numbers")
+            self.fail(f"scan {number} must shorten both values of the last element or neither")
 
     # -- results ---------------------------------------------------------------------------------
 
