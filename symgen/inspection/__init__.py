@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from symgen.description.arguments import validated_with
 from symgen.description.loading import load
 from symgen.mechanism.mechanism import Mechanism
+from symgen.support.errors import warn
 from symgen.vocabulary.options import FormulaRequest
 
 if TYPE_CHECKING:
     from symgen.inspection.multiangle import MultiAngle
-    from symgen.inspection.reading import Recursive
 
 
-@validated_with(FormulaRequest, form="closed")
+@validated_with(FormulaRequest)
 def inspect(
     robot: Mechanism | str | PathLike[str],
     what: str,
@@ -33,13 +33,18 @@ def inspect(
     """Return one quantity, in SI units, as a SymPy expression, or as a Matrix if it has several
     entries.
 
+    A closed form of more than 500 000 operations is returned as named equations (`Recursive`); if
+    those are refused as well, a whole result is returned as the equations of one link (`Loops`). A
+    SymgenWarning says so. `form="closed"` raises an error instead.
+
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U,
     H_theta_L …) refer to the declared link frames, at their origins (SA's at the mass centres),
     without inertia moved to a parent.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
-    "multiangle" for the canonical form of an entry of M, c, g or tau. The canonical form is a
-    `MultiAngle`; it is unique, so == decides equality, and .sympy() returns its sum. `at`: numbers
+    "multiangle" for the canonical form of an entry of M, c, g or tau, "looped" for the equations of
+    one link of a whole result. The canonical form is a `MultiAngle`; it is unique, so == decides
+    equality, and .sympy() returns its sum. `at`: numbers
     for inputs, {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J
     and Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
     `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
@@ -54,7 +59,7 @@ def inspect(
     """
     from symgen.inspection.at import values_from_mapping
     from symgen.inspection.parameters import parse_kinds
-    from symgen.inspection.reading import FormulaOptions, read
+    from symgen.inspection.reading import CLOSED_AT_MOST, FormulaOptions, Loops, Recursive, read
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     formula = FormulaOptions(
@@ -63,6 +68,11 @@ def inspect(
         frame=options["frame"],
         keep=parse_kinds(options["symbols"]),
         task_rows=options["task_rows"],
+        closed_up_to=CLOSED_AT_MOST,
     )
-    value: Any | Recursive | MultiAngle = read(mechanism, what, method, formula).value
+    reading = read(mechanism, what, method, formula)
+    value: Any | Recursive | Loops | MultiAngle = reading.value
+    if formula.form is None and isinstance(value, Recursive | Loops):
+        for note in reading.notes:
+            warn(note)
     return value

@@ -46,9 +46,9 @@ CLOSED_AT_MOST = 500_000
 class FormulaOptions:
     """Form of a formula, and the numbers in it.
 
-    `form` is one of FORMS; None means closed up to CLOSED_UP_TO operations. `at` are numbers for
-    inputs, `keep` the kinds of parameters that stay symbols (see `parameters`). `frame` and
-    `task_rows` are as in `ProgramOptions`.
+    `form` is one of FORMS; None means closed up to `closed_up_to` operations, and named equations
+    beyond. `at` are numbers for inputs, `keep` the kinds of parameters that stay symbols (see
+    `parameters`). `frame` and `task_rows` are as in `ProgramOptions`.
     """
 
     form: str | None = None
@@ -57,6 +57,7 @@ class FormulaOptions:
     frame: Links = None
     keep: tuple[str, ...] = ()
     task_rows: Rows = None
+    closed_up_to: int = CLOSED_UP_TO
 
     def __post_init__(self) -> None:
         if self.form is not None:
@@ -201,12 +202,13 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
             f"the closed form of {entries.label} has {operations} operations, too many to read; use the recursive "
             "form, one entry of it, or a pose with --at"
         )
-    if form is None and operations > CLOSED_UP_TO:
+    by_size = form is None and operations > options.closed_up_to
+    if by_size:
+        remedy = "; --form closed prints one formula" if operations <= CLOSED_AT_MOST else ""
         notes.append(
-            f"{entries.label} has {operations} operations in closed form, so named equations are "
-            "shown; --form closed prints one formula"
+            f"{entries.label} has {operations} operations in closed form, so named equations are shown{remedy}"
         )
-    named = form == "recursive" or (form is None and operations > CLOSED_UP_TO)
+    named = form == "recursive" or by_size
     formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
     value = _shaped(entries, formulas.entries)
     if not named:

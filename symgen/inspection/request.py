@@ -1,9 +1,10 @@
 """Syntax of a request: a letter, the indices of an entry or a block, and the position in a block:
-M[1,2], P[2], P[2][0,5].
+M[1,2], P[2], P[2][0,5]. A name with a comma or a bracket is in double quotes: M["arm, left",0].
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from symgen.vocabulary.arrays import TASK_ROWS
 from symgen.vocabulary.names import nearest
 
 _NUMBER = re.compile(r"-?\d{1,6}")
-_WHAT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\[\]]*)\]\s*)?(?:\[([^\[\]]*)\]\s*)?")
+_INDEX = r'\s*(?:"(?:[^"]|"")*"\s*|[^\[\],"\s][^\[\],]*)?'
+_INDICES = rf"(?:\[({_INDEX}(?:,{_INDEX})*)\]\s*)?"
+_WHAT = re.compile(rf"\s*([A-Za-z]\w*)\s*{_INDICES}{_INDICES}")
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,14 @@ def parse_request(what: str) -> Words | None:
     match = _WHAT.fullmatch(what)
     if match is None:
         return None
-    index_lists = [
-        None if part is None else tuple(word.strip() for word in part.split(","))
-        for part in (match[2], match[3])
-    ]
+    index_lists = [None if part is None else _split(part) for part in (match[2], match[3])]
     return Words(what.strip(), match[1], index_lists[0], index_lists[1])
+
+
+def _split(indices: str) -> tuple[str, ...]:
+    """Split indices at commas outside double quotes."""
+    (words,) = csv.reader([indices], skipinitialspace=True) if indices.strip() else ([""],)
+    return tuple(word.strip() for word in words)
 
 
 def check_index_count(words: Words, indices: tuple[str, ...], expected: int) -> None:

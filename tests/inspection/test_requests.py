@@ -30,7 +30,7 @@ from symgen.pages.pictures.pattern import EDGE
 from symgen.pages.pictures.pattern import _draw as draw
 from symgen.pipeline.derive import models
 from symgen.reference.mechanics import Reference
-from symgen.support.errors import RequestError, SymgenError
+from symgen.support.errors import ArgumentError, RequestError, SymgenError, SymgenWarning
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Angle
@@ -286,12 +286,31 @@ def test_a_recursive_block_lists_equations_down_to_the_inputs() -> None:
     assert hasattr(symgen.inspect("scara", "M[0,1]"), "_repr_latex_")
 
 
-def test_a_closed_form_too_long_to_read_is_refused() -> None:
+def test_a_closed_form_too_long_to_read_is_refused_if_it_is_requested() -> None:
     with pytest.raises(
         RequestError,
         match=r"the closed form of Minv\[6,6\] has \d+ operations, too many to read",
     ):
-        symgen.inspect("panda", "Minv[6,6]")
+        symgen.inspect("panda", "Minv[6,6]", form="closed")
+
+
+def test_python_returns_named_equations_for_closed_forms_too_long_to_read() -> None:
+    """The command line shows the same equations."""
+    with pytest.warns(SymgenWarning, match=r"9375850293 operations.*named equations are shown$"):
+        block = symgen.inspect("panda", "P[0]", "riccati")
+    assert str(block) == str(symgen.inspect("panda", "P[0]", "riccati", form="recursive"))
+
+
+@pytest.mark.parametrize("name", ["left, upper", "a[0]", 'the "big", one'])
+def test_a_joint_with_a_comma_or_a_bracket_in_its_name_is_named_in_double_quotes(name: str) -> None:
+    arm = symgen.load("planar_arm")
+    first, second = arm.joints
+    arm = replace(arm, joints=(replace(first, name=name), second))
+    quoted = '"' + name.replace('"', '""') + '"'
+    assert symgen.inspect(arm, f"M[{quoted},1]") == symgen.inspect(arm, "M[0,1]")
+    assert symgen.inspect(arm, f"M[1,{quoted}]") == symgen.inspect(arm, "M[1,0]")
+    with pytest.raises(ArgumentError, match="3 indices"):
+        symgen.inspect(arm, f"M[{quoted},{quoted},1]")
 
 
 # -- whose letter, whose axes -------------------------------------------------------------------------------------------
