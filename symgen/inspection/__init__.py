@@ -42,8 +42,8 @@ def inspect(
     without inertia moved to a parent.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
-    "multiangle" for the canonical form of an entry of M, c, g or tau, "looped" for the equations of
-    one link of a whole result. The canonical form is a `MultiAngle`; it is unique, so == decides
+    "multiangle" for the canonical form of an entry of M, c, g or tau. "looped" gives the equations
+    of one link for a whole result. The canonical form is a `MultiAngle`; it is unique, so == decides
     equality, and .sympy() returns its sum. `at`: numbers
     for inputs, {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J
     and Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
@@ -59,7 +59,8 @@ def inspect(
     """
     from symgen.inspection.at import values_from_mapping
     from symgen.inspection.parameters import parse_kinds
-    from symgen.inspection.reading import CLOSED_AT_MOST, FormulaOptions, Loops, Recursive, read
+    from symgen.inspection.reading import CLOSED_AT_MOST, FormulaOptions, Recursive, read
+    from symgen.inspection.sweeps import Loops
 
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     formula = FormulaOptions(
