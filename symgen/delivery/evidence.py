@@ -108,7 +108,7 @@ def measured_folder(
     if machine is None:
         raise RequestError(
             f"the folder {path} was generated for no target; name one with --target, one of "
-            f"{', '.join(targets.counting())}"
+            f"{', '.join(targets.targets_with_costs())}"
         )
     made = programs_of(folder)
     headers = {f"{folder.name}.h": folder.header} | (

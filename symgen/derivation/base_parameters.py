@@ -24,7 +24,7 @@ from symgen.derivation.constants import Constant
 from symgen.ir.program import Numbers
 
 ZERO = arb(10) ** -40
-SHORT = 10**9
+LARGEST_DENOMINATOR = 10**9
 """Largest denominator of a fraction that replaces a coefficient."""
 DIGITS = 55
 
@@ -113,7 +113,7 @@ def _subtract(
 
 def _fraction(value: Constant) -> Fraction:
     exact = Fraction(value.str(DIGITS, radius=False))
-    short = exact.limit_denominator(SHORT)
+    short = exact.limit_denominator(LARGEST_DENOMINATOR)
     return (
         short if abs(exact - short) <= Fraction(1, 10**40) * max(abs(exact), Fraction(1)) else exact
     )

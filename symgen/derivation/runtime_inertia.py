@@ -1,8 +1,9 @@
 """Run-time inertia: summed per link and regrouped to the parents, once for all functions of a
 robot.
 
-It repeats `model.links` and `model.regroup` over Scalars. The result is `Prepared`: numbers that
-depend on run-time parameters are in one array, all others remain constants of the C.
+The functions repeat `model.links` and `model.regroup` with Scalars. The caller collects the results
+in a `Prepared`: numbers that depend on run-time parameters are elements of one array, all others
+are literals of the generated C.
 """
 
 from __future__ import annotations
@@ -59,19 +60,21 @@ class Entry:
 
 
 Ten = tuple[Entry, ...]
-"""m, h (3), S (6) and I_zz of a link: eleven entries."""
+"""The eleven entries of a link's inertia: the mass m, the first moment h = m c (3), the second moments
+S = ∫ x xᵀ dm (xx xy xz yy yz zz), and I_zz. I_zz = S_xx + S_yy is kept separately, to avoid cancellation.
+"""
 
 
 @dataclass(frozen=True)
 class Prepared:
     """Positions of the inertia of each link in the array of prepared numbers.
 
-    `declared` is the inertia as declared, `regrouped` with parameters without effect on a joint
-    moved to its parent, and `base_dropped` the latter without those of root links.
+    `declared` is the inertia as declared. `regrouped` has the parameters without effect on a joint
+    moved to its parent. `base_dropped` is `regrouped` without those parameters of root links.
 
     `size` is the length of the array. It contains gravity, three numbers from `gravity` on, and the
-    `drives`, as they are given. If requested, `least` has for an entry of v the index of a lower
-    bound on its pivot.
+    `drives`, as they are given. If requested, `least` maps the index of an entry of v to the index
+    in the array of a lower bound on its pivot D of the Riccati recursion.
     """
 
     declared: tuple[Ten, ...]
@@ -85,8 +88,8 @@ class Prepared:
 
 @dataclass(frozen=True)
 class AtRunTime:
-    """Positions in the argument `prepared`: the inertia of each link and gravity (none and -1: in
-    the model), and drive numbers.
+    """Positions of run-time numbers in the argument `prepared`. If `inertia` is empty or `gravity` is
+    -1, the constants of the model apply.
     """
 
     inertia: tuple[Ten, ...]
@@ -98,15 +101,15 @@ class AtRunTime:
 def link_inertias(
     home: Derivation,
     model: Model,
-    fixed: Sequence[Inertia],
-    loose: Sequence[Matter],
+    constant_inertias: Sequence[Inertia],
+    run_time_parts: Sequence[Matter],
     parameters: Sequence[Scalar],
 ) -> list[RigidInertia]:
-    """Return the inertia of each link about the origin of its frame: the `fixed` part plus the
-    run-time matter.
+    """Return the inertia of each link about the origin of its frame: the `constant_inertias` plus the
+    inertia with run-time parameters.
     """
-    inertias = [_constant(home, matter) for matter in fixed]
-    for matter in loose:
+    inertias = [_constant(home, matter) for matter in constant_inertias]
+    for matter in run_time_parts:
         home.step(f"inertia of {model.links[matter.link].name}, in its computational frame")
         inertias[matter.link] = inertias[matter.link] + _matter(home, matter, parameters)
     return inertias
@@ -162,7 +165,7 @@ def _matter(home: Derivation, matter: Matter, parameters: Sequence[Scalar]) -> R
     rotation = Rotation([] if matter.rotation == k.IDENTITY else [_rows(home, matter.rotation)])
     about_z = (
         moments[5] if not matter.central else S.xx + S.yy
-    )  # S.xx + S.yy would cancel what was just added
+    )  # of moments about the origin, S.xx + S.yy would cancel the terms that second_moments added
     return RigidInertia(m, h, S, about_z).to_parent(
         rotation, Vector(home.constant(x) for x in matter.shift)
     )
@@ -206,17 +209,17 @@ def _split(
         )
     shift = Vector(home.constant(x) for x in link.shift)
     if joint_class == "ball":
-        h, second = shift * inertia.m, zeros
+        h, axis_factor = shift * inertia.m, zeros
         axis = zeros
     else:
         axis = Vector(home.constant(x) for x in k.transpose(link.rotation)[2])
-        h, second = (
+        h, axis_factor = (
             shift * inertia.m + axis * inertia.h[2],
             shift * inertia.h[2] + axis * inertia.S.zz,
         )
     S = Symmetric(
         *(
-            h[r] * shift[c] + second[r] * axis[c]
+            h[r] * shift[c] + axis_factor[r] * axis[c]
             for r, c in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         )
     )
@@ -224,14 +227,14 @@ def _split(
 
 
 def single_pivot(kind: str, inertia: RigidInertia) -> Scalar | None:
-    """Return HᵀMH of a single link, about or along the z axis of its frame (kg m² or kg); None for
-    joints of other motions.
+    """Return the mass-matrix entry of a joint that moves a single link: its moment of inertia about
+    z (kg m²) if the joint turns, its mass (kg) if it slides; None for other motions.
     """
     return {"turn": inertia.about_z, "slide": inertia.m}.get(motion_class(kind))
 
 
 class Recorder:
-    """Assign array positions to the rows of run-time numbers, each row once."""
+    """Collect run-time numbers, each once, and give each a position in the array."""
 
     def __init__(self) -> None:
         self.rows: list[Scalar] = []

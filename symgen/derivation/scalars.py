@@ -23,7 +23,7 @@ from symgen.derivation import constants as k
 from symgen.ir.program import BY_SERIES, ONES, SPARE, Port, Program, Row
 from symgen.support.errors import ProgramError, SymgenError
 
-KNOWN = (fmpq, arb)
+CONSTANT_TYPES = (fmpq, arb)
 _new = tuple.__new__  # rows are made by the ten thousand
 
 
@@ -143,7 +143,7 @@ class Derivation:
 
     def constant(self, value: Any) -> Scalar:
         """Return a constant atom for an int, Fraction, fmpq or arb."""
-        if not isinstance(value, KNOWN):
+        if not isinstance(value, CONSTANT_TYPES):
             if not isinstance(value, int | Fraction):
                 raise ProgramError(f"{value!r} is no constant")
             value = k.rational(value)

@@ -1,7 +1,7 @@
-"""A loop over links for a thread of a GPU: NAME_<function>.cuh, where each thread goes along the links of a state of its own.
+"""Device functions in looped form, NAME_<function>.cuh: each GPU thread evaluates one state in loops over the links.
 
-The sweeps, tables and steps are those of the function of one state. Element k of an argument, a result or the workspace is as
-many numbers behind the first one as a parameter says, times k: neighbouring threads read neighbouring numbers.
+The loops, tables and steps are those of the C function for one state. Element k of an argument, a result or the workspace is
+k · stride numbers behind element 0, and the stride is a parameter: neighbouring threads access neighbouring addresses.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ from symgen.support.errors import RequestError
 from symgen.vocabulary.target import Target
 
 CONSTANT_MEMORY = 65536
-"""Bytes of a GPU's constant memory, in which tables stand that it can hold."""
+"""Bytes of a GPU's constant memory. Tables of at most this total size are placed in it, larger ones in device memory."""
 
 
 def function(form: LoopProgram, target: Target, language: Language) -> dict[str, Any]:
-    """Return the facts of the template `looped.cuh.j2`; RequestError for a chain in parts, or where it cannot be checked."""
+    """Return the variables of the template `looped.cuh.j2`.
+
+    Raises RequestError for a method that computes the parts of a chain in SIMD lanes, and where the checks of a function
+    cannot be printed.
+    """
     if form.part_count:
         raise RequestError(
-            f"{form.function} by {form.method} has the links of one state in the lanes of a processor, and a thread of a "
-            "GPU has none; leave out --wrap cuda, or take another method"
+            f"{form.function} by {form.method} computes several links of one state in SIMD lanes, which a GPU thread "
+            "does not have; leave out --wrap cuda, or use another method"
         )
     loops = LoopFunction(guarded(form, target) if target.checked else form, target, threads=True)
     tables, text = tables_and_loops(loops, language)
@@ -52,9 +56,9 @@ def function(form: LoopProgram, target: Target, language: Language) -> dict[str,
 
 
 def _step_text(loops: LoopFunction, step: Program, language: Language) -> str:
-    """Return the function of a step, which takes its sines one angle after the other."""
+    """Return the device code of one step. It computes sine and cosine of one angle at a time."""
     target = loops.target
-    plain = replace(target, text=replace(target.text, checked=False))
+    unchecked_target = replace(target, text=replace(target.text, checked=False))
     turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if early(step) else None
-    printed = PrintedFunction(step, plain, turn=turn, arrays=True)
-    return straight_line.text(definition.function(printed), plain.name, language)
+    printed = PrintedFunction(step, unchecked_target, turn=turn, arrays=True)
+    return straight_line.text(definition.function(printed), unchecked_target.name, language)

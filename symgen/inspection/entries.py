@@ -18,7 +18,7 @@ from symgen.derivation import constants as k
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model
-from symgen.derivation.model.links import aligned, build_model
+from symgen.derivation.model.links import build_model, rotation_to_axis
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
 from symgen.inspection.catalogue import Choice, Result, heading
@@ -235,7 +235,7 @@ def _onto(axis: k.Vec3) -> k.Mat3:
     turn about axis + z.
     """
     if sum(not k.is_zero(x) for x in axis) == 1:
-        return aligned(axis)
+        return rotation_to_axis(axis)
     v = k.add(axis, k.IDENTITY[2])
     factor = 2 / k.dot(v, v)
     return k.columns(*(k.sub(k.scale(factor * v[c], v), k.IDENTITY[c]) for c in range(3)))

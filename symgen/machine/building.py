@@ -36,7 +36,7 @@ from symgen.ir.program import Bound, Outline, Program
 from symgen.machine import targets
 from symgen.machine.assemble_driver import with_drivers
 from symgen.machine.batch import BLOCK
-from symgen.machine.compilers import WAY_OUT, compiler_version, find_compiler
+from symgen.machine.compilers import INSTALL_HINT, compiler_version, find_compiler
 from symgen.support.cache import LOG, OTHERS, cache_folder, is_owned, is_private, is_private_file
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.vocabulary.arrays import Sizes
@@ -61,7 +61,7 @@ BETWEEN = "-O1"
 functions but does no arithmetic. At this level the compilation takes two thirds of the time, and no
 call is slower.
 """
-NOTHING: Mapping[str, tuple[str, ...]] = {}
+NO_EXTRA_FLAGS: Mapping[str, tuple[str, ...]] = {}
 SPREAD = 2_000_000
 """Least number of rows that a thread of XLA takes at once: a tenth of a millisecond."""
 
@@ -269,7 +269,7 @@ def _cached_library(
     calls: str,
     declarations: str,
     build: Build,
-    extra_flags: Mapping[str, tuple[str, ...]] = NOTHING,
+    extra_flags: Mapping[str, tuple[str, ...]] = NO_EXTRA_FLAGS,
 ) -> ModuleType:
     """Return the library of these texts, built unless it is in the cache; `extra_flags` are
     additional flags of gcc, by file.
@@ -494,7 +494,7 @@ def _build_library(
     start = perf_counter()
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").is_file():
-        raise BuildError(f"Python's header Python.h is not in {include}; {WAY_OUT}")
+        raise BuildError(f"Python's header Python.h is not in {include}; {INSTALL_HINT}")
     with (
         _disk_errors(path),
         tempfile.TemporaryDirectory(prefix="building-", dir=prepared_folder(path.parent)) as folder,
@@ -528,7 +528,7 @@ def _compile(
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # The generated functions are C99; cffi's file uses the C standard of Python's headers.
-    standard, extra_flags = ("-std=c99", *scheduling(build)), NOTHING
+    standard, extra_flags = ("-std=c99", *scheduling(build)), NO_EXTRA_FLAGS
     if _is_gcc(build):
         extra_flags = source.besides
     units = [

@@ -1,5 +1,6 @@
-"""Search for the C compiler, its name and version. It imports little, since `symgen --version` uses
-it.
+"""Find the C compiler and its version.
+
+This module imports only the standard library and `errors`, so that `symgen --version` is fast.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from pathlib import Path
 
 from symgen.support.errors import BuildError
 
-WAY_OUT = "on Debian and Ubuntu 'apt install gcc python3-dev' brings both"
-PATIENCE = 5.0
-"""Seconds to wait for a compiler's name."""
+INSTALL_HINT = (
+    "on Debian and Ubuntu, 'apt install gcc python3-dev' installs the compiler and Python's headers"
+)
+VERSION_TIMEOUT = 5.0
+"""Seconds to wait for the output of `--version`."""
 
 
 def find_compiler() -> tuple[str, ...]:
@@ -27,7 +30,7 @@ def find_compiler() -> tuple[str, ...]:
     """
     if os.name == "nt":
         raise BuildError(
-            "the solver needs a POSIX system; on Windows use WSL, or build the generated folder with CMake"
+            "compiling functions in Python needs a POSIX system; on Windows use WSL, or build the generated folder with CMake"
         )
     from_environment = os.environ.get("CC")
     candidates = (
@@ -43,11 +46,11 @@ def find_compiler() -> tuple[str, ...]:
         raise BuildError(
             f"the C compiler '{from_environment}' that CC names was not found; correct CC or unset it"
         )
-    raise BuildError(f"no C compiler was found; {WAY_OUT}, or set CC to the name of one")
+    raise BuildError(f"no C compiler was found; {INSTALL_HINT}, or set CC to the name of one")
 
 
 def compiler_version() -> str:
-    """Return the name and version of the solver's compiler, such as `gcc 12.2.0`; "no C compiler"
+    """Return the name and version of the compiler that `find_compiler` returns, such as `gcc 12.2.0`; "no C compiler"
     if none is found.
     """
     try:
@@ -59,17 +62,18 @@ def compiler_version() -> str:
             text=True,
             errors="replace",
             check=False,
-            timeout=PATIENCE,
+            timeout=VERSION_TIMEOUT,
         )
     except (BuildError, OSError, ValueError, subprocess.SubprocessError):
         return "no C compiler"
     first = done.stdout.partition("\n")[0]
-    numbers = re.findall(
+    # the version outside parentheses, as in "gcc (Debian 12.2.0-14) 12.2.0", else the first one anywhere
+    versions = re.findall(
         r"(?<![\w.-])\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", first)
     ) or re.findall(r"\d+(?:\.\d+)+", first)
-    called = Path(command[0]).name
-    gnu = "Free Software Foundation" in done.stdout and re.search(
-        r"(?:^|-)(?:g?cc|c99)(?:-[\d.]+)?$", called
+    executable = Path(command[0]).name
+    is_gcc = "Free Software Foundation" in done.stdout and re.search(
+        r"(?:^|-)(?:g?cc|c99)(?:-[\d.]+)?$", executable
     )
-    name = "clang" if "clang" in first else "gcc" if gnu else called
-    return f"{name} {numbers[0]}" if numbers else f"{name} of no known version"
+    name = "clang" if "clang" in first else "gcc" if is_gcc else executable
+    return f"{name} {versions[0]}" if versions else f"{name} (unknown version)"

@@ -174,7 +174,7 @@ def measure(
     """
     machine = targets.find(target)
     if not machine.counter:
-        counted = ", ".join(targets.counting())
+        counted = ", ".join(targets.targets_with_costs())
         raise RequestError(
             f"{target} does not count instructions; use {counted}, or 'symgen bench' for times on this machine"
         )

@@ -208,11 +208,11 @@ class Mechanism:
     at their neutral coordinates.
     """
     independent: tuple[str, ...] = ()
-    """Independent joints, or velocities, of a robot with closed loops; empty for the first ones
-    that are independent.
+    """Independent joints, or velocities, of a robot with closed loops; if empty, the first
+    independent ones in the order of v.
     """
     actuated: tuple[str, ...] = ()
-    """Actuated joints, or velocities, of a robot with closed loops; empty for the independent ones.
+    """Actuated joints, or velocities, of a robot with closed loops; if empty, the independent ones.
     """
 
     def __post_init__(self) -> None:
@@ -274,7 +274,7 @@ class Mechanism:
         """
         return content_of(
             self,
-            silent=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))),
+            excluded=("notes", "source", "source_sha256", *(() if self.coupled else ("coupled",))),
         )
 
     def __hash__(self) -> int:
@@ -607,19 +607,21 @@ def _numbers(vector: Vector3) -> str:
 
 # -- the hash of all that is declared --
 
-LATER = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
+HASHED_IF_NOT_DEFAULT = ("drive", "friction_speed", "gravcomp", "loops", "start", "each")
 """Fields added later. They enter the hash only if they are not default, so that old hashes stay
 valid.
 """
-NAMED = ("independent", "actuated")
-"""Further fields added later. Both have the same type, so that their names enter the hash too."""
+HASHED_WITH_NAME = ("independent", "actuated")
+"""Fields that enter the hash with their name, and only if they are not default: both are tuples of names, and the hash
+could not tell one from the other.
+"""
 
 
-def content_of(value: Any, silent: tuple[str, ...] = ()) -> str:
-    """Return a hash of the fields of a dataclass, except its `silent` fields and those that are not
+def content_of(value: Any, excluded: tuple[str, ...] = ()) -> str:
+    """Return a hash of the fields of a dataclass, except its `excluded` fields and those that are not
     compared.
     """
-    return hashlib.sha256(json.dumps(_plain_fields(value, silent)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_plain_fields(value, excluded)).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -642,28 +644,33 @@ class _Compared(NamedTuple):
 
     name: str
     default: Any
-    later: bool
+    skip_default: bool
     """True if the field enters the hash only where it is not default."""
-    named: bool
+    with_name: bool
 
 
 @cache
 def _compared_fields(kind: type[Any]) -> tuple[_Compared, ...]:
     """Return the compared fields of a dataclass."""
     return tuple(
-        _Compared(each.name, each.default, each.name in (*LATER, *NAMED), each.name in NAMED)
+        _Compared(
+            each.name,
+            each.default,
+            each.name in (*HASHED_IF_NOT_DEFAULT, *HASHED_WITH_NAME),
+            each.name in HASHED_WITH_NAME,
+        )
         for each in fields(kind)
         if each.compare
     )
 
 
-def _plain_fields(value: Any, silent: tuple[str, ...] = ()) -> list[Any]:
-    """Return the compared fields; of LATER and NAMED only those that are not default."""
+def _plain_fields(value: Any, excluded: tuple[str, ...] = ()) -> list[Any]:
+    """Return the compared fields; of HASHED_IF_NOT_DEFAULT and HASHED_WITH_NAME only those that are not default."""
     plain = []
-    for name, default, later, named in _compared_fields(value.__class__):
-        if name in silent:
+    for name, default, skip_default, with_name in _compared_fields(value.__class__):
+        if name in excluded:
             continue
         entry = getattr(value, name)
-        if not (later and entry == default):
-            plain.append([name, _plain(entry)] if named else _plain(entry))
+        if not (skip_default and entry == default):
+            plain.append([name, _plain(entry)] if with_name else _plain(entry))
     return plain

@@ -44,7 +44,7 @@ def balanced_lengths(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...],
         tails,  # NumPy, which a cached Program does without
     )
 
-    pivot_ratio = cache(tails(mechanism).freer)
+    pivot_ratio = cache(tails(mechanism).largest_pivot_ratio)
     even = even_lengths(len(mechanism.joints), count)
     segment_ends = ends(even, pivot_ratio)
     most = max(map(pivot_ratio, segment_ends[:-1]), default=1.0)

@@ -1,1 +1,1 @@
-"""The other road to the same numbers: the declared mechanism in floats or balls. It shares nothing with the derivation."""
+"""Reference results: the declared mechanism evaluated in floats or balls. It shares nothing with the derivation."""

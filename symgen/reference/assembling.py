@@ -44,7 +44,7 @@ STARTS = 16
 """Number of start positions from which assembly is tried."""
 RANK = 1e-7
 """A singular value below this fraction of the largest counts as zero, in floats on the loops."""
-NOTHING = Fraction(1, 10**40)
+ZERO_SHARE = Fraction(1, 10**40)
 """An entry of A, or its remainder in an elimination, below this fraction of the largest entry
 counts as zero.
 """
@@ -265,7 +265,7 @@ def _confirmed_in_balls(
     scalars = arb(DIGITS + GUARD)
     reference = Motion(mechanism, scalars)
     with scalars.working():
-        zero_bound = scalars.constant(NOTHING)
+        zero_bound = scalars.constant(ZERO_SHARE)
         rank = exact_rank(
             closing.jacobian(reference, guess.kept, scalars.array(closed)), zero_bound
         )

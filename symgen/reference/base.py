@@ -24,7 +24,7 @@ DIGITS = 120
 STATES, SEED = 14, 1234
 """Number of states for each body per entry of v: the stacked regressor has more rows than columns.
 """
-NOTHING = 1e-40
+ZERO_SHARE = 1e-40
 """A column depends on the columns before it if its remainder in G is below this fraction of its own
 entry.
 """
@@ -62,7 +62,7 @@ def _compute_base(motion: Motion) -> tuple[list[int], Array]:
     columns, left = [], G.copy()
     diagonal = [abs(G[c, c]).upper() for c in range(len(G))]
     for c in range(len(G)):
-        if not abs(left[c, c]).upper() > NOTHING * max(diagonal[c], LEAST * max(diagonal)):
+        if not abs(left[c, c]).upper() > ZERO_SHARE * max(diagonal[c], LEAST * max(diagonal)):
             continue
         columns.append(c)
         rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i].is_zero()], dtype=int)

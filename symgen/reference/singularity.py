@@ -61,13 +61,13 @@ LEAST_PIVOT = Fraction(1, 10**20)
 """A pivot below this fraction of its diagonal entry is no inertia: no real type of the C could
 resolve it.
 """
-NOTHING = Fraction(1, 10**100)
+ZERO_SHARE = Fraction(1, 10**100)
 """A ball that contains zero and lies below this fraction of the total inertia about the joint's
 origin counts as zero.
 """
 MARGIN = fmpq(4, 10**20)
 """Factor of the upper bound of the diagonal entry. A pivot above it exceeds both thresholds, since
-the inertia that NOTHING refers to is at most three times that bound.
+the inertia that ZERO_SHARE refers to is at most three times that bound.
 """
 DOUBLINGS = 4
 STATES = 2
@@ -190,7 +190,7 @@ def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> RankLoss |
     """
     scalars, mechanism = reference.scalars, reference.mechanism
     with scalars.working():
-        least, nothing = (scalars.constant(x) for x in (LEAST_PIVOT, NOTHING))
+        least, nothing = (scalars.constant(x) for x in (LEAST_PIVOT, ZERO_SHARE))
         for pivot in pivots(
             reference, scalars.array(q), None if load is None else scalars.array(load)
         ):

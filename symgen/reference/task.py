@@ -18,7 +18,7 @@ from symgen.reference.precision import Array, Scalars, arb
 from symgen.reference.states import draw_states
 
 DIGITS, STATES, SEED = 80, 3, 77
-NOTHING = 1e-30
+ZERO_SHARE = 1e-30
 """A row depends on the rows before it if the remainder's square is below this fraction of the row's
 square.
 """
@@ -76,7 +76,7 @@ def _gram_schmidt_rows(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
             remainder = remainder - direction * (
                 (remainder * direction).sum() / (direction * direction).sum()
             )
-        if abs((remainder * remainder).sum()) > NOTHING * (abs(square) + NOTHING):
+        if abs((remainder * remainder).sum()) > ZERO_SHARE * (abs(square) + ZERO_SHARE):
             kept.append(row)
             basis.append(remainder)
     return tuple(kept)

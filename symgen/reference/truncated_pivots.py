@@ -24,11 +24,11 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 
 STATES = 2
-SEEN = 16
+EXAMINED_JOINTS = 16
 """Number of joints before a cut that are examined: the pivots of joints closer to the base depend
 less on the tail.
 """
-NOTHING = 1e-12
+ZERO_PIVOT = 1e-12
 """A pivot without the tail is rounding error, and counts as zero, if it is below this fraction of
 the same joint's pivot with all links.
 """
@@ -93,21 +93,21 @@ class Tails:
             outboard = self.transforms[i] @ transmitted_inertia @ transposed(self.transforms[i])
         return pivots[::-1]
 
-    def freer(self, end: int) -> float:
+    def largest_pivot_ratio(self, end: int) -> float:
         """Return the largest ratio of a joint's pivot with all links to its pivot without the tail,
-        over all states and the SEEN joints before the cut.
+        over all states and the EXAMINED_JOINTS joints before the cut.
 
         The tail is link `end` and all links beyond. The ratio is infinite if a pivot without the
         tail is zero. The result is rounded to two digits, so that a decision based on it does not
         depend on the last digits of a machine's library.
         """
-        first = max(0, end - SEEN)
+        first = max(0, end - EXAMINED_JOINTS)
         largest_ratio = 1.0
         for truncated, full in zip(
             self._pivots_up_to(end, first), self.pivots[first:end], strict=True
         ):
             with np.errstate(all="ignore"):
-                ratio = np.where(truncated > NOTHING * full, full / truncated, np.inf)
+                ratio = np.where(truncated > ZERO_PIVOT * full, full / truncated, np.inf)
             largest_ratio = max(largest_ratio, float(ratio.max()))
         return float(f"{largest_ratio:.1e}")
 

@@ -8,7 +8,7 @@ and related results are checked by inertias about the origin of the base
 
 The C is compared with the same loops over numbers of many digits. A sum of terms may be off by as
 many units of round-off as the length of its longest chain of operations, relative to the size of
-the terms. All other results may be off by SEEN times the error of the same operations in NumPy's
+the terms. All other results may be off by ERROR_FACTOR times the error of the same operations in NumPy's
 numbers.
 """
 
@@ -49,10 +49,10 @@ LONG = 100
 DIGITS = 100
 STATES = 2
 """Maximum number of states of a long robot: each takes some seconds for ten thousand links."""
-SEEN = 1000
+ERROR_FACTOR = 1000
 """Allowed error of solved results, as a multiple of their error in NumPy's numbers: three digits.
 """
-ROADS = {
+CHECK_METHODS = {
     "forces summed part by part": ("forces", "solution", "link_dynamics"),
     "articulated inertias": ("determinant", "link_dynamics", "frame_inertia"),
     "motions from link to link": ("totals", "frame", "frame_inertia"),
@@ -174,7 +174,7 @@ class LongTruth:
     def bounds(self, form: Form, text: TextOptions, extra_units: int) -> list[list[float]]:
         """Return the error bound of the C's results, at each state: the round-off of their terms.
 
-        Solved results may be off by SEEN times the error of the same operations in NumPy's numbers.
+        Solved results may be off by ERROR_FACTOR times the error of the same operations in NumPy's numbers.
         An a-priori bound of these grows with the chain until it is useless, while their errors do
         not.
         """
@@ -191,7 +191,7 @@ class LongTruth:
                 [float(unit * self.term_sizes[port.name][state]) for port in form.outputs]
                 for state in range(self.count)
             ]
-        return [[SEEN * error for error in row] for row in self.numpy_errors(form)]
+        return [[ERROR_FACTOR * error for error in row] for row in self.numpy_errors(form)]
 
     def numpy_errors(self, form: Form) -> list[list[float]]:
         """Return the errors of the same operations in NumPy's numbers, for each result at each
@@ -313,7 +313,7 @@ def _check_totals(
 def _check_against_numpy(
     form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str
 ) -> Check:
-    """Return the check of results against SEEN times the errors of the same operations in NumPy's
+    """Return the check of results against ERROR_FACTOR times the errors of the same operations in NumPy's
     numbers.
 
     The unit is a round-off of the largest entry of each result. The check holds the result that is
@@ -322,7 +322,7 @@ def _check_against_numpy(
     errors, eps, worst = (
         _errors(answers, truth.exact_results(form), truth),
         REALS[form.real].eps,
-        (0.0, float(SEEN)),
+        (0.0, float(ERROR_FACTOR)),
     )
     for state, errors_of_state in enumerate(truth.numpy_errors(form)):
         for port, numpy_error in zip(form.outputs, errors_of_state, strict=True):
@@ -331,7 +331,7 @@ def _check_against_numpy(
             )  # a zero result has no largest entry
             error_and_bound = (
                 float(errors[port.name][state]) / unit,
-                SEEN * max(numpy_error / unit, 1.0),
+                ERROR_FACTOR * max(numpy_error / unit, 1.0),
             )
             worst = max(worst, error_and_bound, key=lambda pair: pair[0] / pair[1])
     return Check("floating", label, *worst, " eps", f"{truth.count} states")

@@ -28,7 +28,7 @@ LEAST_ANSWER = 1e-20
 """Fraction of the terms. A smaller result counts as zero and is compared with its terms."""
 
 
-NOTHING = 1e-40
+SMALLEST_SIZE = 1e-40
 """Least size in SI units. If every term is zero, such as the weight of a balanced wheel, balls
 around zero still have a radius.
 """
@@ -232,7 +232,7 @@ def largest_ratio(differences: Array, size: Array) -> tuple[float, int]:
 
 
 def largest_ratio_by_state(differences: Array, size: Array) -> Array:
-    """Return the largest relative difference at each state (count,). A size of 0 counts as NOTHING;
+    """Return the largest relative difference at each state (count,). A size of 0 counts as SMALLEST_SIZE;
     NaN counts as infinite.
 
     `size` is one number a state (count,), or one an entry of the differences.
@@ -240,6 +240,6 @@ def largest_ratio_by_state(differences: Array, size: Array) -> Array:
     entrywise = size.ndim > 1
     magnitudes = upper_magnitudes(differences) if entrywise else largest(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = magnitudes / np.where(size == 0, NOTHING, size)
+        ratio = magnitudes / np.where(size == 0, SMALLEST_SIZE, size)
     ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio.reshape(len(ratio), -1).max(axis=-1))

@@ -11,7 +11,7 @@ from symgen.verification.algebra import check_algebra
 from symgen.verification.blocks import BlockFiles, check_blocks
 from symgen.verification.floating import check_floating
 from symgen.verification.identities import check_identities
-from symgen.verification.long import DIGITS, ROADS, check_long_algebra, check_long_floating
+from symgen.verification.long import CHECK_METHODS, DIGITS, check_long_algebra, check_long_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.run import UNCOMPILED, Run
 from symgen.verification.subject import Subject
@@ -57,14 +57,14 @@ def _notes(run: Run) -> tuple[str, ...]:
             f"{subject_and_verb} drawn once, and the reference robot has {'it' if count == 1 else 'them'}"
         )
     if (long_truth := run.long_truth) is not None:
-        roads = " and ".join(
-            road
-            for road, checks in ROADS.items()
+        method_list = " and ".join(
+            method_name
+            for method_name, checks in CHECK_METHODS.items()
             if any(FUNCTIONS[name].long_check in checks for name in run.loops)
         )
         notes.append(
             f"long robot: {', '.join(run.loops)} checked at {long_truth.count} "
-            f"state{'s' * (long_truth.count > 1)}, by {roads}"
+            f"state{'s' * (long_truth.count > 1)}, by {method_list}"
         )
     if (truth := run.truth) is not None and truth.indefinite:
         notes.append(

@@ -5,8 +5,8 @@
     print(report)      # the table that `symgen verify panda` prints
     report.facts()     # the same as plain data
 
-`symgen.verify` is defined in `symgen.delivery.verifying`, which also checks the other files of a
-folder.
+`symgen.verify` is defined in `symgen.delivery.verifying`, which also checks a folder of
+generated files.
 """
 
 from __future__ import annotations
@@ -36,23 +36,26 @@ def verify(
     compiled: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """Return the report of `symgen.verify` for a robot description (not for a folder)."""
+    """Verify the functions of a request at `states` random states, drawn with `seed`.
+
+    `compiled`: compile and run the C, too.
+    """
     validate_states(states)
     mechanism, options = request.mechanism, request.options
     programs, refused = _requested_programs(request, progress)
     helpers: dict[str, Form] = {}
-    if request.functions is not None:  # a single function is then checked by an identity as well
+    if request.functions is not None:  # named functions need others for their identities
         helpers = _companion_programs(mechanism, programs, options)
-    together = build.with_parameters({**programs, **helpers}, mechanism, options)
+    all_programs = build.with_parameters({**programs, **helpers}, mechanism, options)
     subject = Subject(
         mechanism,
-        {f: program for f, program in together.items() if f not in helpers},
+        {f: program for f, program in all_programs.items() if f not in helpers},
         options,
         request.text,
         states,
         seed,
         compiled,
-        helpers={f: together[f] for f in helpers},
+        helpers={f: all_programs[f] for f in helpers},
     )
     return replace(verify_programs(subject, progress), refused=refused)
 
@@ -70,21 +73,24 @@ def _requested_programs(
         if request.functions is None and name not in names:
             refused[name] = (
                 build.refusal(mechanism, name, payload)
-                or f"its code is long for {mechanism.nv} joints; request it with -f {name}"
+                or f"its code is too long to be a default for {mechanism.nv} degrees of freedom; request it with -f {name}"
             )
-    programs, beyond = build.programs_and_refusals(request, progress, each_by_itself=True)
-    return {name: programs[name] for name in names if name in programs}, refused | beyond
+    programs, build_refusals = build.programs_and_refusals(request, progress, each_by_itself=True)
+    return {name: programs[name] for name in names if name in programs}, refused | build_refusals
 
 
 def _companion_programs(
     mechanism: Mechanism, programs: Mapping[str, Form], options: ProgramOptions
 ) -> dict[str, Form]:
-    """Return Programs of the other functions that the first identity of each of `programs` needs."""
-    long = long_loops(mechanism, programs)
+    """Return the functions beside `programs` that the first identity of each of them needs.
+
+    Functions with long loops have no identity, and functions that the robot cannot have are left out.
+    """
+    functions_with_long_loops = long_loops(mechanism, programs)
     names = dict.fromkeys(
         name
         for function in programs
-        if function not in long
+        if function not in functions_with_long_loops
         for name in companions(function, mechanism)
     )
     return {

@@ -170,7 +170,7 @@ def test_version_names_python_and_compiler(run: Run) -> None:
         ("nowhere-to-be-found", "no C compiler"),
         ("a 'b", "no C compiler"),
         ("true", "true "),
-        ("sh", "sh of no known version"),
+        ("sh", "sh (unknown version)"),
     ],
 )
 def test_version_does_not_need_a_compiler(
@@ -1089,7 +1089,7 @@ def test_cost_lists_exactly_the_targets_that_it_accepts(run: Run) -> None:
     code, _, err = run("cost", "planar_arm")
     assert code == 2
     assert "one of cortex-m4f, cortex-m7, rv32imafc" in err
-    assert all(targets.find(name).counter for name in targets.counting())
+    assert all(targets.find(name).counter for name in targets.targets_with_costs())
 
 
 def test_prove_does_not_suggest_drives_that_the_user_switched_off(run: Run, tmp_path: Path) -> None:

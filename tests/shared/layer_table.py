@@ -11,7 +11,7 @@ ROOMS: dict[str, str] = {
     "vocabulary": "support",
     "ir": "support vocabulary",
     "mechanism": "support vocabulary",
-    # the independent road to the same numbers: nothing of the derivation is allowed here
+    # independent reference results: nothing of the derivation is allowed here
     "reference": "mechanism support vocabulary",
     # a file → Mechanism
     "description": "mechanism reference support vocabulary",

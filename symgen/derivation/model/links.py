@@ -52,7 +52,7 @@ class Inertia:
         return Inertia(self.m, h, S)
 
 
-NOTHING = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
+ZERO_INERTIA = Inertia(k.ZERO, k.ORIGIN, (k.ZERO,) * 6)
 
 
 def _plus(a: Sym3, b: Sym3) -> Sym3:
@@ -131,7 +131,7 @@ class Link:
     base_rotation: Mat3 = k.IDENTITY
     base_shift: Vec3 = k.ORIGIN
     drive: Drive = NO_DRIVE
-    compensated: Inertia = NOTHING
+    compensated: Inertia = ZERO_INERTIA
     """The mass with gravity compensation, as points."""
     slack: Spin = NO_SPIN
     """Rotation of the link about its z axis relative to the axes in which its vectors are written (`model.share`)."""
@@ -222,7 +222,7 @@ def _part_inertia(part: Part) -> Inertia:
 
 def body_inertia(body: Body) -> Inertia:
     if not body.parts:
-        return NOTHING
+        return ZERO_INERTIA
     first, *others = map(_part_inertia, body.parts)
     return sum(others, first)
 
@@ -253,11 +253,13 @@ def declared(mechanism: Mechanism) -> Model:
     """Return the model in frames that share their origins with the declared body frames, with z
     along each joint's axis.
     """
-    placements = [(aligned(k.unit(k.vector(joint.axis))), k.ORIGIN) for joint in mechanism.joints]
+    placements = [
+        (rotation_to_axis(k.unit(k.vector(joint.axis))), k.ORIGIN) for joint in mechanism.joints
+    ]
     return build_model(mechanism, placements, [None] * len(placements))
 
 
-def aligned(axis: Vec3) -> Mat3:
+def rotation_to_axis(axis: Vec3) -> Mat3:
     """Return a rotation whose z column is `axis`; a signed permutation if the axis is parallel to a
     coordinate axis.
     """
@@ -334,5 +336,5 @@ def _build_link(
         drive=joint.drive,
         compensated=inertia_of(compensated_body(body), placements[i])
         if any(part.gravcomp for part in body.parts)
-        else NOTHING,
+        else ZERO_INERTIA,
     )

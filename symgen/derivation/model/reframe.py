@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant, Mat3, Vec3
-from symgen.derivation.model.links import Model, aligned, body_inertia, build_model
+from symgen.derivation.model.links import Model, body_inertia, build_model, rotation_to_axis
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.support.errors import TooLong
 
@@ -211,7 +211,7 @@ def _leaf_frame(rotation: Mat3, axis: Vec3, parent_frame: Mat3) -> Mat3:
 
 def _frame(axis: Vec3, x: Vec3 | None) -> Mat3:
     if x is None:
-        return aligned(axis)
+        return rotation_to_axis(axis)
     return k.columns(x, k.cross(axis, x), axis)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from symgen.derivation import constants as k
 from symgen.derivation.constants import Constant
-from symgen.derivation.model.links import NOTHING, Model
+from symgen.derivation.model.links import ZERO_INERTIA, Model
 
 
 def axial_offset(model: Model, i: int, toward: int) -> Constant:
@@ -39,7 +39,7 @@ def slide(model: Model, i: int, distance: Constant) -> Model:
         inertia=link.inertia.in_outer_frame(k.IDENTITY, k.scale(-k.ONE, step)),
         center=k.sub(link.center, step),
         compensated=link.compensated
-        if link.compensated is NOTHING
+        if link.compensated is ZERO_INERTIA
         else link.compensated.in_outer_frame(k.IDENTITY, k.scale(-k.ONE, step)),
     )
     for c in model.children(i):

@@ -18,13 +18,13 @@ from symgen.vocabulary.reals import DOUBLE, REALS
 
 __all__ = [
     "Machine",
-    "counting",
     "default_real",
     "default_trig",
     "find",
     "names",
     "reason_for_float",
     "reason_for_slowness",
+    "targets_with_costs",
 ]
 
 
@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
     )
 
 
-def counting() -> tuple[str, ...]:
+def targets_with_costs() -> tuple[str, ...]:
     """Return the names of the targets with an instruction counter: the cost of a function can be
     measured on these targets only.
     """

@@ -4,7 +4,7 @@
 If a velocity is the rate of its coordinate, q ⊕ v dt is q + v dt. A free joint moves along a screw
 (Murray, Li & Sastry 1994, (2.36)), a spherical one about an axis (§2.2.2), a planar one along an
 arc. The velocity is constant in the body's own axes. The inverse is each joint's logarithm
-(`way_form`): of all velocities that lead to the goal, the one with the least rotation.
+(`difference_form`): of all velocities that lead to the goal, the one with the least rotation.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class _Solve:
     arguments: tuple[str, ...] = ("q", "b")
     result = "x"
     function = SOLVE
-    half_at = 0
+    first_saved_half = 0
     """Index, among the numbers that an element saves, of the first one from the map of H_bb (`_halves`)."""
 
     def __init__(self, model: Model, columns: Columns) -> None:
@@ -177,7 +177,7 @@ class _Solve:
 
     def _across(self, linkage: Tabled) -> Results:
         """Return an element's contributions to the results of joint i − 1 and of joint i."""
-        saved = linkage.home.inputs[SAVED][self.half_at :]
+        saved = linkage.home.inputs[SAVED][self.first_saved_half :]
         joint_before, joint = levels.across(
             linkage.home, self.size, saved, linkage.home.inputs[DOWNSWEEP]
         )
@@ -235,7 +235,7 @@ class _Dynamics(_Solve):
     def _first_maps(self) -> list[Map]:
         turn = self._step(lambda linkage: {UPSWEEP: levels.turn(linkage)}, {})
         sines = {row.op: i for i, row in enumerate(turn.rows) if row.op in SINES}
-        self.half_at, self.work = len(sines), len(sines) + self.work
+        self.first_saved_half, self.work = len(sines), len(sines) + self.work
         if sines:
             port = Port(SAVED, (len(sines),), tuple(sines.values()))
             turn = replace(turn, outputs=(*turn.outputs, port))
@@ -245,7 +245,7 @@ class _Dynamics(_Solve):
         self.scans.insert(0, parallel_scan(self.function, METHOD, steps, levels.TURN, 3))
         return [
             Map((self._of_element(turn),), (0,)),
-            Map((self._of_element(halves),), (self.half_at,)),
+            Map((self._of_element(halves),), (self.first_saved_half,)),
         ]
 
     def _halves(self, linkage: Tabled) -> Results:

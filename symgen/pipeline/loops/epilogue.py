@@ -64,7 +64,7 @@ def _from_links(uniform: UniformLinks, interface: Interface) -> Source:
     """Return the source of an epilogue at the base: the values that links pass inward."""
     base = uniform.links[0]
     sweep_of = {
-        ref: sweep for k, sweep in enumerate(base.sweeps) for ref in base.refs(k) if ref.side > 0
+        ref: sweep for k, sweep in enumerate(base.sweeps) for ref in base.refs[k] if ref.side > 0
     }
 
     def source(row: int | Ref) -> Element | None:

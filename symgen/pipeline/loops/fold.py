@@ -208,7 +208,7 @@ class _Fold:
             for row, r in enumerate(link.rows):
                 if self.program.rows[r].op != "mul":
                     continue
-                for ref in link.refs(row):  # a joint of several degrees multiplies several times
+                for ref in link.refs[row]:  # a joint of several degrees multiplies several times
                     if ref.side > 0:
                         passed = self.interface.labels[i + 1], ref.row
                         factors[row].add(self.interface.root(passed))

@@ -188,7 +188,7 @@ class Interface:
         """
         base, at = self._links[0], row
         while True:
-            refs = base.refs(at)
+            refs = base.refs[at]
             passed = [ref for ref in refs if ref.side > 0]
             same = [ref for ref in refs if not ref.side and self._op(ref.row) == self._op(row)]
             # Operands through which the total may come from link 1; there must be exactly one.
@@ -207,7 +207,7 @@ class Interface:
         """True if one of these rows of the virtual base depends on its child, link 1."""
         base = self._links[0]
         return any(
-            ref.side > 0 for row in behind(base.local_operands(), rows) for ref in base.refs(row)
+            ref.side > 0 for row in behind(base.local_operands(), rows) for ref in base.refs[row]
         )
 
     def _is_zero(self, row: int, link: int) -> bool:

@@ -60,31 +60,29 @@ class LinkRows:
     rows: list[int] = field(default_factory=list)
     """Rows of the sample chain."""
     operands: list[tuple[Operand, ...]] = field(default_factory=list)
+    refs: list[list[Ref]] = field(default_factory=list)
+    """Operands of each row that are rows."""
     sweeps: list[int] = field(default_factory=list)
     """Sweep of each row; even ones go outward, odd ones inward."""
 
-    def refs(self, row: int) -> list[Ref]:
-        """Return the operands of a row that are rows."""
-        return [operand for operand in self.operands[row] if isinstance(operand, Ref)]
-
     def local_operands(self) -> list[list[int]]:
         """Return for each row the operands that are rows of the same link."""
-        return [[ref.row for ref in self.refs(k) if not ref.side] for k in range(len(self.rows))]
+        return [[ref.row for ref in refs if not ref.side] for refs in self.refs]
 
     def local_rows(self) -> list[bool]:
         """Return which rows depend only on constants and arguments of the link."""
         local: list[bool] = []
-        for k in range(len(self.rows)):
-            local.append(all(not ref.side and local[ref.row] for ref in self.refs(k)))
+        for refs in self.refs:
+            local.append(all(not ref.side and local[ref.row] for ref in refs))
         return local
 
     def rows_from(self, side: int, sweep: int) -> set[int]:
         """Return the rows of a neighbour that rows of a sweep read."""
         return {
             ref.row
-            for k, number in enumerate(self.sweeps)
+            for number, refs in zip(self.sweeps, self.refs, strict=True)
             if number == sweep
-            for ref in self.refs(k)
+            for ref in refs
             if ref.side == side
         }
 
@@ -149,6 +147,7 @@ class _Assignment:
             return
         link = self._link_of(r)
         operands: list[Operand] = []
+        refs: list[Ref] = []
         sweep, sides = 0, set()
         if row.op == "input":
             port, element = row.value
@@ -158,7 +157,8 @@ class _Assignment:
                 operands.append(self.shared[a])
                 continue
             side = self._side(r, self.owner[a], link)
-            operands.append(Ref(side, self.number[a]))
+            refs.append(Ref(side, self.number[a]))
+            operands.append(refs[-1])
             sweep = max(sweep, self.links[self.owner[a]].sweeps[self.number[a]])
             sides.add(side)
         if {-1, 1} <= sides:
@@ -169,6 +169,7 @@ class _Assignment:
         self.owner[r], self.number[r] = link, len(rows.rows)
         rows.rows.append(r)
         rows.operands.append(tuple(operands))
+        rows.refs.append(refs)
         rows.sweeps.append(sweep)
 
     def _link_of(self, r: int) -> int:
@@ -211,7 +212,7 @@ def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:
 
     for i, link in enumerate(links):
         for k, sweep in enumerate(link.sweeps):
-            for ref in link.refs(k):
+            for ref in link.refs[k]:
                 if ref.side:
                     read_in(parents[i] if ref.side < 0 else children[i], ref.row, sweep)
     for i, link in enumerate(links):
@@ -219,7 +220,7 @@ def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:
         for k in reversed(range(len(link.rows))):
             if local[k] and k in readers[i]:
                 link.sweeps[k] = readers[i][k]
-            for ref in link.refs(k):
+            for ref in link.refs[k]:
                 if not ref.side:
                     read_in(i, ref.row, link.sweeps[k])
 

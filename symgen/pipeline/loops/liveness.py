@@ -37,7 +37,7 @@ def plan_saved(
     `carries` are the rows that each sweep passes on; `results` are rows and the sweeps that give them.
     """
     expensive = [chain.rows[r].op in EXPENSIVE for r in link.rows]
-    from_neighbours = [any(ref.side for ref in link.refs(k)) for k in range(len(link.rows))]
+    from_neighbours = [any(ref.side for ref in link.refs[k]) for k in range(len(link.rows))]
     operands = link.local_operands()
     computed: list[list[int]] = []
     for sweep in range(sweeps):

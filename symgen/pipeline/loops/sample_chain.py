@@ -16,7 +16,7 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame, Link, Model
-from symgen.derivation.model.links import NOTHING
+from symgen.derivation.model.links import ZERO_INERTIA
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.table_linkage import (
     CENTRE,
@@ -224,7 +224,7 @@ def sample_chain(
     numbers = (base_class, *classes.walk)
     links = unseen_links(model, [VIRTUAL_BASE, *(classes.kinds[c] for c in classes.walk)])
     links[0] = replace(
-        links[0], rotation=k.IDENTITY, shift=k.ORIGIN, inertia=NOTHING, center=k.ORIGIN
+        links[0], rotation=k.IDENTITY, shift=k.ORIGIN, inertia=ZERO_INERTIA, center=k.ORIGIN
     )
     if not trunk:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())

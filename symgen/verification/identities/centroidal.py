@@ -21,7 +21,7 @@ from symgen.reference.precision import Array
 from symgen.verification.identities._identity import Distance, Functions, Identity
 
 
-def _masses(f: Functions) -> Array:
+def _total_mass(f: Functions) -> Array:
     """Return the total mass of all parts, payload included: (count, 1) with a payload, else (1,)."""
     return np.asarray(sum(part.mass for part in f.reference.parts(f.states.get("payload"))))[
         ..., None
@@ -43,15 +43,15 @@ def _slope_of_the_potential_energy(f: Functions) -> Distance:
     return (power - f.slopes("potential_energy")["U"])[:, None], size
 
 
-def _potential_energy_of_the_centre(f: Functions) -> Distance:
+def _potential_energy_from_com(f: Functions) -> Distance:
     """Return U + m gravity · com (count, 1), with the total mass m."""
-    weight = _masses(f) * f.reference.gravity
+    weight = _total_mass(f) * f.reference.gravity
     return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
         :, None
     ], 2 * f.truth.scales.of("potential_energy", "U")
 
 
-def _slope_of_the_centre(f: Functions) -> Distance:
+def _com_rate(f: Functions) -> Distance:
     """Return Jcom v − d com/dt (count, 3)."""
     sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
     size = times(sizes.of("center_of_mass_jacobian", "Jcom"), v) + sizes.of("center_of_mass", "com")
@@ -60,7 +60,7 @@ def _slope_of_the_centre(f: Functions) -> Distance:
     ], size
 
 
-def _centre_of_the_links(f: Functions) -> Distance:
+def _com_from_link_poses(f: Functions) -> Distance:
     """Return com − Σ m (p + R c)/Σ m (count, 3), summed over all parts and the payload.
 
     p and R are the pose of the link that a part belongs to. m and c are the declared mass of the
@@ -72,7 +72,7 @@ def _centre_of_the_links(f: Functions) -> Distance:
         centre = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
         mass_moment = mass_moment + part.mass[..., None] * centre
     size = sizes.of("center_of_mass", "com") + sizes.of("link_poses", "p_links").max(axis=1)
-    return f("center_of_mass")["com"] - mass_moment / _masses(f), size
+    return f("center_of_mass")["com"] - mass_moment / _total_mass(f), size
 
 
 def _momentum(f: Functions) -> Distance:
@@ -82,13 +82,13 @@ def _momentum(f: Functions) -> Distance:
     ), f.truth.scales.of("centroidal_momentum", "h")
 
 
-def _momentum_of_the_centre(f: Functions) -> Distance:
+def _linear_momentum_from_com(f: Functions) -> Distance:
     """Return h[3:] − m Jcom v (count, 3): the linear momentum is the total mass times the velocity
     of the mass centre.
     """
     velocity = times(f("center_of_mass_jacobian")["Jcom"], f.states["v"])
     size = 2 * f.truth.scales.of("centroidal_momentum", "h")[:, 3:]
-    return f("centroidal_momentum")["h"][:, 3:] - _masses(f) * velocity, size
+    return f("centroidal_momentum")["h"][:, 3:] - _total_mass(f) * velocity, size
 
 
 def _slope_of_the_momentum(f: Functions) -> Distance:
@@ -148,11 +148,11 @@ IDENTITIES = (
         ("link_poses", "forward_kinematics"),
         _pose_of_the_frame,
     ),
-    Identity("com = Σ m (p + R c)/m", ("center_of_mass", "link_poses"), _centre_of_the_links),
+    Identity("com = Σ m (p + R c)/Σ m", ("center_of_mass", "link_poses"), _com_from_link_poses),
     Identity(
         "Jcom v = d/dt com",
         ("center_of_mass", "center_of_mass_jacobian"),
-        _slope_of_the_centre,
+        _com_rate,
         exact_only=True,
     ),
     Identity("T = vᵀ M v/2", ("kinetic_energy", "mass_matrix"), _kinetic_energy),
@@ -165,13 +165,13 @@ IDENTITIES = (
     Identity(
         "U = −m gravity · com",
         ("potential_energy", "center_of_mass"),
-        _potential_energy_of_the_centre,
+        _potential_energy_from_com,
     ),
     Identity("h = A_G v", ("centroidal_momentum", "centroidal_momentum_matrix"), _momentum),
     Identity(
         "linear h = m Jcom v",
         ("centroidal_momentum", "center_of_mass_jacobian"),
-        _momentum_of_the_centre,
+        _linear_momentum_from_com,
     ),
     Identity(
         "hdot = A_G a + d/dt A_G v",

@@ -1,12 +1,13 @@
-"""Proofs about the C: divisors that cannot vanish, and bounds of the error of results.
+"""Proofs about the generated C: divisors that cannot vanish, and bounds of the error of results.
 
     proof = symgen.verification.proof.prove(mechanism, ["forward_dynamics"], real="float")
     proof.holds        # no observation contradicts a claim
     print(proof)       # the tables that `symgen prove` prints
     proof.facts()      # the same as plain data
 
-`round_off` bounds the results, `symgen.certificate` the divisors, and `finite` runs Frama-C over
-the same ranges. Each reports what it proves and what it only observed.
+All proofs hold over the declared ranges of the arguments. `round_off` bounds the errors of results,
+`symgen.certificate` bounds divisors from below, and `finite` runs Frama-C. The report separates
+proved bounds from values that were only observed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 STATES = 10_000
-"""Default number of states for running errors and observations."""
+"""Default number of random states at which errors are bounded by running error analysis, and observed."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -134,7 +135,7 @@ def _prove_folder(
     looped = [name for name in forms if name not in programs]
     if looped and (functions is not None or not programs):
         raise ArgumentError(
-            f"{looped[0]} has loops over links, which cannot be proved over ranges; generate it "
+            f"{looped[0]} is in looped form, for which no bounds over ranges can be proved; generate it "
             "with --form unrolled for a proof, and use 'symgen verify' for the loops"
         )
     proof = prove_programs(
@@ -167,7 +168,10 @@ def _refuse_parameters(options: ProgramOptions) -> None:
         )
 
 
-_CLOSED = "a function of closed loops depends on closed positions, which form no range; 'symgen verify' checks it at such states"
+_ONLY_AT_CLOSED_POSITIONS = (
+    "it is defined only at positions that close the loops, and these are not a range of each coordinate; "
+    "'symgen verify' checks it at such positions"
+)
 
 
 def _is_at_closed_positions(mechanism: Mechanism, function: str) -> bool:
@@ -197,7 +201,7 @@ def _refuse_closed(
     if program is None or not _is_at_closed_positions(mechanism, name.partition("=")[0]):
         return
     if not _has_bounded_divisors(program, ranges):
-        raise ArgumentError(f"{name} cannot be proved over ranges: {_CLOSED}")
+        raise ArgumentError(f"{name} cannot be proved over ranges: {_ONLY_AT_CLOSED_POSITIONS}")
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ class _Premises:
     compiled: bool
 
     def floors(self, program: Program) -> list[Floor]:
-        """Return the certificates of a Program's divisors."""
+        """Return the proved lower bounds of a Program's divisors."""
         return floors(
             self.mechanism,
             program,
@@ -253,19 +257,17 @@ def prove_programs(
     chosen: Settings = {**DEFAULTS, **settings}
     _refuse_derivatives(programs)
     if chosen["states"] < 1:
-        raise ArgumentError(
-            f"a running error at {chosen['states']} states gives no bound; use one or more"
-        )
+        raise ArgumentError(f"the number of states must be at least 1, and is {chosen['states']}")
     ranges = declared_ranges(
         mechanism,
         chosen["acceleration"],
         wrenches=len(options.wrenches) or 1,
         contacts=len(options.contacts),
     )
-    programs, dividing, closed = _by_proof(mechanism, programs, ranges)
+    programs, divisors_only, closed = _by_proof(mechanism, programs, ranges)
     files = files or Files()
     name = files.name or mechanism.name
-    total = 2 * len(programs) + len(dividing) + 1 + chosen["with_eva"]
+    total = 2 * len(programs) + len(divisors_only) + 1 + chosen["with_eva"]
     solver = None
     if chosen["compiled"] and programs:
         _report_step(progress, "compiling", 0, total)
@@ -288,7 +290,7 @@ def prove_programs(
         _report_step(progress, f"round-off of {function}", next(steps), total)
         round_off = premises.round_off(program, solver and getattr(solver, function))
         proved.append(Proved(function, program.method, divisors, round_off))
-    for function, program in dividing.items():
+    for function, program in divisors_only.items():
         _report_step(progress, f"divisors of {function}", next(steps), total)
         divisors = premises.divisors(program, premises.floors(program))
         proved.append(Proved(function, program.method, divisors, RoundOff(False, {})))
@@ -305,7 +307,7 @@ def prove_programs(
         _inertia_units(mechanism),
         tuple(proved),
         ranges,
-        _assumptions(ranges, premises.arithmetic, options, {**programs, **dividing}, closed),
+        _assumptions(ranges, premises.arithmetic, options, {**programs, **divisors_only}, closed),
         finite_numbers,
         any(joint.drive.armature for joint in mechanism.joints),
     )
@@ -314,8 +316,8 @@ def prove_programs(
 def _by_proof(
     mechanism: Mechanism, programs: Mapping[str, Program], ranges: Ranges
 ) -> tuple[dict[str, Program], dict[str, Program], list[str]]:
-    """Return (Programs to prove, Programs of closed positions with divisors to bound, all names of
-    the latter kind).
+    """Return (Programs that are proved completely, Programs at closed positions of which only the
+    divisors are bounded, names of all functions at closed positions).
     """
     closed = [name for name in programs if _is_at_closed_positions(mechanism, name)]
     return (
@@ -393,7 +395,7 @@ def _assumptions(
         *arithmetic.assumptions,
         *([arithmetic.of_angles] if angles else []),
         *(
-            f"{prefix}{', '.join(names)} left out: {_CLOSED}"
+            f"{prefix}{', '.join(names)} left out: {_ONLY_AT_CLOSED_POSITIONS}"
             for prefix, names in omitted.items()
             if names
         ),

@@ -151,8 +151,8 @@ class Bodies:
         """Return all links with their inertias."""
         bodies = [body for body in self._links if isinstance(body, _Body)]
         inertias = [self._inertials(body) for body in bodies]
-        if self.settings.total is not None:
-            inertias = scale_to_total(inertias, self.settings.total)
+        if self.settings.total_mass is not None:
+            inertias = scale_to_total(inertias, self.settings.total_mass)
         by_name = {
             body.link.name: tuple(
                 replace(mass, gravcomp=body.gravcomp) for mass in seen_from(body.link.frame, masses)
@@ -168,7 +168,7 @@ class Bodies:
         try:
             return inertials(body.declared_mass, self.settings)
         except DescriptionError:
-            if body.moves or self.settings.total is not None:
+            if body.moves or self.settings.total_mass is not None:
                 raise
             return ()
 
@@ -332,7 +332,7 @@ class Bodies:
         if inside.element.name == "freejoint":
             attributes = own_attributes(inside.element)
             word = attributes.word("align", ("true", "false", "auto"), "auto")
-            if word == "true" or (word == "auto" and self.settings.aligned):
+            if word == "true" or (word == "auto" and self.settings.aligned_free_joints):
                 self.notes.append(
                     Note(
                         "info",
@@ -491,7 +491,7 @@ def _balanced(inertias: tuple[Inertial, ...], settings: Settings) -> tuple[Inert
     mean. Solids are always possible.
     """
     if (
-        not settings.balance
+        not settings.balance_inertia
         or len(inertias) != 1
         or is_positive_semidefinite(second_moments(_six(inertias[0])))
     ):
@@ -593,7 +593,7 @@ def inertial(attributes: Attributes, settings: Settings, within: Pose) -> Inerti
     Raises DescriptionError for invalid sizes, a mesh, or a mass on the surface.
     """
     kind = attributes.word("type", TYPES, "sphere")
-    low, high = settings.groups
+    low, high = settings.inertia_groups
     if kind in _WEIGHTLESS or not low <= attributes.number("group", Fraction(0)) <= high:
         return None
     for name in ("mass", "density"):

@@ -33,11 +33,11 @@ class Settings:
     `autolimits`: True if a `range` alone, without `limited`, limits a joint.
     `from_geoms` (`inertiafromgeom`): "true", "false", or "auto". Geoms give the inertia of every
     body, of no body, or only of bodies without an `inertial` element.
-    `groups` (`inertiagrouprange`): first and last group of the geoms that add to the inertia.
+    `inertia_groups` (`inertiagrouprange`): first and last group of the geoms that add to the inertia.
     `bound_mass` (kg), `bound_inertia` (kg·m²): least mass and least principal moment of a body.
-    `balance` (`balanceinertia`): True if moments that no rigid body can have are set to their mean.
-    `total` (`settotalmass`): mass (kg) to which all bodies together are scaled, None for no scaling.
-    `aligned` (`alignfree`): alignment of free joints whose own `align` is "auto" (True: aligned).
+    `balance_inertia` (`balanceinertia`): True if moments that no rigid body can have are set to their mean.
+    `total_mass` (`settotalmass`): mass (kg) to which all bodies together are scaled, None for no scaling.
+    `aligned_free_joints` (`alignfree`): alignment of free joints whose own `align` is "auto" (True: aligned).
     `snapper`: replaces a decimal close to a multiple of π by that multiple.
     """
 
@@ -45,12 +45,12 @@ class Settings:
     sequence: str
     autolimits: bool
     from_geoms: str
-    groups: tuple[Fraction, Fraction]
+    inertia_groups: tuple[Fraction, Fraction]
     bound_mass: Fraction
     bound_inertia: Fraction
-    balance: bool
-    total: Fraction | None
-    aligned: bool
+    balance_inertia: bool
+    total_mass: Fraction | None
+    aligned_free_joints: bool
     disabled: frozenset[str]
     """Disabled flags of `option`, among gravity, spring, damper, frictionloss and equality."""
     snapper: Snapper
@@ -110,12 +110,12 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
         sequence=sequence,
         autolimits=attributes.flag("autolimits", True),
         from_geoms=attributes.word("inertiafromgeom", ("true", "false", "auto"), "auto"),
-        groups=(low, high),
+        inertia_groups=(low, high),
         bound_mass=max(attributes.number("boundmass", Fraction(0)), Fraction(0)),
         bound_inertia=max(attributes.number("boundinertia", Fraction(0)), Fraction(0)),
-        balance=attributes.flag("balanceinertia"),
-        total=total if total > 0 else None,
-        aligned=attributes.flag("alignfree"),
+        balance_inertia=attributes.flag("balanceinertia"),
+        total_mass=total if total > 0 else None,
+        aligned_free_joints=attributes.flag("alignfree"),
         disabled=_disabled_flags(root),
         snapper=snapper,
     )
