@@ -165,7 +165,7 @@ PLANTS: dict[str, tuple[str, Callable[[Results], Results]]] = {
         "link_poses",
         lambda results: {**results, "R_links": np.swapaxes(results["R_links"], -1, -2)},
     ),
-    "com = Σ m (p + R c)/m": (
+    "com = Σ m (p + R c)/Σ m": (
         "link_poses",
         lambda results: {name: values[:, [0, 2, 1]] for name, values in results.items()},
     ),

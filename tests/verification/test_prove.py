@@ -149,5 +149,6 @@ def test_functions_of_loops_are_refused(tmp_path: Path, capsys: pytest.CaptureFi
     generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
     assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2
     assert (
-        "forward_dynamics has loops over links, which cannot be proved" in capsys.readouterr().err
+        "forward_dynamics is in looped form, for which no bounds over ranges can be proved"
+        in capsys.readouterr().err
     )
