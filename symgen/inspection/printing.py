@@ -23,6 +23,8 @@ from symgen.support.errors import RequestError
 FORMATS = ("text", "latex", "python", "c")
 DEEPEST = 150
 """Deepest nesting of parentheses: CPython reads 200, clang 256."""
+SHORTEST_POWER = 20
+"""Least exponent, by magnitude, of a power of two that is not printed as a decimal."""
 _CALLED = re.compile(r"\b(atan2|cos|log|sin|sqrt)\(|\b(pi)\b")
 
 
@@ -36,11 +38,22 @@ class _Decimal(sp.Symbol):  # type: ignore[misc]
         return 1, 0, "Number"
 
 
+class _PowerOfTwo(_Decimal):
+    """A power of two that is printed as one: 2**-90, in LaTeX 2^{-90}, in C 0x1p-90."""
+
+    @property
+    def exponent(self) -> str:
+        return str(self.name.removeprefix("2**"))
+
+
 class _Latex(LatexPrinter):  # type: ignore[misc]
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:
         return str(expr.name) if isinstance(expr, _Decimal) else latex(expr.name)
 
     _print__Decimal = _print_Symbol
+
+    def _print__PowerOfTwo(self, expr: Any) -> str:
+        return f"2^{{{expr.exponent}}}"
 
     def _print_log(self, expr: Any, exp: Any = None) -> str:
         """Print ln with braces: SymPy's ln (x)^2 is ambiguous."""
@@ -56,6 +69,9 @@ class _C(C99CodePrinter):  # type: ignore[misc]
         return f"{expr.p}.0"
 
     _print_One = _print_Zero = _print_NegativeOne = _print_Integer
+
+    def _print__PowerOfTwo(self, expr: Any) -> str:
+        return f"0x1p{expr.exponent}"
 
     def _print_Pi(self, expr: Any) -> str:
         return str(expr.evalf(17))
@@ -192,15 +208,32 @@ def _decimals(expression: Any, cache: dict[Any, Any]) -> Any:
 
 def _with_decimals(expression: Any, cache: dict[Any, Any]) -> Any:
     if expression.is_Rational:
-        short = not expression.is_Integer and _terminates(
-            Fraction(int(expression.p), int(expression.q))
-        )
-        return sp.sign(expression) * _Decimal(_decimal(abs(expression))) if short else expression
+        exponent = _exponent_of_two(abs(expression))
+        if abs(exponent) >= SHORTEST_POWER:
+            return sp.sign(expression) * _PowerOfTwo(f"2**{exponent}")
+        return _rational(expression)
     if not expression.args:
         return expression
     if expression.is_Pow:
-        return sp.Pow(_decimals(expression.base, cache), expression.exp)
+        base = expression.base
+        return sp.Pow(
+            _rational(base) if base.is_Rational else _decimals(base, cache), expression.exp
+        )
     return expression.func(*(_decimals(x, cache) for x in expression.args))
+
+
+def _rational(r: Any) -> Any:
+    """Return a rational as a decimal if it has a short decimal expansion."""
+    short = not r.is_Integer and _terminates(Fraction(int(r.p), int(r.q)))
+    return sp.sign(r) * _Decimal(_decimal(abs(r))) if short else r
+
+
+def _exponent_of_two(r: Any) -> int:
+    """Return k of a rational 2**k, and 0 for other rationals."""
+    numerator, denominator = int(r.p), int(r.q)
+    if numerator < 1 or numerator & (numerator - 1) or denominator & (denominator - 1):
+        return 0
+    return numerator.bit_length() - denominator.bit_length()
 
 
 def _terminates(value: Fraction) -> bool:

@@ -6,6 +6,7 @@ takes the shortened sum for the complete one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -210,7 +211,8 @@ def test_printed_text_latex_and_python_evaluate_to_the_formula(case: Case) -> No
 
 def test_printed_c_compiles_and_evaluates_to_the_formula(tmp_path: Path) -> None:
     expressions = [random_expression(Random(seed), 4) for seed in range(20)] + [
-        sp.Integer(10) ** 30 * LETTERS[0]
+        sp.Integer(10) ** 30 * LETTERS[0],
+        *POWERS_OF_TWO,
     ]
     texts = [(text_of(case, "c"), *expected(case)) for case in CASES] + [
         (print_expression(x, "c"), VALUES, [value_made_up(x)]) for x in expressions
@@ -231,8 +233,7 @@ def test_a_long_recursive_form_evaluates_to_the_formula_in_every_format() -> Non
 @pytest.mark.parametrize("format", ["text", "latex", "python"])
 def test_random_expressions_print_to_their_value(format: str) -> None:
     """Random trees of fractions, powers, roots, logarithms, signs, π, Floats and large numbers."""
-    for seed in range(25):
-        expression = random_expression(Random(seed), 4)
+    for expression in (*(random_expression(Random(seed), 4) for seed in range(25)), *POWERS_OF_TWO):
         assert agree(
             READERS[format](print_expression(expression, format), VALUES),
             [value_made_up(expression)],
@@ -249,6 +250,11 @@ def test_random_expressions_print_to_their_value(format: str) -> None:
 
 
 LETTERS = sp.symbols("q0 v1 P_10_0_2 omegadot_3_1 c_1_x invD_2", real=True)
+POWERS_OF_TWO = (
+    2**30 * LETTERS[0] - LETTERS[1] / 2**40,
+    (LETTERS[0] ** 2 + sp.Rational(1, 2**90)) ** 2 / 2**31,
+    sp.sin(LETTERS[0] / 2**31) * sp.sqrt(LETTERS[2]) ** 3 / 2**20,
+)
 VALUES = {str(s): mpmath.mpf(3 + 2 * i) / 7 for i, s in enumerate(LETTERS)}
 
 
@@ -498,3 +504,24 @@ def test_a_formula_of_link_0_calls_the_next_link_1(capsys: pytest.CaptureFixture
             printed.err,
         )
         assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", printed.out)
+
+
+X = sp.Symbol("x")
+POWERS = {
+    sp.Rational(1, 2**90): ("2**-90", "2^{-90}", "0x1p-90"),
+    -(2**30) * X: ("-2**30*x", "- 2^{30} x", "-0x1p30*x"),
+    2**20 + X**2: ("2**20 + x**2", "2^{20} + x^{2}", "0x1p20 + pow(x, 2.0)"),
+    sp.sqrt(X) / 2**31: ("2**-31*sqrt(x)", r"2^{-31} \sqrt{x}", "0x1p-31*sqrt(x)"),
+    X / 8 + 1024: ("0.125*x + 1024", "0.125 x + 1024", "0.125*x + 1024.0"),
+}
+
+
+@pytest.mark.parametrize("expression", POWERS, ids=str)
+def test_large_and_small_powers_of_two_are_printed_as_powers(expression: sp.Expr) -> None:
+    """Steps of free bodies contain 2**-90 and 2**30. Smaller powers are decimals."""
+    plain, latex, c = POWERS[expression]
+    printed = {form: print_expression(expression, form) for form in FORMATS}
+    assert printed == {"text": plain, "python": plain, "latex": latex, "c": c}
+    for x in (0.75, 3.0):
+        value = eval(plain, {"x": x, "sqrt": math.sqrt})
+        assert value == pytest.approx(float(expression.subs(X, x)), rel=1e-15)

@@ -1,0 +1,51 @@
+"""Sizes to which the allowed errors of contact functions are relative."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.verification.scales.contacts import _sizes
+from symgen.verification.truth import Truth
+from symgen.vocabulary.functions import FUNCTIONS
+
+FUNCTIONS_OF_CONTACTS = ("contact_forward_dynamics", "contact_impulse")
+FEET = ("FL_FOOT", "HR_FOOT")
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    """Reference results of the quadruped with contacts at two of its feet."""
+    return Truth(symgen.load("quadruped"), 6, 1, contact=FEET)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS_OF_CONTACTS)
+def test_forces_have_a_size_at_active_contacts_only(truth: Truth, function: str) -> None:
+    """All three components of a force have the same size, because axes of a contact are arbitrary."""
+    active = truth.arguments(function, truth.floats)["active"] != 0
+    assert active.any()
+    assert not active.all()
+    motion, forces = (result.name for result in FUNCTIONS[function].results)
+    sizes = _sizes(function, truth.scales)
+    assert sizes[forces].shape == (*active.shape, 3)
+    np.testing.assert_array_equal(sizes[forces] > 0, np.repeat(active[..., None], 3, axis=-1))
+    assert sizes[motion].shape == truth.floats["v"].shape
+    assert (sizes[motion] > 0).all()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS_OF_CONTACTS)
+def test_sizes_exceed_the_results_and_not_by_more_than_their_condition(
+    truth: Truth, function: str
+) -> None:
+    sizes, results = _sizes(function, truth.scales), truth.results(function)
+    for name, size in sizes.items():
+        magnitude = np.abs(np.vectorize(float)(results[name]))
+        assert (size >= 0.9 * magnitude).all(), name
+        assert size.max() < 1e6 * magnitude.max(), name
+
+
+@pytest.mark.parametrize("function", FUNCTIONS_OF_CONTACTS)
+def test_verify_accepts_a_function_of_contacts(function: str) -> None:
+    report = symgen.verify("quadruped", [function], contact=list(FEET), states=2, compiled=False)
+    assert report.passed, str(report)
