@@ -21,12 +21,12 @@ from tests.golden.table import NOTHING, hashes, recorded_hashes
 
 ROWS = rows()
 STRIDE = 17
-"""Every so manieth row is made by a run of all tests; `make golden-all` makes them all."""
+"""`make test` makes one row in STRIDE, `make golden-all` every row."""
 TELLING = ("masses40 cyclic looped", "masses40 segments looped cpp17", "ur5 levels looped m7")
-"""Rows that are made besides: forms of long chains, each of which has few rows."""
+"""Further rows that `make test` makes: forms of long chains, each of which has few rows."""
 SAMPLE = [row for i, row in enumerate(ROWS) if i % STRIDE == 0 or row.name in TELLING]
 PARTS = 2
-"""Processes that make the sample, each some rows of it."""
+"""Number of tests that share the rows of the sample."""
 
 
 def _run(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -78,7 +78,7 @@ def _functions(row: Row) -> set[str]:
 
 
 def test_every_choice_has_a_row_that_symgen_writes() -> None:
-    """Functions, methods, modes, forms, wrappers, targets and trigonometry: each stands in a row that was not refused."""
+    """Each function, method, mode, form, wrapper, target and source of sines is in a row that is not refused."""
     there = recorded_hashes()
     made = [row for row in ROWS if there[row.name].tokens != NOTHING]
     folders = [row for row in made if not row.command]
