@@ -13,7 +13,7 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Model, declared, reframe, regroup
-from symgen.derivation.model.links import aligned, body_inertia
+from symgen.derivation.model.links import body_inertia, rotation_to_axis
 from symgen.derivation.model.spin import Spin
 from symgen.derivation.scalars import Derivation
 from symgen.mechanism.joints import Sliding
@@ -250,7 +250,7 @@ def test_a_body_inertia_equals_the_sum_over_its_points() -> None:
 def test_an_aligned_frame_has_the_axis_as_z(axis: tuple[int, int, int]) -> None:
     with k.precision():
         unit = k.unit(k.vector(tuple(Fraction(x) for x in axis)))  # type: ignore[arg-type]
-        frame = aligned(unit)
+        frame = rotation_to_axis(unit)
         assert equal(k.transpose(frame)[2], unit)
         assert equal(k.product(frame, k.transpose(frame)), k.IDENTITY)
         assert equal(k.cross(*k.transpose(frame)[:2]), unit)

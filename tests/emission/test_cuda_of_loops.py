@@ -174,7 +174,9 @@ def test_tables_too_large_for_constant_memory_are_put_in_global_memory(
 
 
 def test_a_chain_in_parts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"riccati:segments computes several links .* leave out --wrap"):
+    with pytest.raises(
+        RequestError, match=r"riccati:segments computes several links .* leave out --wrap"
+    ):
         symgen.generate(
             "planar_point_mass:40",
             tmp_path / "parts",

@@ -424,7 +424,7 @@ def test_a_folder_of_a_closed_robot_stores_its_contacts(
     assert main(["prove", str(out), "--states", "2"]) == 0
     output = capsys.readouterr().out
     assert "(damped row 4 of A M^-1 A^T)" in output
-    assert "depends on closed positions" in output
+    assert "defined only at positions that close the loops" in output
 
 
 def test_a_proof_over_ranges_has_lower_bounds_of_damped_pivots() -> None:

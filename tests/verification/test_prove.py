@@ -114,7 +114,7 @@ def test_a_generated_folder_is_proved_and_a_change_contradicts_the_proof(
         (["--acceleration", "0"], "--acceleration 0 is not a positive number"),
         (["--acceleration", "much"], "--acceleration much is not a positive number"),
         (["--ulps", "-1"], "--ulps -1 is not a positive number"),
-        (["--states", "0"], "0 states"),
+        (["--states", "0"], "states must be at least 1, and is 0"),
         (["-f", "mass_matrices"], "mass_matrix"),
         (["--trig", "tables"], "libm"),
     ],
