@@ -44,9 +44,9 @@ def inspect(
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
     "multiangle" for the canonical form of an entry of M, c, g or tau. "looped" gives the equations
     of one link for a whole result. The canonical form is a `MultiAngle`; it is unique, so == decides
-    equality, and .sympy() returns its sum. `at`: numbers
-    for inputs, {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J
-    and Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
+    equality, and .sympy() returns its sum. `at`: numbers for inputs, {"q1": "pi/2", "elbow": 0},
+    exact at multiples of pi/2. `frame`: the link to which J and Lambda_inv refer, or a list of
+    several; the first index of J is then that of the frame.
     `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
     symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which
     "Lambda[x,wz]" may name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import sympy as sp
@@ -199,14 +200,14 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
     operations, notes = closed_form_size(entries.program, entries.rows, at), list(entries.notes)
     if form == "closed" and operations > CLOSED_AT_MOST:
         raise RequestError(
-            f"the closed form of {entries.label} has {operations} operations, too many to read; use the recursive "
+            f"the closed form of {entries.label} has {_count(operations)} operations, too many to read; use the recursive "
             "form, one entry of it, or a pose with --at"
         )
     by_size = form is None and operations > options.closed_up_to
     if by_size:
         remedy = "; --form closed prints one formula" if operations <= CLOSED_AT_MOST else ""
         notes.append(
-            f"{entries.label} has {operations} operations in closed form, so named equations are shown{remedy}"
+            f"{entries.label} has {_count(operations)} operations in closed form, so named equations are shown{remedy}"
         )
     named = form == "recursive" or by_size
     formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
@@ -223,6 +224,11 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
         Recursive(entries.label, formulas.named, value, "result" if of_function else "declared"),
         tuple(notes),
     )
+
+
+def _count(operations: int) -> str:
+    """Return a count for a message: exact up to 15 digits, else rounded, such as 8.7e+190."""
+    return str(operations) if operations < 10**15 else f"{Decimal(operations):.1e}"
 
 
 def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:

@@ -4,7 +4,6 @@ M[1,2], P[2], P[2][0,5]. A name with a comma or a bracket is in double quotes: M
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from symgen.vocabulary.names import nearest
 _NUMBER = re.compile(r"-?\d{1,6}")
 _INDEX = r'\s*(?:"(?:[^"]|"")*"\s*|[^\[\],"\s][^\[\],]*)?'
 _INDICES = rf"(?:\[({_INDEX}(?:,{_INDEX})*)\]\s*)?"
+_ONE_INDEX = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*)),')
 _WHAT = re.compile(rf"\s*([A-Za-z]\w*)\s*{_INDICES}{_INDICES}")
 
 
@@ -40,9 +40,11 @@ def parse_request(what: str) -> Words | None:
 
 
 def _split(indices: str) -> tuple[str, ...]:
-    """Split indices at commas outside double quotes."""
-    (words,) = csv.reader([indices], skipinitialspace=True) if indices.strip() else ([""],)
-    return tuple(word.strip() for word in words)
+    """Split indices at commas outside double quotes; a quote in a quoted name is written twice."""
+    return tuple(
+        quoted.replace('""', '"') or plain.strip()
+        for quoted, plain in _ONE_INDEX.findall(f"{indices},")
+    )
 
 
 def check_index_count(words: Words, indices: tuple[str, ...], expected: int) -> None:

@@ -313,6 +313,24 @@ def test_a_joint_with_a_comma_or_a_bracket_in_its_name_is_named_in_double_quotes
         symgen.inspect(arm, f"M[{quoted},{quoted},1]")
 
 
+@pytest.mark.parametrize("what", ["M[0,\n1]", "M[ 0 , 1 ]", 'M["0","1" ]', 'M[0, "1"]'])
+def test_space_around_indices_has_no_meaning(what: str) -> None:
+    assert symgen.inspect("planar_arm", what) == symgen.inspect("planar_arm", "M[0,1]")
+
+
+@pytest.mark.parametrize(
+    "index", ["1" * 200_000, f'"{"a" * 200_000}"', '"' * 9999, '""', "\0", "0,", ",", '"a"b', '"a']
+)
+def test_indices_that_name_nothing_are_refused(index: str) -> None:
+    with pytest.raises(SymgenError):
+        symgen.inspect("planar_arm", f"M[{index},1]")
+
+
+def test_a_count_of_many_digits_is_rounded_in_the_warning() -> None:
+    with pytest.warns(SymgenWarning, match=r"tau has \d\.\de\+\d+ operations in closed form"):
+        symgen.inspect("planar_point_mass:60", "tau")
+
+
 # -- whose letter, whose axes -------------------------------------------------------------------------------------------
 
 

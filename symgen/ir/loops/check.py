@@ -284,7 +284,10 @@ class _Checker:
             and 0 < scan.last_valid <= down
             and (scan.valid < up) == (scan.last_valid < down)
         ):
-            self.fail(f"scan {number} must shorten both values of the last element or neither")
+            self.fail(
+                f"scan {number} keeps {scan.valid} of {up} and {scan.last_valid} of {down} numbers of the last element; "
+                "it must keep some of each, and shorten both or neither"
+            )
 
     # -- results ---------------------------------------------------------------------------------
 
