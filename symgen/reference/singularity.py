@@ -190,12 +190,12 @@ def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> RankLoss |
     """
     scalars, mechanism = reference.scalars, reference.mechanism
     with scalars.working():
-        least, nothing = (scalars.constant(x) for x in (LEAST_PIVOT, ZERO_SHARE))
+        least, zero_share = (scalars.constant(x) for x in (LEAST_PIVOT, ZERO_SHARE))
         for pivot in pivots(
             reference, scalars.array(q), None if load is None else scalars.array(load)
         ):
             articulated, diagonal = abs(pivot.articulated[0]), abs(pivot.composite[0])
-            zero = nothing * abs(pivot.bound[0])
+            zero = zero_share * abs(pivot.bound[0])
             if not articulated > least * diagonal + zero:
                 return RankLoss(
                     mechanism.joints[mechanism.dofs[pivot.dof][0]].name,

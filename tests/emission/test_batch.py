@@ -117,7 +117,10 @@ def block_failures(
     ("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")]
 )
 def test_each_lane_computes_the_program(robot: str, real: str, way: str) -> None:
-    """Texts with checks, and without, have all functions; ways of sines those of `NAMES` and `MORE`."""
+    """Read back the texts `auto` and `checked` of all functions, and the other texts of `NAMES` and `MORE`.
+
+    The other texts differ from these two in their sines only.
+    """
     target, programs = target_of(robot, TEXT_OPTIONS[way]), programs_of(robot, real)
     if way not in ("auto", "checked"):
         programs = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}

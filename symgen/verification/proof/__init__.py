@@ -5,9 +5,10 @@
     print(proof)       # the tables that `symgen prove` prints
     proof.facts()      # the same as plain data
 
-All proofs hold over the declared ranges of the arguments. `round_off` bounds the errors of results,
-`symgen.certificate` bounds divisors from below, and `finite` runs Frama-C. The report separates
-proved bounds from values that were only observed.
+`symgen.certificate` bounds divisors from below, and `finite` runs Frama-C; both hold over the
+declared ranges of the arguments. `round_off` bounds the errors of results: over these ranges for a
+Program without division, and at random states for others. The report separates proved bounds from
+values that were only observed.
 """
 
 from __future__ import annotations
