@@ -117,13 +117,7 @@ def block_failures(
     ("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")]
 )
 def test_each_lane_computes_the_program(robot: str, real: str, way: str) -> None:
-    """Read back the texts `auto` and `checked` of all functions, and the other texts of `NAMES` and `MORE`.
-
-    The other texts differ from these two in their sines only.
-    """
     target, programs = target_of(robot, TEXT_OPTIONS[way]), programs_of(robot, real)
-    if way not in ("auto", "checked"):
-        programs = {name: programs[name] for name in (*NAMES, *MORE) if name in programs}
     files = printer().batches(programs, target)
     for function, program in programs.items():
         assert read_back(program, files, target) == [], function
