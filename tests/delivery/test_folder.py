@@ -427,6 +427,11 @@ def test_the_cmake_package_builds_installs_and_is_found(tmp_path: Path) -> None:
     assert "100% tests passed" in tested.stdout
     cmake("--install", build, "--prefix", tmp_path / "installed")
     prefix = f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}"
-    consume(tmp_path / "c", "find_package(arm 0.2 REQUIRED)", "C", prefix)
+    consume(
+        tmp_path / "c",
+        f"find_package(arm {symgen.__version__.rpartition('.')[0]} REQUIRED)",
+        "C",
+        prefix,
+    )
     consume(tmp_path / "cpp", f"add_subdirectory({tmp_path / 'arm'} arm)", "C CXX")
     assert not list((tmp_path / "cpp" / "build").rglob("arm_selftest*"))

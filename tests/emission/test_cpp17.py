@@ -407,15 +407,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("road", ["find_package", "add_subdirectory"])
+@pytest.mark.parametrize("cmake_command", ["find_package", "add_subdirectory"])
 @pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cpp")])
 def test_projects_in_c_or_cpp_build_with_the_folder(
-    installed: Path, tmp_path: Path, road: str, language: str, suffix: str
+    installed: Path, tmp_path: Path, cmake_command: str, language: str, suffix: str
 ) -> None:
     """A project that enables one language builds too: the C++ project needs no C compiler."""
-    argument = {"find_package": "arm 0.1 REQUIRED", "add_subdirectory": f"{installed / 'arm'} arm"}[
-        road
-    ]
+    version = symgen.__version__.rpartition(".")[0]  # major and minor: CMake accepts a newer patch
+    argument = {
+        "find_package": f"arm {version} REQUIRED",
+        "add_subdirectory": f"{installed / 'arm'} arm",
+    }[cmake_command]
     standard = (
         "set_target_properties(consumer PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)"
         if suffix == "cpp"
@@ -423,7 +425,7 @@ def test_projects_in_c_or_cpp_build_with_the_folder(
     )
     text = PROJECT.format(
         language=language,
-        package=f"{road}({argument})",
+        package=f"{cmake_command}({argument})",
         suffix=suffix,
         standard=standard,
         libraries="arm::arm",
