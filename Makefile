@@ -11,12 +11,13 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check shape package golden golden-all bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs tables clean
+.PHONY: help demo test test-slow check shape package golden golden-all bench cuda firmware firmware-tools judge reproduce pairs adversary adversary-slice fuzz docs tables clean
 
 help:
 	@echo "Use and develop"
 	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
-	@echo "  make test      run the tests, without those of 'make firmware' (12 to 27 minutes on two cores)"
+	@echo "  make test      run the tests that take less than half a second each (TTT minutes on two cores)"
+	@echo "  make test-slow run the longer ones: whole folders, samples of the book, long chains (SSS minutes on two cores)"
 	@echo "  make check     ruff, mypy --strict on symgen/ and on a user's program, and the lint of docstrings and names"
 	@echo "  make docs      build the book in docs/ as HTML into build/docs"
 	@echo "  make tables    rewrite the tables of the book that symgen's declarations fill"
@@ -59,8 +60,13 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/symgen verify $(DEMO)/panda
 
 # A run starts Python a hundred times: each takes a third less where what it imports is compiled once.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --maxprocesses 2 --dist worksteal
+
 test: $(VENV)/test.stamp
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --maxprocesses 2 --dist worksteal -m "not firmware" $(TESTS)
+	@$(PYTEST) -m "not firmware and not slow" $(TESTS)
+
+test-slow: $(VENV)/test.stamp
+	@$(PYTEST) -m "slow and not firmware" $(TESTS)
 
 check: $(VENV)/test.stamp
 	@$(BIN)/ruff check .

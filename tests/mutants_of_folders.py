@@ -185,17 +185,19 @@ class Plot:
 
     def _readings(self, texts: dict[str, str]) -> Iterator[Check]:
         run, folder = self.run, self.folder
-        floors = run.floors[self.function]
+        divisor_bounds = run.divisor_bounds[self.function]
         ((name, form),) = run.programs.items()
         if f"arm_{self.function}.c" in texts:
             source = Source(texts[f"arm_{name}.c"], folder.header, texts.get("arm_sincos.h", ""))
-            yield check_text(form, source, name, self.target, floors)
+            yield check_text(form, source, name, self.target, divisor_bounds)
         elif self.kind.startswith("batch"):
-            files = BlockFiles(texts, run.headers, self.target, {name: floors})
+            files = BlockFiles(texts, run.headers, self.target, {name: divisor_bounds})
             wrong = read_block(form, files)
             yield Check("blocks", name, float(len(wrong)), 0.0, "")
         else:
-            yield from check_device({name: form}, texts, folder.header, self.target, {name: floors})
+            yield from check_device(
+                {name: form}, texts, folder.header, self.target, {name: divisor_bounds}
+            )
 
     def refused_by_verify(self, slip: Slip, whole: bool = False) -> bool:
         """True if `symgen verify DIR -f FUNCTION` fails; with `whole`, if `symgen verify DIR` fails."""

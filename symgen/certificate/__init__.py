@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from symgen.certificate.at_run_time import run_time_floors
-from symgen.certificate.divisors import divisor_floors
+from symgen.certificate.at_run_time import run_time_bounds
+from symgen.certificate.divisors import certified_bounds
 from symgen.ir.loops import Form
 from symgen.ir.program import Bound
 from symgen.mechanism.mechanism import Mechanism
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 
-__all__ = ["checked_floors", "divisor_floors"]
+__all__ = ["certified_bounds", "checked_bounds"]
 
 
-def checked_floors(
+def checked_bounds(
     mechanism: Mechanism, forms: Mapping[str, Form], options: ProgramOptions, text: TextOptions
 ) -> dict[str, dict[int, Bound]]:
     """Return the lower bounds of the divisors of checked functions, by function and row.
@@ -33,8 +33,8 @@ def checked_floors(
     if not text.checked or len(programs) < len(forms):
         return {function: {} for function in forms}
     if options.parameters:
-        return run_time_floors(mechanism, programs, options)
+        return run_time_bounds(mechanism, programs, options)
     return {
-        function: {**divisor_floors(mechanism, program, options, text)}
+        function: {**certified_bounds(mechanism, program, options, text)}
         for function, program in programs.items()
     }

@@ -31,19 +31,22 @@ from symgen.vocabulary.options import ProgramOptions
 SEED = 141421
 
 
-def run_time_floors(
+def run_time_bounds(
     mechanism: Mechanism, programs: Mapping[str, Program], options: ProgramOptions
 ) -> dict[str, dict[int, Bound]]:
     """Return {function: {row: bound}} of the divisors with a known bound: a number, or an element
     of the argument `prepared`.
 
     `programs` must contain REGROUP, and have the bounds of pivots among their inputs
-    (`ProgramOptions.floors`).
+    (`ProgramOptions.divisor_bounds`).
     """
     parameters = _draw_parameters(mechanism, options)
     numbers = [x for values in parameters.values() for x in values]
     prepared = evaluate(programs[REGROUP], {"parameters": numbers}, EXACT)["prepared"]
-    sample = adjust_mechanism(mechanism, parameters), replace(options, parameters=(), floors=False)
+    sample = (
+        adjust_mechanism(mechanism, parameters),
+        replace(options, parameters=(), divisor_bounds=False),
+    )
     pivots = _pivot_bounds(mechanism, options)
     return {
         function: _divisor_bounds(program, prepared, sample, pivots)

@@ -76,27 +76,28 @@ class OwnInertia:
 
 
 @dataclass(frozen=True)
-class Floor:
+class DivisorCertificate:
     """Certificate of one divisor of a Program.
 
-    `joint` is the entry of v whose pivot row `row` is; None if it is no pivot of M. `exact` ≤ D_k
-    for all q, `lost` bounds the round-off over the box, and `floor` = `exact` − `lost` ≤ the
+    `joint` is the entry of v whose pivot row `row` is; None if it is no pivot of M. `exact_bound` ≤ D_k
+    for all q, `round_off` bounds the round-off over the box, and `lower_bound` = `exact_bound` −
+    `round_off` ≤ the
     computed D_k; None, with the reason, if that is not proved. A sum of squares and a constant is
-    no pivot; its bound holds in any state, with `lost` zero. `what` describes a pivot of another
+    no pivot; its bound holds in any state, with `round_off` zero. `description` describes a pivot of another
     matrix.
     """
 
     row: int
     joint: int | None
-    exact: Fraction | None = None
-    lost: Fraction | None = None
-    floor: Fraction | None = None
+    exact_bound: Fraction | None = None
+    round_off: Fraction | None = None
+    lower_bound: Fraction | None = None
     reason: str = ""
-    what: str = ""
+    description: str = ""
 
     @property
     def certified(self) -> bool:
-        return self.floor is not None
+        return self.lower_bound is not None
 
 
 def arithmetic_of(real: str, text: TextOptions = PLAIN) -> Arithmetic:
@@ -182,7 +183,7 @@ def upper_bound(value: Any) -> Fraction:
         return -lower_bound(-flint.arb(value))
 
 
-def divisor_floors(
+def certified_bounds(
     mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions = PLAIN
 ) -> dict[int, Fraction]:
     """Return {row: bound} of every certified divisor of `program`.
@@ -195,13 +196,13 @@ def divisor_floors(
     absent.
     """
     return {
-        floor.row: floor.floor
-        for floor in floors(mechanism, program, options, text)
-        if floor.floor is not None
+        certificate.row: certificate.lower_bound
+        for certificate in certify_divisors(mechanism, program, options, text)
+        if certificate.lower_bound is not None
     }
 
 
-def floors(
+def certify_divisors(
     mechanism: Mechanism,
     program: Program,
     options: ProgramOptions,
@@ -209,8 +210,8 @@ def floors(
     *,
     ranges: Ranges | None = None,
     arithmetic: Arithmetic | None = None,
-) -> list[Floor]:
-    """Return the certificate of every divisor that is not constant, by row; see `divisor_floors`."""
+) -> list[DivisorCertificate]:
+    """Return the certificate of every divisor that is not constant, by row; see `certified_bounds`."""
     if all(row.op not in POSITIVE for row in program.rows):
         return []
     ranges = ranges or declared_ranges(
@@ -221,7 +222,7 @@ def floors(
     divisors = recognised.divisors
     pivots = {row: joint for row, joint in divisors.items() if joint is not None}
     by_form = _by_form(program, [row for row, joint in divisors.items() if joint is None])
-    some_uncertified = any(not floor.certified for floor in by_form.values())
+    some_uncertified = any(not certificate.certified for certificate in by_form.values())
     constraints = find_constraint_pivots(recognised, options) if some_uncertified else None
     if not pivots and constraints is None:
         return [by_form[row] for row in sorted(by_form)]
@@ -243,21 +244,23 @@ def floors(
         pivots, own_values, forward, _backward(recognised, bodies, forward, arithmetic)
     )
     if constraints is not None:
-        for floor in _constraint_floors(constraints, bodies, ranges, options, forward, arithmetic):
-            if floor.row in by_form:
-                by_form[floor.row] = floor
-    return sorted([*by_form.values(), *certified], key=lambda floor: floor.row)
+        for certificate in _certify_constraint_pivots(
+            constraints, bodies, ranges, options, forward, arithmetic
+        ):
+            if certificate.row in by_form:
+                by_form[certificate.row] = certificate
+    return sorted([*by_form.values(), *certified], key=lambda certificate: certificate.row)
 
 
-def _by_form(program: Program, rows: Sequence[int]) -> dict[int, Floor]:
+def _by_form(program: Program, rows: Sequence[int]) -> dict[int, DivisorCertificate]:
     """Certify divisors that are no pivots of M: a sum of squares and a constant has a bound by its
     form.
     """
     bounds = {row: rounded_down(bound) for row, bound in positive_bounds(program, rows).items()}
     return {
-        row: Floor(row, None, bounds[row], Fraction(0), bounds[row])
+        row: DivisorCertificate(row, None, bounds[row], Fraction(0), bounds[row])
         if row in bounds
-        else Floor(row, None, reason="it is no pivot of the mass matrix")
+        else DivisorCertificate(row, None, reason="it is no pivot of the mass matrix")
         for row in rows
     }
 
@@ -267,32 +270,32 @@ def _certify_pivots(
     own_values: Sequence[OwnInertia],
     forward: Mapping[int, Rounded],
     error: Backward | str,
-) -> list[Floor]:
+) -> list[DivisorCertificate]:
     """Return the certificates of pivots by row, from the last joint to the first; a certified pivot
     bounds the round-off of the next.
     """
     result, roots = [], {} if isinstance(error, str) else constant_roots(error)
     for row, joint in sorted(pivots.items(), key=lambda item: item[1], reverse=True):
-        floor = _floor(row, joint, own_values[joint], forward[row], error, roots)
+        certificate = _certify_divisor(row, joint, own_values[joint], forward[row], error, roots)
         if (
-            floor.certified
+            certificate.certified
             and not isinstance(error, str)
             and error.elimination.pivots[joint] == row
         ):
             root = closed_root(error, joint)
             roots = roots if root is None else {**roots, joint: root}
-        result.append(floor)
+        result.append(certificate)
     return result
 
 
-def _constraint_floors(
+def _certify_constraint_pivots(
     constraints: ConstraintPivots,
     bodies: Bodies,
     ranges: Ranges,
     options: ProgramOptions,
     forward: Mapping[int, Rounded],
     arithmetic: Arithmetic,
-) -> list[Floor]:
+) -> list[DivisorCertificate]:
     """Certify the pivots of T: all have one bound, if T is damped."""
     pivots = {row: k for row, k in constraints.recognition.divisors.items() if k is not None}
     mu = (
@@ -303,7 +306,8 @@ def _constraint_floors(
     if not mu > 0:
         reason = LOST if constraints.damped else SINGULAR
         return [
-            Floor(row, None, reason=reason, what=constraints.what(k)) for row, k in pivots.items()
+            DivisorCertificate(row, None, reason=reason, description=constraints.what(k))
+            for row, k in pivots.items()
         ]
     own_values = [OwnInertia("", "", mu)] * len(constraints.recognition.samples.joints)
     certified = _certify_pivots(
@@ -313,7 +317,8 @@ def _constraint_floors(
         _constraint_error(constraints.recognition, mu, forward, arithmetic),
     )
     return [
-        replace(floor, joint=None, what=constraints.what(pivots[floor.row])) for floor in certified
+        replace(certificate, joint=None, description=constraints.what(pivots[certificate.row]))
+        for certificate in certified
     ]
 
 
@@ -334,15 +339,15 @@ def _backward(
         return str(error)
 
 
-def _floor(
+def _certify_divisor(
     row: int, joint: int, inertia: OwnInertia, forward: Rounded, error: Backward | str, roots: Roots
-) -> Floor:
+) -> DivisorCertificate:
     """Certify a pivot by the better of the two analyses; `roots` are those of the certified joints
     further out.
     """
     exact = inertia.value
     if exact is None:
-        return Floor(row, joint, reason=inertia.reason)
+        return DivisorCertificate(row, joint, reason=inertia.reason)
     if isinstance(error, str):
         eta: Any = error
     elif error.elimination.pivots[joint] != row:
@@ -358,13 +363,13 @@ def _floor(
         bounds.append(upper_bound(eta) * exact)
     lost = min(bounds, default=None)
     if lost is not None and lost < exact:
-        return Floor(row, joint, exact, lost, rounded_down(exact - lost))
+        return DivisorCertificate(row, joint, exact, lost, rounded_down(exact - lost))
     reason = (
         "no bound of its round-off is known"
         if lost is None
         else f"its round-off is only known to be below {float(lost):.2g}"
     )
-    return Floor(
+    return DivisorCertificate(
         row, joint, exact, lost, None, f"{reason}; {eta}" if isinstance(eta, str) else reason
     )
 
@@ -398,7 +403,7 @@ def rounded_down(value: Fraction) -> Fraction:
 IDLE = Fraction(3, 2)
 """Minimum of 3 (1 − s) + s² t over 0 ≤ s ≤ 1 for t ≥ 3/2; for smaller t the minimum is t."""
 SINGULAR = (
-    "it is zero where the rows of A depend on each other; no floor is known, and --checked compares it with the smallest "
+    "it is zero where the rows of A depend on each other; no bound is known, and --checked compares it with the smallest "
     "normal number"
 )
 """Reason why an undamped matrix has no bound."""

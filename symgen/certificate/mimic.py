@@ -26,10 +26,10 @@ class DrivenBody(NamedTuple):
 def driven_bodies(mechanism: Mechanism) -> tuple[tuple[DrivenBody, ...], ...]:
     """Return for each entry of v the bodies whose joints it moves, its own body first."""
     result = [[DrivenBody(body, velocity, Fraction(1))] for body, velocity in mechanism.dofs]
-    for body, follows in enumerate(mechanism.follows):
-        if follows is not None:
-            result[mechanism.v_slices[follows.leader].start].append(
-                DrivenBody(body, 0, follows.multiplier)
+    for body, coupling in enumerate(mechanism.joint_couplings):
+        if coupling is not None:
+            result[mechanism.v_slices[coupling.leader].start].append(
+                DrivenBody(body, 0, coupling.multiplier)
             )
     return tuple(map(tuple, result))
 
@@ -44,8 +44,8 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
 
 def first_entry(mechanism: Mechanism, body: int) -> int:
     """Return the first entry of v that moves a body's joint."""
-    follows = mechanism.follows[body]
-    first: int = mechanism.v_slices[body if follows is None else follows.leader].start
+    coupling = mechanism.joint_couplings[body]
+    first: int = mechanism.v_slices[body if coupling is None else coupling.leader].start
     return first
 
 
@@ -99,11 +99,11 @@ def joint_ranges(
     mechanism: Mechanism, q: Sequence[tuple[Number, Number]], joint: int
 ) -> list[tuple[Fraction, Fraction]]:
     """Return the ranges of a joint's own coordinates, from those of q."""
-    follows = mechanism.follows[joint]
-    if follows is None:
+    coupling = mechanism.joint_couplings[joint]
+    if coupling is None:
         return [(Fraction(low), Fraction(high)) for low, high in q[mechanism.q_slices[joint]]]
     low, high = (
-        follows.multiplier * Fraction(end) + follows.offset
-        for end in q[mechanism.q_slices[follows.leader].start]
+        coupling.multiplier * Fraction(end) + coupling.offset
+        for end in q[mechanism.q_slices[coupling.leader].start]
     )
     return [(min(low, high), max(low, high))]

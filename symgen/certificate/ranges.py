@@ -113,7 +113,7 @@ def declared_ranges(
         )
     of_joints = _OfJoints()
     for index, (joint, limits) in enumerate(zip(mechanism.joints, mechanism.ranges, strict=True)):
-        if mechanism.follows[index] is None:
+        if mechanism.joint_couplings[index] is None:
             of_joints.add_positions(mechanism, index, joint, limits)
             of_joints.add_rates(mechanism, index, joint, limits)
     positions, assumed = tuple(of_joints.positions), of_joints.assumed

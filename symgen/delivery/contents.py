@@ -30,7 +30,7 @@ class FolderContents:
     """Programs of a mechanism by function, and what the folder says beside their C.
 
     `name` replaces the robot's as the C name. `options` and `text` are those of the programs, which the manifest records.
-    `evidence` is plain data for the manifest and the README ("cost" and "proof": `symgen.delivery.evidence`). `floors` are
+    `evidence` is plain data for the manifest and the README ("cost" and "proof": `symgen.delivery.evidence`). `divisor_bounds` are
     certified bounds of divisors by function and row (`Source`). `left_out` says why other functions are not in the folder,
     `missing` why some that were asked for are not.
     """
@@ -42,7 +42,7 @@ class FolderContents:
     text: TextOptions = PLAIN
     cases: Sequence[SelfTestCase] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    floors: Mapping[str, Mapping[int, Bound]] | None = None
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 

@@ -17,13 +17,13 @@ def several(mechanism: Mechanism) -> bool:
 
 def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
     """Return the manifest's entry of the leader of a joint; empty for a joint with its own coordinate."""
-    if (follows := mechanism.follows[index]) is None:
+    if (coupling := mechanism.joint_couplings[index]) is None:
         return {}
     return {
         "mimic": {
-            "joint": mechanism.joints[follows.leader].name,
-            "multiplier": float(follows.multiplier),
-            "offset": float(follows.offset),
+            "joint": mechanism.joints[coupling.leader].name,
+            "multiplier": float(coupling.multiplier),
+            "offset": float(coupling.offset),
         }
     }
 
@@ -51,20 +51,20 @@ def entries(mechanism: Mechanism) -> list[dict[str, str]]:
 
 def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
     """Return the entries of a joint in words, or the leader's entries for a follower."""
-    if (follows := mechanism.follows[index]) is None:
+    if (coupling := mechanism.joint_couplings[index]) is None:
         joint = mechanism.joints[index]
         return {
             "q": _of_q(joint, mechanism.q_slices[index].start),
             "v": _of_v(joint, mechanism.v_slices[index].start),
         }
     at, rate = (
-        f"{letter}[{slices[follows.leader].start}]"
+        f"{letter}[{slices[coupling.leader].start}]"
         for letter, slices in (("q", mechanism.q_slices), ("v", mechanism.v_slices))
     )
     unit = mechanism.joints[index].type.positions[0].unit
     return {
-        "q": f"none: {follows.of(at)} ({unit})",
-        "v": f"none: {follows._replace(offset=Fraction(0)).of(rate)}",
+        "q": f"none: {coupling.of(at)} ({unit})",
+        "v": f"none: {coupling._replace(offset=Fraction(0)).of(rate)}",
     }
 
 

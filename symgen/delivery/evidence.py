@@ -13,7 +13,16 @@ from typing import Any
 from symgen.ir.loops import Form
 from symgen.ir.program import Program
 from symgen.machine import targets
-from symgen.machine.cost import SEED, STATES, Arguments, Floors, Measured, Source, Written, measure
+from symgen.machine.cost import (
+    SEED,
+    STATES,
+    Arguments,
+    DivisorBounds,
+    Measured,
+    Source,
+    Written,
+    measure,
+)
 from symgen.machine.cycles import TIMINGS
 from symgen.machine.emulation import Toolchain
 from symgen.machine.firmware import BASE_FLAGS, OPTIMIZE
@@ -34,7 +43,7 @@ def cost_sheet(
     target: str,
     options: ProgramOptions,
     text: TextOptions = PLAIN,
-    floors: Floors | None = None,
+    divisor_bounds: DivisorBounds | None = None,
 ) -> dict[str, Any]:
     """Return the measured costs of the programs on a target, as plain data.
 
@@ -54,7 +63,7 @@ def cost_sheet(
     try:
         with tempfile.TemporaryDirectory(prefix="symgen-cost-") as folder:
             compiler, emulator = Toolchain(machine, Path(folder)).versions()
-        costs = measured(mechanism, programs, target, options, text, floors)
+        costs = measured(mechanism, programs, target, options, text, divisor_bounds)
     except BuildError as missing:
         refused = {"refused": True} if isinstance(missing, TextRefused) else {}
         return sheet | {"missing": str(missing)} | refused
@@ -82,14 +91,14 @@ def measured(
     target: str,
     options: ProgramOptions,
     text: TextOptions,
-    floors: Floors | None = None,
+    divisor_bounds: DivisorBounds | None = None,
 ) -> Measured:
     """Measure the programs by function, with run-time parameters of a possible robot."""
     return measure(
         mechanism,
         programs.values(),
         target,
-        source=Source(text, floors),
+        source=Source(text, divisor_bounds),
         arguments=Arguments(
             options, draw_adjusted_robot(mechanism, programs, options, SEED).arguments
         ),

@@ -79,14 +79,14 @@ def texts(contents: FolderContents) -> dict[str, str]:
 
     target, programs, text = contents.target, contents.programs, contents.text
     facts = manifest(contents)
-    functions = printer().texts(programs, target, floors=contents.floors)
+    functions = printer().texts(programs, target, divisor_bounds=contents.divisor_bounds)
     sources = _sources(contents, functions)
     files = dict(sources.texts)
     files[f"{target.name}.toml"] = to_toml(contents.mechanism)
     common = _common_context(contents, facts["real"])
     files[f"{target.name}_selftest.c"] = _render("selftest.c.j2", common, _selftest(contents))
     files["CMakeLists.txt"] = _render("CMakeLists.txt.j2", common, _build(contents, sources))
-    own_sines = {"own_sines": target.sincos in files}
+    own_sines = {"own_sines": target.sincos_file in files}
     files["README.md"] = _render(
         "README.md.j2", common, readme_context(contents, facts) | own_sines
     )
@@ -144,7 +144,7 @@ class _Sources:
 
 def _sources(contents: FolderContents, functions: Mapping[str, str]) -> _Sources:
     """Print the setter of parameters and the wrappers; list them with the files of the functions, as CMake builds them."""
-    programs, target, floors = contents.programs, contents.target, contents.floors
+    programs, target, divisor_bounds = contents.programs, contents.target, contents.divisor_bounds
     backend = printer()
     setter = (
         backend.adjustable(contents.parameters, unrolled(programs), target)
@@ -152,16 +152,18 @@ def _sources(contents: FolderContents, functions: Mapping[str, str]) -> _Sources
         else {}
     )
     beside = [*setter, *backend.assembling(programs, target)]  # the driver is among `functions`
-    batch_header = [target.batch] if target.text.batch else []
+    batch_header = [target.batch_header] if target.text.batch else []
     sources = _Sources(
         {**functions, **setter},
-        [target.file(name) for name in programs] + [f for f in beside if f.endswith(".c")],
+        [target.c_file(name) for name in programs] + [f for f in beside if f.endswith(".c")],
         [target.header, *batch_header, *(f for f in beside if f.endswith(".h"))],
     )
     for wrap in contents.text.wrap:
         language = wrapper(wrap)
         wrapped = programs if language.loops else unrolled(programs)
-        sources.add_wrapper(f"{target.name}_{wrap}", language.files(wrapped, target, floors))
+        sources.add_wrapper(
+            f"{target.name}_{wrap}", language.files(wrapped, target, divisor_bounds)
+        )
     return sources
 
 
@@ -179,7 +181,7 @@ def _build(contents: FolderContents, sources: _Sources) -> dict[str, Any]:
         "shared": sources.shared,
         "kernels": sources.kernels,
         "unscheduled": [
-            target.file(name) for name, form in programs.items() if backend.unscheduled(form)
+            target.c_file(name) for name, form in programs.items() if backend.unscheduled(form)
         ],
         "threaded": threaded(programs),
     }
@@ -474,8 +476,8 @@ def _proof(sheet: Facts) -> dict[str, Any]:
         "inertias": [
             [cell(joint["joint"]), cell(joint["link"]), _certificate(joint)] for joint in joints
         ],
-        "floors": [
-            [f"`{name}`", *_floors(function["divisors"])]
+        "divisor_bounds": [
+            [f"`{name}`", *_divisor_bounds(function["divisors"])]
             for name, function in functions.items()
             if function["divisors"]
         ],
@@ -515,7 +517,7 @@ def _certificate(joint: Facts) -> str:
     )
 
 
-def _floors(divisors: Iterable[Facts]) -> tuple[str, str]:
+def _divisor_bounds(divisors: Iterable[Facts]) -> tuple[str, str]:
     """Return the certified divisors with their lower bounds, and the other divisors."""
     all_divisors = list(divisors)
     held = [

@@ -78,7 +78,7 @@ def _function_facts(function: str, form: Form, target: Target) -> dict[str, Any]
     return {
         "method": form.method,
         "symbol": target.symbol(function),
-        "file": target.file(function),
+        "file": target.c_file(function),
         **batch,
         "arguments": _port_facts(form.inputs),
         "result": results[0] if len(results) == 1 else results,

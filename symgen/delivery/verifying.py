@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.delivery import selftest
 from symgen.delivery.atomic_replace import entries
 from symgen.delivery.contents import FolderContents
@@ -39,7 +39,7 @@ from symgen.verification.folder import LARGEST_FILE, SHOWN, Folder, other_versio
 from symgen.verification.folder import programs as programs_of
 from symgen.verification.report import FILES, READ, TITLES, Check, Report
 from symgen.verification.steps import verify_programs
-from symgen.verification.subject import Floors, Subject
+from symgen.verification.subject import DivisorBounds, Subject
 from symgen.verification.verify import verify as verify_functions
 from symgen.vocabulary.names import function_named
 from symgen.vocabulary.options import VerifyRequest, defaults, names_of
@@ -125,7 +125,7 @@ def _verify_folder(
         programs = {f: as_written(form, folder) for f, form in programs.items()}
     wanted = {f: form for f, form in programs.items() if f in folder.methods}
     unknown = unknown_functions(manifest, wanted) if version else {}
-    floors = checked_floors(folder.mechanism, programs, folder.options, folder.text)
+    divisor_bounds = checked_bounds(folder.mechanism, programs, folder.options, folder.text)
     judged = {f: form for f, form in wanted.items() if f not in unknown}
     report = Report(folder.name, folder.options.real, 0, 0, math.nan, ())
     if judged:
@@ -139,7 +139,7 @@ def _verify_folder(
             compiled,
             {f: form for f, form in programs.items() if f not in wanted},
             folder.files,
-            floors,
+            divisor_bounds,
         )
         report = verify_programs(subject, progress)
     if version:
@@ -152,7 +152,7 @@ def _verify_folder(
                 "functions were named, so the other files of the folder are not judged",
             ),
         )
-    checks, notes = check_printed(path, folder, programs, floors)
+    checks, notes = check_printed(path, folder, programs, divisor_bounds)
     return replace(report, checks=(*report.checks, *checks), notes=(*report.notes, *notes))
 
 
@@ -166,11 +166,11 @@ NAMED = 5
 
 
 def check_printed(
-    at: Path, folder: Folder, programs: Mapping[str, Form], floors: Floors
+    at: Path, folder: Folder, programs: Mapping[str, Form], divisor_bounds: DivisorBounds
 ) -> tuple[list[Check], list[str]]:
     """Return the checks of a folder's files, and a note about files that are not symgen's.
 
-    `programs` are those of the folder's functions, `floors` the certified bounds of their divisors.
+    `programs` are those of the folder's functions, `divisor_bounds` the certified bounds of their divisors.
     """
     manifest = json.loads((at / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"
@@ -179,7 +179,7 @@ def check_printed(
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _foreign_files(
             at, _names(manifest.get("files"))
         )
-    printed = _printed(folder, manifest, programs, floors)
+    printed = _printed(folder, manifest, programs, divisor_bounds)
     wrong = [
         f"{name} {why}"
         for name, text in printed.items()
@@ -262,7 +262,10 @@ def _unread(check: Check, version: str) -> Check:
 
 
 def _printed(
-    folder: Folder, manifest: Mapping[str, Any], programs: Mapping[str, Form], floors: Floors
+    folder: Folder,
+    manifest: Mapping[str, Any],
+    programs: Mapping[str, Form],
+    divisor_bounds: DivisorBounds,
 ) -> dict[str, str]:
     """Return every file by name, freshly generated."""
     mechanism, options, text = folder.mechanism, folder.options, folder.text
@@ -274,7 +277,7 @@ def _printed(
         text=text,
         cases=selftest.cases(mechanism, programs, options, text),
         evidence={key: manifest[key] for key in MEASURED if key in manifest},
-        floors=floors,
+        divisor_bounds=divisor_bounds,
         left_out=_left_out(folder, programs, manifest),
         missing=_missing(folder, manifest),
     )

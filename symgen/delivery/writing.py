@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any, Unpack
 
 from symgen import emission
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.delivery import folder, selftest
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.evidence import cost_sheet, proof_sheet
@@ -40,7 +40,7 @@ RENAMED, REFUSED = "renamed", "refused"
 """Kinds of warnings: a robot name that is no C name, and a text that the target's compiler rejects. The command line prints both
 by itself."""
 
-Floors = Mapping[str, Mapping[int, Bound]]
+DivisorBounds = Mapping[str, Mapping[int, Bound]]
 
 
 def wrappers(names: Iterable[str]) -> list[str]:
@@ -161,7 +161,7 @@ def deliver(
     cases = [] if functions_only else selftest.cases(mechanism, made, options, text)
     if text.checked:
         tell("certifying divisors", 2, 3)
-    bounds = checked_floors(mechanism, made, options, text)
+    bounds = checked_bounds(mechanism, made, options, text)
     evidence_of_target = {}
     if text.target is not None and evidence:
         evidence_of_target = _evidence(resolved, made, bounds, name or mechanism.name, tell)
@@ -177,7 +177,7 @@ def deliver(
         text=text,
         cases=cases,
         evidence=evidence_of_target,
-        floors=bounds,
+        divisor_bounds=bounds,
         left_out=absent,
         missing=missing,
     )
@@ -185,7 +185,7 @@ def deliver(
 
 
 def _evidence(
-    request: Request, made: Mapping[str, Form], bounds: Floors, name: str, tell: Progress
+    request: Request, made: Mapping[str, Form], bounds: DivisorBounds, name: str, tell: Progress
 ) -> dict[str, Any]:
     """Measure the C on its target and prove what can be proved. TextRefused with `strict` if the compiler rejects the text."""
     mechanism, options, text = request.mechanism, request.options, request.text

@@ -33,11 +33,11 @@ class Coupling:
         """Return the coupling of a mechanism."""
         return MimicCoupling(mechanism) if mechanism.coupled else UNCOUPLED
 
-    def expand_inputs(self, home: Derivation) -> Mapping[str, list[Scalar]]:
+    def expand_inputs(self, derivation: Derivation) -> Mapping[str, list[Scalar]]:
         """Return the arguments of a derivation, with those of POSITIONS and RATES expanded to all
         joints.
         """
-        return home.inputs
+        return derivation.inputs
 
     def leader_positions(self, entries: Sequence[Scalar]) -> list[Scalar]:
         """Return the leaders' coordinates from those of all joints."""
@@ -90,23 +90,23 @@ class MimicCoupling(Coupling):
         )
         """For each entry of q_r and v_r, its index among those of all joints."""
 
-    def expand_inputs(self, home: Derivation) -> Mapping[str, list[Scalar]]:
+    def expand_inputs(self, derivation: Derivation) -> Mapping[str, list[Scalar]]:
         """See `Coupling.expand_inputs`. Expanded entries are named by their index among all joints,
         from 1.
         """
-        home.step("mimic joints: values of the followers from those of their leaders")
-        arguments = dict(home.inputs)
+        derivation.step("mimic joints: values of the followers from those of their leaders")
+        arguments = dict(derivation.inputs)
         for name in (name for name in POSITIONS if name in arguments):
             positions = [
-                scaled + home.constant(row.offset)
+                scaled + derivation.constant(row.offset)
                 for scaled, row in zip(_expand(arguments[name], self.q), self.q, strict=True)
             ]
             arguments[name] = [
-                home.name(f"{name}_{i + 1}", position) for i, position in enumerate(positions)
+                derivation.name(f"{name}_{i + 1}", position) for i, position in enumerate(positions)
             ]
         for name in (name for name in RATES if name in arguments):
             arguments[name] = [
-                home.name(f"{name}_{i + 1}", rate)
+                derivation.name(f"{name}_{i + 1}", rate)
                 for i, rate in enumerate(_expand(arguments[name], self.v))
             ]
         return arguments
@@ -121,7 +121,7 @@ class MimicCoupling(Coupling):
         return _expand(rates, self.v)
 
     def reduce_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        reduced = [force.home.zero for force in self.leader_entries(forces)]
+        reduced = [force.derivation.zero for force in self.leader_entries(forces)]
         for row, force in zip(self.v, forces, strict=True):
             reduced[row.leader] = reduced[row.leader] + _times(force, row.multiplier)
         return reduced
@@ -163,7 +163,7 @@ def _expand(entries: Sequence[Scalar], rows: Sequence[Term]) -> list[Scalar]:
 
 
 def _times(x: Scalar, number: Fraction | int) -> Scalar:
-    return x * x.home.constant(number)
+    return x * x.derivation.constant(number)
 
 
 def _sum(terms: Sequence[Scalar]) -> Scalar:
@@ -175,11 +175,11 @@ def _sum(terms: Sequence[Scalar]) -> Scalar:
 
 def _rows(mechanism: Mechanism, slices: Sequence[slice]) -> list[Term]:
     rows = []
-    for follows, entries in zip(mechanism.follows, slices, strict=True):
-        if follows is None:
+    for coupling, entries in zip(mechanism.joint_couplings, slices, strict=True):
+        if coupling is None:
             rows += [Term(k, Fraction(1)) for k in range(entries.start, entries.stop)]
         else:
-            rows.append(Term(slices[follows.leader].start, follows.multiplier, follows.offset))
+            rows.append(Term(slices[coupling.leader].start, coupling.multiplier, coupling.offset))
     return rows
 
 

@@ -60,19 +60,19 @@ class DriveScalars:
 
     def _inverse_speed(self, v: Scalar) -> Scalar:
         """Return 1/√(v² + ε²)."""
-        home = v.home
-        return home.one / home.sqrt(v * v + self.speed * self.speed)
+        derivation = v.derivation
+        return derivation.one / derivation.sqrt(v * v + self.speed * self.speed)
 
 
 def drive_scalars(
-    model: Model, home: Derivation, at_run_time: Mapping[tuple[int, str], Scalar]
+    model: Model, derivation: Derivation, at_run_time: Mapping[tuple[int, str], Scalar]
 ) -> list[DriveScalars]:
     """Return the drive of each entry of v; `given` has the run-time parameters, by link and name."""
-    speed = home.constant(k.rational(model.friction_speed))
+    speed = derivation.constant(k.rational(model.friction_speed))
     numbers = [
         {
             name: at_run_time.get((i, name))
-            or home.constant(k.rational(getattr(link.drive.at(velocity), name)))
+            or derivation.constant(k.rational(getattr(link.drive.at(velocity), name)))
             for name in NUMBERS
         }
         for i, link in enumerate(model.links)
@@ -84,7 +84,7 @@ def drive_scalars(
 def drive_forces(
     model: Model,
     drives: Sequence[DriveScalars],
-    home: Derivation,
+    derivation: Derivation,
     inputs: Mapping[str, Sequence[Scalar]],
 ) -> list[Scalar]:
     """Return the forces of the drives at (q, v), one per entry of v of all joints, in N·m and N; v
@@ -92,10 +92,10 @@ def drive_forces(
     """
     q, v = inputs["q"], inputs.get("v")
     result = []
-    home.step("forces of the joint drives: damping, friction, springs")
+    derivation.step("forces of the joint drives: damping, friction, springs")
     for link in model.links:
         for index in range(link.v.start, link.v.stop):
-            force = drives[index].force(q[link.q.start], home.zero if v is None else v[index])
-            home.name(f"drive_{index + 1}", force)
+            force = drives[index].force(q[link.q.start], derivation.zero if v is None else v[index])
+            derivation.name(f"drive_{index + 1}", force)
             result.append(force)
     return result

@@ -55,7 +55,7 @@ def compensated_matter(
     for i in reversed(range(len(links))):
         link = links[i]
         if link.parent >= 0:
-            masses[i].home.step(
+            masses[i].derivation.step(
                 f"link {i + 1} ({link.label}): gravity-compensated mass and its first moment"
             )
             masses[link.parent] = masses[link.parent] + masses[i]
@@ -73,11 +73,13 @@ def compensation_forces(
     """
     forces = []
     for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
-        home = matter.m.home
-        home.step(f"link {i + 1} ({link.label}): gravity compensation")
+        derivation = matter.m.derivation
+        derivation.step(f"link {i + 1} ({link.label}): gravity compensation")
         moment, force = matter.h.cross(matter.a), matter.a * matter.m
         for dof in link.dofs:
-            forces.append(home.name(f"compensation_{dof.index + 1}", dof.project(moment, force)))
+            forces.append(
+                derivation.name(f"compensation_{dof.index + 1}", dof.project(moment, force))
+            )
     return forces
 
 
@@ -86,9 +88,11 @@ def compensation_derivatives(
 ) -> list[list[Scalar]]:
     """Return (2), (3): row j has the derivatives of force j with respect to each degree of freedom."""
     dofs = [dof for link in links for dof in link.dofs]
-    result = [[matters[0].m.home.zero for _ in dofs] for _ in dofs]
+    result = [[matters[0].m.derivation.zero for _ in dofs] for _ in dofs]
     for i, (link, matter) in enumerate(zip(links, matters, strict=True)):
-        matter.m.home.step(f"link {i + 1} ({link.label}): gravity compensation of displaced masses")
+        matter.m.derivation.step(
+            f"link {i + 1} ({link.label}): gravity compensation of displaced masses"
+        )
         couples = [
             (dof.H_angular.cross(matter.h) + dof.H_linear * matter.m).cross(matter.a)
             for dof in link.dofs

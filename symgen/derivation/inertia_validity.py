@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
-from symgen.derivation.runtime_inertia import Matter
+from symgen.derivation.runtime_inertia import BodyInertia
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia, Vector
 
@@ -21,7 +21,7 @@ SLACK = k.rational(1) / 2**16
 
 
 def validity_margins(
-    home: Derivation, matter: Sequence[Matter], parameters: Sequence[Scalar]
+    derivation: Derivation, matter: Sequence[BodyInertia], parameters: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return the quantities that must not be negative, for the links and loads with run-time
     parameters.
@@ -31,20 +31,22 @@ def validity_margins(
         if isinstance(body.mass, int):
             margins.append(parameters[body.mass])
         if not body.central:
-            margins += _minors(home, body, parameters)
+            margins += _minors(derivation, body, parameters)
     return margins
 
 
-def _minors(home: Derivation, body: Matter, parameters: Sequence[Scalar]) -> list[Scalar]:
+def _minors(
+    derivation: Derivation, body: BodyInertia, parameters: Sequence[Scalar]
+) -> list[Scalar]:
     """Return the principal minors of Σ about the mass centre, with the slack on its diagonal."""
 
     def scalar(x: object) -> Scalar:
-        return parameters[x] if isinstance(x, int) else home.constant(x)
+        return parameters[x] if isinstance(x, int) else derivation.constant(x)
 
     m, c = scalar(body.mass), Vector(scalar(x) for x in body.centre)
     xx, xy, xz, yy, yz, zz = (scalar(x) for x in body.inertia)
-    half, h = (xx + yy + zz) * home.constant(k.rational(1) / 2), c * m
-    half_trace = half + half * home.constant(SLACK)
+    half, h = (xx + yy + zz) * derivation.constant(k.rational(1) / 2), c * m
+    half_trace = half + half * derivation.constant(SLACK)
     a, b, d = (
         half_trace - xx - h[0] * c[0],
         half_trace - yy - h[1] * c[1],
@@ -56,7 +58,7 @@ def _minors(home: Derivation, body: Matter, parameters: Sequence[Scalar]) -> lis
 
 
 def carried_masses(
-    home: Derivation, model: Model, inertias: Sequence[RigidInertia]
+    derivation: Derivation, model: Model, inertias: Sequence[RigidInertia]
 ) -> list[Scalar]:
     """Return for each joint the mass that it carries; for a rotating joint, plus the moments about
     the origins of the links.

@@ -71,22 +71,27 @@ class Linkage:
     def __init__(
         self,
         model: Model,
-        home: Derivation,
+        derivation: Derivation,
         frame: Frame | None = None,
         loaded: LoadedFrames = UNLOADED,
-        at_run_time: runtime_inertia.AtRunTime | None = None,
+        at_run_time: runtime_inertia.RunTimeNumbers | None = None,
         coupling: Coupling = UNCOUPLED,
     ) -> None:
-        self.model, self.home, self.frame, self.payload = model, home, frame, loaded.payload
+        self.model, self.derivation, self.frame, self.payload = (
+            model,
+            derivation,
+            frame,
+            loaded.payload,
+        )
         self.at_run_time, self.coupling = at_run_time, coupling
-        self.inputs = dict(coupling.expand_inputs(home))
-        self.drives = drive_scalars(model, home, self._run_time_drives())
-        self.zero, self.one = home.zero, home.one
+        self.inputs = dict(coupling.expand_inputs(derivation))
+        self.drives = drive_scalars(model, derivation, self._run_time_drives())
+        self.zero, self.one = derivation.zero, derivation.one
         self._sums: dict[tuple[tuple[int, int], ...], Scalar] = {}
         self._subtract_drives()
         # A link with slack has its vectors in rotated axes.
         shares_axes = any(not link.slack.is_zero for link in model.links)
-        home.step(
+        derivation.step(
             f"joint angles: sines and cosines{', and lengths and inertias rotated by them' if shares_axes else ''}"
         )
         self.links = [self._geometry(i) for i in range(len(model.links))]
@@ -102,23 +107,27 @@ class Linkage:
         """Return the run-time drive parameters, by link and name."""
         drives = self.at_run_time.drives if self.at_run_time else {}
         return {
-            parameter: self.home.inputs["prepared"][index] for parameter, index in drives.items()
+            parameter: self.derivation.inputs["prepared"][index]
+            for parameter, index in drives.items()
         }
 
     def _subtract_drives(self) -> None:
         """Subtract the drive forces from tau."""
-        if "tau" not in self.home.inputs or not any(drive.has_forces for drive in self.drives):
+        if "tau" not in self.derivation.inputs or not any(
+            drive.has_forces for drive in self.drives
+        ):
             return
         drive_terms = self.coupling.reduce_forces(
-            drive_forces(self.model, self.drives, self.home, self.inputs)
+            drive_forces(self.model, self.drives, self.derivation, self.inputs)
         )
         self.inputs["tau"] = [
-            tau - force for tau, force in zip(self.home.inputs["tau"], drive_terms, strict=True)
+            tau - force
+            for tau, force in zip(self.derivation.inputs["tau"], drive_terms, strict=True)
         ]
 
     def _add_gravity_compensation(self) -> None:
         """Add the forces of gravity compensation to tau."""
-        if "tau" not in self.home.inputs or not has_gravity_compensation(self.model):
+        if "tau" not in self.derivation.inputs or not has_gravity_compensation(self.model):
             return
         added = self.coupling.reduce_forces(
             compensation_forces(self.links, self.compensated_matter)
@@ -132,7 +141,7 @@ class Linkage:
         frame = self.payload
         if frame is not None and frame.link >= 0:
             matter = payload_inertia(
-                self.home, frame, self.frame_pose(frame), self.home.inputs["payload"]
+                self.derivation, frame, self.frame_pose(frame), self.derivation.inputs["payload"]
             )
             self.inertia[frame.link] = self.inertia[frame.link] + matter
 
@@ -142,7 +151,7 @@ class Linkage:
         for index, frame in enumerate(frames):
             if frame.link >= 0:
                 n, f = self._wrench_on_link(
-                    frame, self.home.inputs["wrench"][6 * index : 6 * index + 6]
+                    frame, self.derivation.inputs["wrench"][6 * index : 6 * index + 6]
                 )
                 loads[frame.link] = loads[frame.link][0] + n, loads[frame.link][1] + f
         for i in dict.fromkeys(frame.link for frame in frames if frame.link >= 0):
@@ -174,10 +183,10 @@ class Linkage:
 
     def dot(self, a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         """Return Σ a_i b_i, summed from first to last."""
-        return self.home.dot(a, b)
+        return self.derivation.dot(a, b)
 
     def scalar(self, value: Constant) -> Scalar:
-        return self.home.constant(value)
+        return self.derivation.constant(value)
 
     def vector(self, v: Sequence[Constant]) -> Vector:
         return Vector(self.scalar(x) for x in v)
@@ -206,8 +215,8 @@ class Linkage:
                 constant = constant * factor
         for factor in reversed(factors):
             if not factor.is_constant:
-                total = total + self.home.log(factor)
-        return total + self.home.log(constant)
+                total = total + self.derivation.log(factor)
+        return total + self.derivation.log(constant)
 
     def product_over_links(self, factors_of: Mapping[int, Sequence[Scalar]]) -> Scalar:
         """Return the product of the factors of all links; constant factors are combined first."""
@@ -268,11 +277,11 @@ class Linkage:
         g = -self.gravity[i][nonzero[0]]
         bindings: dict[object, Scalar] = dict(zip(form.q, self.inputs["q"][link.q], strict=True))
         for symbol, expression in form.steps:
-            value = lower(expression, bindings, self.home)
+            value = lower(expression, bindings, self.derivation)
             bindings[symbol] = value * g if symbol in form.single else value
         row = [entry.as_coeff_Add() for entry in form.rotation[nonzero[0], :]]
         return Vector(
-            g * int(constant) + lower(rest, bindings, self.home) for constant, rest in row
+            g * int(constant) + lower(rest, bindings, self.derivation) for constant, rest in row
         )
 
     @cached_property
@@ -325,10 +334,10 @@ class Linkage:
 
     def _inertia(self, i: int) -> RigidInertia:
         if self.at_run_time is not None and self.at_run_time.inertia:
-            ten = self.at_run_time.inertia[i]
-            return runtime_inertia.inertia(self.home, ten, self.inputs["prepared"]).to_parent(
-                self._slack(i), self.zeros
-            )
+            entries = self.at_run_time.inertia[i]
+            return runtime_inertia.inertia(
+                self.derivation, entries, self.inputs["prepared"]
+            ).to_parent(self._slack(i), self.zeros)
         inertia = self.model.links[i].inertia
         declared = RigidInertia.of(
             self.scalar(inertia.m),
@@ -378,25 +387,25 @@ class Linkage:
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of a step for link i."""
-        self.home.step(f"link {i + 1} ({self.links[i].label}): {text}")
+        self.derivation.step(f"link {i + 1} ({self.links[i].label}): {text}")
 
     def name(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
         """Name a quantity of link i: omega_3_1 is component 1 of link 3, P_4_12 entry (1, 2)."""
         stem = f"{symbol}_{i + 1}"
         if isinstance(quantity, Scalar):
-            self.home.name(stem, quantity)
+            self.derivation.name(stem, quantity)
         elif isinstance(quantity, Vector):
             for c, entry in enumerate(quantity, 1):
-                self.home.name(f"{stem}_{c}", entry)
+                self.derivation.name(f"{stem}_{c}", entry)
         elif isinstance(quantity, Symmetric):
             for suffix, entry in zip(
                 ("11", "12", "13", "22", "23", "33"), quantity.entries, strict=True
             ):
-                self.home.name(f"{stem}_{suffix}", entry)
+                self.derivation.name(f"{stem}_{suffix}", entry)
         else:
             for r, row in enumerate(quantity, 1):
                 for c, entry in enumerate(row, 1):
-                    self.home.name(f"{stem}_{r}{c}", entry)
+                    self.derivation.name(f"{stem}_{r}{c}", entry)
 
     def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
         """Name a quantity of link i that its neighbours read, if links are recorded as loop steps
@@ -421,10 +430,10 @@ class Linkage:
             **dict(zip(form.q, q, strict=True)),
         }
         constant, turning = self._rotations(i, form, bindings)
-        slide = Vector([lower(x, bindings, self.home) for x in form.shift_entries])
+        slide = Vector([lower(x, bindings, self.derivation) for x in form.shift_entries])
         dofs = []
         for column, index in enumerate(range(link.v.start, link.v.stop)):
-            H = [lower(x, bindings, self.home) for x in form.motions[column]]
+            H = [lower(x, bindings, self.derivation) for x in form.motions[column]]
             dofs.append(Dof(index, i, column, Vector(H[:3]), Vector(H[3:])))
         total_shift = self._offset(i) + constant.to_parent(slide)
         shift = self._shift(link, total_shift, slide) if turning.factors else total_shift
@@ -454,10 +463,10 @@ class Linkage:
         outer = [self._spin_matrix(gamma), self.matrix(_about(0, alpha.constant))]
         if not link.directed:
             for symbol, expression in form.steps:
-                bindings[symbol] = lower(expression, bindings, self.home)
+                bindings[symbol] = lower(expression, bindings, self.derivation)
                 self.name(str(symbol), i, bindings[symbol])
             outer.append(self._spin_matrix(beta))
-            return Rotation(outer), Rotation([*outer, _lowered(form, bindings, self.home)])
+            return Rotation(outer), Rotation([*outer, _lowered(form, bindings, self.derivation)])
         return Rotation(outer), Rotation([*outer, self._spin_matrix(beta)])
 
     def _spin_matrix(self, spin: Spin) -> Matrix:
@@ -465,7 +474,7 @@ class Linkage:
         if spin.is_constant:
             return self.matrix(_about(2, spin.constant))
         form = joint_form("revolute")
-        return _lowered(form, self._sine_cosine(form.q[0], spin), self.home)
+        return _lowered(form, self._sine_cosine(form.q[0], spin), self.derivation)
 
     def joint_parameters(self, i: int) -> dict[object, Scalar]:
         """Return the values of joint i's parameter symbols."""
@@ -504,7 +513,7 @@ class Linkage:
         for quarter, unit_angle in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
             if spin.constant == unit_angle:
                 return total, quarter
-        return total + self.home.constant(k.angle_of(*spin.constant)), 0
+        return total + self.derivation.constant(k.angle_of(*spin.constant)), 0
 
     def _sum_of_angles(self, terms: tuple[tuple[int, int], ...]) -> Scalar:
         """Return Σ sign · (angle of a link's joint), each sum recorded once."""
@@ -524,7 +533,7 @@ class Linkage:
         that it allows. Most joints have 1.
         """
         H = joint_form(self.model.links[i].kind).motion_subspace
-        return lower((H.T * H).det(), self.joint_parameters(i), self.home)
+        return lower((H.T * H).det(), self.joint_parameters(i), self.derivation)
 
     def _sine_cosine(self, q: object, spin: Spin) -> dict[object, Scalar]:
         import sympy as sp
@@ -543,18 +552,18 @@ class Linkage:
                 sp.sin(q): self.scalar(rotation.constant[1]),
             }
         atom, quarter = self._angle(spin)
-        c, s = self.home.cos(atom), self.home.sin(atom)
+        c, s = self.derivation.cos(atom), self.derivation.sin(atom)
         name = "".join(
             f"{'' if k == 0 else 'p' if sign > 0 else 'm'}{i + 1}"
             for k, (i, sign) in enumerate(spin.terms)
         )
-        self.home.name(f"c_{name}", c)
-        self.home.name(f"s_{name}", s)
+        self.derivation.name(f"c_{name}", c)
+        self.derivation.name(f"s_{name}", s)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarter]
         return {sp.cos(q): c, sp.sin(q): s}
 
     def _wrench_on_link(self, frame: Frame, wrench: Sequence[Scalar]) -> tuple[Vector, Vector]:
-        return link_wrench(self.home, frame, self.frame_pose(frame), wrench)
+        return link_wrench(self.derivation, frame, self.frame_pose(frame), wrench)
 
     def base_axes(self, root: int) -> Rotation:
         """Return the rotation from the axes of a root's base frame to base axes."""
@@ -584,8 +593,8 @@ class Linkage:
         )
 
 
-def _lowered(form: JointForm, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
-    rows = [Vector([lower(x, bindings, home) for x in row]) for row in form.rotation_rows]
+def _lowered(form: JointForm, bindings: dict[object, Scalar], derivation: Derivation) -> Matrix:
+    rows = [Vector([lower(x, bindings, derivation) for x in row]) for row in form.rotation_rows]
     return (rows[0], rows[1], rows[2])
 
 

@@ -26,29 +26,29 @@ FramePose = tuple[Rotation, Vector]
 
 
 def payload_inertia(
-    home: Derivation, frame: Frame, pose: FramePose, payload: Sequence[Scalar]
+    derivation: Derivation, frame: Frame, pose: FramePose, payload: Sequence[Scalar]
 ) -> RigidInertia:
     """Return the inertia of a run-time payload in the frame of its link.
 
     The payload is (m, centre, xx xy xz yy yz zz about the origin of its frame) in its frame.
     """
     m, center = payload[0], Vector(payload[1:4])
-    home.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
-    return RigidInertia.of(m, center * m, second_moments(home, payload[4:])).to_parent(*pose)
+    derivation.step(f"payload on {frame.name}, in the axes of link {frame.link + 1}")
+    return RigidInertia.of(m, center * m, second_moments(derivation, payload[4:])).to_parent(*pose)
 
 
-def second_moments(home: Derivation, moments: Sequence[Scalar]) -> Symmetric:
+def second_moments(derivation: Derivation, moments: Sequence[Scalar]) -> Symmetric:
     """Return Σ = ½tr(I)1 − I of the moments of inertia xx xy xz yy yz zz."""
     xx, xy, xz, yy, yz, zz = moments
-    half = (xx + yy + zz) * home.constant(k.rational(1) / 2)
+    half = (xx + yy + zz) * derivation.constant(k.rational(1) / 2)
     return Symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
 
 
 def link_wrench(
-    home: Derivation, frame: Frame, pose: FramePose, wrench: Sequence[Scalar]
+    derivation: Derivation, frame: Frame, pose: FramePose, wrench: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:
     """Return a run-time wrench, given as (moment, force) in the axes of its frame at its origin, in
     the frame of its link.
     """
-    home.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
+    derivation.step(f"wrench on {frame.name}, in the axes of link {frame.link + 1}")
     return wrench_to_parent(*pose, Vector(wrench[:3]), Vector(wrench[3:]))

@@ -24,8 +24,8 @@ Number = Constant | int
 
 
 @dataclass(frozen=True)
-class Matter:
-    """Matter of one declared link in link `link` of the model; `rotation` and `shift` lead from the
+class BodyInertia:
+    """Inertia of one declared link that is rigidly part of link `link` of the model; `rotation` and `shift` lead from the
     declared frame to the link's frame.
 
     `inertia` is xx xy xz yy yz zz about the origin of the declared frame, or about the mass centre
@@ -49,9 +49,9 @@ class Entry:
     index: int = -1
     sign: int = 1
 
-    def scalar(self, home: Derivation, array: Sequence[Scalar]) -> Scalar:
+    def scalar(self, derivation: Derivation, array: Sequence[Scalar]) -> Scalar:
         return (
-            home.constant(self.constant)
+            derivation.constant(self.constant)
             if self.index < 0
             else array[self.index]
             if self.sign > 0
@@ -59,7 +59,7 @@ class Entry:
         )
 
 
-Ten = tuple[Entry, ...]
+InertiaEntries = tuple[Entry, ...]
 """The eleven entries of a link's inertia: the mass m, the first moment h = m c (3), the second moments
 S = ∫ x xᵀ dm (xx xy xz yy yz zz), and I_zz. I_zz = S_xx + S_yy is kept separately, to avoid cancellation.
 """
@@ -77,9 +77,9 @@ class Prepared:
     in the array of a lower bound on its pivot D of the Riccati recursion.
     """
 
-    declared: tuple[Ten, ...]
-    regrouped: tuple[Ten, ...]
-    base_dropped: tuple[Ten, ...]
+    declared: tuple[InertiaEntries, ...]
+    regrouped: tuple[InertiaEntries, ...]
+    base_dropped: tuple[InertiaEntries, ...]
     size: int
     gravity: int = -1
     drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
@@ -87,36 +87,38 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class AtRunTime:
+class RunTimeNumbers:
     """Positions of run-time numbers in the argument `prepared`. If `inertia` is empty or `gravity` is
     -1, the constants of the model apply.
     """
 
-    inertia: tuple[Ten, ...]
+    inertia: tuple[InertiaEntries, ...]
     gravity: int = -1
     drives: Mapping[tuple[int, str], int] = field(default_factory=dict)
     """The index by link and name of the drive parameter."""
 
 
 def link_inertias(
-    home: Derivation,
+    derivation: Derivation,
     model: Model,
     constant_inertias: Sequence[Inertia],
-    run_time_parts: Sequence[Matter],
+    run_time_parts: Sequence[BodyInertia],
     parameters: Sequence[Scalar],
 ) -> list[RigidInertia]:
     """Return the inertia of each link about the origin of its frame: the `constant_inertias` plus the
     inertia with run-time parameters.
     """
-    inertias = [_constant(home, matter) for matter in constant_inertias]
+    inertias = [_constant(derivation, matter) for matter in constant_inertias]
     for matter in run_time_parts:
-        home.step(f"inertia of {model.links[matter.link].name}, in its computational frame")
-        inertias[matter.link] = inertias[matter.link] + _matter(home, matter, parameters)
+        derivation.step(f"inertia of {model.links[matter.link].name}, in its computational frame")
+        inertias[matter.link] = inertias[matter.link] + _body_inertia(
+            derivation, matter, parameters
+        )
     return inertias
 
 
 def regroup_inertia(
-    home: Derivation, model: Model, declared: Sequence[RigidInertia]
+    derivation: Derivation, model: Model, declared: Sequence[RigidInertia]
 ) -> list[RigidInertia]:
     """Return the inertias with parameters without effect on a joint moved to its parent, tip to
     base; roots keep theirs.
@@ -126,10 +128,10 @@ def regroup_inertia(
         link, joint_class = model.links[i], motion_class(model.links[i].kind)
         if joint_class == "both" or link.parent < 0:
             continue
-        home.step(
+        derivation.step(
             f"link {i + 1} ({link.name}): inertia that does not affect its joint is moved to its parent"
         )
-        kept, moved = _split(home, model, i, inertias[i])
+        kept, moved = _split(derivation, model, i, inertias[i])
         inertias[i], inertias[link.parent] = kept, inertias[link.parent] + moved
     return inertias
 
@@ -142,37 +144,41 @@ def drop_base_inertia(model: Model, regrouped: Sequence[RigidInertia]) -> list[R
     ]
 
 
-def _constant(home: Derivation, inertia: Inertia) -> RigidInertia:
+def _constant(derivation: Derivation, inertia: Inertia) -> RigidInertia:
     m, h, S = (
-        home.constant(inertia.m),
-        Vector(home.constant(x) for x in inertia.h),
-        Symmetric(*(home.constant(x) for x in inertia.S)),
+        derivation.constant(inertia.m),
+        Vector(derivation.constant(x) for x in inertia.h),
+        Symmetric(*(derivation.constant(x) for x in inertia.S)),
     )
     return RigidInertia.of(m, h, S)
 
 
-def _matter(home: Derivation, matter: Matter, parameters: Sequence[Scalar]) -> RigidInertia:
+def _body_inertia(
+    derivation: Derivation, matter: BodyInertia, parameters: Sequence[Scalar]
+) -> RigidInertia:
     def scalar(x: Number) -> Scalar:
-        return parameters[x] if isinstance(x, int) else home.constant(x)
+        return parameters[x] if isinstance(x, int) else derivation.constant(x)
 
     m, center = scalar(matter.mass), Vector(scalar(x) for x in matter.centre)
     moments, h = [scalar(x) for x in matter.inertia], center * m
-    S = second_moments(home, moments)
+    S = second_moments(derivation, moments)
     if matter.central:
         S = S + Symmetric(
             *(h[i] * center[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
         )
-    rotation = Rotation([] if matter.rotation == k.IDENTITY else [_rows(home, matter.rotation)])
+    rotation = Rotation(
+        [] if matter.rotation == k.IDENTITY else [_rows(derivation, matter.rotation)]
+    )
     about_z = (
         moments[5] if not matter.central else S.xx + S.yy
     )  # of moments about the origin, S.xx + S.yy would cancel the terms that second_moments added
     return RigidInertia(m, h, S, about_z).to_parent(
-        rotation, Vector(home.constant(x) for x in matter.shift)
+        rotation, Vector(derivation.constant(x) for x in matter.shift)
     )
 
 
-def _rows(home: Derivation, m: Mat3) -> tuple[Vector, Vector, Vector]:
-    x, y, z = (Vector(home.constant(entry) for entry in row) for row in m)
+def _rows(derivation: Derivation, m: Mat3) -> tuple[Vector, Vector, Vector]:
+    x, y, z = (Vector(derivation.constant(entry) for entry in row) for row in m)
     return x, y, z
 
 
@@ -197,22 +203,24 @@ def _effective_inertia(joint_class: str, inertia: RigidInertia) -> RigidInertia:
 
 
 def _split(
-    home: Derivation, model: Model, i: int, inertia: RigidInertia
+    derivation: Derivation, model: Model, i: int, inertia: RigidInertia
 ) -> tuple[RigidInertia, RigidInertia]:
     """Return the inertia that has an effect on joint i, and the rest in the frame of its parent."""
     link, joint_class, zero = model.links[i], motion_class(model.links[i].kind), inertia.m * 0
     zeros = Vector((zero, zero, zero))
     if joint_class == "slide":
-        rotation = Rotation([] if link.rotation == k.IDENTITY else [_rows(home, link.rotation)])
+        rotation = Rotation(
+            [] if link.rotation == k.IDENTITY else [_rows(derivation, link.rotation)]
+        )
         return _effective_inertia(joint_class, inertia), RigidInertia.of(
             zero, zeros, rotation.symmetric_to_parent(inertia.S)
         )
-    shift = Vector(home.constant(x) for x in link.shift)
+    shift = Vector(derivation.constant(x) for x in link.shift)
     if joint_class == "ball":
         h, axis_factor = shift * inertia.m, zeros
         axis = zeros
     else:
-        axis = Vector(home.constant(x) for x in k.transpose(link.rotation)[2])
+        axis = Vector(derivation.constant(x) for x in k.transpose(link.rotation)[2])
         h, axis_factor = (
             shift * inertia.m + axis * inertia.h[2],
             shift * inertia.h[2] + axis * inertia.S.zz,
@@ -249,14 +257,16 @@ class Recorder:
             self.rows.append(x if x.sign > 0 else -x)
         return Entry(index=self._index[x.row], sign=x.sign)
 
-    def ten(self, inertia: RigidInertia) -> Ten:
+    def inertia_entries(self, inertia: RigidInertia) -> InertiaEntries:
         """Return the entries of a link."""
         return tuple(
             self.entry(x) for x in (inertia.m, *inertia.h, *inertia.S.entries, inertia.about_z)
         )
 
 
-def inertia(home: Derivation, ten: Ten, array: Sequence[Scalar]) -> RigidInertia:
+def inertia(
+    derivation: Derivation, entries: InertiaEntries, array: Sequence[Scalar]
+) -> RigidInertia:
     """Return the inertia of a link, read from the array."""
-    m, hx, hy, hz, *S, about_z = (entry.scalar(home, array) for entry in ten)
+    m, hx, hy, hz, *S, about_z = (entry.scalar(derivation, array) for entry in entries)
     return RigidInertia(m, Vector((hx, hy, hz)), Symmetric(*S), about_z)

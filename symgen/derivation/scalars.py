@@ -42,18 +42,18 @@ class Scalar:
     simplifications; else None.
     """
 
-    __slots__ = ("home", "row", "sign", "unit_value", "value")
+    __slots__ = ("derivation", "row", "sign", "unit_value", "value")
 
     def __init__(
         self,
-        home: Derivation,
+        derivation: Derivation,
         row: int,
         sign: int,
         value: Any = None,
         unit_value: int | None = None,
     ) -> None:
-        self.home, self.row, self.sign, self.value, self.unit_value = (
-            home,
+        self.derivation, self.row, self.sign, self.value, self.unit_value = (
+            derivation,
             row,
             sign,
             value,
@@ -61,23 +61,33 @@ class Scalar:
         )
 
     def __mul__(self, other: Scalar | int) -> Scalar:
-        return self.home.multiply(self, other if type(other) is Scalar else self.home.atom(other))
+        return self.derivation.multiply(
+            self, other if type(other) is Scalar else self.derivation.atom(other)
+        )
 
     def __add__(self, other: Scalar | int) -> Scalar:
-        return self.home.sum(self, other if type(other) is Scalar else self.home.atom(other))
+        return self.derivation.sum(
+            self, other if type(other) is Scalar else self.derivation.atom(other)
+        )
 
     def __sub__(self, other: Scalar | int) -> Scalar:
-        return self.home.sum(self, -(other if type(other) is Scalar else self.home.atom(other)))
+        return self.derivation.sum(
+            self, -(other if type(other) is Scalar else self.derivation.atom(other))
+        )
 
     def __truediv__(self, other: Scalar) -> Scalar:
-        return self.home.divide(self, self.home.atom(other))
+        return self.derivation.divide(self, self.derivation.atom(other))
 
     def __neg__(self) -> Scalar:
         if self.row < 0:
             return Scalar(
-                self.home, -1, 1, -self.value, None if self.unit_value is None else -self.unit_value
+                self.derivation,
+                -1,
+                1,
+                -self.value,
+                None if self.unit_value is None else -self.unit_value,
             )
-        return Scalar(self.home, self.row, -self.sign)
+        return Scalar(self.derivation, self.row, -self.sign)
 
     __rmul__ = __mul__
     __radd__ = __add__
@@ -366,7 +376,7 @@ class Derivation:
         return Program(function, method, tuple(inputs), tuple(outputs), rows, tuple(self.steps))
 
 
-def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
+def lower(expression: Any, bindings: Mapping[Any, Scalar], derivation: Derivation) -> Scalar:
     """Record a SymPy expression as operations; `bindings` gives the Scalars of its atoms and of its
     sines and cosines.
 
@@ -375,37 +385,39 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> 
     if (bound := bindings.get(expression)) is not None:
         return bound
     if expression.is_Rational:
-        return home.number(int(expression.p), int(expression.q))
+        return derivation.number(int(expression.p), int(expression.q))
     if expression.is_Add or expression.is_Mul:
-        parts = [lower(arg, bindings, home) for arg in expression.args]
+        parts = [lower(arg, bindings, derivation) for arg in expression.args]
         return reduce(operator.add if expression.is_Add else operator.mul, parts)
     if expression.is_Pow:
-        return _lower_power(expression, bindings, home)
+        return _lower_power(expression, bindings, derivation)
     name = str(expression.func)
     functions: dict[str, Callable[..., Scalar]] = {
-        "sin": home.sin,
-        "cos": home.cos,
-        "atan2": home.atan2,
+        "sin": derivation.sin,
+        "cos": derivation.cos,
+        "atan2": derivation.atan2,
     }
     if name in functions or name in BY_SERIES:
-        arguments = [lower(arg, bindings, home) for arg in expression.args]
+        arguments = [lower(arg, bindings, derivation) for arg in expression.args]
         return (
-            functions[name](*arguments) if name in functions else home.by_series(name, *arguments)
+            functions[name](*arguments)
+            if name in functions
+            else derivation.by_series(name, *arguments)
         )
     raise _not_lowered(expression)
 
 
-def _lower_power(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
+def _lower_power(expression: Any, bindings: Mapping[Any, Scalar], derivation: Derivation) -> Scalar:
     """Record an integer power or ±½: products, a root, and a division."""
     exponent = expression.exp
     if not exponent.is_Integer and abs(exponent) != sp.Rational(1, 2):
         raise _not_lowered(expression)
-    base = lower(expression.base, bindings, home)
+    base = lower(expression.base, bindings, derivation)
     if exponent.is_Integer:
         power = reduce(operator.mul, [base] * abs(int(exponent)))
     else:
-        power = home.sqrt(base)
-    return power if exponent > 0 else home.one / power
+        power = derivation.sqrt(base)
+    return power if exponent > 0 else derivation.one / power
 
 
 def _not_lowered(expression: Any) -> ProgramError:

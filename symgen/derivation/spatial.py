@@ -53,7 +53,7 @@ class Vector(tuple[Scalar, ...]):
         )
 
     def dot(self, b: Vector) -> Scalar:
-        return self[0].home.dot(self, b)
+        return self[0].derivation.dot(self, b)
 
     @property
     def is_zero(self) -> bool:
@@ -284,7 +284,7 @@ class RigidInertia:
         """
         S = self.S
         sum_of_squares, tracked = S.xx + S.yy, self.about_z
-        zz = S.xx.home.either(
+        zz = S.xx.derivation.either(
             *(tracked, sum_of_squares) if S.zz.is_constant else (sum_of_squares, tracked)
         )
         return Symmetric(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, zz)
@@ -304,10 +304,10 @@ class RigidInertia:
         mixed, product = symmetric_outer(h, shift), h[0] * shift[0] + h[1] * shift[1]
         if rotation.spins:
             arm = rotation.to_child(shift)
-            product = product.home.either(product, self.h[0] * arm[0] + self.h[1] * arm[1])
+            product = product.derivation.either(product, self.h[0] * arm[0] + self.h[1] * arm[1])
         S, about_z = (
             S + mixed,
-            product.home.either(about_z + (mixed.xx + mixed.yy), about_z + product + product),
+            product.derivation.either(about_z + (mixed.xx + mixed.yy), about_z + product + product),
         )
         if self.m.is_zero:
             return RigidInertia(self.m, h, S, about_z)
@@ -421,7 +421,7 @@ def wrench_to_parent(
     moment = rotation.to_parent(n) + shift.cross(force)
     if rotation.spins:  # the moment about z is equal in the axes of the link
         about_z = (n[2] + rotation.to_child(shift).cross(f)[2]) * rotation.along_z
-        moment = Vector((moment[0], moment[1], about_z.home.either(moment[2], about_z)))
+        moment = Vector((moment[0], moment[1], about_z.derivation.either(moment[2], about_z)))
     return moment, force
 
 

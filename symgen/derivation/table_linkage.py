@@ -202,7 +202,7 @@ class Tabled(Linkage):
     def __init__(
         self,
         model: Model,
-        home: Derivation,
+        derivation: Derivation,
         columns: Sequence[Columns],
         first: Sequence[int],
         frame: Frame | None = None,
@@ -217,13 +217,16 @@ class Tabled(Linkage):
             for name in NUMBERS
             if name in columns_of_link.column
         }
-        self.behind = len(home.inputs[PREPARED]) - sum(OF_BASE.values())
+        self.behind = len(derivation.inputs[PREPARED]) - sum(OF_BASE.values())
         super().__init__(
-            model, home, frame, at_run_time=runtime_inertia.AtRunTime((), self.behind, drives)
+            model,
+            derivation,
+            frame,
+            at_run_time=runtime_inertia.RunTimeNumbers((), self.behind, drives),
         )
         self.base_gravity = self.gravity_in_base(0)
-        for dof in self.dofs if "tau" in home.inputs else ():
-            if self.inputs["tau"][dof.index] is not home.inputs["tau"][dof.index]:
+        for dof in self.dofs if "tau" in derivation.inputs else ():
+            if self.inputs["tau"][dof.index] is not derivation.inputs["tau"][dof.index]:
                 self.name(f"left{dof.column + 1}", dof.link, self.inputs["tau"][dof.index])
 
     def mark(self, symbol: str, i: int, quantity: Scalar | Vector | Symmetric | Matrix) -> None:
@@ -238,8 +241,8 @@ class Tabled(Linkage):
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of a step, and remember its link."""
-        self.link_of[len(self.home.steps)] = i
-        self.home.step(text)
+        self.link_of[len(self.derivation.steps)] = i
+        self.derivation.step(text)
 
     def base_axes(self, root: int) -> Rotation:
         """Return the rotation from the axes of the base frame to base axes."""
@@ -318,7 +321,7 @@ class Tabled(Linkage):
     def _of_the_base(self, what: str) -> list[Scalar]:
         before = [*OF_BASE][: [*OF_BASE].index(what)]
         at = self.behind + sum(OF_BASE[name] for name in before)
-        return list(self.home.inputs[PREPARED][at : at + OF_BASE[what]])
+        return list(self.derivation.inputs[PREPARED][at : at + OF_BASE[what]])
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
         """Return rotation and origin of link i's declared frame on the link."""
@@ -343,7 +346,7 @@ class Tabled(Linkage):
             return super().log_product(factors)
         total = self.zero
         for dof in self._tip_first(factors):
-            total = total + self.home.log(factors[dof.index])
+            total = total + self.derivation.log(factors[dof.index])
         return total
 
     def _tip_first(self, factors: Sequence[Scalar]) -> Iterator[Dof]:
@@ -356,8 +359,8 @@ class Tabled(Linkage):
         """Return a named number of a link: a constant, or an entry of its table row."""
         columns = self.columns[i]
         if name in columns.common:
-            return self.home.constant(columns.common[name])
-        return self.home.inputs[PREPARED][self.first[i] + columns.column[name]]
+            return self.derivation.constant(columns.common[name])
+        return self.derivation.inputs[PREPARED][self.first[i] + columns.column[name]]
 
     def numbers(self, i: int, names: Sequence[str]) -> Vector:
         """Return several named numbers of a link as a Vector."""
@@ -411,13 +414,15 @@ class Tabled(Linkage):
         outer = [self._about(i, "gamma", 2), self._about(i, "alpha", 0)]
         if not link.directed:
             for symbol, expression in form.steps:
-                bindings[symbol] = lower(expression, bindings, self.home)
+                bindings[symbol] = lower(expression, bindings, self.derivation)
             outer.append(self._about(i, "beta", 2))
-            return Rotation(outer), Rotation([*outer, _lowered(form.rotation, bindings, self.home)])
+            return Rotation(outer), Rotation(
+                [*outer, _lowered(form.rotation, bindings, self.derivation)]
+            )
         if form.angle is None:
             return Rotation(outer), Rotation([*outer, self._about(i, "beta", 2)])
         angle = self.inputs["q"][link.q][form.angle] + self.number(i, "offset")
-        c, s = self.home.cos(angle), self.home.sin(angle)
+        c, s = self.derivation.cos(angle), self.derivation.sin(angle)
         self.name("c", i, c)
         self.name("s", i, s)
         return Rotation(outer), Rotation([*outer, self._elementary(2, c, s)])
@@ -444,6 +449,6 @@ class Tabled(Linkage):
         return SplitShift(total, inner, outer) if split else total
 
 
-def _lowered(m: Any, bindings: dict[object, Scalar], home: Derivation) -> Matrix:
-    rows = [Vector(lower(m[r, c], bindings, home) for c in range(3)) for r in range(3)]
+def _lowered(m: Any, bindings: dict[object, Scalar], derivation: Derivation) -> Matrix:
+    rows = [Vector(lower(m[r, c], bindings, derivation) for c in range(3)) for r in range(3)]
     return (rows[0], rows[1], rows[2])

@@ -59,10 +59,12 @@ def _on_unit_sphere(kind: str, q: tuple[Any, ...], entry: Any) -> Any:
 def _linear(kind: str, q: tuple[Any, ...], name: str, matrix: Any) -> Program:
     """Return the Program of matrix(q) times the argument of this name."""
     rows, columns = matrix.shape
-    home = Derivation({POSITION: len(q), name: columns})
-    bindings = dict(zip(q, home.inputs[POSITION], strict=True))
-    entries = [[lower(matrix[i, j], bindings, home) for j in range(columns)] for i in range(rows)]
-    products = [home.dot(row, home.inputs[name]) for row in entries]
-    return home.freeze(
+    derivation = Derivation({POSITION: len(q), name: columns})
+    bindings = dict(zip(q, derivation.inputs[POSITION], strict=True))
+    entries = [
+        [lower(matrix[i, j], bindings, derivation) for j in range(columns)] for i in range(rows)
+    ]
+    products = [derivation.dot(row, derivation.inputs[name]) for row in entries]
+    return derivation.freeze(
         f"q of {kind}", name, [(name, (rows,), products)], {POSITION: (len(q),), name: (columns,)}
     )

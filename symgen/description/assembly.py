@@ -677,9 +677,9 @@ def _selected_joints(
 
 def _leader(name: str, mechanism: Mechanism) -> str:
     """Return the leader of a joint, or the name itself."""
-    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
-        if joint.name == name and follows is not None:
-            return mechanism.joints[follows.leader].name
+    for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
+        if joint.name == name and coupling is not None:
+            return mechanism.joints[coupling.leader].name
     return name
 
 

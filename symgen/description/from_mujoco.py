@@ -116,7 +116,7 @@ class _Reading:
         self.notes: list[Note] = []
         self.joints = [self._name("name_jntadr", k, "joint") for k in range(model.njnt)]
         self.bodies = [self._name("name_bodyadr", k, "body") for k in range(model.nbody)]
-        self.follows: dict[int, Mimic] = {}
+        self.mimics: dict[int, Mimic] = {}
 
     def tree(self) -> Tree:
         """Return the tree, as a reader of a file does."""
@@ -230,7 +230,7 @@ class _Reading:
             seat,
             axis,
             limits,
-            self.follows.get(joint),
+            self.mimics.get(joint),
             unapplied,
             here,
             drive=drive,
@@ -313,7 +313,7 @@ class _Reading:
                     exact(model.qpos0[int(model.jnt_qposadr[j])], self.location)
                     for j in (first, second)
                 )
-                self.follows[first] = Mimic(
+                self.mimics[first] = Mimic(
                     self.joints[second],
                     factors[1],
                     factors[0] + follower_zero - factors[1] * leader_zero,

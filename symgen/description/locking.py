@@ -81,7 +81,7 @@ def _motions(connection: Connection) -> list[AboutAxis]:
     """Return the elementary motions of a joint about its axis."""
     return [
         motion
-        for motion in joint_type(connection.kind).oracle(dict(connection.parameters))
+        for motion in joint_type(connection.kind).elementary_motions(dict(connection.parameters))
         if isinstance(motion, AboutAxis)
     ]
 

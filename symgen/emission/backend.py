@@ -37,20 +37,20 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
 class Source(Protocol):
     """Prints the text of one function.
 
-    `floors` maps the row of each divisor to its certified lower bound. Only a checked function,
-    which compares its divisors with these bounds, has `floors`.
+    `divisor_bounds` maps the row of each divisor to its certified lower bound. Only a checked function,
+    which compares its divisors with these bounds, has `divisor_bounds`.
     """
 
     def __call__(
-        self, program: Form, target: Target, floors: Mapping[int, Bound] | None = None
+        self, program: Form, target: Target, divisor_bounds: Mapping[int, Bound] | None = None
     ) -> str: ...
 
 
 class Texts(Protocol):
     """Prints all files of several functions: texts by file name, headers first.
 
-    `programs`, `replacements` and `floors` have the name of a function as the key. A function in
-    `replacements` is not printed; the text in `replacements` is used instead. `floors` holds for
+    `programs`, `replacements` and `divisor_bounds` have the name of a function as the key. A function in
+    `replacements` is not printed; the text in `replacements` is used instead. `divisor_bounds` holds for
     each function the bounds that `Source` takes.
     """
 
@@ -59,32 +59,32 @@ class Texts(Protocol):
         programs: Mapping[str, Form],
         target: Target,
         replacements: Mapping[str, str] | None = None,
-        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+        divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
     ) -> dict[str, str]: ...
 
 
 class Definition(Protocol):
     """Collects the facts of one function that `symgen.emission.lowering.straight_line` prints.
 
-    `floors` are the bounds that `Source` takes.
+    `divisor_bounds` are the bounds that `Source` takes.
     """
 
     def __call__(
-        self, program: Program, target: Target, floors: Mapping[int, Bound] | None = None
+        self, program: Program, target: Target, divisor_bounds: Mapping[int, Bound] | None = None
     ) -> dict[str, Any]: ...
 
 
 class Batches(Protocol):
     """Prints the files of functions that evaluate many states in one call: texts by file name.
 
-    `floors` holds for each function the bounds that `Source` takes.
+    `divisor_bounds` holds for each function the bounds that `Source` takes.
     """
 
     def __call__(
         self,
         programs: Mapping[str, Form],
         target: Target,
-        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+        divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
     ) -> dict[str, str]: ...
 
 
@@ -156,7 +156,7 @@ class Wrapper:
 
     - `name`: name of the wrapper in `--wrap`.
     - `files`: returns the texts of the wrapper's files by file name. It takes the functions, the target
-      and the `floors` of `Batches`. Header files are installed beside the printer's headers, and C files
+      and the `divisor_bounds` of `Batches`. Header files are installed beside the printer's headers, and C files
       become a separate shared library. CUDA's compiler compiles `.cu` files.
     - `loops`: True if the wrapper accepts functions with loops over links.
     """

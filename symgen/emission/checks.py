@@ -44,8 +44,10 @@ class Guard(NamedTuple):
     bound: Bound
 
 
-def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -> list[Guard]:
-    """Give the guard of every divisor, logarithm and root, each row once; `floors` are certified bounds of rows.
+def guards(
+    program: Program, live: Sequence[int], divisor_bounds: Mapping[int, Bound]
+) -> list[Guard]:
+    """Give the guard of every divisor, logarithm and root, each row once; `divisor_bounds` are certified bounds of rows.
 
     A divisor without such a bound has at least the magnitude of the smallest normal number.
     """
@@ -58,8 +60,8 @@ def guards(program: Program, live: Sequence[int], floors: Mapping[int, Bound]) -
     return [
         Guard(
             row,
-            row not in floors and ops == {"div"},
-            floors.get(row, Fraction(0) if ops == {"sqrt"} else least),
+            row not in divisor_bounds and ops == {"div"},
+            divisor_bounds.get(row, Fraction(0) if ops == {"sqrt"} else least),
         )
         for row, ops in asked.items()
     ]
@@ -78,14 +80,16 @@ class Comparisons(NamedTuple):
     """Rows that must be finite."""
 
 
-def comparisons(program: Program, target: Target, floors: Mapping[int, Bound]) -> Comparisons:
-    """Return the comparisons of a Program's function; `floors` are certified bounds of rows."""
+def comparisons(
+    program: Program, target: Target, divisor_bounds: Mapping[int, Bound]
+) -> Comparisons:
+    """Return the comparisons of a Program's function; `divisor_bounds` are certified bounds of rows."""
     if not target.checked:
         return Comparisons()
     live = live_rows(program)
     return Comparisons(
         angles(program, live) if target.text.trig == "inline" else (),
-        guards(program, live, floors),
+        guards(program, live, divisor_bounds),
         hiding_rows(program, live),
         finite_rows(program, live),
     )

@@ -44,12 +44,12 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
     return names
 
 
-def turns(program: Form, target: Target) -> bool:
+def uses_sincos(program: Form, target: Target) -> bool:
     """True if a function includes NAME_sincos.h."""
     if program.part_count:  # sines of all lanes at once, or each by itself
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if program.looped:
-        return any(turns(step, target) for step in program.programs) or any(
+        return any(uses_sincos(step, target) for step in program.programs) or any(
             _blocks.blocks(program, s, target) for s in range(len(program.sweeps))
         )
     if target.text.trig == "auto":
@@ -142,11 +142,11 @@ def angles_together(program: Program) -> list[list[int]]:
 
     None where there is but one, which <math.h> serves as well.
     """
-    angles = early(program)
+    angles = initial_angles(program)
     return angles if len(angles) > 1 else []
 
 
-def early(program: Program) -> list[list[int]]:
+def initial_angles(program: Program) -> list[list[int]]:
     """The angles that need no other sine or cosine, the rows of each."""
     rows = program.rows
     angles: dict[Any, list[int]] = {}
@@ -158,7 +158,7 @@ def early(program: Program) -> list[list[int]]:
 
 def turn_of(program: Program, target: Target) -> Turn | None:
     """Return the function for sines and cosines, where the text has its own."""
-    if not turns(program, target):
+    if not uses_sincos(program, target):
         return None
     function = f"{target.name}_sincos"
     if target.text.trig == "inline":
@@ -171,13 +171,13 @@ def turn_of(program: Program, target: Target) -> Turn | None:
 class PrintedFunction:
     """A Program that is printed as one function, with all that decides its text.
 
-    `floors` are certified bounds of rows for a checked function; `turn` gives sines and cosines where the text has its own.
+    `divisor_bounds` are certified bounds of rows for a checked function; `turn` gives sines and cosines where the text has its own.
     `part` is how many statements a part has, about; None: the function stays in one piece.
     """
 
     program: Program
     target: Target
-    floors: Mapping[int, Bound] = field(default_factory=dict)
+    divisor_bounds: Mapping[int, Bound] = field(default_factory=dict)
     turn: Turn | None = None
     part: int | None = None
     arrays: bool = False
@@ -224,7 +224,7 @@ class PrintedFunction:
     @cached_property
     def comparisons(self) -> _checks.Comparisons:
         """The rows that a checked function compares."""
-        return _checks.comparisons(self.program, self.target, self.floors)
+        return _checks.comparisons(self.program, self.target, self.divisor_bounds)
 
     @cached_property
     def sines(self) -> list[int]:
@@ -306,7 +306,7 @@ def _facts_in_one_piece(
         facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
     return facts | {
         "real": printed.program.real,
-        "turns": turn is not None,
+        "uses_sincos": turn is not None,
         "angles": turn.lanes if turn else 0,
         "unread": [] if printed.target.checked else printed.unread,
         "before": blocks[0],

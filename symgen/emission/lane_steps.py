@@ -27,15 +27,17 @@ def lane_step(
     inline = target.text.trig == "inline"
     turn = definition.turn_of(step, target) if inline else None
     printed = definition.PrintedFunction(step, target, turn=turn)
-    early = [] if inline else definition.early(step)
+    initial_angles = [] if inline else definition.initial_angles(step)
     names = printed.names
-    facts = _lanes.function(printed, early, [names[port] for port in alike if port in names])
-    loop = own_sines and target.text.trig == "auto" and len(early) > 0
+    facts = _lanes.function(
+        printed, initial_angles, [names[port] for port in alike if port in names]
+    )
+    loop = own_sines and target.text.trig == "auto" and len(initial_angles) > 0
     facts |= {
         "symbol": target.symbol(step.function),
         "own_loop": loop,
         "own_sines": turn is not None or loop,
-        "told": f"{what}: {operations_text(step)}",
+        "comment": f"{what}: {operations_text(step)}",
     }
     for array, port in zip(facts["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == CONSTANTS else ""

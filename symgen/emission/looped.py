@@ -43,10 +43,10 @@ def source(form: LoopProgram, target: Target) -> str:
         **prototype(loops.form, target)
         | {
             "count": len(form),
-            "turns": definition.turns(loops.form, target),
+            "uses_sincos": definition.uses_sincos(loops.form, target),
             "angles": loops.angle_count,
-            "told": step_heads(loops),
-            "numbers": constant_heads(form),
+            "step_comments": step_heads(loops),
+            "constant_comments": constant_heads(form),
             "arrays": tables,
             "bytes": sum(table.bytes for table in tables),
             "doubles": work(form, target.checked),

@@ -75,7 +75,7 @@ def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
     tables, block = tables_and_loops(loops)
     return {
         "steps": steps,
-        "told": step_heads(loops),
+        "step_comments": step_heads(loops),
         "arrays": tables,
         "block": block,
         "local": _local_numbers(loops),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.emission import definition, loop_work
-from symgen.emission.definition import PrintedFunction, early
+from symgen.emission.definition import PrintedFunction, initial_angles
 from symgen.emission.language import Language
 from symgen.emission.looped import constant_heads, step_heads, tables_and_loops
 from symgen.emission.lowering import straight_line
@@ -43,9 +43,9 @@ def function(form: LoopProgram, target: Target, language: Language) -> dict[str,
     return loop_work.prototype(loops.form, target) | {
         "links": len(form),
         "checks": target.checked,
-        "turns": any(early(step) for step in loops.functions),
-        "told": step_heads(loops),
-        "numbers": constant_heads(form),
+        "uses_sincos": any(initial_angles(step) for step in loops.functions),
+        "step_comments": step_heads(loops),
+        "constant_comments": constant_heads(form),
         "tables": tables,
         "bytes": size,
         "memory": "constant" if size <= CONSTANT_MEMORY else "device",
@@ -59,6 +59,6 @@ def _step_text(loops: LoopFunction, step: Program, language: Language) -> str:
     """Return the device code of one step. It computes sine and cosine of one angle at a time."""
     target = loops.target
     unchecked_target = replace(target, text=replace(target.text, checked=False))
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if early(step) else None
+    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if initial_angles(step) else None
     printed = PrintedFunction(step, unchecked_target, turn=turn, arrays=True)
     return straight_line.text(definition.function(printed), unchecked_target.name, language)

@@ -119,7 +119,7 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
     *stages, whole = functions
     return {
         "steps": chain.steps,
-        "told": [f"{step['symbol']}, {step['told']}" for step in chain.steps],
+        "step_comments": [f"{step['symbol']}, {step['comment']}" for step in chain.steps],
         "arrays": [
             loop_tables.Table(form.real, name, size, tuple(wrapped(constants))),
             *(table.plain for table in tables),

@@ -79,7 +79,7 @@ class _Pieces:
     words: Sequence[Sequence[str]]
     reads: Sequence[frozenset[str]]
     stored: Sequence[Sequence[Store]]
-    home: Mapping[str, int]
+    piece_of: Mapping[str, int]
 
     @classmethod
     def of(
@@ -92,13 +92,13 @@ class _Pieces:
         words = [
             [word for _, line in piece for word in _WORD.findall(line["value"])] for piece in lines
         ]
-        home = {line["name"]: n for n, piece in enumerate(lines) for _, line in piece}
+        piece_of = {line["name"]: n for n, piece in enumerate(lines) for _, line in piece}
         reads = [frozenset(word for word in piece if word in arguments) for piece in words]
         first = max((n for n, names in enumerate(reads) if names), default=0)
         stored: list[list[Store]] = [[] for _ in lines]
         for store in stores:
-            stored[max(first, home.get(store.value, first))].append(store)
-        return cls(lines, words, reads, stored, home)
+            stored[max(first, piece_of.get(store.value, first))].append(store)
+        return cls(lines, words, reads, stored, piece_of)
 
     def used(self, n: int) -> Iterator[str]:
         """Words of the values of piece n, then of the results that it stores."""
@@ -107,7 +107,7 @@ class _Pieces:
 
     def last_uses(self) -> dict[str, int]:
         """For each local, the last piece that uses it."""
-        last = dict(self.home)
+        last = dict(self.piece_of)
         for n in range(len(self.lines)):
             for name in self.used(n):
                 if name in last:
@@ -138,7 +138,7 @@ def cut(
         lines, ends[-1] = [[]], 1
     pieces = _Pieces.of(lines, arguments, stores)
     last = pieces.last_uses()
-    for name in pieces.home.keys() & kept.keys():
+    for name in pieces.piece_of.keys() & kept.keys():
         last[name] = max(last[name], ends[kept[name]])
     parts, size, places = _allocate(pieces, last)
     return Cut(tuple(parts), size, places, tuple(ends))
@@ -163,7 +163,7 @@ def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int
                 places[name] = heapq.heappop(free)
                 heapq.heappush(busy, (last[name], places[name]))
                 puts.append((places[name], name))
-        wanted = dict.fromkeys(name for name in pieces.used(n) if pieces.home.get(name, n) < n)
+        wanted = dict.fromkeys(name for name in pieces.used(n) if pieces.piece_of.get(name, n) < n)
         takes = tuple((name, places[name]) for name in wanted)
         stores = tuple(pieces.stored[n])
         parts.append(Part(takes, _grouped(piece), tuple(puts), stores, pieces.reads[n]))

@@ -258,12 +258,12 @@ def derive_layout(
     kept = parameters(model, keep)
     if kept:
         shapes[PORT] = (len(kept),)
-    home = Derivation({name: shape[0] for name, shape in shapes.items()})
+    derivation = Derivation({name: shape[0] for name, shape in shapes.items()})
     coupling = Coupling.of(mechanism)
     linkage = (
-        SymbolicLinkage(model, home, kept, coupling=coupling)
+        SymbolicLinkage(model, derivation, kept, coupling=coupling)
         if kept
-        else Linkage(model, home, coupling=coupling)
+        else Linkage(model, derivation, coupling=coupling)
     )
     if mechanism.loops and quantity.of_loops:
         loop_closure.configure_linkage(linkage, mechanism)
@@ -289,7 +289,7 @@ def derive_layout(
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
     return Layout(
-        home.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), positions, kept
+        derivation.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), positions, kept
     )
 
 
@@ -297,7 +297,7 @@ def in_declared_axes(linkage: Linkage, block: Block) -> Block:
     """Return the block with its twists and wrenches in the declared axes of the links."""
     if not any(block.rows):  # an empty block keeps its size
         return block
-    linkage.home.step("turned into the declared axes")
+    linkage.derivation.step("turned into the declared axes")
     rows = _rotate_rows(linkage, block.left, block.rows)
     columns = _rotate_rows(
         linkage, block.right, [list(column) for column in zip(*rows, strict=True)]

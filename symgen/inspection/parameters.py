@@ -91,16 +91,17 @@ class SymbolicLinkage(Linkage):
     def __init__(
         self,
         model: Model,
-        home: Derivation,
+        derivation: Derivation,
         parameters: Sequence[Parameter],
         frame: Frame | None = None,
         coupling: Coupling = UNCOUPLED,
     ) -> None:
         self._kept = {
-            p.symbol: atom for p, atom in zip(parameters, home.inputs.get(PORT, []), strict=True)
+            p.symbol: atom
+            for p, atom in zip(parameters, derivation.inputs.get(PORT, []), strict=True)
         }
         self._kinds = {p.kind for p in parameters}
-        super().__init__(model, home, frame, coupling=coupling)
+        super().__init__(model, derivation, frame, coupling=coupling)
 
     def _symbol_or_number(self, symbol: str, value: Constant) -> Scalar:
         return self._kept[symbol] if symbol in self._kept else self.scalar(value)
@@ -216,9 +217,9 @@ def symbolic_linkage(
     model, _ = models(mechanism)
     kept = parameters(model, keep)
     with k.precision():
-        home = Derivation({**arguments, **({PORT: len(kept)} if kept else {})}, MOST_ROWS)
+        derivation = Derivation({**arguments, **({PORT: len(kept)} if kept else {})}, MOST_ROWS)
         chosen_frame = model.frame(mechanism, frame) if frame else None
-        return SymbolicLinkage(model, home, kept, chosen_frame, Coupling.of(mechanism)), kept
+        return SymbolicLinkage(model, derivation, kept, chosen_frame, Coupling.of(mechanism)), kept
 
 
 def derive_symbolic(
@@ -260,7 +261,7 @@ def derive_symbolic(
         with k.precision():
             results = build(linkage, [linkage.model.frame(mechanism, name) for name in names])
             results_named = _named_results(declared, sizes, results)
-            program = linkage.home.freeze(
+            program = linkage.derivation.freeze(
                 function, method, results_named, {**shapes, PORT: (len(kept),)}
             )
     except TooManyRows:

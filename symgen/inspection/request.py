@@ -78,9 +78,9 @@ def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str)
     `names`.
     """
     entries_of_joint = [name for name in names if name.startswith(f"{text}.")]
-    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
-        if joint.name == text and follows is not None:
-            leader = mechanism.joints[follows.leader].name
+    for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
+        if joint.name == text and coupling is not None:
+            leader = mechanism.joints[coupling.leader].name
             raise ArgumentError(
                 f"joint '{text}' mimics '{leader}' and has no {what} of its own; name '{leader}'"
             )
@@ -118,8 +118,8 @@ def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
     """Raise RequestError if a joint has several coordinates or mimics another; `instead` is the
     remedy.
     """
-    for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True):
-        if follows is not None:
+    for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
+        if coupling is not None:
             raise RequestError(
                 f"{what} needs joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
                 f"mimics another; {instead}"

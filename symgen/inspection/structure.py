@@ -45,7 +45,7 @@ PARAMETERS = ("J_xx", "J_xy", "J_xz", "J_yz", "J_zz", "h_x", "h_y", "h_z", "J_yy
 STEPS = 2**20
 """Number of values from which a coordinate is drawn."""
 
-Matter = tuple[Constant, Vec3, Mat3]
+BodyInertia = tuple[Constant, Vec3, Mat3]
 """(m, h, J)."""
 Twist = tuple[Vec3, Vec3]
 Entry = tuple[int, ...]
@@ -202,9 +202,9 @@ def _names(n: int) -> list[str]:
     ]
 
 
-def _numbers(bodies: Sequence[Matter]) -> list[Constant]:
+def _numbers(bodies: Sequence[BodyInertia]) -> list[Constant]:
     """Return the values of `_names`."""
-    return [k.normalize(x) for body in bodies for x in ten(body)]
+    return [k.normalize(x) for body in bodies for x in inertia_entries(body)]
 
 
 def _sum(terms: Iterable[Constant]) -> Constant:
@@ -229,7 +229,7 @@ def _columns(model: Model, letter: str, seeds: Sequence[str]) -> dict[Entry, lis
     return rows
 
 
-def _parameters(bodies: Sequence[Matter], rows: Sequence[Row]) -> list[str]:
+def _parameters(bodies: Sequence[BodyInertia], rows: Sequence[Row]) -> list[str]:
     """Return the names of the nonzero parameters with a nonzero column."""
     has_effect = [any(row[c] != 0 for row in rows) for c in range(len(rows[0]))]
     candidates = zip(_names(len(bodies)), _numbers(bodies), has_effect, strict=True)
@@ -240,7 +240,7 @@ def _parameters(bodies: Sequence[Matter], rows: Sequence[Row]) -> list[str]:
 
 
 def _total(
-    model: Model, letter: str, bodies: Sequence[Matter], state: State
+    model: Model, letter: str, bodies: Sequence[BodyInertia], state: State
 ) -> dict[Entry, Constant]:
     by_link = contributions(model, letter, state, [[body] for body in bodies])
     return {entry: _sum(link[0] for link in links) for entry, links in by_link.items()}
@@ -250,7 +250,7 @@ def _changed(before: Mapping[Entry, Constant], after: Mapping[Entry, Constant]) 
     return {entry for entry in before if not k.is_zero(k.normalize(before[entry] - after[entry]))}
 
 
-def _joints(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[Entry, list[int]]:
+def _joints(model: Model, letter: str, bodies: Sequence[BodyInertia]) -> dict[Entry, list[int]]:
     """Return for each entry the joints on which it depends, by changing one joint at a time."""
     n = len(model.links)
     changed: list[set[Entry]] = [set() for _ in range(n)]
@@ -265,7 +265,7 @@ def _joints(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[Entry, 
     return {entry: [i for i in range(n) if entry in changed[i]] for entry in before}
 
 
-def _lengths(model: Model, letter: str, bodies: Sequence[Matter]) -> dict[str, set[Entry]]:
+def _lengths(model: Model, letter: str, bodies: Sequence[BodyInertia]) -> dict[str, set[Entry]]:
     """Return for each length the entries that depend on it, by changing one nonzero length at a
     time with the links' matter fixed.
     """
@@ -408,7 +408,7 @@ def replace_joint_state(state: State, donor: State, joint: int) -> State:
     )
 
 
-def inertial_parameters(inertia: Inertia) -> Matter:
+def inertial_parameters(inertia: Inertia) -> BodyInertia:
     """Return m, h and J = tr(Σ)1 − Σ of a link."""
     xx, xy, xz, yy, yz, zz = inertia.S
     J = [
@@ -423,16 +423,16 @@ def inertial_parameters(inertia: Inertia) -> Matter:
     )
 
 
-def ten(body: Matter) -> tuple[Constant, ...]:
+def inertia_entries(body: BodyInertia) -> tuple[Constant, ...]:
     """Return the ten numbers in the order of PARAMETERS."""
     m, h, J = body
     return (J[0][0], J[0][1], J[0][2], J[1][2], J[2][2], *h, J[1][1], m)
 
 
-def unit_parameters() -> list[Matter]:
+def unit_parameters() -> list[BodyInertia]:
     """Return ten sets of parameters, in the order of PARAMETERS: one parameter 1 and the others 0."""
     zero_matrix: Mat3 = (k.ORIGIN, k.ORIGIN, k.ORIGIN)
-    result: list[Matter] = []
+    result: list[BodyInertia] = []
     for name in PARAMETERS:
         stem, _, suffix = name.partition("_")
         axes = ["xyz".index(axis) for axis in suffix]
@@ -465,7 +465,7 @@ def entries(model: Model, letter: str) -> list[Entry]:
 
 
 def contributions(
-    model: Model, letter: str, state: State, bodies: Sequence[Sequence[Matter]]
+    model: Model, letter: str, state: State, bodies: Sequence[Sequence[BodyInertia]]
 ) -> dict[Entry, list[list[Constant]]]:
     """Return the contribution of each of `bodies[b]`, alone on link b, to each entry: entry → link
     → body → number.
@@ -569,7 +569,7 @@ def _motion(
     return k.add(parent_omega, joint_omega), angular, linear
 
 
-def _wrench(body: Matter, motion: tuple[Vec3, Vec3, Vec3]) -> tuple[Vec3, Vec3]:
+def _wrench(body: BodyInertia, motion: tuple[Vec3, Vec3, Vec3]) -> tuple[Vec3, Vec3]:
     (m, h, J), (w, dw, acc) = body, motion
     f = k.add(k.scale(m, acc), k.add(k.cross(dw, h), k.cross(w, k.cross(w, h))))
     return k.add(k.cross(h, acc), k.add(k.apply(J, dw), k.cross(w, k.apply(J, w)))), f

@@ -136,7 +136,7 @@ def _lines(mechanism: Mechanism, function_program: Program, wanted_names: set[st
     printed = []
     for first, last in _runs(line_numbers):
         range_text = str(first) if first == last else f"{first}-{last}"
-        printed.append(f"{target.file(function_program.function)}:{range_text}:")
+        printed.append(f"{target.c_file(function_program.function)}:{range_text}:")
         printed += text[first - 1 : last]
     return "\n".join(printed)
 

@@ -298,10 +298,14 @@ class Steps:
 
     def __init__(self, mechanism: Mechanism) -> None:
         slices = zip(
-            mechanism.joints, mechanism.q_slices, mechanism.v_slices, mechanism.follows, strict=True
+            mechanism.joints,
+            mechanism.q_slices,
+            mechanism.v_slices,
+            mechanism.joint_couplings,
+            strict=True,
         )
         self.joints = [
-            (joint.kind, in_q, in_v) for joint, in_q, in_v, follows in slices if follows is None
+            (joint.kind, in_q, in_v) for joint, in_q, in_v, coupling in slices if coupling is None
         ]
         self.plain = all(joint.type.along is None for joint in mechanism.joints)
 

@@ -135,7 +135,7 @@ def load(
     target: Target,
     build: Build,
     sources: Mapping[str, str] | None = None,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> ModuleType:
     """Return the compiled functions as a module with `lib` and `ffi`.
 
@@ -149,12 +149,12 @@ def load(
     it adds that share of each call's first result to the first argument of the next.
 
     For a looped function the first is `lib.NAME_<function>_alone`, without the workspace, and each
-    returns NO_MEMORY if there is none. `sources` replaces the text of functions, by name; `floors`
+    returns NO_MEMORY if there is none. `sources` replaces the text of functions, by name; `divisor_bounds`
     are those of `Source`. Raises BuildError without a compiler, Python's header or space in the
     cache, or if the compiler refuses the text.
     """
     backend = printer()
-    files = backend.texts(programs, target, sources, floors)
+    files = backend.texts(programs, target, sources, divisor_bounds)
     outlines = {name: program.outline for name, program in programs.items()}
     functions = _functions(outlines, target)
     looped = {target.symbol(name): form for name, form in programs.items() if form.looped}
@@ -179,7 +179,7 @@ def load(
         declarations,
         build,
         {
-            target.file(name): UNSCHEDULED
+            target.c_file(name): UNSCHEDULED
             for name, form in programs.items()
             if backend.unscheduled(form)
         },
@@ -187,7 +187,7 @@ def load(
 
 
 def load_many(
-    program: Form, target: Target, build: Build, floors: Mapping[int, Bound] | None = None
+    program: Form, target: Target, build: Build, divisor_bounds: Mapping[int, Bound] | None = None
 ) -> ModuleType:
     """Return one compiled function for blocks of states, as a module with `lib` and `ffi`.
 
@@ -201,7 +201,7 @@ def load_many(
     programs = {program.function: program}
     files = {
         **backend.headers(programs, target),
-        **backend.batches(programs, target, {program.function: floors or {}}),
+        **backend.batches(programs, target, {program.function: divisor_bounds or {}}),
     }
     context = backend.driver(program, target) | {
         "real": program.real,

@@ -53,7 +53,7 @@ IMAGE = (".text", ".rodata", ".data", ".tdata")
 """Sections of a linked program in flash. Writable data are copied from there at the start."""
 Interval = tuple[int, int | None]
 """Least and most; None without an upper bound."""
-Floors = Mapping[str, Mapping[int, Bound]]
+DivisorBounds = Mapping[str, Mapping[int, Bound]]
 _LOOP = 2 * (11000 - 1000)
 """Instructions by which the longer loop of the measuring program exceeds the shorter."""
 
@@ -124,21 +124,21 @@ class Written(NamedTuple):
 
 
 class Source(NamedTuple):
-    """C that is measured: the backend's with `text` and the certified bounds `floors`, or the C
+    """C that is measured: the backend's with `text` and the certified bounds `divisor_bounds`, or the C
     `written` in a folder.
     """
 
     text: TextOptions = PLAIN
-    floors: Floors | None = None
+    divisor_bounds: DivisorBounds | None = None
     written: Written | None = None
 
     def files(self, program: Form, target: Target) -> dict[str, str]:
         """Return the headers by name, and the function as one.c."""
         if self.written is not None:
             return {**self.written.headers, "one.c": self.written.sources[program.function]}
-        floors = (self.floors or {}).get(program.function)
+        divisor_bounds = (self.divisor_bounds or {}).get(program.function)
         headers = printer().headers({program.function: program}, target)
-        return {**headers, "one.c": printer().source(program, target, floors)}
+        return {**headers, "one.c": printer().source(program, target, divisor_bounds)}
 
 
 class Arguments(NamedTuple):

@@ -35,7 +35,7 @@ def footprint(program: Form, target: Target, build: Build) -> Footprint:
     """Compile one function and return its memory. Raises BuildError if there is no compiler."""
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="symgen-size-") as name:
-        folder, file = Path(name), target.file(program.function)
+        folder, file = Path(name), target.c_file(program.function)
         texts = printer().texts({program.function: program}, target)
         for name_of_text, text in texts.items():
             (folder / name_of_text).write_text(text, encoding="utf-8")

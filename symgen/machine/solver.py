@@ -169,7 +169,7 @@ def _cached_solver(recipe: Recipe) -> Solver | None:
 
 def _build_solver(recipe: Recipe) -> Solver:
     """Return a newly derived, printed and compiled solver, and put it into the cache."""
-    from symgen.certificate import checked_floors
+    from symgen.certificate import checked_bounds
     from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import notices
     from symgen.pipeline.serialize import outline_to_plain
@@ -177,8 +177,8 @@ def _build_solver(recipe: Recipe) -> Solver:
     request = recipe[0]
     mechanism, options, text = request.mechanism, request.options, request.text
     derived, refused = programs_and_refusals(request)
-    bounds = checked_floors(mechanism, derived, options, text)
-    solver = Solver(derived, _robot_build(recipe), mechanism, floors=bounds)
+    bounds = checked_bounds(mechanism, derived, options, text)
+    solver = Solver(derived, _robot_build(recipe), mechanism, divisor_bounds=bounds)
     solver._recipe = recipe
     solver._defaults = default_parameters(mechanism, options)
     solver._notices = notices(mechanism, derived, options, request.functions is not None, refused)
@@ -274,7 +274,7 @@ class Solver:
     _recipe: Recipe | None
     _sources: dict[str, str] | None
     _programs: dict[str, Form] | None
-    _floors: Mapping[str, Mapping[int, Bound]] | None
+    _divisor_bounds: Mapping[str, Mapping[int, Bound]] | None
     _parameters: Parameters | None
     _defaults: dict[str, tuple[float, ...]]
     _notices: list[tuple[str, str]]
@@ -286,17 +286,17 @@ class Solver:
         mechanism: Mechanism | None = None,
         *,
         sources: Mapping[str, str] | None = None,
-        floors: Mapping[str, Mapping[int, Bound]] | None = None,
+        divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
     ) -> None:
         if not programs:
             raise ArgumentError("there is no function to compile; name at least one")
         single_real(programs.values())
-        library = load_library(programs, robot.target, robot.build, sources, floors)
+        library = load_library(programs, robot.target, robot.build, sources, divisor_bounds)
         outlines = {function: program.outline for function, program in programs.items()}
         self._hold(outlines, robot, library, has_own_text=sources is None)
         self.mechanism, self._programs = mechanism, dict(programs)
         self._sources = dict(sources) if sources else None
-        self._floors = floors
+        self._divisor_bounds = divisor_bounds
 
     def _hold(
         self,
@@ -314,7 +314,7 @@ class Solver:
         self.real = next(iter(outlines.values())).real
         self._robot, self._library = robot, library.__name__
         self._recipe = self._sources = self._programs = None
-        self._floors, self._parameters, self._defaults, self._notices = None, None, {}, []
+        self._divisor_bounds, self._parameters, self._defaults, self._notices = None, None, {}, []
         self._when = WHEN[0]
         self._named: dict[str, str] = {}  # names of the libraries for blocks of states, by function
         self._kernels = {
@@ -380,15 +380,15 @@ class Solver:
 
     def _bounds(self, function: str) -> Mapping[int, Bound]:
         """Return the certified bounds of a checked function's divisors."""
-        if self._floors is not None or self._recipe is None:
-            return (self._floors or {}).get(function, {})
-        from symgen.certificate import checked_floors
+        if self._divisor_bounds is not None or self._recipe is None:
+            return (self._divisor_bounds or {}).get(function, {})
+        from symgen.certificate import checked_bounds
 
         request = self._recipe[0]
         needed = {
             name: self.programs[name] for name in (function, REGROUP) if name in self.programs
         }
-        return checked_floors(request.mechanism, needed, request.options, request.text)[function]
+        return checked_bounds(request.mechanism, needed, request.options, request.text)[function]
 
     @property
     def parameters(self) -> Parameters:

@@ -28,7 +28,7 @@ class Mimic:
     offset: Fraction
 
 
-class Follows(NamedTuple):
+class JointCoupling(NamedTuple):
     """The coupling q = multiplier·q[leader] + offset, where `leader` is the index of a joint with a
     coordinate of its own.
     """
@@ -73,7 +73,7 @@ def mimic_chain(
 
 def resolve_mimics(
     robot: str, joints: Sequence[tuple[str, Mimic | None, bool]]
-) -> tuple[Follows | None, ...]:
+) -> tuple[JointCoupling | None, ...]:
     """Return the coupling of each joint to its final leader; None for a joint that follows no
     other.
 
@@ -83,7 +83,7 @@ def resolve_mimics(
     """
     index_of = {name: index for index, (name, _, _) in enumerate(joints)}
     mimics = {name: mimic for name, mimic, _ in joints}
-    couplings: dict[str, Follows | None] = {
+    couplings: dict[str, JointCoupling | None] = {
         name: None for name, mimic in mimics.items() if mimic is None
     }
     for name in mimics:
@@ -110,15 +110,16 @@ def resolve_mimics(
                 )
             couplings[follower] = _compose(
                 mimic,
-                couplings[mimic.joint] or Follows(index_of[mimic.joint], Fraction(1), Fraction(0)),
+                couplings[mimic.joint]
+                or JointCoupling(index_of[mimic.joint], Fraction(1), Fraction(0)),
                 subject,
             )
     return tuple(couplings[name] for name, _, _ in joints)
 
 
-def _compose(mimic: Mimic, above: Follows, subject: str) -> Follows:
+def _compose(mimic: Mimic, above: JointCoupling, subject: str) -> JointCoupling:
     """Return the coupling of a follower whose leader follows `above`: the composition of both."""
-    composed = Follows(
+    composed = JointCoupling(
         above.leader,
         mimic.multiplier * above.multiplier,
         mimic.multiplier * above.offset + mimic.offset,
@@ -134,12 +135,12 @@ def _compose(mimic: Mimic, above: Follows, subject: str) -> Follows:
 Range = tuple[Fraction | None, Fraction | None]
 
 
-def leader_range(follows: Follows, limits: Range) -> Range:
+def leader_range(coupling: JointCoupling, limits: Range) -> Range:
     """Return a follower's range as a range of its leader's coordinate."""
     bounds = [
-        None if end is None else (end - follows.offset) / follows.multiplier for end in limits
+        None if end is None else (end - coupling.offset) / coupling.multiplier for end in limits
     ]
-    return (bounds[0], bounds[1]) if follows.multiplier > 0 else (bounds[1], bounds[0])
+    return (bounds[0], bounds[1]) if coupling.multiplier > 0 else (bounds[1], bounds[0])
 
 
 def intersect_ranges(ranges: Sequence[Range]) -> Range:

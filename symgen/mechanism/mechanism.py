@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from symgen.mechanism import trees
 from symgen.mechanism.closed_loops import Loop, Start, choice_fault, loop_count_suffix, start_fault
 from symgen.mechanism.closed_loops import fault as loops_fault
-from symgen.mechanism.coupling import Follows, intersect_ranges, leader_range, resolve_mimics
+from symgen.mechanism.coupling import JointCoupling, intersect_ranges, leader_range, resolve_mimics
 from symgen.mechanism.coupling import Mimic as Mimic
 from symgen.mechanism.drives import FRICTION_SPEED, NO_DRIVE, Drive, speed_fault
 from symgen.mechanism.joints import AboutAxis, Coordinate, Elementary, JointType, joint_type
@@ -99,7 +99,7 @@ class Joint:
     @property
     def motions(self) -> tuple[Elementary, ...]:
         """The joint's motion as elementary motions, which the reference reads."""
-        return self.type.oracle(dict(self.parameters))
+        return self.type.elementary_motions(dict(self.parameters))
 
     @property
     def about_axis(self) -> tuple[AboutAxis, ...]:
@@ -229,7 +229,7 @@ class Mechanism:
             yield from (f"joint '{joint.name}'{fault}" for fault in _joint_faults(joint, index))
         yield from self._mass_faults()
         yield from self._frame_faults()
-        if self.coupled and not any(self.follows):
+        if self.coupled and not any(self.joint_couplings):
             yield "mimic joints are to be coupled, but no joint mimics another; use --mimic independent"
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
@@ -285,7 +285,7 @@ class Mechanism:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
-    def follows(self) -> tuple[Follows | None, ...]:
+    def joint_couplings(self) -> tuple[JointCoupling | None, ...]:
         """The coupling of each joint to its leader; None for a joint with its own entries of q and
         v.
         """
@@ -311,8 +311,8 @@ class Mechanism:
         """Joints with their own entries of q and v, in order."""
         return tuple(
             joint
-            for joint, follows in zip(self.joints, self.follows, strict=True)
-            if follows is None
+            for joint, coupling in zip(self.joints, self.joint_couplings, strict=True)
+            if coupling is None
         )
 
     @cached_property
@@ -321,11 +321,11 @@ class Mechanism:
         followers allow.
         """
         ranges = [joint.limits for joint in self.joints]
-        groups: dict[int, list[tuple[Follows, Joint]]] = {}
-        for coupling, joint in zip(self.follows, self.joints, strict=True):
+        groups: dict[int, list[tuple[JointCoupling, Joint]]] = {}
+        for coupling, joint in zip(self.joint_couplings, self.joints, strict=True):
             if coupling is not None:
                 leading = (
-                    Follows(coupling.leader, Fraction(1), Fraction(0)),
+                    JointCoupling(coupling.leader, Fraction(1), Fraction(0)),
                     self.joints[coupling.leader],
                 )
                 groups.setdefault(coupling.leader, [leading]).append((coupling, joint))
@@ -377,7 +377,7 @@ class Mechanism:
         return trees.slices(
             [
                 joint.type.nq * (coupling is None)
-                for joint, coupling in zip(self.joints, self.follows, strict=True)
+                for joint, coupling in zip(self.joints, self.joint_couplings, strict=True)
             ]
         )
 
@@ -387,7 +387,7 @@ class Mechanism:
         return trees.slices(
             [
                 joint.type.nv * (coupling is None)
-                for joint, coupling in zip(self.joints, self.follows, strict=True)
+                for joint, coupling in zip(self.joints, self.joint_couplings, strict=True)
             ]
         )
 
@@ -489,10 +489,10 @@ class Mechanism:
         """Return the slices of q and of v (also of a and tau) of a joint, by name. Raises
         ArgumentError for a follower.
         """
-        if (follows := self.follows[index := self.joint_index(joint)]) is not None:
+        if (coupling := self.joint_couplings[index := self.joint_index(joint)]) is not None:
             raise ArgumentError(
                 f"joint '{joint}' is a mimic joint without entries of its own; use those of its leader "
-                f"'{self.joints[follows.leader].name}'"
+                f"'{self.joints[coupling.leader].name}'"
             )
         return self.q_slices[index], self.v_slices[index]
 
@@ -533,11 +533,11 @@ class Mechanism:
             )
             name = "\u2003" * min(indents[i], 12) + joint.name
             links = ", ".join(part.link for part in self.bodies[i].parts) or self.bodies[i].name
-            follows = self.follows[i]
+            coupling = self.joint_couplings[i]
             span = (
                 self.ranges[i].text
-                if follows is None
-                else f"= {follows.of(self.joints[follows.leader].name)}"
+                if coupling is None
+                else f"= {coupling.of(self.joints[coupling.leader].name)}"
             )
             rows.append(
                 (

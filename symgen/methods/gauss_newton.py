@@ -27,7 +27,7 @@ from symgen.methods.shared.task import LDLFactor
 
 def step(robot: Calls) -> Results:
     """Return delta (NV), C (NL) and the misalignment."""
-    home, (damping,) = robot.home, robot.inputs["damping"]
+    derivation, (damping,) = robot.derivation, robot.inputs["damping"]
     (C,) = robot("constraint_residual")
     (entries,) = robot("constraint_residual:jacobian")
     nv = len(entries) // len(C)
@@ -36,15 +36,15 @@ def step(robot: Calls) -> Results:
         (J, c) for J, c in zip(gradients, C, strict=True) if not all(x.is_zero for x in J)
     ]  # rows that depend on positions
     rows, residuals = [J for J, _ in position_rows], [c for _, c in position_rows]
-    home.step("the damped square of the residual's derivative")
-    lower = [[home.dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(len(rows))]
+    derivation.step("the damped square of the residual's derivative")
+    lower = [[derivation.dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(len(rows))]
     trace = list(accumulate((row[-1] for row in lower), add))[-1]
-    mu = home.name("mu", damping * trace)
+    mu = derivation.name("mu", damping * trace)
     for row in lower:
         row[-1] = row[-1] + mu
-    home.step("damped Gauss-Newton step")
-    weights = LDLFactor.of(home, lower).solve(residuals, "w")
-    delta = [-home.dot([row[k] for row in rows], weights) for k in range(nv)]  # (1)
+    derivation.step("damped Gauss-Newton step")
+    weights = LDLFactor.of(derivation, lower).solve(residuals, "w")
+    delta = [-derivation.dot([row[k] for row in rows], weights) for k in range(nv)]  # (1)
     return delta, C, [misalignment(robot)]
 
 
@@ -53,18 +53,20 @@ def misalignment(robot: Calls) -> Scalar:
 
     C alone does not tell antiparallel from parallel axes: it is zero for both.
     """
-    home, total = robot.home, robot.home.zero
+    derivation, total = robot.derivation, robot.derivation.zero
     loops = [loop for loop in robot.mechanism.loops if loop.type.aligned]
     rotations = robot("link_poses")[0] if loops else []
 
     def axis(end: End, k: int) -> list[Scalar]:
-        direction = [home.constant(row[k]) for row in displacement(end.pose)[0]]
+        direction = [derivation.constant(row[k]) for row in displacement(end.pose)[0]]
         rows = [rotations[9 * end.body + 3 * i : 9 * end.body + 3 * i + 3] for i in range(3)]
-        return direction if end.body == BASE else [home.dot(row, direction) for row in rows]
+        return direction if end.body == BASE else [derivation.dot(row, direction) for row in rows]
 
     for loop in loops:
         for k in loop.type.aligned:
-            total = total + (home.one - home.dot(axis(loop.first, k), axis(loop.second, k)))
+            total = total + (
+                derivation.one - derivation.dot(axis(loop.first, k), axis(loop.second, k))
+            )
     return total
 
 

@@ -18,7 +18,7 @@ from symgen.methods.shared.method import Method
 
 def mass_matrix_log_determinant_gradient(robot: Calls) -> Results:
     """Return ∂ ln det M / ∂q (NV)."""
-    return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.home.one])  # (1), (2)
+    return robot("mass_matrix_log_determinant:vjp", logdet_bar=[robot.derivation.one])  # (1), (2)
 
 
 METHOD = Method(

@@ -30,8 +30,8 @@ from symgen.methods.shared.method import Method
 
 def step(robot: Calls) -> Results:
     """Return q_next (NQ) and v_next (NV)."""
-    home, v, (dt,) = robot.home, robot.inputs["v"], robot.inputs["dt"]
-    half, sixth = (dt * home.constant(Fraction(1, n)) for n in (2, 6))
+    derivation, v, (dt,) = robot.derivation, robot.inputs["v"], robot.inputs["dt"]
+    half, sixth = (dt * derivation.constant(Fraction(1, n)) for n in (2, 6))
 
     def advance(rates: list[Scalar], changes: Sequence[Scalar], time: Scalar) -> list[Scalar]:
         return [rate + change * time for rate, change in zip(rates, changes, strict=True)]
@@ -43,20 +43,20 @@ def step(robot: Calls) -> Results:
         return a
 
     (a1,) = robot("forward_dynamics", "k1")
-    home.step("k2: velocities")
+    derivation.step("k2: velocities")
     v2 = advance(v, a1, half)
     a2 = stage("k2", v, half, v2)  # (1)
-    home.step("k3: velocities")
+    derivation.step("k3: velocities")
     v3 = advance(v, a2, half)
     a3 = stage(
         "k3",
-        advance(v2, bracket(robot, v, a1), half * half * home.constant(Fraction(1, 2))),
+        advance(v2, bracket(robot, v, a1), half * half * derivation.constant(Fraction(1, 2))),
         half,
         v3,
     )  # (2)
-    home.step("k4: velocities")
+    derivation.step("k4: velocities")
     a4 = stage("k4", v3, dt, advance(v, a3, dt))  # (3)
-    home.step("velocities at the end of the step")
+    derivation.step("velocities at the end of the step")
     a2_plus_a3 = [x + y for x, y in zip(a2, a3, strict=True)]
     a1_to_a3 = [x + y for x, y in zip(a1, a2_plus_a3, strict=True)]
     v_next = advance(
@@ -73,7 +73,7 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
     For two twists (ω, u) in the axes of the moved body it is (ω × ω', ω × u' + u × ω'); for other
     joints 0.
     """
-    result = [robot.home.zero for _ in x]
+    result = [robot.derivation.zero for _ in x]
     for joint, entries in zip(robot.mechanism.joints, robot.mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
@@ -85,7 +85,7 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
         def twist(
             rates: Sequence[Scalar], components: Sequence[tuple[bool, int]] = components
         ) -> list[Vector]:
-            parts = [[robot.home.zero] * 3, [robot.home.zero] * 3]
+            parts = [[robot.derivation.zero] * 3, [robot.derivation.zero] * 3]
             for rate, (linear, axis) in zip(rates, components, strict=True):
                 parts[linear][axis] = rate
             return [Vector(part) for part in parts]

@@ -18,7 +18,7 @@ def step(robot: Calls) -> Results:
     """Return q_next (NQ) and v_next (NV)."""
     (dt,) = robot.inputs["dt"]
     (a,) = robot("forward_dynamics")
-    robot.home.step("velocities at the end of the step")
+    robot.derivation.step("velocities at the end of the step")
     v_next = [rate + change * dt for rate, change in zip(robot.inputs["v"], a, strict=True)]  # (1)
     (q_next,) = robot("integrate", v=v_next)  # (2)
     return q_next, v_next

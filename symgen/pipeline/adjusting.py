@@ -16,7 +16,13 @@ from symgen.derivation import constants, runtime_inertia
 from symgen.derivation.inertia_validity import carried_masses, validity_margins
 from symgen.derivation.model import Inertia, Model, reframe
 from symgen.derivation.model.links import inertia_of
-from symgen.derivation.runtime_inertia import AtRunTime, Matter, Number, Prepared, Ten
+from symgen.derivation.runtime_inertia import (
+    BodyInertia,
+    InertiaEntries,
+    Number,
+    Prepared,
+    RunTimeNumbers,
+)
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.derivation.spatial import RigidInertia
 from symgen.ir import passes
@@ -73,10 +79,10 @@ class Adjusting:
         """
         return replace(mechanism, gravity=ANY) if self.prepared.gravity >= 0 else mechanism
 
-    def at_run_time(self, regroups: bool, forget: bool) -> AtRunTime:
+    def at_run_time(self, regroups: bool, forget: bool) -> RunTimeNumbers:
         """Return the positions of inertia and gravity in the array, for a method."""
         if not self.moves_inertia:
-            return AtRunTime((), self.prepared.gravity, self.prepared.drives)
+            return RunTimeNumbers((), self.prepared.gravity, self.prepared.drives)
         inertias = (
             self.prepared.declared
             if not regroups
@@ -84,7 +90,7 @@ class Adjusting:
             if forget
             else self.prepared.regrouped
         )
-        return AtRunTime(inertias, self.prepared.gravity, self.prepared.drives)
+        return RunTimeNumbers(inertias, self.prepared.gravity, self.prepared.drives)
 
 
 def parameter_names(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
@@ -112,8 +118,8 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         bare, slides = _bare(mechanism, links, asked), Layout(layouts(mechanism).general.slides)
         model = slides.lay(reframe(bare))
         slots = _parameter_slots(asked)
-        home = Derivation({"parameters": sum(parameter.size for parameter in asked)})
-        arguments = home.inputs["parameters"]
+        derivation = Derivation({"parameters": sum(parameter.size for parameter in asked)})
+        arguments = derivation.inputs["parameters"]
         fixed = [
             inertia_of(_without(body, links), model.links[i].placement)
             for i, body in enumerate(mechanism.bodies)
@@ -126,11 +132,11 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         drives = _drives(
             mechanism, asked, {name: arguments[slot[0]] for name, slot in slots.items()}
         )
-        own_inertias = runtime_inertia.link_inertias(home, model, fixed, loose, arguments)
+        own_inertias = runtime_inertia.link_inertias(derivation, model, fixed, loose, arguments)
         gravity = [arguments[k] for k in slots.get(GRAVITY, ())]
-        prepared, rows = _prepared(home, mechanism, model, own_inertias, gravity, drives)
+        prepared, rows = _prepared(derivation, mechanism, model, own_inertias, gravity, drives)
         regroup, guarded = (
-            home.freeze(
+            derivation.freeze(
                 REGROUP,
                 "regrouping",
                 [("prepared", (len(results),), results)],
@@ -190,7 +196,7 @@ def _bare(mechanism: Mechanism, links: Collection[str], asked: Sequence[Adjustab
 
 def _matter(
     mechanism: Mechanism, model: Model, link: str, load: bool, slots: Mapping[str, range]
-) -> Matter:
+) -> BodyInertia:
     """Return the inertia of a link or of a load on it: parameters, and constants for numbers that
     do not change.
     """
@@ -208,7 +214,7 @@ def _matter(
             _declared_inertia(mechanism, link),
         )
     inertia_slots = slots.get(f"{stem}.inertia")
-    return Matter(
+    return BodyInertia(
         frame.link,
         frame.rotation,
         frame.shift,
@@ -237,7 +243,7 @@ def _declared_inertia(
 
 
 def _prepared(
-    home: Derivation,
+    derivation: Derivation,
     mechanism: Mechanism,
     model: Model,
     own_inertias: Sequence[RigidInertia],
@@ -247,13 +253,15 @@ def _prepared(
     """Return the positions in the array, and the array: own and regrouped inertias, gravity,
     drives, and least pivots.
     """
-    regrouped = runtime_inertia.regroup_inertia(home, model, own_inertias)
+    regrouped = runtime_inertia.regroup_inertia(derivation, model, own_inertias)
     recorder = runtime_inertia.Recorder()
-    regrouped_slots: tuple[Ten, ...] = tuple(map(recorder.ten, regrouped))
-    forgotten = tuple(map(recorder.ten, runtime_inertia.drop_base_inertia(model, regrouped)))
-    own_slots = tuple(map(recorder.ten, own_inertias))
+    regrouped_slots: tuple[InertiaEntries, ...] = tuple(map(recorder.inertia_entries, regrouped))
+    forgotten = tuple(
+        map(recorder.inertia_entries, runtime_inertia.drop_base_inertia(model, regrouped))
+    )
+    own_slots = tuple(map(recorder.inertia_entries, own_inertias))
     first = len(recorder.rows) + len(gravity)
-    least_pivots = _least_pivots(home, mechanism, model, own_inertias, drives)
+    least_pivots = _least_pivots(derivation, mechanism, model, own_inertias, drives)
     rows = [*recorder.rows, *gravity, *drives.values(), *least_pivots.values()]
     size = len(rows) - len(least_pivots)
     return Prepared(
@@ -268,7 +276,7 @@ def _prepared(
 
 
 def _least_pivots(
-    home: Derivation,
+    derivation: Derivation,
     mechanism: Mechanism,
     model: Model,
     own_inertias: Sequence[RigidInertia],
@@ -280,41 +288,43 @@ def _least_pivots(
     for round-off, and a tiny number keeps a massless link's divisor from zero. With mimic joints a
     pivot belongs to several links and has no such bound.
     """
-    home.step("lower bounds of the pivots of the mass matrix")
+    derivation.step("lower bounds of the pivots of the mass matrix")
     bounds: dict[int, Scalar] = {}
     for i, (joint, link) in enumerate(zip(mechanism.joints, model.links, strict=True)):
         own_inertia = runtime_inertia.single_pivot(link.kind, own_inertias[i])
         if own_inertia is None or mechanism.coupled:
             continue
-        rotor = drives.get((i, "armature"), home.constant(constants.rational(joint.drive.armature)))
+        rotor = drives.get(
+            (i, "armature"), derivation.constant(constants.rational(joint.drive.armature))
+        )
         if not (own_inertia + rotor).is_constant:
-            bounds[mechanism.v_slices[i].start] = (own_inertia + rotor) * home.constant(
+            bounds[mechanism.v_slices[i].start] = (own_inertia + rotor) * derivation.constant(
                 HALF
-            ) + home.constant(NEXT_TO_NOTHING)
+            ) + derivation.constant(NEXT_TO_NOTHING)
     return bounds
 
 
 def _judge(
     model: Model,
     fixed: Sequence[Inertia],
-    loose: Sequence[Matter],
+    loose: Sequence[BodyInertia],
     defaults: Sequence[Fraction],
     drives: Sequence[int],
 ) -> Program:
     """Return the Program of the numbers that must not be negative or must be positive, as far as
     the `defaults` satisfy this.
     """
-    home = Derivation({"parameters": len(defaults)})
-    arguments = home.inputs["parameters"]
-    home.step("masses, principal minors of second moments about mass centres, and drives")
+    derivation = Derivation({"parameters": len(defaults)})
+    arguments = derivation.inputs["parameters"]
+    derivation.step("masses, principal minors of second moments about mass centres, and drives")
     minors = [
         x
-        for x in (*validity_margins(home, loose, arguments), *(arguments[k] for k in drives))
+        for x in (*validity_margins(derivation, loose, arguments), *(arguments[k] for k in drives))
         if not x.is_constant
     ]
-    home.step("mass and moments that each joint carries")
+    derivation.step("mass and moments that each joint carries")
     carried_inertia = carried_masses(
-        home, model, runtime_inertia.link_inertias(home, model, fixed, loose, arguments)
+        derivation, model, runtime_inertia.link_inertias(derivation, model, fixed, loose, arguments)
     )
 
     def frozen(minors: Sequence[Scalar], carried_inertia: Sequence[Scalar]) -> Program:
@@ -323,7 +333,7 @@ def _judge(
             for name, atoms in (("judged", minors), ("carried", carried_inertia))
             if atoms
         ]
-        return home.freeze(JUDGE, "minors", results, {"parameters": (len(arguments),)})
+        return derivation.freeze(JUDGE, "minors", results, {"parameters": (len(arguments),)})
 
     default_values = evaluate(
         frozen(minors, carried_inertia), {"parameters": list(defaults)}, EXACT

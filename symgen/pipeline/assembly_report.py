@@ -200,8 +200,8 @@ def _pose(mechanism: Mechanism, assembly: Assembly) -> dict[str, list[float]]:
 
 def _leading(mechanism: Mechanism) -> Iterator[tuple[Joint, slice]]:
     """Yield the joints that have own coordinates, and their slices."""
-    joints = zip(mechanism.joints, mechanism.q_slices, mechanism.follows, strict=True)
-    return ((joint, q_slice) for joint, q_slice, follows in joints if follows is None)
+    joints = zip(mechanism.joints, mechanism.q_slices, mechanism.joint_couplings, strict=True)
+    return ((joint, q_slice) for joint, q_slice, coupling in joints if coupling is None)
 
 
 def _idle(mechanism: Mechanism, assembly: Assembly) -> dict[str, list[str]]:

@@ -51,11 +51,11 @@ def _regressor(mechanism: Mechanism) -> Program:
     """Return the regressor in the declared frames, without repeated rows."""
     function = FUNCTIONS[FUNCTION]
     shapes = {a.name: a.sizes(mechanism.sizes) for a in function.arguments}
-    home = Derivation({name: prod(shape) for name, shape in shapes.items()})
+    derivation = Derivation({name: prod(shape) for name, shape in shapes.items()})
     results = methods.derivation(METHOD, FUNCTION)(
-        Linkage(declared(mechanism), home, coupling=Coupling.of(mechanism))
+        Linkage(declared(mechanism), derivation, coupling=Coupling.of(mechanism))
     )
-    program = home.freeze(
+    program = derivation.freeze(
         FUNCTION,
         METHOD,
         [(r.name, (len(x),), x) for r, x in zip(function.results, results, strict=True)],

@@ -292,7 +292,7 @@ def _prepare_parameters(
     prepared = adjusting.make_adjusting(mechanism, options.parameters)
     if function != REGROUP:
         return replace(prepared.judge, real=options.real)
-    regroup = passes.run(prepared.guarded) if options.floors else prepared.regroup
+    regroup = passes.run(prepared.guarded) if options.divisor_bounds else prepared.regroup
     return replace(regroup, real=options.real)
 
 
@@ -631,7 +631,7 @@ def with_parameters(
     preparing = {name: build_program(mechanism, name, None, options) for name in PREPARING}
     floor_elements = (
         adjusting.make_adjusting(mechanism, options.parameters).prepared.least.values()
-        if options.floors
+        if options.divisor_bounds
         else ()
     )
     unrolled = {

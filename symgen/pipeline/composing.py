@@ -42,8 +42,8 @@ def compose_program(
     """
     specification = FUNCTIONS[function]
 
-    def results(home: Derivation) -> list[Result]:
-        values = compose(Inlining(mechanism, home, get_program))
+    def results(derivation: Derivation) -> list[Result]:
+        values = compose(Inlining(mechanism, derivation, get_program))
         sizes = mechanism.sizes._replace(
             NL=loop_closure.rows(mechanism)
             if loop_closure.depends_on_loops(mechanism, function)
@@ -78,10 +78,10 @@ def build_from_results(
     sizes = mechanism.sizes._replace(NW=len(options.wrenches), NS=prepared_size)
     shapes = {a.name: a.sizes(sizes) for a in arguments}
     with constants.precision():
-        home = Derivation(
+        derivation = Derivation(
             {name: prod(shape) for name, shape in shapes.items()}, 4 * derive.ROW_BUDGET
         )
-        frozen = home.freeze(specification.name, method, results(home), shapes)
+        frozen = derivation.freeze(specification.name, method, results(derivation), shapes)
     prepare = passes.begin if options.series else passes.run
     program = derive.without_idle(prepare(frozen), len(specification.arguments))
     if len(program.rows) > derive.ROW_BUDGET:
@@ -99,9 +99,9 @@ class Inlining:
     returns.
     """
 
-    def __init__(self, mechanism: Mechanism, home: Derivation, made: Made) -> None:
-        self.mechanism, self.home, self.made = mechanism, home, made
-        self.inputs: Mapping[str, list[Scalar]] = home.inputs
+    def __init__(self, mechanism: Mechanism, derivation: Derivation, made: Made) -> None:
+        self.mechanism, self.derivation, self.made = mechanism, derivation, made
+        self.inputs: Mapping[str, list[Scalar]] = derivation.inputs
 
     def __call__(
         self, function: str, stage: str = "", **arguments: Sequence[Scalar]
@@ -110,12 +110,12 @@ class Inlining:
         program = self.made(function)
         arrays = {**self.inputs, **arguments}
         return inline_program(
-            program, self.home, [arrays[port.name] for port in program.inputs], stage
+            program, self.derivation, [arrays[port.name] for port in program.inputs], stage
         )
 
 
 def inline_program(
-    program: Program, home: Derivation, arguments: Sequence[Sequence[Scalar]], stage: str = ""
+    program: Program, derivation: Derivation, arguments: Sequence[Sequence[Scalar]], stage: str = ""
 ) -> tuple[list[Scalar], ...]:
     """Return the results of a Program whose rows are recorded again, with its flat inputs bound to
     `arguments`.
@@ -123,18 +123,18 @@ def inline_program(
     The `stage` precedes the names of rows and their comments.
     """
     binary = {
-        "mul": home.multiply,
-        "add": home.sum,
-        "sub": lambda a, b: home.sum(a, -b),
-        "div": home.divide,
-        "atan2": home.atan2,
+        "mul": derivation.multiply,
+        "add": derivation.sum,
+        "sub": lambda a, b: derivation.sum(a, -b),
+        "div": derivation.divide,
+        "atan2": derivation.atan2,
     }
     unary = {
         "neg": lambda a: -a,
-        "sin": home.sin,
-        "cos": home.cos,
-        "sqrt": home.sqrt,
-        "log": home.log,
+        "sin": derivation.sin,
+        "cos": derivation.cos,
+        "sqrt": derivation.sqrt,
+        "log": derivation.log,
     }
     scalars: list[Scalar] = []
     current_step = -1
@@ -144,18 +144,18 @@ def inline_program(
             continue
         if row.step not in (current_step, -1):
             current_step = row.step
-            home.step(
+            derivation.step(
                 f"{stage}: {program.steps[current_step]}" if stage else program.steps[current_step]
             )
         operands = [scalars[a] for a in row.args]
         if row.op == "const":
-            scalars.append(home.constant(row.value))
+            scalars.append(derivation.constant(row.value))
         elif row.op in unary:
             scalars.append(unary[row.op](*operands))
         elif row.op in BY_SERIES:
-            scalars.append(home.by_series(row.op, *operands))
+            scalars.append(derivation.by_series(row.op, *operands))
         else:
             scalars.append(binary[row.op](*operands))
         if row.name:
-            home.name(f"{stage}_{row.name}" if stage else row.name, scalars[-1])
+            derivation.name(f"{stage}_{row.name}" if stage else row.name, scalars[-1])
     return tuple([scalars[r] for r in port.rows] for port in program.outputs)

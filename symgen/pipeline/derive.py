@@ -285,7 +285,7 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
         jacobian_order=order,
         task_rows=rows,
         contact=options.contact if what.counts("NT") else None,
-        floors=options.floors and function in PREPARING,
+        divisor_bounds=options.divisor_bounds and function in PREPARING,
         baumgarte=options.baumgarte and GAINS in what.depends_on,
         series=options.series and turns_by_series(mechanism, what),
         anywhere=(options.anywhere or options.baumgarte)
@@ -343,13 +343,13 @@ def record(
         with precision:
             recording = Recording(mechanism, function, method, options, layout)
             shapes, convention = recording.shapes, recording.convention
-            home = Derivation({name: prod(shape) for name, shape in shapes.items()}, longest)
-            with recording.place_of_errors(home):
-                linkage = recording.linkage(home)
+            derivation = Derivation({name: prod(shape) for name, shape in shapes.items()}, longest)
+            with recording.place_of_errors(derivation):
+                linkage = recording.linkage(derivation)
                 equations = methods.derivation(method, function)
                 results = equations(linkage, recording.frames, convention.order == "linear")
                 named = recording.named_results(results)
-                program = home.freeze(function, method, named, shapes, spare=True)
+                program = derivation.freeze(function, method, named, shapes, spare=True)
                 return replace(
                     program,
                     quaternions=mechanism.quaternions,
@@ -474,7 +474,7 @@ class Recording:
         arguments += [] if Q in arguments else [Q]
         return {array.name: array.sizes(self.sizes) for array in arguments}
 
-    def linkage(self, home: Derivation) -> Linkage:
+    def linkage(self, derivation: Derivation) -> Linkage:
         """Return the linkage of the model for the method."""
         mechanism, model, options = self.mechanism, self.model, self.options
         frames_by_array = {
@@ -486,7 +486,7 @@ class Recording:
             at_run_time = self.adjusting.at_run_time(self.regroups, forget=not self.what.keeps_mass)
         linkage = Linkage(
             model,
-            home,
+            derivation,
             self.frames[0] if self.frames else None,
             LoadedFrames(
                 frames_by_array[PAYLOAD][0] if PAYLOAD in frames_by_array else None,
@@ -518,7 +518,7 @@ class Recording:
         ]
 
     @contextmanager
-    def place_of_errors(self, home: Derivation) -> Iterator[None]:
+    def place_of_errors(self, derivation: Derivation) -> Iterator[None]:
         """Add function, robot and method to an error that is raised inside the block. A link
         without inertia refuses the method.
         """
@@ -535,7 +535,7 @@ class Recording:
             raise PrecisionLoss(
                 lost.what,
                 lost.location
-                or f"{self.function} of '{self.mechanism.name}' by {self.method}, {home.steps[-1]}",
+                or f"{self.function} of '{self.mechanism.name}' by {self.method}, {derivation.steps[-1]}",
             ) from None
 
 

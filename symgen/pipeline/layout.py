@@ -334,15 +334,15 @@ class _Limb:
         """Return the recorded rows of one function in a layout."""
         specification = FUNCTIONS[function]
         shapes = {a.name: a.sizes(self.sizes) for a in specification.arguments}
-        home = Derivation({name: prod(shape) for name, shape in shapes.items()})
+        derivation = Derivation({name: prod(shape) for name, shape in shapes.items()})
         results = methods.derivation(method, function)(
-            Linkage(regroup(layout.lay(self.model)), home)
+            Linkage(regroup(layout.lay(self.model)), derivation)
         )
         named = [
             (r.name, r.sizes(self.sizes), atoms)
             for r, atoms in zip(specification.results, results, strict=True)
         ]
-        return home.freeze(function, method, named, shapes, spare=True)
+        return derivation.freeze(function, method, named, shapes, spare=True)
 
 
 # -- moves of the descent --

@@ -48,14 +48,14 @@ class BatchText(NamedTuple):
 
 
 def compare(
-    form: Form, text: BatchText, name: str, checked: bool, floors: Mapping[int, Bound]
+    form: Form, text: BatchText, name: str, checked: bool, divisor_bounds: Mapping[int, Bound]
 ) -> list[str]:
     """List what keeps a text from being the form for many states, `checked` or not; empty when it is.
 
-    `floors` are the certified bounds of divisors, by row.
+    `divisor_bounds` are the certified bounds of divisors, by row.
     """
     try:
-        return _Reader(form, text, name, checked, floors).differences()
+        return _Reader(form, text, name, checked, divisor_bounds).differences()
     except ProgramError as error:
         return [str(error)]
 
@@ -69,9 +69,9 @@ class _Reader:
         text: BatchText,
         name: str,
         checked: bool,
-        floors: Mapping[int, Bound],
+        divisor_bounds: Mapping[int, Bound],
     ) -> None:
-        self.name, self.checked, self.floors = name, checked, floors
+        self.name, self.checked, self.divisor_bounds = name, checked, divisor_bounds
         called = "_".join(re.findall(r"\w+", form.function))  # of a derivative, f:jacobian(q,v)
         self.symbol = f"{name}_{called}"
         lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol, checked)
@@ -147,7 +147,9 @@ def _read_rows(reader: _Reader, program: Program) -> Block:
         lanes = []
         for lane in range(rows.lanes if reader.checked else 0):
             arguments = loops.argument_terms(program, terms, lane)
-            groups = of_rows(program, rows.rows[lane], arguments, reader.floors, reader.sines)
+            groups = of_rows(
+                program, rows.rows[lane], arguments, reader.divisor_bounds, reader.sines
+            )
             lanes.append(LaneComparisons(groups))
         comparisons = Comparisons(lanes, failing)
         machine.compare = comparisons if reader.checked else None

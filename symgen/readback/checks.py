@@ -97,10 +97,10 @@ class Body:
 
 
 def differences(
-    checks: Checks, program: Program, body: Body, floors: Mapping[int, Bound], inline: bool
+    checks: Checks, program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> list[str]:
     """List what the conditions lack; `inline`: angles must stay in the range of the text's own sines."""
-    name, required = body.name, _required(program, body, floors, inline)
+    name, required = body.name, _required(program, body, divisor_bounds, inline)
     statuses = ["OK", "NOT_FINITE", *required]
     spelt = {status: (f"{name}_{status}", str(STATUSES.index(status))) for status in statuses}
     stated = [word for word, _, _ in checks.conditions[1:]]
@@ -122,7 +122,7 @@ def differences(
 
 
 def _required(
-    program: Program, body: Body, floors: Mapping[int, Bound], inline: bool
+    program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> dict[str, set[Any]]:
     """Return the conditions of the Program by status, in the order of the text; statuses without one are left out."""
     rows, real = computed(program), REALS[program.real]
@@ -141,7 +141,7 @@ def _required(
                 body.rows[row],
                 owed.least if isinstance(owed.least, Element) else nearest(owed.least, real),
             )
-            for row, owed in bounds(program, rows, floors).items()
+            for row, owed in bounds(program, rows, divisor_bounds).items()
         },
         "RESULT_NOT_FINITE": {body.rows[row] for row in finite(program, rows)},
     }

@@ -114,7 +114,7 @@ def of_rows(
     program: Program,
     rows: Mapping[int, Term],
     arguments: Mapping[str, Sequence[Term]],
-    floors: Mapping[int, Bound],
+    divisor_bounds: Mapping[int, Bound],
     sines: bool,
 ) -> list[Group]:
     """Return the comparisons of a Program, in order; `sines`: angles must stay in the range of the text's own sines."""
@@ -122,7 +122,7 @@ def of_rows(
     elements = list(arguments.values())
     computed_rows = computed(program)
     divisors = set()
-    for row, bound in bounds(program, computed_rows, floors).items():
+    for row, bound in bounds(program, computed_rows, divisor_bounds).items():
         least = bound.least
         limit = elements[least.port][least.element] if isinstance(least, Element) else least
         divisors.add(_bounded(rows[row], bound, limit, terms))

@@ -73,7 +73,7 @@ class Options(NamedTuple):
 
     checked: bool
     bounded: bool
-    floors: Mapping[int, Bound]
+    divisor_bounds: Mapping[int, Bound]
 
 
 def compare(form: Form, text: CudaText, names: Names, options: Options) -> list[str]:
@@ -94,7 +94,7 @@ def _device_differences(form: Form, text: CudaText, names: Names, options: Optio
             return [f"{names.robot}.h does not state how many numbers a workspace has"]
         return threads.compare(form, code, names, options.checked, options.bounded, work)
     c = as_rows(code, names, options.bounded, options.checked)
-    return rows.compare(form, c, checked=options.floors if options.checked else None)
+    return rows.compare(form, c, checked=options.divisor_bounds if options.checked else None)
 
 
 # -- what a launch is --------------------------------------------------------------------------------------------------------

@@ -88,7 +88,9 @@ def finite(program: Program, rows: Sequence[int]) -> set[int]:
     return {row for row in wanted if program.rows[row].op not in ("const", "input")}
 
 
-def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Bound]) -> dict[int, Owed]:
+def bounds(
+    program: Program, rows: Sequence[int], divisor_bounds: Mapping[int, Bound]
+) -> dict[int, Owed]:
     """Return the bounds of divisors, and of operands of logarithms and roots.
 
     A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
@@ -101,8 +103,8 @@ def bounds(program: Program, rows: Sequence[int], floors: Mapping[int, Bound]) -
         if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
             continue
         row = args[-1]
-        if row in floors:
-            owed_by_row[row] = Owed(False, floors[row])
+        if row in divisor_bounds:
+            owed_by_row[row] = Owed(False, divisor_bounds[row])
             continue
         owed = Owed(op == "div", Fraction(0) if op == "sqrt" else least)
         earlier = owed_by_row.get(row, owed)

@@ -169,7 +169,7 @@ class Matcher:
                         f"{port.name}[{k}] stores another row than the Program's row {row}"
                     )
 
-    def checks(self, floors: Mapping[int, Bound], inline: bool) -> list[str]:
+    def checks(self, divisor_bounds: Mapping[int, Bound], inline: bool) -> list[str]:
         """List the errors of the checks, once the statements are known."""
         assert self.text.checks is not None
         stores = [
@@ -197,7 +197,7 @@ class Matcher:
             self.real.libm("fabs"),
         )
         try:
-            return differences(self.text.checks, self.program, body, floors, inline)
+            return differences(self.text.checks, self.program, body, divisor_bounds, inline)
         except _Difference as difference:
             return [f"a check: {difference}"]
 

@@ -91,6 +91,6 @@ def leading_slices(mechanism: Mechanism) -> list[slice]:
     """Return the slices of q of the joints that follow no other joint."""
     return [
         q_slice
-        for q_slice, follows in zip(mechanism.q_slices, mechanism.follows, strict=True)
-        if follows is None
+        for q_slice, coupling in zip(mechanism.q_slices, mechanism.joint_couplings, strict=True)
+        if coupling is None
     ]

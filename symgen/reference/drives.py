@@ -35,15 +35,19 @@ class DrivenVelocity(NamedTuple):
 
 def driven_velocities(mechanism: Mechanism) -> Iterator[DrivenVelocity]:
     """Yield every drive of a mechanism, once for each velocity that it acts on."""
-    for joint, v_slice, q_slice, follows in zip(
-        mechanism.joints, mechanism.v_slices, mechanism.q_slices, mechanism.follows, strict=True
+    for joint, v_slice, q_slice, coupling in zip(
+        mechanism.joints,
+        mechanism.v_slices,
+        mechanism.q_slices,
+        mechanism.joint_couplings,
+        strict=True,
     ):
-        if follows is not None and joint.drive:
+        if coupling is not None and joint.drive:
             first, position = (
-                mechanism.v_slices[follows.leader].start,
-                mechanism.q_slices[follows.leader].start,
+                mechanism.v_slices[coupling.leader].start,
+                mechanism.q_slices[coupling.leader].start,
             )
-            yield DrivenVelocity(joint.drive, first, position, follows.multiplier, follows.offset)
+            yield DrivenVelocity(joint.drive, first, position, coupling.multiplier, coupling.offset)
         elif joint.drive:
             yield from (
                 DrivenVelocity(joint.drive.at(k - v_slice.start), k, q_slice.start)

@@ -210,34 +210,34 @@ class Motion:
 
     def _shares(self, index: int) -> list[tuple[int, Fraction]]:
         """Return (entry of v, rate) for each degree of freedom of a joint."""
-        v_slice, follows = self.mechanism.v_slices[index], self.mechanism.follows[index]
-        if follows is None:
+        v_slice, coupling = self.mechanism.v_slices[index], self.mechanism.joint_couplings[index]
+        if coupling is None:
             return [(k, Fraction(1)) for k in range(v_slice.start, v_slice.stop)]
-        return [(self.mechanism.v_slices[follows.leader].start, follows.multiplier)]
+        return [(self.mechanism.v_slices[coupling.leader].start, coupling.multiplier)]
 
     def joint_coordinates(self, index: int, q: Array) -> Array:
         """Return a joint's own coordinates (..., n) at q (..., NQ); a mimic joint's follow from its
         leader's.
         """
-        follows = self.mechanism.follows[index]
-        if follows is None:
+        coupling = self.mechanism.joint_couplings[index]
+        if coupling is None:
             return q[..., self.mechanism.q_slices[index]]
-        leader = q[..., self.mechanism.q_slices[follows.leader]]
+        leader = q[..., self.mechanism.q_slices[coupling.leader]]
         return np.asarray(
-            leader * self.scalars.constant(follows.multiplier)
-            + self.scalars.constant(follows.offset)
+            leader * self.scalars.constant(coupling.multiplier)
+            + self.scalars.constant(coupling.offset)
         )
 
     def joint_rates(self, index: int, v: Array) -> Array:
         """Return a joint's own velocities or accelerations (..., n); a mimic joint's follow from
         its leader's.
         """
-        follows = self.mechanism.follows[index]
-        if follows is None:
+        coupling = self.mechanism.joint_couplings[index]
+        if coupling is None:
             return v[..., self.mechanism.v_slices[index]]
         return np.asarray(
-            v[..., self.mechanism.v_slices[follows.leader]]
-            * self.scalars.constant(follows.multiplier)
+            v[..., self.mechanism.v_slices[coupling.leader]]
+            * self.scalars.constant(coupling.multiplier)
         )
 
     def _vector(self, xyz: Vector3) -> Array:

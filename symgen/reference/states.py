@@ -166,10 +166,10 @@ def _grid_lines(low: Fraction, high: Fraction) -> tuple[int, int]:
 def _positions(mechanism: Mechanism, random: Random) -> list[Fraction]:
     """Return random coordinates of all joints that follow no other joint."""
     coordinates = []
-    for joint, follows, limits in zip(
-        mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
+    for joint, coupling, limits in zip(
+        mechanism.joints, mechanism.joint_couplings, mechanism.ranges, strict=True
     ):
-        if follows is not None:
+        if coupling is not None:
             continue
         if joint.type.nq == 1:
             coordinates.append(_position(joint, limits, random))

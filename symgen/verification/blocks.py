@@ -44,7 +44,7 @@ class BlockFiles:
     texts: Mapping[str, str]
     headers: Mapping[str, str]
     target: Target
-    floors: Mapping[str, Mapping[int, Bound]] = field(default_factory=dict)
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] = field(default_factory=dict)
     """Certified bounds of divisors, by function and row."""
 
 
@@ -104,10 +104,10 @@ def read_block(program: Form, files: BlockFiles) -> list[str]:
     file = target.batch_file(program.function)
     if file not in texts:
         return [f"{file} is missing"]
-    header = texts.get(target.batch, "")
-    text = batches.BatchText(texts[file], texts.get(target.lanes, ""), header)
-    floors = files.floors.get(program.function, {})
-    return batches.compare(program, text, target.name, target.checked, floors)
+    header = texts.get(target.batch_header, "")
+    text = batches.BatchText(texts[file], texts.get(target.lanes_file, ""), header)
+    divisor_bounds = files.divisor_bounds.get(program.function, {})
+    return batches.compare(program, text, target.name, target.checked, divisor_bounds)
 
 
 def _compile_library(folder: Path, programs: Mapping[str, Form], files: BlockFiles) -> Any:

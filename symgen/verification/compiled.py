@@ -40,11 +40,11 @@ def require_compiler() -> None:
 
 
 def print_sources(
-    programs: Mapping[str, Form], target: Target, floors: Mapping[str, Mapping[int, Bound]]
+    programs: Mapping[str, Form], target: Target, divisor_bounds: Mapping[str, Mapping[int, Bound]]
 ) -> dict[str, str]:
     """Return the C of every Program by function, as the backend prints it."""
     return {
-        name: printer().source(program, target, floors.get(name))
+        name: printer().source(program, target, divisor_bounds.get(name))
         for name, program in programs.items()
     }
 
@@ -66,14 +66,14 @@ def compiled_runners(
         for file, text in headers.items():
             (folder / file).write_text(text, encoding="utf-8")
         for function in programs:
-            (folder / target.file(function)).write_text(printed[function], encoding="utf-8")
+            (folder / target.c_file(function)).write_text(printed[function], encoding="utf-8")
         with ThreadPoolExecutor(max_workers=2) as pool:
             commands = {
                 f: [
                     *FLAGS,
                     _optimization_level(program),
                     "-c",
-                    target.file(f),
+                    target.c_file(f),
                     "-o",
                     f"{target.symbol(f)}.o",
                 ]
@@ -113,14 +113,14 @@ def preprocess(
             (folder / file).write_text(text, encoding="utf-8")
         outputs = {}
         for function, text in printed.items():
-            (folder / target.file(function)).write_text(text, encoding="utf-8")
+            (folder / target.c_file(function)).write_text(text, encoding="utf-8")
             arguments = [
                 "-std=c99",
                 "-nostdinc",
                 "-isystem",
                 "system",
                 "-E",
-                target.file(function),
+                target.c_file(function),
                 "-o",
                 "seen.i",
             ]

@@ -54,8 +54,8 @@ def mimic_rotation(motion: Motion, q: Array) -> float:
     paths; 0 without mimic joints.
     """
     angles = [np.zeros(len(q)) for _ in motion.paths]
-    for body, follows in enumerate(motion.mechanism.follows):
-        if follows is not None:
+    for body, coupling in enumerate(motion.mechanism.joint_couplings):
+        if coupling is not None:
             angles[body] = (
                 np.abs(motion.joint_coordinates(body, q)[:, 0])
                 * _rates(motion.mechanism, body, 0)[0]

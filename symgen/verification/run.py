@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.description.tip import tip
 from symgen.emission import printer
 from symgen.ir.loops import Form
@@ -26,7 +26,7 @@ from symgen.verification.compiled import (
 from symgen.verification.evaluating import Runner, machine_runner, scalar_runner
 from symgen.verification.long import LONG, LongTruth
 from symgen.verification.report import Check
-from symgen.verification.subject import Floors, Subject
+from symgen.verification.subject import DivisorBounds, Subject
 from symgen.verification.text import Source
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import PREPARING
@@ -125,10 +125,10 @@ class Run:
         return Target(name, subject.mechanism.sizes, subject.text)
 
     @cached_property
-    def floors(self) -> Floors:
+    def divisor_bounds(self) -> DivisorBounds:
         """Return the certified bounds of divisors."""
         subject = self.subject
-        return subject.floors or checked_floors(
+        return subject.divisor_bounds or checked_bounds(
             subject.mechanism, self.every_program, subject.options, subject.text
         )
 
@@ -141,7 +141,7 @@ class Run:
         if files.header is None:
             return printer().headers(self.every_program, target)
         return {target.header: files.header} | (
-            {target.sincos: files.sincos} if files.sincos else {}
+            {target.sincos_file: files.sincos} if files.sincos else {}
         )
 
     @cached_property
@@ -149,7 +149,7 @@ class Run:
         """Return the C by function: the folder's, and for other functions freshly printed C."""
         sources = self.subject.files.sources
         missing = {f: program for f, program in self.every_program.items() if f not in sources}
-        return {**print_sources(missing, self.target, self.floors), **sources}
+        return {**print_sources(missing, self.target, self.divisor_bounds), **sources}
 
     @cached_property
     def preprocessed(self) -> dict[str, str]:

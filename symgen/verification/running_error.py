@@ -117,8 +117,10 @@ def _compute_bounds(program: Program, truth: Truth, text: TextOptions) -> dict[s
             name: np.minimum(sizes, limit.reshape(-1, *[1] * (sizes.ndim - 1)))
             for name, sizes in bounds.items()
         }
-    floors = {name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in bounds.items()}
+    divisor_bounds = {
+        name: LEAST * np.maximum(largest(sizes), 1.0) for name, sizes in bounds.items()
+    }
     return {
-        name: np.maximum(sizes, floors[name].reshape(-1, *[1] * (sizes.ndim - 1)))
+        name: np.maximum(sizes, divisor_bounds[name].reshape(-1, *[1] * (sizes.ndim - 1)))
         for name, sizes in bounds.items()
     }

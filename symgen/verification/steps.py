@@ -92,11 +92,11 @@ def _algebra(run: Run) -> Iterator[Check]:
 
 def _text(run: Run) -> Iterator[Check]:
     """Yield the checks of the C of every function, read back."""
-    floors = run.floors
+    divisor_bounds = run.divisor_bounds
     run.require_compiler()
     for function, program in run.programs.items():
         run.report_step(f"text of {function}")
-        checked = floors[function] if run.subject.text.checked else None
+        checked = divisor_bounds[function] if run.subject.text.checked else None
         yield check_text(program, run.source(function), run.labels[function], run.target, checked)
 
 
@@ -126,8 +126,10 @@ def _blocks(run: Run) -> Iterator[Check]:
     if not run.subject.text.batch:
         return
     run.report_step("many states")
-    blocks = run.subject.files.blocks or printer().batches(run.programs, run.target, run.floors)
-    files = BlockFiles(blocks, run.headers, run.target, run.floors)
+    blocks = run.subject.files.blocks or printer().batches(
+        run.programs, run.target, run.divisor_bounds
+    )
+    files = BlockFiles(blocks, run.headers, run.target, run.divisor_bounds)
     uncompiled = "the function of one state does not compile" if run.broken else UNCOMPILED
     runners = run.runners if run.compiled else {}
     yield from check_blocks(run.programs, files, run.arguments, runners, uncompiled)
@@ -137,9 +139,11 @@ def _device(run: Run) -> Iterator[Check]:
     """Yield the checks of the functions for a GPU, if the text has them."""
     if GPU not in run.subject.text.wrap:
         return
-    floors, target = run.floors, run.target
-    device = run.subject.files.device or wrapper(GPU).files(run.programs, target, floors)
-    yield from check_device(run.programs, device, run.headers[target.header], target, floors)
+    divisor_bounds, target = run.divisor_bounds, run.target
+    device = run.subject.files.device or wrapper(GPU).files(run.programs, target, divisor_bounds)
+    yield from check_device(
+        run.programs, device, run.headers[target.header], target, divisor_bounds
+    )
 
 
 def _identities(run: Run) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 
-Floors = Mapping[str, Mapping[int, Bound]]
+DivisorBounds = Mapping[str, Mapping[int, Bound]]
 """Certified lower bounds of divisors, by function and row."""
 
 
@@ -42,7 +42,7 @@ class Subject:
     seeded states.
 
     `helpers` are Programs of further functions that an identity needs. If `compiled` is False, the
-    Programs run over NumPy's reals. `floors` are passed if they are already known.
+    Programs run over NumPy's reals. `divisor_bounds` are passed if they are already known.
     """
 
     mechanism: Mechanism
@@ -54,7 +54,7 @@ class Subject:
     compiled: bool = True
     helpers: Mapping[str, Form] = field(default_factory=dict)
     files: Files = field(default_factory=Files)
-    floors: Floors | None = None
+    divisor_bounds: DivisorBounds | None = None
 
     def __post_init__(self) -> None:
         validate_states(self.states)

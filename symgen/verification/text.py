@@ -55,7 +55,7 @@ def check_text(
     if source.sincos:
         several = target.text.trig == "auto"
         sentences = sines.compare(source.sincos, target.name, program.real, several)
-        differences += [f"{target.sincos}: {sentence}" for sentence in sentences]
+        differences += [f"{target.sincos_file}: {sentence}" for sentence in sentences]
     return Check(
         "text",
         label,
@@ -71,16 +71,18 @@ def check_device(
     texts: Mapping[str, str],
     header: str,
     target: Target,
-    floors: Mapping[str, Mapping[int, Bound]],
+    divisor_bounds: Mapping[str, Mapping[int, Bound]],
 ) -> list[Check]:
     """Return one check for each function.
 
-    `texts` are the GPU files by name, `header` is NAME.h, `floors` the certified bounds of divisors
+    `texts` are the GPU files by name, `header` is NAME.h, `divisor_bounds` the certified bounds of divisors
     by function.
     """
     checks = []
     for function, program in programs.items():
-        differences = _device_differences(program, texts, header, target, floors.get(function, {}))
+        differences = _device_differences(
+            program, texts, header, target, divisor_bounds.get(function, {})
+        )
         checks.append(
             Check(
                 "device",
@@ -99,25 +101,27 @@ def _device_differences(
     texts: Mapping[str, str],
     header: str,
     target: Target,
-    floors: Mapping[int, Bound],
+    divisor_bounds: Mapping[int, Bound],
 ) -> list[str]:
     """Return the differences between the GPU files of a function and its Program or loops."""
     from symgen.readback import kernels, sines
     from symgen.readback.device import Names
 
     function = program.function
-    needed = [target.cuda, target.device(function), target.kernel(function)]
-    takes_sines = f'#include "{target.cuda_sincos}"' in texts.get(needed[1], "")
-    for file in (*needed, *[target.cuda_sincos] * takes_sines):
+    needed = [target.cuda_header, target.device_file(function), target.kernel_file(function)]
+    takes_sines = f'#include "{target.cuda_sincos_file}"' in texts.get(needed[1], "")
+    for file in (*needed, *[target.cuda_sincos_file] * takes_sines):
         if file not in texts:
             return [f"{file} is missing"]
     differences = []
     if takes_sines:
-        text, trig = texts[target.cuda_sincos], target.text.trig
+        text, trig = texts[target.cuda_sincos_file], target.text.trig
         sentences = sines.compare_device(text, target.name, program.real, trig)
-        differences = [f"{target.cuda_sincos}: {sentence}" for sentence in sentences]
+        differences = [f"{target.cuda_sincos_file}: {sentence}" for sentence in sentences]
     names = Names(target.name, target.symbol(function))
     bounded = target.text.trig == "inline"
-    options = kernels.Options(target.checked, bounded, floors)
-    text_of_gpu = kernels.CudaText(texts[needed[1]], texts[needed[2]], texts[target.cuda], header)
+    options = kernels.Options(target.checked, bounded, divisor_bounds)
+    text_of_gpu = kernels.CudaText(
+        texts[needed[1]], texts[needed[2]], texts[target.cuda_header], header
+    )
     return differences or kernels.compare(program, text_of_gpu, names, options)

@@ -539,7 +539,7 @@ class ProgramOptions:
     - `effort`: one of EFFORTS; `rounds`: number of rounds after which the search ends, None for
       all.
     - `parameters`: numbers that can change at run time (`symgen.mechanism.adjustable`); with
-      `floors`, the values prepared from them include lower bounds of the divisors.
+      `divisor_bounds`, the values prepared from them include lower bounds of the divisors.
     - `anywhere`: functions of closed loops also hold where the loops are open, as derivatives
       require.
     - `baumgarte`: functions of closed loops also hold where the loops are open, and run-time gains
@@ -561,7 +561,7 @@ class ProgramOptions:
     effort: str = NORMAL
     rounds: int | None = None
     parameters: tuple[str, ...] = ()
-    floors: bool = False
+    divisor_bounds: bool = False
     anywhere: bool = False
     baumgarte: bool = False
     series: bool = False
@@ -614,7 +614,7 @@ class ProgramOptions:
 
     def guarded(self, checked: bool) -> ProgramOptions:
         """Return the options for `checked` or unchecked functions."""
-        return replace(self, floors=checked and bool(self.parameters))
+        return replace(self, divisor_bounds=checked and bool(self.parameters))
 
     @property
     def rows(self) -> tuple[int, ...]:

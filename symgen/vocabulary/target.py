@@ -82,7 +82,7 @@ class Target:
         """Return the C name of a function."""
         return f"{self.name}_{derivatives.identifier_part(function)}"
 
-    def file(self, function: str) -> str:
+    def c_file(self, function: str) -> str:
         """Return the name of the file of a function."""
         return f"{self.symbol(function)}.c"
 
@@ -90,31 +90,31 @@ class Target:
         """Return the name of the file of a function for blocks of states."""
         return f"{self.symbol(function)}_batch.c"
 
-    def device(self, function: str) -> str:
+    def device_file(self, function: str) -> str:
         """Return the name of the file of a function for a GPU thread."""
         return f"{self.symbol(function)}.cuh"
 
-    def kernel(self, function: str) -> str:
+    def kernel_file(self, function: str) -> str:
         """Return the name of the file with the kernel of a function and its launcher."""
         return f"{self.symbol(function)}_cuda.cu"
 
     @property
-    def cuda(self) -> str:
+    def cuda_header(self) -> str:
         """Name of the header that declares the functions for a GPU."""
         return f"{self.name}_cuda.h"
 
     @property
-    def cuda_sincos(self) -> str:
+    def cuda_sincos_file(self) -> str:
         """Name of the file with the sine and cosine of a GPU's functions."""
         return f"{self.name}_sincos.cuh"
 
     @property
-    def batch(self) -> str:
+    def batch_header(self) -> str:
         """Name of the header that declares the functions for blocks of states."""
         return f"{self.name}_batch.h"
 
     @property
-    def lanes(self) -> str:
+    def lanes_file(self) -> str:
         """Name of the file that loads states into lanes and stores them back."""
         return f"{self.name}_lanes.h"
 
@@ -124,7 +124,7 @@ class Target:
         return f"{self.name}.h"
 
     @property
-    def sincos(self) -> str:
+    def sincos_file(self) -> str:
         """Name of the file with the generated sine and cosine."""
         return f"{self.name}_sincos.h"
 

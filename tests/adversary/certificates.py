@@ -22,7 +22,12 @@ import numpy as np
 
 from symgen import methods
 from symgen.certificate.boxes import subdivide
-from symgen.certificate.divisors import Floor, arithmetic_of, floors, with_quaternions
+from symgen.certificate.divisors import (
+    DivisorCertificate,
+    arithmetic_of,
+    certify_divisors,
+    with_quaternions,
+)
 from symgen.certificate.ranges import Ranges, declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.certificate.rounding import Arithmetic, Rounded, propagate
@@ -44,7 +49,7 @@ from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (
-    "What symgen prove and the checks say of all states in the ranges holds at every one: floors of divisors, sizes of "
+    "What symgen prove and the checks say of all states in the ranges holds at every one: lower bounds of divisors, sizes of "
     "multipliers, intervals of values, and bounds of round-off."
 )
 
@@ -82,8 +87,8 @@ class Case:
         return declared_ranges(self.mechanism, wrenches=len(self.options.wrenches) or 1)
 
     @cached_property
-    def floors(self) -> list[Floor]:
-        return floors(self.mechanism, self.program, self.options, self.text)
+    def certificates(self) -> list[DivisorCertificate]:
+        return certify_divisors(self.mechanism, self.program, self.options, self.text)
 
     @cached_property
     def enclosed(self) -> dict[int, Rounded]:
@@ -96,9 +101,13 @@ class Case:
 
     @cached_property
     def multipliers(self) -> dict[int, Fraction]:
-        floors = {floor.row: floor.floor for floor in self.floors if floor.floor is not None}
+        divisor_bounds = {
+            certificate.row: certificate.lower_bound
+            for certificate in self.certificates
+            if certificate.lower_bound is not None
+        }
         recognised = Recognition(self.mechanism, self.program, self.options)
-        return multiplier_sizes(recognised, self.ranges.of, floors, self.options.payload)
+        return multiplier_sizes(recognised, self.ranges.of, divisor_bounds, self.options.payload)
 
     @cached_property
     def run(self) -> Runner:
@@ -265,9 +274,11 @@ def _above(ball: Any) -> float:
 
 def claims(case: Case, random: Random) -> Iterator[Claim]:
     """Yield some claims of each kind, about random rows."""
-    certified = [floor for floor in case.floors if floor.floor is not None]
-    for floor in random.sample(certified, min(EACH, len(certified))):
-        yield _divisor(case, floor)
+    certified = [
+        certificate for certificate in case.certificates if certificate.lower_bound is not None
+    ]
+    for certificate in random.sample(certified, min(EACH, len(certified))):
+        yield _divisor(case, certificate)
     sizes = list(case.multipliers.items()) if certified else []
     for row, bound in random.sample(sizes, min(EACH, len(sizes))):
         yield _multiplier(case, row, bound)
@@ -289,22 +300,25 @@ def claims(case: Case, random: Random) -> Iterator[Claim]:
         yield _round_off(case, port, random.randrange(port.size))
 
 
-def _divisor(case: Case, floor: Floor) -> Claim:
-    assert floor.exact is not None
-    assert floor.floor is not None
-    exact, least = floor.exact, floor.floor
+def _divisor(case: Case, certificate: DivisorCertificate) -> Claim:
+    assert certificate.exact_bound is not None
+    assert certificate.lower_bound is not None
+    exact, least = certificate.exact_bound, certificate.lower_bound
 
     def exactly(states: States) -> float:
-        true, got = case.exact(states)[floor.row], float(case.machine(states)[floor.row][0])
+        true, got = (
+            case.exact(states)[certificate.row],
+            float(case.machine(states)[certificate.row][0]),
+        )
         with BALLS.working():
             share = _above(BALLS.constant(exact) * (1 - SLACK) / true[0])
         return max(share, float(least) / got if got > 0 else math.inf)
 
     return Claim(
-        "floor",
-        f"divisor of row {floor.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
+        "divisor",
+        f"divisor of row {certificate.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
         lambda states: (
-            float(exact) / np.maximum(case.closer(states)[floor.row].astype(float), 1e-300)
+            float(exact) / np.maximum(case.closer(states)[certificate.row].astype(float), 1e-300)
         ),
         exactly,
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from symgen import methods
 from symgen.benchmarks.peers import pinocchio as peer
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.emission import printer
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import BASE, Mechanism
@@ -244,8 +244,8 @@ def _compiled(
     """Compile the C; None if symgen refuses a number outside the real type."""
     target, programs = Target(made.name, made.sizes, text), {program.function: program}
     try:
-        floors = checked_floors(made, programs, options, text)
-        printed = print_sources(programs, target, floors)
+        divisor_bounds = checked_bounds(made, programs, options, text)
+        printed = print_sources(programs, target, divisor_bounds)
     except RequestError:
         return None
     return compiled_runners(programs, printed, printer().headers(programs, target), target)[

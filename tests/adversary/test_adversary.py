@@ -45,6 +45,7 @@ FIRST = {
 SEED = 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", runner.attacks())
 def test_the_first_tries_refute_no_claim(attack: str) -> None:
     module = import_module(f"tests.adversary.{attack}")
@@ -157,6 +158,7 @@ def test_the_truncation_error_of_central_differences_is_no_error() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_planted_error_in_the_mjcf_writer_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def failures() -> list[str]:
         return [

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors, divisors
+from symgen.certificate import checked_bounds, divisors
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import random_states
-from symgen.certificate.divisors import Floor, floors
+from symgen.certificate.divisors import DivisorCertificate, certify_divisors
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Recognition
 from symgen.ir.program import Program, Row
@@ -89,8 +89,8 @@ def states(mechanism: Mechanism, options: ProgramOptions, count: int) -> dict[st
     return samples
 
 
-def damped_pivots(certificates: list[Floor]) -> list[Floor]:
-    return [floor for floor in certificates if "damped" in floor.what]
+def damped_pivots(certificates: list[DivisorCertificate]) -> list[DivisorCertificate]:
+    return [certificate for certificate in certificates if "damped" in certificate.description]
 
 
 @every_case
@@ -99,20 +99,20 @@ def test_no_computed_pivot_is_below_its_floor(
 ) -> None:
     program, options = built_program(name, function, method, contact=contact)
     arithmetic = Coarse("double", bits=48)
-    all_certificates = floors(robot(name), program, options, arithmetic=arithmetic)
+    all_certificates = certify_divisors(robot(name), program, options, arithmetic=arithmetic)
     certificates = damped_pivots(all_certificates)
-    assert {floor.row for floor in all_certificates if floor.joint is None} == {
-        floor.row for floor in certificates
+    assert {certificate.row for certificate in all_certificates if certificate.joint is None} == {
+        certificate.row for certificate in certificates
     }
     assert len(certificates) >= 4
     samples = states(robot(name), options, 400)
     for adversary in (None, 3):
         computed = rows(program, samples, arithmetic, adversary)
-        for floor in certificates:
-            assert floor.floor is not None, floor.reason
-            assert floor.exact is not None
-            assert floor.floor > floor.exact / 2
-            assert computed[floor.row].min() >= float(floor.floor)
+        for certificate in certificates:
+            assert certificate.lower_bound is not None, certificate.reason
+            assert certificate.exact_bound is not None
+            assert certificate.lower_bound > certificate.exact_bound / 2
+            assert computed[certificate.row].min() >= float(certificate.lower_bound)
 
 
 @every_case
@@ -175,6 +175,7 @@ def damping_of_one_summand(program: Program) -> Program:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", [without_damping, damping_subtracted, damping_of_one_summand])
 @pytest.mark.parametrize("case", [CASES[0], CASES[4]])
 def test_an_error_in_the_damping_removes_every_certificate(
@@ -182,14 +183,18 @@ def test_an_error_in_the_damping_removes_every_certificate(
 ) -> None:
     name, function, method, contact = case
     program, options = built_program(name, function, method, contact=contact)
-    assert all(floor.certified for floor in damped_pivots(floors(robot(name), program, options)))
+    assert all(
+        certificate.certified
+        for certificate in damped_pivots(certify_divisors(robot(name), program, options))
+    )
     assert not [
-        floor
-        for floor in floors(robot(name), plant(program), options)
-        if floor.joint is None and floor.certified
+        certificate
+        for certificate in certify_divisors(robot(name), plant(program), options)
+        if certificate.joint is None and certificate.certified
     ]
 
 
+@pytest.mark.slow
 def test_a_pivot_without_lower_bound_states_the_reason() -> None:
     """Three reasons: no damping, round-off above the damping (float), a column that may be zero."""
     for name, function, contact in (
@@ -198,37 +203,47 @@ def test_a_pivot_without_lower_bound_states_the_reason() -> None:
     ):
         program, options = built_program(name, function, "composite_body", contact=contact)
         certificates = [
-            floor for floor in floors(robot(name), program, options) if floor.joint is None
+            certificate
+            for certificate in certify_divisors(robot(name), program, options)
+            if certificate.joint is None
         ]
         assert len(certificates) in (2, 3)
-        assert {(floor.floor, floor.reason) for floor in certificates} == {
+        assert {(certificate.lower_bound, certificate.reason) for certificate in certificates} == {
             (None, divisors.SINGULAR)
         }
     program, options = built_program("bennett", LOOPS, "composite_body", "float")
-    certificates = floors(robot("bennett"), program, options)
-    assert [floor.floor for floor in damped_pivots(certificates)] == [None] * 5
+    certificates = certify_divisors(robot("bennett"), program, options)
+    assert [certificate.lower_bound for certificate in damped_pivots(certificates)] == [None] * 5
     assert "round-off is only known to be below" in damped_pivots(certificates)[0].reason
-    assert all(floor.certified for floor in certificates if floor.joint is not None)
+    assert all(
+        certificate.certified for certificate in certificates if certificate.joint is not None
+    )
     program, options = built_program("bennett", "constraint_impulse:jvp", "composite_body")
     assert {
-        floor.reason for floor in damped_pivots(floors(robot("bennett"), program, options))
+        certificate.reason
+        for certificate in damped_pivots(certify_divisors(robot("bennett"), program, options))
     } == {divisors.LOST}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("full_search")
 def test_rows_of_a_contact_on_a_follower_are_recognised() -> None:
     """The rows may be written in axes that rotate with the follower."""
     mechanism, options = symgen.load(GRIPPER), ProgramOptions(contact="right:0.01,0.02,0.05")
     program = build.build_program(mechanism, "contact_impulse", None, options)
-    divisors = [floor for floor in floors(mechanism, program, options) if floor.joint is None]
-    assert [floor.what for floor in divisors] == [
+    divisors = [
+        certificate
+        for certificate in certify_divisors(mechanism, program, options)
+        if certificate.joint is None
+    ]
+    assert [certificate.description for certificate in divisors] == [
         f"(damped row {k} of A M^-1 A^T)" for k in (1, 2, 3)
     ]
 
 
 def test_checked_code_compares_pivots_with_their_lower_bounds() -> None:
     program, options = built_program("bennett", LOOPS, "composite_body")
-    bounds = checked_floors(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
+    bounds = checked_bounds(robot("bennett"), {LOOPS: program}, options, TextOptions(checked=True))[
         LOOPS
     ]
     assert set(bounds) == {row.args[1] for row in program.rows if row.op == "div"}

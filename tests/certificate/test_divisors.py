@@ -16,10 +16,10 @@ from symgen.certificate.backward import Backward, backward, closed_root
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import subdivide
 from symgen.certificate.divisors import (
-    Floor,
+    DivisorCertificate,
     arithmetic_of,
-    divisor_floors,
-    floors,
+    certified_bounds,
+    certify_divisors,
     own_inertias,
     rounded_down,
 )
@@ -57,10 +57,10 @@ EIGHT_BITS = 2.0**-8
 @cache
 def certified(
     name: str, function: str, method: str | None, real: str
-) -> tuple[Mechanism, Program, list[Floor]]:
+) -> tuple[Mechanism, Program, list[DivisorCertificate]]:
     mechanism = robot(name)
     program = derive(mechanism, function, method, real)
-    return mechanism, program, floors(mechanism, program, ProgramOptions(real))
+    return mechanism, program, certify_divisors(mechanism, program, ProgramOptions(real))
 
 
 @pytest.mark.parametrize("name", TELLING)
@@ -72,21 +72,22 @@ def test_the_exact_pivot_is_no_less_than_the_inertia_of_the_link(name: str) -> N
         assert (exact[:, k] >= float(inertia.value) * (1 - 1e-9)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "real"), [*((name, "float") for name in FOUR), ("panda", "double")]
 )
 def test_every_divisor_of_forward_dynamics_is_certified(name: str, real: str) -> None:
     mechanism, program, certificates = certified(name, "forward_dynamics", None, real)
     assert certificates
-    assert {floor.row for floor in certificates} == {
+    assert {certificate.row for certificate in certificates} == {
         row.args[1] for row in program.rows if row.op == "div"
     }
-    for floor in certificates:
-        assert floor.exact is not None
-        assert floor.floor is not None, floor.reason
-        assert 0.95 * floor.exact < floor.floor < floor.exact
-    bounds = divisor_floors(mechanism, program, ProgramOptions(real))
-    assert bounds == {floor.row: floor.floor for floor in certificates}
+    for certificate in certificates:
+        assert certificate.exact_bound is not None
+        assert certificate.lower_bound is not None, certificate.reason
+        assert 0.95 * certificate.exact_bound < certificate.lower_bound < certificate.exact_bound
+    bounds = certified_bounds(mechanism, program, ProgramOptions(real))
+    assert bounds == {certificate.row: certificate.lower_bound for certificate in certificates}
 
 
 @pytest.mark.parametrize(
@@ -100,11 +101,12 @@ def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, seed: i
     ):
         _, program, certificates = certified(name, "forward_dynamics", method, "float")
         computed = rows(program, samples, arithmetic_of("float"), seed)
-        for floor in certificates:
-            if floor.floor is not None:
-                assert computed[floor.row].min() >= float(floor.floor)
+        for certificate in certificates:
+            if certificate.lower_bound is not None:
+                assert computed[certificate.row].min() >= float(certificate.lower_bound)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["chain", "tree"]), st.booleans())
 def test_pivots_of_random_robots_are_no_less_than_their_certificates(
@@ -120,13 +122,15 @@ def test_pivots_of_random_robots_are_no_less_than_their_certificates(
         for k, inertia in enumerate(owns)
         if inertia.value is not None
     )
-    for floor in floors(mechanism, program, ProgramOptions("float"), arithmetic=arithmetic):
-        assert floor.joint is not None
+    for certificate in certify_divisors(
+        mechanism, program, ProgramOptions("float"), arithmetic=arithmetic
+    ):
+        assert certificate.joint is not None
         for adversary in (None, seed):
-            if floor.floor is not None:
-                assert rows(program, samples, arithmetic, adversary)[floor.row].min() >= float(
-                    floor.floor
-                )
+            if certificate.lower_bound is not None:
+                assert rows(program, samples, arithmetic, adversary)[
+                    certificate.row
+                ].min() >= float(certificate.lower_bound)
 
 
 @pytest.mark.parametrize("name", TELLING)
@@ -292,10 +296,13 @@ def test_a_link_without_inertia_has_no_certificate() -> None:
     program = derive(random_mechanism(3, 5), "forward_dynamics", "composite_body", "float")
     light = changed(random_mechanism(3, 5), 1, Part("feather", (), Fraction(0)))
     program = derive(light, "forward_dynamics", "composite_body", "float")
-    by_joint = {floor.joint: floor for floor in floors(light, program, ProgramOptions("float"))}
-    assert by_joint[1].floor is None
+    by_joint = {
+        certificate.joint: certificate
+        for certificate in certify_divisors(light, program, ProgramOptions("float"))
+    }
+    assert by_joint[1].lower_bound is None
     assert "no moment of inertia" in by_joint[1].reason
-    assert by_joint[1].row not in divisor_floors(light, program, ProgramOptions("float"))
+    assert by_joint[1].row not in certified_bounds(light, program, ProgramOptions("float"))
 
 
 def test_nothing_inward_of_a_link_with_negative_inertia_has_a_certificate() -> None:
@@ -330,53 +337,59 @@ def test_a_load_at_run_time_keeps_all_certificates(name: str) -> None:
     ]
     load = np.concatenate(parameters, axis=1)
     samples["payload"] = load
-    certificates = floors(mechanism, program, options)
+    certificates = certify_divisors(mechanism, program, options)
     computed = rows(program, samples, arithmetic_of("float"), 3)
     M = Reference(mechanism, FLOAT, payload=link).mass_matrix(samples["q"], load)
     bodies = Bodies(mechanism, declared_ranges(mechanism), link)
     assert all(M[:, i, i].max() <= float(bodies.composite(i).upper()) for i in range(mechanism.nv))
     assert certificates
-    for floor in certificates:
-        assert floor.floor is not None
-        assert computed[floor.row].min() >= float(floor.floor)
+    for certificate in certificates:
+        assert certificate.lower_bound is not None
+        assert computed[certificate.row].min() >= float(certificate.lower_bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "scara"])
 def test_a_divisor_that_is_not_a_pivot_has_no_certificate(name: str) -> None:
     """Plant a wrong sign in the last subtraction of a pivot: its divisor loses the certificate."""
     mechanism, program, certificates = certified(name, "forward_dynamics", None, "float")
-    for floor in certificates:
-        row = program.rows[floor.row]
+    for certificate in certificates:
+        row = program.rows[certificate.row]
         wrong = row._replace(op="add" if row.op == "sub" else "sub")
         planted = program.with_rows(
-            [wrong if i == floor.row else r for i, r in enumerate(program.rows)], program.outputs
+            [wrong if i == certificate.row else r for i, r in enumerate(program.rows)],
+            program.outputs,
         )
-        assert floor.row not in divisor_floors(mechanism, planted, ProgramOptions("float"))
+        assert certificate.row not in certified_bounds(mechanism, planted, ProgramOptions("float"))
 
 
 def test_methods_with_other_divisors_state_why_there_is_no_certificate() -> None:
     mechanism, _, certificates = certified("scara", "forward_dynamics", "constraint_force", "float")
     assert certificates
-    assert all(floor.floor is None and floor.reason for floor in certificates)
+    assert all(
+        certificate.lower_bound is None and certificate.reason for certificate in certificates
+    )
     assert mechanism.nv == 4
 
 
 def test_a_program_without_divisors_has_no_certificates() -> None:
     for name in BUILT_IN:
         program = derive(robot(name), "mass_matrix", None, "float")
-        assert divisor_floors(robot(name), program, ProgramOptions("float")) == {}
+        assert certified_bounds(robot(name), program, ProgramOptions("float")) == {}
 
 
 def test_too_few_bits_give_no_certificate_and_a_reason() -> None:
     """With eight bits, round-off exceeds the exact bound; the reason states the figures."""
     mechanism, program, _ = certified("panda", "forward_dynamics", None, "float")
-    certificates = floors(
+    certificates = certify_divisors(
         mechanism, program, ProgramOptions("float"), arithmetic=Coarse("float", bits=8)
     )
-    assert any(floor.floor is None for floor in certificates)
-    assert all(floor.reason for floor in certificates if floor.floor is None)
-    joints = sorted(
-        (floor for floor in certificates if floor.floor is None),
-        key=lambda floor: -(floor.joint or 0),
+    assert any(certificate.lower_bound is None for certificate in certificates)
+    assert all(
+        certificate.reason for certificate in certificates if certificate.lower_bound is None
     )
-    assert all("has no bound" in floor.reason for floor in joints[1:])
+    joints = sorted(
+        (certificate for certificate in certificates if certificate.lower_bound is None),
+        key=lambda certificate: -(certificate.joint or 0),
+    )
+    assert all("has no bound" in certificate.reason for certificate in joints[1:])

@@ -21,9 +21,9 @@ from symgen.certificate.backward import (
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import random_states, subdivide
 from symgen.certificate.divisors import (
-    Floor,
-    divisor_floors,
-    floors,
+    DivisorCertificate,
+    certified_bounds,
+    certify_divisors,
     own_inertias,
     with_quaternions,
 )
@@ -104,9 +104,9 @@ def exact_pivots(mechanism: Mechanism, q: Array) -> Array:
 
 
 @cache
-def certified(name: str, method: str) -> tuple[Any, list[Floor]]:
+def certified(name: str, method: str) -> tuple[Any, list[DivisorCertificate]]:
     program = derive(robot(name), "forward_dynamics", method, "float")
-    return program, floors(robot(name), program, REAL)
+    return program, certify_divisors(robot(name), program, REAL)
 
 
 # -- the exact bound -------------------------------------------------------------------------------
@@ -206,22 +206,30 @@ def test_the_computed_divisor_is_no_less_than_its_certificate(name: str, method:
         run(
             program.with_rows(
                 program.rows,
-                [Port("D", (len(certificates),), tuple(floor.row for floor in certificates))],
+                [
+                    Port(
+                        "D",
+                        (len(certificates),),
+                        tuple(certificate.row for certificate in certificates),
+                    )
+                ],
             ),
             {port.name: states[port.name] for port in program.inputs},
         )["D"],
     )
     assert certificates
-    for column, floor in enumerate(certificates):
-        assert floor.joint is not None
+    for column, certificate in enumerate(certificates):
+        assert certificate.joint is not None
         assert exact[:, column] == pytest.approx(
-            D[:, floor.joint], rel=1e-9
+            D[:, certificate.joint], rel=1e-9
         )  # the row equals the pivot that it is recognised as
-        assert floor.certified or method == "riccati", floor.reason
-        if floor.floor is not None:
-            assert machine[floor.row].min() >= float(floor.floor)
-    assert divisor_floors(robot(name), program, REAL) == {
-        floor.row: floor.floor for floor in certificates if floor.certified
+        assert certificate.certified or method == "riccati", certificate.reason
+        if certificate.lower_bound is not None:
+            assert machine[certificate.row].min() >= float(certificate.lower_bound)
+    assert certified_bounds(robot(name), program, REAL) == {
+        certificate.row: certificate.lower_bound
+        for certificate in certificates
+        if certificate.certified
     }
 
 
@@ -329,7 +337,11 @@ def test_multipliers_and_gains_are_recognised_and_within_their_bounds(
         for i, row in enumerate(program.rows)
         if (what := named_meaning(row.name)) is not None
     }
-    lowest = {floor.row: floor.floor for floor in certificates if floor.floor is not None}
+    lowest = {
+        certificate.row: certificate.lower_bound
+        for certificate in certificates
+        if certificate.lower_bound is not None
+    }
     bounds = multiplier_sizes(recognised, declared_ranges(mechanism).of, lowest)
     assert bounds
     states, port = sampled_states(mechanism), Port("chosen", (len(bounds),), tuple(bounds))
@@ -446,6 +458,7 @@ def test_the_report_has_one_line_for_each_velocity() -> None:
     assert text.endswith("4 of 4 divisors certified; no observation exceeds its bound")
 
 
+@pytest.mark.slow
 def test_a_lower_bound_ten_percent_too_high_is_contradicted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -472,11 +485,11 @@ def test_a_lower_bound_ten_percent_too_high_is_contradicted(
     proof = prove_programs(mechanism, made, REAL, states=50)
     assert proof.holds
     monkeypatch.setattr(
-        "symgen.verification.proof.floors",
+        "symgen.verification.proof.certify_divisors",
         lambda *args, **named: [
-            replace(floor, floor=floor.floor * Fraction(11, 10))
-            for floor in floors(*args, **named)
-            if floor.floor is not None
+            replace(certificate, lower_bound=certificate.lower_bound * Fraction(11, 10))
+            for certificate in certify_divisors(*args, **named)
+            if certificate.lower_bound is not None
         ],
     )
     wrong = prove_programs(mechanism, made, REAL, states=50)

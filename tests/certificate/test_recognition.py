@@ -23,7 +23,12 @@ from symgen.certificate.backward import (
 )
 from symgen.certificate.bodies import Bodies
 from symgen.certificate.boxes import subdivide
-from symgen.certificate.divisors import arithmetic_of, divisor_floors, floors, own_inertias
+from symgen.certificate.divisors import (
+    arithmetic_of,
+    certified_bounds,
+    certify_divisors,
+    own_inertias,
+)
 from symgen.certificate.elimination import NoElimination, read_elimination
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.recognition import Gain, Multiplier, Recognition, named_meaning
@@ -77,13 +82,13 @@ def derived_program(name: str, method: str) -> Program:
 
 @cache
 def lower_bounds(name: str, method: str) -> dict[int, Fraction]:
-    return divisor_floors(robot(name), derived_program(name, method), FLOAT)
+    return certified_bounds(robot(name), derived_program(name, method), FLOAT)
 
 
-def sizes(name: str, program: Program, floor: Mapping[int, Fraction]) -> dict[int, Fraction]:
+def sizes(name: str, program: Program, lower_bounds: Mapping[int, Fraction]) -> dict[int, Fraction]:
     mechanism = robot(name)
     return multiplier_sizes(
-        Recognition(mechanism, program, FLOAT), declared_ranges(mechanism).of, floor
+        Recognition(mechanism, program, FLOAT), declared_ranges(mechanism).of, lower_bounds
     )
 
 
@@ -219,7 +224,7 @@ def test_lower_bounds_do_not_depend_on_names() -> None:
         renamed(program, lambda *_: ""),
         every_row_claims(program, 2),
     ):
-        assert divisor_floors(robot(name), lying, FLOAT) == lower_bounds(name, method)
+        assert certified_bounds(robot(name), lying, FLOAT) == lower_bounds(name, method)
 
 
 def test_a_row_with_a_wrong_factor_is_no_multiplier() -> None:
@@ -248,25 +253,25 @@ def test_the_negative_of_a_pivot_is_no_pivot() -> None:
         Row("neg", (pivot,)),
     )
     assert Recognition(mechanism, negative, FLOAT).divisors[at] is None
-    assert at not in divisor_floors(mechanism, negative, FLOAT)
+    assert at not in certified_bounds(mechanism, negative, FLOAT)
 
 
 def test_only_the_lower_bound_of_its_own_divisor_bounds_a_multiplier() -> None:
-    program, floor = (
+    program, row_bounds = (
         derived_program("puma560", "composite_body"),
         lower_bounds("puma560", "composite_body"),
     )
     recognised = Recognition(robot("puma560"), program, FLOAT)
     ranges = declared_ranges(robot("puma560")).of
-    every = multiplier_sizes(recognised, ranges, floor)
+    every = multiplier_sizes(recognised, ranges, row_bounds)
     for row, joint in recognised.divisors.items():
-        some = multiplier_sizes(recognised, ranges, {row: floor[row]})
+        some = multiplier_sizes(recognised, ranges, {row: row_bounds[row]})
         assert some == {
             r: every[r]
             for r, what in recognised.multipliers.items()
             if r in every and isinstance(what, Multiplier) and what.over == joint
         }
-        larger = multiplier_sizes(recognised, ranges, {row: 4 * floor[row]})
+        larger = multiplier_sizes(recognised, ranges, {row: 4 * row_bounds[row]})
         assert all(float(larger[r]) == pytest.approx(float(some[r]) / 2) for r in some)
     no_pivot = next(i for i, r in enumerate(program.rows) if r.op == "cos")
     assert multiplier_sizes(recognised, ranges, {no_pivot: Fraction(1)}) == {}
@@ -300,10 +305,10 @@ def test_multipliers_stay_within_their_bounds_with_the_heaviest_load(
         float(low) - 1e-9 <= x.min() and x.max() <= float(high) + 1e-9
         for x, (low, high) in zip(samples["payload"].T, ranges["payload"], strict=True)
     )
-    floor = divisor_floors(mechanism, program, options)
-    bounds = multiplier_sizes(recognised, ranges, floor, link)
+    row_bounds = certified_bounds(mechanism, program, options)
+    bounds = multiplier_sizes(recognised, ranges, row_bounds, link)
     assert bounds
-    without = multiplier_sizes(recognised, ranges, floor)
+    without = multiplier_sizes(recognised, ranges, row_bounds)
     assert all(bounds[row] >= size for row, size in without.items())
     assert any(bounds[row] > size for row, size in without.items())
     assert largest_ratio_to_bound(mechanism, program, bounds, options, samples) > 0.01
@@ -313,7 +318,7 @@ def test_bounds_passed_to_eva_include_the_load(monkeypatch: pytest.MonkeyPatch) 
     mechanism = robot("scara")
     options = ProgramOptions("float", payload="link4")
     program = derive(mechanism, "forward_dynamics", "riccati", "float", payload="link4")
-    certified, ranges = floors(mechanism, program, options), declared_ranges(mechanism)
+    certified, ranges = certify_divisors(mechanism, program, options), declared_ranges(mechanism)
     calls: list[Any] = []
     monkeypatch.setattr(eva, "prove", lambda *arguments: calls.append(arguments) or {})
     name = "forward_dynamics"
@@ -329,7 +334,9 @@ def test_bounds_passed_to_eva_include_the_load(monkeypatch: pytest.MonkeyPatch) 
     assert spans == ranges.of
     assert lowest == {
         name: {
-            certificate.row: certificate.floor for certificate in certified if certificate.certified
+            certificate.row: certificate.lower_bound
+            for certificate in certified
+            if certificate.certified
         }
     }
     recognised = Recognition(mechanism, program, options)
@@ -676,21 +683,26 @@ def test_the_relative_error_of_a_pivot_needs_the_outer_pivots() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])
 def test_a_certificate_belongs_to_the_joint_of_its_pivot(name: str) -> None:
-    """`exact` is the inertia of that joint, `floor` the rest after round-off; leaves attain it."""
+    """`exact_bound` is the inertia of that joint, `lower_bound` the rest after round-off; leaves attain it."""
     mechanism, program = robot(name), derived_program(name, "composite_body")
     samples, owns = states(mechanism, 400), own_inertias(mechanism)
     D = dict(enumerate(pivots(mechanism, samples["q"]).T))
-    for floor in floors(mechanism, program, FLOAT):
-        assert floor.joint is not None
-        assert floor.exact == owns[floor.joint].value
-        assert floor.floor is not None
-        assert floor.lost is not None
-        assert floor.exact - floor.lost - floor.floor <= floor.exact / 10**5
-        assert 0 < floor.floor <= floor.exact - floor.lost
+    for certificate in certify_divisors(mechanism, program, FLOAT):
+        assert certificate.joint is not None
+        assert certificate.exact_bound == owns[certificate.joint].value
+        assert certificate.lower_bound is not None
+        assert certificate.round_off is not None
+        assert (
+            certificate.exact_bound - certificate.round_off - certificate.lower_bound
+            <= certificate.exact_bound / 10**5
+        )
+        assert 0 < certificate.lower_bound <= certificate.exact_bound - certificate.round_off
         seen = run(
-            program.with_rows(program.rows, [Port("D", (1,), (floor.row,))]),
+            program.with_rows(program.rows, [Port("D", (1,), (certificate.row,))]),
             {port.name: samples[port.name] for port in program.inputs},
         )["D"][:, 0]
-        assert np.allclose(seen, D[floor.joint], rtol=1e-9)
-        if not mechanism.children(floor.joint):
-            assert D[floor.joint].min() == pytest.approx(float(floor.exact), rel=1e-9)
+        assert np.allclose(seen, D[certificate.joint], rtol=1e-9)
+        if not mechanism.children(certificate.joint):
+            assert D[certificate.joint].min() == pytest.approx(
+                float(certificate.exact_bound), rel=1e-9
+            )

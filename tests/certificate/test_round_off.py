@@ -235,6 +235,7 @@ def test_no_choice_of_rounding_exceeds_the_bounds(name: str, function: str) -> N
             assert (errors <= bounds.bound[port.name] + 1e-13 * size).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 10**6), st.sampled_from(["chain", "tree"]), st.booleans())
 def test_random_robots_keep_their_bounds_and_intervals_contain_all_states(
@@ -265,6 +266,7 @@ def test_random_robots_keep_their_bounds_and_intervals_contain_all_states(
             assert (pointwise[port.name] <= bounds.bound[port.name] * (1 + 1e-9) + 1e-30).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "real"), [*((name, "float") for name in ("panda", "scara")), ("scara", "double")]
 )
@@ -280,9 +282,9 @@ def test_the_c_stays_within_its_bounds_by_a_limited_ratio(name: str, real: str) 
         assert 1 <= ratio < most[function.function]
         assert function.round_off.observed[result].shape[0] == (64 if real == "double" else STATES)
         for divisor in function.divisors:
-            assert divisor.floor.floor is not None
+            assert divisor.certificate.lower_bound is not None
             assert divisor.least is not None
-            assert divisor.least >= divisor.floor.floor
+            assert divisor.least >= divisor.certificate.lower_bound
 
 
 def test_intervals_at_a_point_contain_the_result_of_the_reference() -> None:

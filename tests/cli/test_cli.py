@@ -431,6 +431,7 @@ def test_inspect_prints_every_format(run: Run, format: str) -> None:
     assert "cos" in out
 
 
+@pytest.mark.slow
 def test_bench_reports_every_function_and_form(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from symgen.benchmarks import bench
 
@@ -654,6 +655,7 @@ def test_a_process_ends_with_the_exit_code() -> None:
     assert done.stderr == "symgen: no command is named 'genrate'; did you mean 'generate'?\n"
 
 
+@pytest.mark.slow
 def test_a_pipe_receives_the_result_without_progress(tmp_path: Path) -> None:
     done = run_process("generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix")
     assert (done.returncode, done.stderr) == (0, "")
@@ -756,6 +758,7 @@ def test_a_terminal_shortens_notes_between_words(
     assert "symgen: note: read and not applied: damping of j …\n" in seen
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_progress(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     words = ["generate", "planar_arm", "-o", str(tmp_path / "arm"), "-f", "mass_matrix"]
@@ -799,6 +802,7 @@ def test_a_long_step_shows_its_duration(
     ]
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_gives_no_error_message() -> None:
     child = subprocess.Popen(
         [*SYMGEN, "show", "panda"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -811,6 +815,7 @@ def test_a_closed_pipe_gives_no_error_message() -> None:
     child.stderr.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_one_sentence() -> None:
     with open("/dev/full", "w") as full:
@@ -821,6 +826,7 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert done.stderr == "symgen: standard output: No space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
@@ -877,6 +883,7 @@ def test_sigterm_ends_the_work_and_its_compilers(run: Run, monkeypatch: pytest.M
         assert run("robots") == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_greek_gets_substitutes() -> None:
     done = run_process("show", "panda", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
@@ -927,6 +934,7 @@ def test_a_closed_standard_output_is_refused_in_one_sentence() -> None:
     assert (done.returncode, done.stderr) == (2, f"{CLOSED}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [(2,), (0, 1, 2)])
 def test_a_folder_is_generated_with_any_standard_streams_closed(
     tmp_path: Path, closed: tuple[int, ...]
@@ -945,6 +953,7 @@ def test_a_folder_is_generated_with_any_standard_streams_closed(
     assert symgen.verify(tmp_path / "arm", states=1).closing == "verified"
 
 
+@pytest.mark.slow
 def test_an_error_with_all_streams_closed_keeps_its_exit_code() -> None:
     done = subprocess.run(
         [*SYMGEN, "show", "pandas"], capture_output=True, check=False, preexec_fn=closing(0, 1, 2)
@@ -952,6 +961,7 @@ def test_an_error_with_all_streams_closed_keeps_its_exit_code() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_note_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:

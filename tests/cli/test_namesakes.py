@@ -98,6 +98,7 @@ def test_a_damaged_manifest_is_refused(run: Run, wrong_folder: Path) -> None:
     assert "its manifest.json is not one that symgen wrote" in err
 
 
+@pytest.mark.slow
 def test_a_robot_name_with_a_size_mentions_the_folder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

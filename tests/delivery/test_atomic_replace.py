@@ -131,6 +131,7 @@ def replace_again(folder: Path, before: str, inodes: dict[str, int]) -> None:
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "exchanging"), WAYS)
 def test_a_failure_of_any_call_leaves_a_whole_folder_and_a_true_message(
     disk_folder: Path, before: str, exchanging: bool
@@ -304,6 +305,7 @@ def forked(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchanging", [True, False])
 def test_a_second_kill_while_clearing_up_is_repaired_by_the_next_run(
     disk_folder: Path, exchanging: bool

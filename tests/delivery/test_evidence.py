@@ -111,8 +111,10 @@ def test_every_printed_bound_is_rounded_to_the_safe_side(ur5_folder: Path) -> No
         strict=True,
     ):
         assert float(row[-1]) >= facts["functions"][name]["round_off"]["results"][result]["bound"]
-    (floors,) = cells["floors"]
-    printed = {joint: float(x) for joint, x in re.findall(r"`(\S+)` ≥ ([\d.e-]+)", floors[1])}
+    (divisor_bounds,) = cells["divisor_bounds"]
+    printed = {
+        joint: float(x) for joint, x in re.findall(r"`(\S+)` ≥ ([\d.e-]+)", divisor_bounds[1])
+    }
     certified = {
         d["joint"]: d["certified"] for d in facts["functions"]["forward_dynamics"]["divisors"]
     }

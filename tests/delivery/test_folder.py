@@ -121,6 +121,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         assert not re.search(rb"\b20\d\d-\d\d-\d\d\b", data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_self_test_passes_correct_code(tmp_path: Path, real: str) -> None:
     write_arm(tmp_path / "arm", real)
@@ -174,6 +175,7 @@ def test_the_proof_uses_the_name_of_the_written_code(
         symgen.generate("scara", tmp_path / "out", ["mass_matrix"], target="cortex-m4f", name=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [("0.7*c_2", "0.7*c_2*c_2"), ("a[0] = a_1;", "a[0] = a_1/0.0;"), ("    a[1] = out_a_1;\n", "    (void)out_a_1;\n"),
@@ -399,6 +401,7 @@ def consume(folder: Path, find_line: str, language: str, *flags: str) -> None:
     assert run(folder / "build" / "consumer").returncode == 0
 
 
+@pytest.mark.slow
 def test_cmake_links_libm_on_a_generic_system(tmp_path: Path) -> None:
     """Use CMake's system Generic (bare metal), which is neither UNIX nor Windows."""
     write_arm(tmp_path / "arm")
@@ -407,6 +410,7 @@ def test_cmake_links_libm_on_a_generic_system(tmp_path: Path) -> None:
     assert run(tmp_path / "build" / "arm_selftest").returncode == 0
 
 
+@pytest.mark.slow
 def test_the_cmake_package_builds_installs_and_is_found(tmp_path: Path) -> None:
     write_arm(tmp_path / "arm")
     build = tmp_path / "build"

@@ -99,6 +99,7 @@ def test_every_declaration_that_the_c_omits_is_listed(urdf: Path, tmp_path: Path
     assert to_toml(again) == (folder / "three.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_printed_command_generates_the_same_bytes(
     urdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

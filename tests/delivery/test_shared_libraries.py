@@ -28,6 +28,7 @@ extern "C" double by_cpp() { return arm::gravity_force({0.0, 0.0})[0]; }
 QUICK = ("-DCMAKE_C_COMPILER_WORKS=1", "-DCMAKE_CXX_COMPILER_WORKS=1", "-DCMAKE_BUILD_TYPE=Debug")
 
 
+@pytest.mark.slow
 def test_each_of_two_plugins_calls_its_own_version_of_a_robot(tmp_path: Path) -> None:
     """Load both with RTLD_GLOBAL, for which a loader takes the first function of a name."""
     if shutil.which("g++") is None:

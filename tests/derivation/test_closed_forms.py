@@ -63,7 +63,7 @@ def screw() -> Iterator[str]:
     module.__dict__["JOINT"] = replace(
         joints.joint_type("revolute"),
         pose=pose,
-        oracle=lambda p: (joints.Turning(0), joints.Sliding(0, Fraction(3, 10))),
+        elementary_motions=lambda p: (joints.Turning(0), joints.Sliding(0, Fraction(3, 10))),
     )
     sys.modules[module.__name__] = module
     with pytest.MonkeyPatch.context() as patch:
@@ -146,7 +146,7 @@ def test_the_reference_motion_of_a_joint_equals_its_pose(kind: str) -> None:
         name: Fraction(int(values[symbol].p), int(values[symbol].q))
         for name, symbol in form.parameters.items()
     }
-    for step in joints.joint_type(kind).oracle(named):
+    for step in joints.joint_type(kind).elementary_motions(named):
         value = sp.Rational(step.rate.numerator, step.rate.denominator) * form.q[step.of]
         if isinstance(step, joints.Turning):
             rotation = rotation * sp.Matrix(
@@ -405,6 +405,7 @@ def test_the_riccati_step_equals_the_matrix_formula_on_rational_matrices(
     assert zeros == {(i, j) for i in range(6) for j in range(6) if pure and (H[i] or H[j])}
 
 
+@pytest.mark.slow
 def test_the_riccati_step_of_a_new_joint_type_equals_the_matrix_formula(screw: str) -> None:
     P = sp.Matrix(6, 6, lambda i, j: sp.Rational(1, 1 + i + j)) + sp.eye(6)
     H = joint_form(screw).motion_subspace.T

@@ -64,12 +64,12 @@ def derive(model: Model, function: str, method: str, sizes: Sizes) -> object:
     spec = FUNCTIONS[function]
     with k.precision():
         shapes = {a.name: a.sizes(sizes) for a in spec.arguments}
-        home = Derivation({name: int(np.prod(shape)) for name, shape in shapes.items()})
-        results = methods.derivation(method, function)(Linkage(model, home))
+        derivation = Derivation({name: int(np.prod(shape)) for name, shape in shapes.items()})
+        results = methods.derivation(method, function)(Linkage(model, derivation))
         named = [
             (r.name, r.sizes(sizes), atoms) for r, atoms in zip(spec.results, results, strict=True)
         ]
-        return home.freeze(function, method, named, shapes)
+        return derivation.freeze(function, method, named, shapes)
 
 
 METHOD_OF_FUNCTION = {
@@ -311,9 +311,9 @@ def test_nearly_parallel_axes_are_not_treated_as_parallel() -> None:
 def test_a_quarter_turn_is_applied_to_sine_and_cosine_instead_of_the_angle() -> None:
     """The four quarter turns do not change the angle's row; any other constant angle is added."""
     with k.precision():
-        home = Derivation({"q": 1})
-        linkage = Linkage(declared(random_mechanism(1)), home)
-        (q,) = home.inputs["q"]
+        derivation = Derivation({"q": 1})
+        linkage = Linkage(declared(random_mechanism(1)), derivation)
+        (q,) = derivation.inputs["q"]
         turns = [
             (k.rational(Fraction(c)), k.rational(Fraction(s)))
             for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))

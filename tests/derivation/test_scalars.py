@@ -18,22 +18,24 @@ EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
-def derivation(size: int = 3) -> tuple[Derivation, list[Scalar]]:
-    home = Derivation({"x": size})
-    return home, home.inputs["x"]
+def new_derivation(size: int = 3) -> tuple[Derivation, list[Scalar]]:
+    derivation = Derivation({"x": size})
+    return derivation, derivation.inputs["x"]
 
 
-def frozen_program(home: Derivation, *results: Scalar) -> Program:
+def frozen_program(derivation: Derivation, *results: Scalar) -> Program:
     return check(
-        home.freeze("f", "m", [("y", (len(results),), results)], {"x": (home.sizes["x"],)})
+        derivation.freeze(
+            "f", "m", [("y", (len(results),), results)], {"x": (derivation.sizes["x"],)}
+        )
     )
 
 
 def recorded_operations(make: Callable[[Derivation, list[Scalar]], Scalar]) -> list[str]:
     """Return the operations that `make` records, without inputs and constants."""
-    home, x = derivation()
-    make(home, x)
-    return [op for op, _, _ in home.rows if op not in ("input", "const")]
+    derivation, x = new_derivation()
+    make(derivation, x)
+    return [op for op, _, _ in derivation.rows if op not in ("input", "const")]
 
 
 SIMPLIFIED = {
@@ -60,10 +62,10 @@ SIMPLIFIED = {
 @pytest.mark.parametrize("what", SIMPLIFIED)
 def test_operations_with_zero_or_one_are_not_recorded(what: str) -> None:
     make, meaning = SIMPLIFIED[what]
-    home, (x, _, _) = derivation()
-    before = len(home.rows)
-    result = make(home, x)
-    assert len(home.rows) == before
+    derivation, (x, _, _) = new_derivation()
+    before = len(derivation.rows)
+    result = make(derivation, x)
+    assert len(derivation.rows) == before
     if meaning.endswith("x"):
         assert (result.row, result.sign) == (x.row, -1 if meaning[0] == "-" else 1)
     else:
@@ -86,15 +88,17 @@ def test_one_operation_on_two_atoms_records_exactly_that_operation() -> None:
 
 
 def test_signs_are_part_of_a_scalar_and_cost_no_row() -> None:
-    home, x = derivation()
+    derivation, x = new_derivation()
     plus, minus = x[0] * 5, x[0] * -5
     assert minus.sign == -1
     assert plus.sign == 1
-    constants = {home.values[row] for row, (op, _, _) in enumerate(home.rows) if op == "const"}
+    constants = {
+        derivation.values[row] for row, (op, _, _) in enumerate(derivation.rows) if op == "const"
+    }
     assert constants == {Fraction(5)}  # c·x and −c·x share the constant
-    assert [home.rows[a.row][0] for a in (plus, minus)] == ["mul", "mul"]
-    assert set(home.rows[plus.row][1:]) == set(
-        home.rows[minus.row][1:]
+    assert [derivation.rows[a.row][0] for a in (plus, minus)] == ["mul", "mul"]
+    assert set(derivation.rows[plus.row][1:]) == set(
+        derivation.rows[minus.row][1:]
     )  # a pass merges these equal rows
     assert (-x[0] * -x[1]).sign == 1
     assert (-x[0] / x[1]).sign == -1
@@ -104,32 +108,32 @@ def test_signs_are_part_of_a_scalar_and_cost_no_row() -> None:
 @pytest.mark.parametrize("sb", [1, -1])
 @pytest.mark.parametrize("op", ["+", "-", "*", "/"])
 def test_operations_are_right_for_every_combination_of_signs(sa: int, sb: int, op: str) -> None:
-    home, (x, y, _) = derivation()
+    derivation, (x, y, _) = new_derivation()
     a, b = (x if sa > 0 else -x), (y if sb > 0 else -y)
     result = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[op]
     p, q = sa * Fraction(7, 3), sb * Fraction(-5, 2)
     expected = {"+": p + q, "-": p - q, "*": p * q, "/": p / q}[op]
     assert evaluate(
-        frozen_program(home, result), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT
+        frozen_program(derivation, result), {"x": [Fraction(7, 3), Fraction(-5, 2), 0]}, EXACT
     )["y"] == [expected]
 
 
 @pytest.mark.parametrize("c", [Fraction(3, 7), Fraction(-3, 7)])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_operations_with_constants_are_right_for_every_sign(c: Fraction, sign: int) -> None:
-    home, (x, _, _) = derivation()
-    a, b, value = (x if sign > 0 else -x), home.constant(c), sign * Fraction(11, 5)
-    frozen_sums = frozen_program(home, a + b, b + a, a - b, b - a, a * b, b / a, a / b)
+    derivation, (x, _, _) = new_derivation()
+    a, b, value = (x if sign > 0 else -x), derivation.constant(c), sign * Fraction(11, 5)
+    frozen_sums = frozen_program(derivation, a + b, b + a, a - b, b - a, a * b, b / a, a / b)
     expected = [value + c, c + value, value - c, c - value, value * c, c / value, value / c]
     assert evaluate(frozen_sums, {"x": [Fraction(11, 5), 0, 0]}, EXACT)["y"] == expected
     assert not any(row.op == "const" and row.value < 0 for row in frozen_sums.rows)
 
 
 def test_only_a_result_turns_a_sign_into_a_row() -> None:
-    home, (x, y, _) = derivation()
+    derivation, (x, y, _) = new_derivation()
     inner = -(x * y)
     kept = inner * x
-    program = frozen_program(home, kept, -kept, inner, inner)
+    program = frozen_program(derivation, kept, -kept, inner, inner)
     negs = [i for i, row in enumerate(program.rows) if row.op == "neg"]
     assert len(negs) == 2  # one of x·y·x and one of x·y, although x·y is requested twice
     assert all(i not in row.args for row in program.rows for i in negs)
@@ -137,38 +141,38 @@ def test_only_a_result_turns_a_sign_into_a_row() -> None:
 
 
 def test_a_constant_result_is_a_constant_row() -> None:
-    home, _ = derivation()
-    program = frozen_program(home, home.zero, home.constant(Fraction(-2, 3)))
+    derivation, _ = new_derivation()
+    program = frozen_program(derivation, derivation.zero, derivation.constant(Fraction(-2, 3)))
     assert evaluate(program, {"x": [0, 0, 0]}, EXACT)["y"] == [0, Fraction(-2, 3)]
     assert program.cost == program.operations["neg"] == 0
 
 
 def test_sines_are_recorded_once_for_an_argument_and_its_negative() -> None:
-    home, (x, _, _) = derivation()
-    assert home.sin(x).row == home.sin(x).row == home.sin(-x).row
-    assert home.sin(-x).sign == -1
-    assert home.cos(x).row == home.cos(-x).row
-    assert home.cos(-x).sign == 1
-    assert [op for op, _, _ in home.rows if op in ("sin", "cos")] == ["sin", "cos"]
+    derivation, (x, _, _) = new_derivation()
+    assert derivation.sin(x).row == derivation.sin(x).row == derivation.sin(-x).row
+    assert derivation.sin(-x).sign == -1
+    assert derivation.cos(x).row == derivation.cos(-x).row
+    assert derivation.cos(-x).sign == 1
+    assert [op for op, _, _ in derivation.rows if op in ("sin", "cos")] == ["sin", "cos"]
     with pytest.raises(ProgramError, match="sin of a constant"):
-        home.sin(home.one)
+        derivation.sin(derivation.one)
 
 
 def test_division_by_a_structural_zero_is_refused() -> None:
-    home, (x, y, _) = derivation()
-    for zero in (home.zero, x - x, y * 0):
+    derivation, (x, y, _) = new_derivation()
+    for zero in (derivation.zero, x - x, y * 0):
         with pytest.raises(ProgramError, match="zero in every state"):
             x / zero
 
 
 def test_an_irrational_constant_keeps_its_digits() -> None:
     with k.precision():
-        home, (x, _, _) = derivation()
-        root = home.constant(k.square_root(k.rational(2)))
+        derivation, (x, _, _) = new_derivation()
+        root = derivation.constant(k.square_root(k.rational(2)))
         assert (root * root * Fraction(1, 2)).equals(1)
         assert (root * root - 2).is_zero
         assert not root.equals(1)
-        program = frozen_program(home, root * x)
+        program = frozen_program(derivation, root * x)
     (value,) = (
         row.value for row in program.rows if row.op == "const" and row.value.denominator > 1
     )
@@ -176,39 +180,39 @@ def test_an_irrational_constant_keeps_its_digits() -> None:
 
 
 def test_names_are_unique_and_inputs_are_not_renamed() -> None:
-    home, (x, y, _) = derivation()
+    derivation, (x, y, _) = new_derivation()
     a, b = x * y, x + y
-    home.name("a", a)
-    home.name("again", a)
-    home.name("a", b)
-    home.name("b", -b)
-    home.name("x", x)
-    home.name("c", home.one)
-    assert sorted(home.names.values()) == ["a", "neg_b"]
-    program = frozen_program(home, a, b)
+    derivation.name("a", a)
+    derivation.name("again", a)
+    derivation.name("a", b)
+    derivation.name("b", -b)
+    derivation.name("x", x)
+    derivation.name("c", derivation.one)
+    assert sorted(derivation.names.values()) == ["a", "neg_b"]
+    program = frozen_program(derivation, a, b)
     assert [row.name for row in program.rows if row.name] == ["a", "neg_b"]
 
 
 def test_a_step_covers_the_rows_recorded_after_it() -> None:
-    home, (x, y, _) = derivation()
-    home.step("first")
+    derivation, (x, y, _) = new_derivation()
+    derivation.step("first")
     a = x * y
-    home.step("second")
+    derivation.step("second")
     b = a + x
-    program = frozen_program(home, b)
+    program = frozen_program(derivation, b)
     assert program.steps == ("first", "second")
     assert [program.steps[program.rows[s.row].step] for s in (a, b)] == ["first", "second"]
     assert program.rows[x.row].step == -1
 
 
 def test_the_budget_limits_the_number_of_rows() -> None:
-    home = Derivation({"x": 2}, budget=4)
-    x, y = home.inputs["x"]
+    derivation = Derivation({"x": 2}, budget=4)
+    x, y = derivation.inputs["x"]
     total = (x * y) + x
     with pytest.raises(TooManyRows, match="4 rows"):
         total * y
     assert issubclass(TooManyRows, SymgenError)
-    assert len(home.rows) == 4
+    assert len(derivation.rows) == 4
 
 
 X, Y, Z = sp.symbols("X Y Z", real=True)
@@ -224,37 +228,40 @@ LOWERED = {
 
 @pytest.mark.parametrize("what", LOWERED)
 def test_lowering_keeps_the_value(what: str) -> None:
-    home, (x, y, _) = derivation()
-    lowered = lower(LOWERED[what], {X: x, Y: y}, home)
+    derivation, (x, y, _) = new_derivation()
+    lowered = lower(LOWERED[what], {X: x, Y: y}, derivation)
     values = {X: Fraction(4, 3), Y: Fraction(-2, 5)}
     exact = LOWERED[what].subs(
         {s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()}
     )
-    assert evaluate(frozen_program(home, lowered), {"x": [*values.values(), 0]}, EXACT)["y"] == [
-        Fraction(int(exact.p), int(exact.q))
-    ]
+    assert evaluate(frozen_program(derivation, lowered), {"x": [*values.values(), 0]}, EXACT)[
+        "y"
+    ] == [Fraction(int(exact.p), int(exact.q))]
 
 
 def test_lowering_sines_keeps_the_value() -> None:
-    home, (x, y, _) = derivation()
-    lowered = lower(sp.sin(X + Y) * sp.cos(X - Y), {X: x, Y: y}, home)
-    value = evaluate(frozen_program(home, lowered), {"x": [0.4, 1.1, 0.0]}, FLOATS)["y"][0]
+    derivation, (x, y, _) = new_derivation()
+    lowered = lower(sp.sin(X + Y) * sp.cos(X - Y), {X: x, Y: y}, derivation)
+    value = evaluate(frozen_program(derivation, lowered), {"x": [0.4, 1.1, 0.0]}, FLOATS)["y"][0]
     assert abs(value - math.sin(1.5) * math.cos(-0.7)) < 1e-15  # three roundings of numbers below 1
 
 
 def test_lowering_roots_keeps_the_value() -> None:
-    home, (x, y, _) = derivation()
-    lowered = lower(sp.sqrt(X * Y) + 1 / sp.sqrt(X), {X: x, Y: y}, home)
-    assert [op for op, _, _ in home.rows if op == "sqrt"] == ["sqrt"] * 2
+    derivation, (x, y, _) = new_derivation()
+    lowered = lower(sp.sqrt(X * Y) + 1 / sp.sqrt(X), {X: x, Y: y}, derivation)
+    assert [op for op, _, _ in derivation.rows if op == "sqrt"] == ["sqrt"] * 2
     assert (
-        abs(evaluate(frozen_program(home, lowered), {"x": [4.0, 9.0, 0.0]}, FLOATS)["y"][0] - 6.5)
+        abs(
+            evaluate(frozen_program(derivation, lowered), {"x": [4.0, 9.0, 0.0]}, FLOATS)["y"][0]
+            - 6.5
+        )
         < 1e-15
     )
-    assert home.sqrt(home.constant(4)).value == 2
-    home, (x, _, _) = derivation()
-    assert evaluate(frozen_program(home, home.sqrt(-x)), {"x": [-9.0, 0.0, 0.0]}, FLOATS)["y"] == [
-        3.0
-    ]
+    assert derivation.sqrt(derivation.constant(4)).value == 2
+    derivation, (x, _, _) = new_derivation()
+    assert evaluate(
+        frozen_program(derivation, derivation.sqrt(-x)), {"x": [-9.0, 0.0, 0.0]}, FLOATS
+    )["y"] == [3.0]
 
 
 @pytest.mark.parametrize(
@@ -275,20 +282,20 @@ def test_lowering_roots_keeps_the_value() -> None:
     ids=str,
 )
 def test_lowering_refuses_functions_without_a_row_operation(foreign: sp.Expr) -> None:
-    home, (x, y, _) = derivation()
+    derivation, (x, y, _) = new_derivation()
     with pytest.raises(ProgramError, match="cannot be lowered"):
-        lower(foreign, {X: x, Y: y}, home)
+        lower(foreign, {X: x, Y: y}, derivation)
 
 
 def test_a_binding_replaces_its_expression() -> None:
-    home, (x, y, _) = derivation()
-    assert lower(sp.cos(X), {sp.cos(X): y}, home) is y
-    assert lower(X * sp.cos(X), {X: x, sp.cos(X): y}, home).row == len(home.rows) - 1
-    assert [op for op, _, _ in home.rows if op == "cos"] == []
+    derivation, (x, y, _) = new_derivation()
+    assert lower(sp.cos(X), {sp.cos(X): y}, derivation) is y
+    assert lower(X * sp.cos(X), {X: x, sp.cos(X): y}, derivation).row == len(derivation.rows) - 1
+    assert [op for op, _, _ in derivation.rows if op == "cos"] == []
 
 
 def test_only_numbers_become_constants() -> None:
-    home, _ = derivation()
+    derivation, _ = new_derivation()
     for value in (0.5, "1", sp.Rational(1, 2), None):
         with pytest.raises(ProgramError, match="is no constant"):
-            home.constant(value)
+            derivation.constant(value)

@@ -50,12 +50,12 @@ class Bench:
 
     def __init__(self, seed: int = 0) -> None:
         self.random = Random(seed)
-        self.home = Derivation({"x": 120})
+        self.derivation = Derivation({"x": 120})
         self.values: list[Fraction] = []
 
     def scalar(self, value: Fraction) -> Scalar:
         self.values.append(value)
-        return self.home.inputs["x"][len(self.values) - 1]
+        return self.derivation.inputs["x"][len(self.values) - 1]
 
     def vector(self) -> tuple[Vector, Exact]:
         values = rationals(self.random, 3)
@@ -73,8 +73,12 @@ class Bench:
         self, axis: int, pair: tuple[Fraction, Fraction], constant: bool = False
     ) -> tuple[Matrix, Exact]:
         """Return a rotation about one axis; cosine and sine are run-time values, or constants if `constant`."""
-        c, s = (self.home.constant(x) for x in pair) if constant else (self.scalar(x) for x in pair)
-        unit, zero = self.home.one, self.home.zero
+        c, s = (
+            (self.derivation.constant(x) for x in pair)
+            if constant
+            else (self.scalar(x) for x in pair)
+        )
+        unit, zero = self.derivation.one, self.derivation.zero
         x, y, z = (axis + 1) % 3, (axis + 2) % 3, axis
         m: list[list[Any]] = [[zero] * 3 for _ in range(3)]
         e = np.zeros((3, 3), dtype=int) + Fraction(0)
@@ -101,14 +105,14 @@ class Bench:
                     "xyz".index(letter.lower()), PAIRS[n % 3], constant=letter.isupper()
                 )
             if letter in "pg":
-                m = tuple(Vector(self.home.constant(x) for x in row) for row in e)  # type: ignore[assignment]
+                m = tuple(Vector(self.derivation.constant(x) for x in row) for row in e)  # type: ignore[assignment]
             factors.append(m)
             total = total @ e
         return Rotation(factors), total
 
     def value(self, scalars: Iterable[Scalar]) -> Exact:
         flat = list(scalars)
-        program = self.home.freeze("f", "m", [("y", (len(flat),), flat)], {"x": (120,)})
+        program = self.derivation.freeze("f", "m", [("y", (len(flat),), flat)], {"x": (120,)})
         return np.array(evaluate(program, {"x": [*self.values, *[None] * 120]}, EXACT)["y"])
 
     def of(self, m: Matrix) -> Exact:
@@ -194,7 +198,7 @@ def test_a_rotation_maps_vectors_to_parent_and_to_child(what: str) -> None:
     v, ev = b.vector()
     assert equal(b.value(rotation.to_parent(v)), R @ ev)
     assert equal(b.value(rotation.to_child(v)), R.T @ ev)
-    assert equal(b.of(rotation.matrix(b.home.one, b.home.zero)), R)
+    assert equal(b.of(rotation.matrix(b.derivation.one, b.derivation.zero)), R)
 
 
 @ANY_ROTATION
@@ -210,9 +214,9 @@ def test_rotating_a_symmetric_matrix_about_one_axis_costs_eight_multiplications(
     b = Bench()
     rotation, _ = b.rotation("z")
     s, _ = b.symmetric()
-    before = len(b.home.rows)
+    before = len(b.derivation.rows)
     rotation.symmetric_to_parent(s)
-    assert [op for op, _, _ in b.home.rows[before:]].count(
+    assert [op for op, _, _ in b.derivation.rows[before:]].count(
         "mul"
     ) == 8  # 4 for entries in the plane, 4 for the normal column
 
@@ -221,7 +225,7 @@ def rigid_inertia(b: Bench, massless: bool = False) -> tuple[RigidInertia, Exact
     """Return a rigid inertia and its 6x6 matrix [[tr(Σ)1 − Σ, h̃], [−h̃, m 1]] (Rodriguez and Kreutz (2.15))."""
     m = Fraction(0) if massless else Fraction(7, 2)
     (h, eh), (S, eS) = b.vector(), b.symmetric()
-    inertia = RigidInertia.of(b.home.zero if massless else b.scalar(m), h, S)
+    inertia = RigidInertia.of(b.derivation.zero if massless else b.scalar(m), h, S)
     identity = np.eye(3, dtype=int)
     return inertia, np.block([[np.trace(eS) * identity - eS, skew(eh)], [-skew(eh), m * identity]])
 
@@ -313,12 +317,12 @@ def test_a_structural_zero_moment_costs_no_row() -> None:
     b = Bench()
     rotation, _ = b.rotation("p")
     values = [b.scalar(Fraction(x)) for x in (2, 3, 4)]
-    zero = b.home.zero
-    before = len(b.home.rows)
+    zero = b.derivation.zero
+    before = len(b.derivation.rows)
     turned = rotation.symmetric_to_parent(
         Symmetric(values[0], zero, zero, values[1], zero, values[2])
     )
-    assert len(b.home.rows) == before
+    assert len(b.derivation.rows) == before
     assert [x.row for x in (turned.xx, turned.yy, turned.zz)] == [
         values[2].row,
         values[0].row,
@@ -358,12 +362,12 @@ def test_a_split_shift_equals_the_whole_shift(what: str) -> None:
 def test_the_shift_of_a_twist_equals_the_derived_transport() -> None:
     """twist_to_child equals B_ij of Saha (4), derived by SymPy; wrench_to_parent equals its transpose."""
     B, c = twist_transport()
-    home = Derivation({"x": 9})
+    derivation = Derivation({"x": 9})
     x = rationals(Random(3), 9)
-    shift, w, v = (Vector(home.inputs["x"][k : k + 3]) for k in (0, 3, 6))
+    shift, w, v = (Vector(derivation.inputs["x"][k : k + 3]) for k in (0, 3, 6))
     moved = twist_to_child(NO_ROTATION, shift, w, v)
     moment, force = wrench_to_parent(NO_ROTATION, shift, w, v)
-    made = home.freeze(
+    made = derivation.freeze(
         "test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)}
     )
     y = evaluate(made, {"x": x}, EXACT)["y"]

@@ -423,6 +423,7 @@ def test_malformed_toml_is_refused_in_one_sentence(case: str, tmp_path: Path) ->
     assert case == "snap" or str(path) in sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".urdf", ".toml"])
 @pytest.mark.parametrize("kind", ["letters", "bytes", "zeros", "brackets"])
 def test_ten_megabytes_of_junk_are_refused_within_ten_seconds(

@@ -421,6 +421,7 @@ def closed() -> Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_loops_are_shown() -> None:
     lines = [
         "loop rod: distance from a to b, distance 0.5",
@@ -444,6 +445,7 @@ def test_loops_are_shown() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_manifest_lists_the_loops_of_a_closed_chain_only(tmp_path: Path) -> None:
     for name, m in (("closed", closed()), ("open", scissors().build())):
         symgen.generate(m, tmp_path / name, ["gravity_force"])

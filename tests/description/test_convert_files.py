@@ -99,6 +99,7 @@ def test_a_source_name_with_hyphens_stays_inside_its_comment() -> None:
         assert symgen.load(text).name == "random_chain_4"
 
 
+@pytest.mark.slow
 def test_a_chain_too_deep_for_xml_readers_is_refused_in_mjcf_only() -> None:
     with pytest.raises(RequestError, match="bodies would be nested more than 240 deep"):
         writers()["mjcf"].write(symgen.load("planar_point_mass:240"))

@@ -109,11 +109,11 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
         assert bool(compiled.limited[0]) == (joint.type.limited and None not in ends)
         force = float(joint.limits.effort or 0)
         assert list(model.jnt_actfrcrange[compiled.id]) == [-force, force]
-    follows = [joint.mimic for joint in robot.joints if joint.mimic is not None]
+    coupling = [joint.mimic for joint in robot.joints if joint.mimic is not None]
     assert [list(row[:3]) for row in model.eq_data] == [
-        [float(joint.offset), float(joint.multiplier), 0] for joint in follows
+        [float(joint.offset), float(joint.multiplier), 0] for joint in coupling
     ]
-    assert [model.joint(i).name for i in model.eq_obj2id] == [joint.joint for joint in follows]
+    assert [model.joint(i).name for i in model.eq_obj2id] == [joint.joint for joint in coupling]
     named = {model.body(i).name for i in range(model.nbody)}
     (lost,) = re.findall(r"without a mass, (.*) is not a body", "\n".join(text.left_out)) or [""]
     assert named >= {frame.name for frame in robot.frames} - {*lost.split(", ")}

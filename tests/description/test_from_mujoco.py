@@ -153,10 +153,10 @@ def test_an_equality_of_joints_is_a_coupling(gear: str) -> None:
     )
     mechanism = symgen.from_mujoco(model, mimic="couple")
     assert (mechanism.nq, mechanism.coupled) == (1, True)
-    follows = mechanism.follows[1]
-    assert follows is not None
+    coupling = mechanism.joint_couplings[1]
+    assert coupling is not None
     data = mujoco.MjData(model)
-    data.qpos = [0.7, float(follows.multiplier) * 0.7 + float(follows.offset)]
+    data.qpos = [0.7, float(coupling.multiplier) * 0.7 + float(coupling.offset)]
     mujoco.mj_forward(model, data)
     assert abs(data.efc_pos[: data.ne]).max() < 1e-15
     assert symgen.from_mujoco(model).nq == model.nq == 2

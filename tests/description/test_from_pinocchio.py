@@ -275,6 +275,7 @@ def test_every_method_supports_a_different_armature_at_each_velocity(method: str
     assert symgen.verify(robot, [f"forward_dynamics={method}"], 2, compiled=False).passed
 
 
+@pytest.mark.slow
 def test_damping_and_friction_that_differ_within_a_joint_apply_to_each_velocity() -> None:
     robot = symgen.from_pinocchio(several_with_drives(), drives="on")
     report = symgen.verify(

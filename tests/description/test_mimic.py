@@ -30,7 +30,7 @@ def gripper() -> Mechanism:
 def test_a_follower_of_a_follower_follows_the_first_leader(gripper: Mechanism) -> None:
     assert [
         follower and (follower.leader, follower.multiplier, follower.offset)
-        for follower in gripper.follows
+        for follower in gripper.joint_couplings
     ] == [
         None,
         None,
@@ -162,6 +162,7 @@ def test_unknown_mimic_options_and_refused_mimics_raise() -> None:
 # -- messages and generated text -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_generated_folder_names_leaders_and_followers(gripper: Mechanism, tmp_path: Path) -> None:
     symgen.generate(gripper, tmp_path / "gripper", ["mass_matrix"])
     manifest = json.loads((tmp_path / "gripper/manifest.json").read_text())

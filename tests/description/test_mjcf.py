@@ -587,6 +587,7 @@ def test_a_text_with_an_include_is_refused() -> None:
         load(mjcf('<include file="x.xml"/>'))
 
 
+@pytest.mark.slow
 def test_the_judge_of_files_allows_the_error_that_snapping_causes(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     path = tmp_path / "r.xml"

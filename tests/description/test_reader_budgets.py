@@ -376,6 +376,7 @@ for text in (
 """
 
 
+@pytest.mark.slow
 def test_files_that_once_took_gigabytes_are_handled_in_little_memory() -> None:
     done = subprocess.run(
         [sys.executable, "-c", BOMBS, str(MEGABYTES)],

@@ -279,6 +279,7 @@ def test_reading_time_is_linear_in_the_text(mark: str) -> None:
     assert time.process_time() - begun < 1
 
 
+@pytest.mark.slow
 def test_finding_fixed_links_is_linear_in_their_number() -> None:
     """Take 20 000 joints in a chain and in a ring; only links behind the moving joint move."""
     count = 20_000

@@ -228,6 +228,7 @@ def test_a_fault_in_an_included_file_names_that_file(arm: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_endless_macros_and_macros_that_fill_the_memory_are_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -405,6 +405,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["planar_arm", "scara"])
 def test_the_folder_passes_verify_and_its_self_test(generated: Path, robot: str) -> None:
     report = verify(generated / robot, None, 4)

@@ -83,7 +83,7 @@ def target_of(robot: str, text: TextOptions) -> Target:
 
 def read_back(program: Program, files: Mapping[str, str], target: Target) -> list[str]:
     text = files[target.batch_file(program.function)]
-    read = BatchText(text, files[target.lanes], files[target.batch])
+    read = BatchText(text, files[target.lanes_file], files[target.batch_header])
     return compare(program, read, target.name, target.checked, {})
 
 
@@ -100,9 +100,11 @@ def block_failures(
     """Return the failures that `verify`'s check of functions for many states reports."""
     target, mechanism = target_of(robot, text), mechanism_of(robot)
     truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
-    floors: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
+    divisor_bounds: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
     headers, printed = printer().headers(programs, target), printer().batches(programs, target)
-    runners = compiled_runners(programs, print_sources(programs, target, floors), headers, target)
+    runners = compiled_runners(
+        programs, print_sources(programs, target, divisor_bounds), headers, target
+    )
     checks = check_blocks(
         programs, BlockFiles(files or printed, headers, target), arguments_from(truth), runners
     )
@@ -114,7 +116,12 @@ def block_failures(
 
 @pytest.mark.parametrize("way", TEXT_OPTIONS)
 @pytest.mark.parametrize(
-    ("robot", "real"), [("scara", "double"), ("turning", "float"), ("pendulum", "double")]
+    ("robot", "real"),
+    [
+        pytest.param("scara", "double", marks=pytest.mark.slow),
+        pytest.param("turning", "float", marks=pytest.mark.slow),
+        ("pendulum", "double"),
+    ],
 )
 def test_each_lane_computes_the_program(robot: str, real: str, way: str) -> None:
     target, programs = target_of(robot, TEXT_OPTIONS[way]), programs_of(robot, real)
@@ -123,6 +130,7 @@ def test_each_lane_computes_the_program(robot: str, real: str, way: str) -> None
         assert read_back(program, files, target) == [], function
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "real", "way"),
     [
@@ -138,6 +146,7 @@ def test_many_states_have_the_bits_of_one(robot: str, real: str, way: str) -> No
     assert block_failures(robot, some, TEXT_OPTIONS[way]) == []
 
 
+@pytest.mark.slow
 def test_a_long_function_is_split_into_parts_with_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -162,6 +171,7 @@ def test_a_long_function_is_split_into_parts_with_the_same_bits(
         assert block_failures("scara", programs, TEXT_OPTIONS[way]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [3, 5, 8])
 def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a block has many sines, a part ends between them. Loops share one array of sines."""
@@ -185,6 +195,7 @@ def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.Monk
     assert read_back(dynamics, slipped, target) != []
 
 
+@pytest.mark.slow
 def test_long_functions_are_compiled_by_fewer_passes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -261,6 +272,7 @@ def test_an_error_in_the_text_is_reported(slip: str) -> None:
     assert block_failures("scara", {"forward_dynamics": program}, text, changed)
 
 
+@pytest.mark.slow
 def test_bits_that_differ_from_the_single_state_function_are_reported() -> None:
     """The text is printed correctly from another Program, one of whose constants is changed.
 
@@ -310,6 +322,7 @@ def test_a_text_without_a_block_function_is_refused_with_the_functions_name() ->
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_with_functions_for_many_states_verifies_and_runs_clean(tmp_path: Path) -> None:
     """The compiler gives no warning and the self-test passes under sanitizers.
 
@@ -429,6 +442,7 @@ class SelfTest:
         return passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FOLDERS)
 def test_the_self_test_reports_planted_errors_in_blocks(tmp_path: Path, kind: str) -> None:
     """It covers full and partial blocks, both layouts, and refused states.
@@ -454,6 +468,7 @@ def test_the_self_test_reports_planted_errors_in_blocks(tmp_path: Path, kind: st
     ] == []
 
 
+@pytest.mark.slow
 def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
     """Its quaternions keep unit length, which checked functions verify."""
     out = tmp_path / "quadruped"
@@ -704,6 +719,7 @@ def test_contracted_bits_do_not_depend_on_the_number_of_states() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_second_process_reuses_the_library_of_the_first(tmp_path: Path) -> None:
     """The second process derives nothing and compiles nothing: it opens the compiled blocks."""
     code = (

@@ -93,6 +93,7 @@ def test_results_may_alias_arguments(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_cpp_programs_include_the_header_and_link(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed: make firmware-tools")
@@ -123,7 +124,7 @@ def test_cpp_programs_include_the_header_and_link(tmp_path: Path) -> None:
                 "-x",
                 "c++",
                 "-c",
-                str(tmp_path / target.file(name)),
+                str(tmp_path / target.c_file(name)),
                 "-o",
                 str(objects),
             ],

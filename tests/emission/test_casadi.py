@@ -83,6 +83,7 @@ def as_matrix(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)
 
 
+@pytest.mark.slow
 def test_functions_of_every_shape_give_the_numbers_of_the_c(arm: Path, arm_library: Path) -> None:
     manifest = json.loads((arm / "manifest.json").read_text())
     options = manifest["options"]
@@ -162,6 +163,7 @@ def ur5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_library(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", CURVED)
 def test_jacobians_equal_finite_differences(ur5: Path, function: str) -> None:
     """The sparsity leaves out the entries that are zero in every state."""
@@ -214,6 +216,7 @@ def test_ipopt_finds_the_pose_of_least_potential_energy(ur5: Path) -> None:
     assert float(solution["f"]) < float(energy(np.zeros(6))) - 10
 
 
+@pytest.mark.slow
 def test_ipopt_brings_an_arm_to_rest_by_multiple_shooting(tmp_path: Path) -> None:
     """Each constraint is one integration step of the C, with the derivatives of the C."""
     symgen.generate(
@@ -270,6 +273,7 @@ def test_no_jacobian_where_velocities_are_not_coordinate_rates(tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_a_nonzero_status_fails_casadis_evaluation(tmp_path: Path) -> None:
     """The functions are in float: CasADi's doubles are rounded at the interface."""
     symgen.generate(

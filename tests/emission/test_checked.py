@@ -125,9 +125,9 @@ def test_divisors_are_compared_with_their_certified_bounds(real: str, tmp_path: 
         for i in range(len(program.rows))
         if program.rows[i].op == "input"
     }
-    floors = {rows[0]: Fraction(1, 2), rows[1]: Fraction(1, 4)}
-    source = c99.source(program, target, floors)
-    assert compare(program, source, checked=floors) == []
+    divisor_bounds = {rows[0]: Fraction(1, 2), rows[1]: Fraction(1, 4)}
+    source = c99.source(program, target, divisor_bounds)
+    assert compare(program, source, checked=divisor_bounds) == []
     assert compare(program, source, checked={}) != []
     for name, text in (c99.headers({"gravity_force": program}, target) | {"one.c": source}).items():
         (tmp_path / name).write_text(text)
@@ -255,6 +255,7 @@ def widely_spread(seed: int, count: int, size: int) -> np.ndarray[Any, Any]:
     return signs * 10.0 ** generator.uniform(-37, 38, (count, size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [False, True])
 def test_results_that_are_stored_are_finite(
     cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -324,6 +325,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [pytest.param("panda", marks=pytest.mark.firmware), "scara"])
 def test_the_folder_passes_verify_and_its_self_test(generated: Path, robot: str) -> None:
     report = verify(generated / robot, ["forward_dynamics", "mass_matrix_log_determinant"], 4)
@@ -336,6 +338,7 @@ def test_checked_functions_verify_without_a_folder() -> None:
     assert report.passed, str(report)
 
 
+@pytest.mark.slow
 def test_the_self_test_fails_where_fast_math_removes_checks(generated: Path) -> None:
     folder = generated / "scara"
     sources = sorted(folder.glob("*.c"))

@@ -102,6 +102,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "LINES", 10)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_parts")
 def test_a_long_function_is_split_into_device_functions() -> None:
     for way in ("auto", "inline, checked"):
@@ -186,6 +187,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generated
 
 
+@pytest.mark.slow
 def test_the_folder_documents_the_cuda_files_and_verify_checks_them(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,6 +256,7 @@ def test_firmware_targets_and_names_of_cuda_headers_are_refused(tmp_path: Path) 
         )
 
 
+@pytest.mark.slow
 def test_the_header_compiles_in_c_and_cpp_without_cuda(folder: Path, tmp_path: Path) -> None:
     """The program is linked with the CPU library that replaces CUDA's."""
     program = (
@@ -332,6 +335,7 @@ def loaded(folder: Path) -> ctypes.CDLL:
     return on_cpu(folder).library
 
 
+@pytest.mark.slow
 def test_any_count_and_grid_has_the_solvers_bits(loaded: ctypes.CDLL) -> None:
     for name in SOME:
         program = programs_of("scara", "double")[name]
@@ -411,6 +415,7 @@ def test_the_stream_is_passed_to_the_launch(loaded: ctypes.CDLL) -> None:
     assert ctypes.c_void_p.in_dll(loaded, "cuda_on_cpu_stream").value == 12345
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_parts")
 @pytest.mark.parametrize(("real", "text"), [("float", {}), ("double", {"checked": True})])
 def test_quaternions_parts_and_statuses_have_the_solvers_results(
@@ -452,6 +457,7 @@ def test_quaternions_parts_and_statuses_have_the_solvers_results(
             ]  # NOT_UNIT, NOT_FINITE
 
 
+@pytest.mark.slow
 def test_angles_beyond_the_range_take_libms_sine_or_are_refused(tmp_path: Path) -> None:
     """Beyond 2^15 rad libm serves; a checked function with inline sines refuses such angles."""
     M, q = np.full((16, 3), 5.0), np.zeros((4, 3))
@@ -496,6 +502,7 @@ def skip_if_missing(ask: Any) -> Any:
         pytest.skip(str(missing))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "real", "way"), [("scara", "double", "auto"), ("turning", "float", "auto, checked")]
 )
@@ -508,7 +515,7 @@ def test_nvcc_compiles_without_warnings_and_spills(
     target, files = files_of(robot, programs, TEXT_OPTIONS[way])
     for name, content in {**printer().headers(programs, target), **files}.items():
         (tmp_path / name).write_text(content)
-    report = compiled(tmp_path / target.kernel("forward_dynamics"), tmp_path / "made.o")
+    report = compiled(tmp_path / target.kernel_file("forward_dynamics"), tmp_path / "made.o")
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
     assert 0 < max(map(int, re.findall(r"Used (\d+) registers", report))) < 255
 
@@ -586,6 +593,7 @@ def test_cmake_builds_the_cuda_library_on_request(tmp_path: Path) -> None:
         assert four != 0
 
 
+@pytest.mark.slow
 def test_a_gpu_has_the_solvers_bits_or_is_within_round_off_with_contraction(tmp_path: Path) -> None:
     """The CPU library runs the same calls first, so that they are tested without a GPU."""
     robot = mechanism_of("turning")
@@ -621,6 +629,7 @@ def device_results(
     return results
 
 
+@pytest.mark.slow
 def test_the_benchmark_times_kernels_and_reports_wrong_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

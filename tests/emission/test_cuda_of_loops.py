@@ -61,6 +61,7 @@ def differences(
 # -- the text ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "functions", "real", "way"),
     [
@@ -123,7 +124,7 @@ KERNEL = {
 def test_an_error_in_the_text_is_reported(slip: str) -> None:
     programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     old, new = (DEVICE | KERNEL)[slip]
-    file = (target.device if slip in DEVICE else target.kernel)("forward_dynamics")
+    file = (target.device_file if slip in DEVICE else target.kernel_file)("forward_dynamics")
     assert old in files[file]
     failures = differences(programs, target, files | {file: files[file].replace(old, new, 1)})
     assert len(failures[0]) > 20
@@ -144,7 +145,7 @@ def test_an_error_in_a_check_is_reported(slip: str) -> None:
     old, new = CHECKED[slip]
     if not new:  # the last results are left out
         old, new = old, old.replace("i <= 17", "i <= 16")
-    file = target.device("forward_dynamics")
+    file = target.device_file("forward_dynamics")
     assert old in files[file]
     assert differences(programs, target, files | {file: files[file].replace(old, new)})
 
@@ -164,7 +165,7 @@ def test_tables_too_large_for_constant_memory_are_put_in_global_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
-    name = target.device("forward_dynamics")
+    name = target.device_file("forward_dynamics")
     assert "static __constant__ const double ur5_forward_dynamics_table[6][13] = {" in files[name]
     monkeypatch.setattr(looped_threads, "CONSTANT_MEMORY", 623)
     large = wrapper("cuda").files(programs, target)
@@ -173,6 +174,7 @@ def test_tables_too_large_for_constant_memory_are_put_in_global_memory(
     assert differences(programs, target, large) == []
 
 
+@pytest.mark.slow
 def test_a_chain_in_parts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RequestError, match=r"riccati:segments computes several links .* leave out --wrap"
@@ -245,6 +247,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return on_cpu(folder).library
 
 
+@pytest.mark.slow
 def test_a_tree_with_a_free_base_refuses_states(tmp_path: Path) -> None:
     """In `float`: a refused state keeps its results. One state's quaternion has not unit length."""
     symgen.generate(
@@ -277,6 +280,7 @@ def test_a_tree_with_a_free_base_refuses_states(tmp_path: Path) -> None:
     assert (accelerations[:, [1, 3]] == 7).all()
 
 
+@pytest.mark.slow
 def test_nvcc_compiles_without_warnings_and_spills(tmp_path: Path) -> None:
     """Every warning is an error; a thread's arrays are in registers, and none is spilled."""
     try:
@@ -286,6 +290,6 @@ def test_nvcc_compiles_without_warnings_and_spills(tmp_path: Path) -> None:
     programs, target, files = print_texts("ur5", ("forward_dynamics",), "auto")
     for name, content in {**printer().headers(programs, target), **files}.items():
         (tmp_path / name).write_text(content)
-    text = compiled(tmp_path / target.kernel("forward_dynamics"), tmp_path / "made.o")
+    text = compiled(tmp_path / target.kernel_file("forward_dynamics"), tmp_path / "made.o")
     assert set(re.findall(r"(\d+) bytes spill", text)) == {"0"}
     assert max(map(int, re.findall(r"(\d+) bytes stack frame", text))) < 100

@@ -114,12 +114,26 @@ FEW = ("mass_matrix_log_determinant", "link_poses", "integrate")
 @pytest.mark.parametrize(
     ("robot", "functions", "way", "real"),
     [
-        (CHAIN, ("forward_dynamics", "center_of_mass", "difference", *FEW), "auto", "double"),
-        (CHAIN, FEW, "libm", "float"),
-        ("quadruped", FEW, "inline", "double"),
-        ("quadruped", ("mass_matrix_solve", "integrate"), "auto, checked", "double"),
+        pytest.param(
+            CHAIN,
+            ("forward_dynamics", "center_of_mass", "difference", *FEW),
+            "auto",
+            "double",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(CHAIN, FEW, "libm", "float", marks=pytest.mark.slow),
+        pytest.param("quadruped", FEW, "inline", "double", marks=pytest.mark.slow),
+        pytest.param(
+            "quadruped",
+            ("mass_matrix_solve", "integrate"),
+            "auto, checked",
+            "double",
+            marks=pytest.mark.slow,
+        ),
         ("scara", ("mass_matrix_solve",), "auto", "float"),
-        ("planes", ("integrate", "link_poses"), "auto, checked", "float"),
+        pytest.param(
+            "planes", ("integrate", "link_poses"), "auto, checked", "float", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_many_states_have_the_bits_of_one(
@@ -129,6 +143,7 @@ def test_many_states_have_the_bits_of_one(
     assert block_failures(robot, functions, TEXT_OPTIONS[way], real=real) == []
 
 
+@pytest.mark.slow
 def test_each_angle_takes_the_sine_that_one_state_takes() -> None:
     """The rotation of a floating base has one angle, whose sine is libm's in one state."""
     states = Truth(symgen.load("quadruped"), 21, 1).floats
@@ -137,6 +152,7 @@ def test_each_angle_takes_the_sine_that_one_state_takes() -> None:
         assert block_failures("quadruped", ("integrate",), TEXT_OPTIONS[way], more=more) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toy", TOYS)
 def test_toys_of_carries_and_joins_have_the_bits_of_one_state(toy: str) -> None:
     """Products over children, results of an inner link, link classes of different widths."""
@@ -156,6 +172,7 @@ def test_toys_of_carries_and_joins_have_the_bits_of_one_state(toy: str) -> None:
     ] == [""]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [CHAIN, "quadruped"])
 def test_no_step_saves_a_value_where_it_reads_one(robot: str) -> None:
     """In C the two `restrict` arrays must not overlap."""
@@ -205,6 +222,7 @@ def test_an_error_in_the_text_is_reported(slip: str) -> None:
 # -- the folder -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_with_functions_for_many_states_verifies_and_runs_clean(tmp_path: Path) -> None:
     """The compiler gives no warning and the self-test passes under sanitizers."""
     out = tmp_path / "quadruped"
@@ -243,6 +261,7 @@ def test_a_folder_with_functions_for_many_states_verifies_and_runs_clean(tmp_pat
     assert not symgen.verify(out, functions=["center_of_mass"], states=1).passed
 
 
+@pytest.mark.slow
 def test_verify_reports_a_missing_link_of_a_long_chain(tmp_path: Path) -> None:
     out = tmp_path / "long"
     symgen.generate("planar_point_mass:130", out, ["inverse_dynamics"], batch=True, form="looped")
@@ -306,6 +325,7 @@ int main(void)
 """
 
 
+@pytest.mark.slow
 def test_too_small_a_workspace_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "ur5"
     symgen.generate("ur5", out, ["forward_dynamics"], batch=True, checked=True, form="looped")
@@ -330,7 +350,7 @@ def test_an_error_in_any_step_is_read_back(robot: str) -> None:
     )
     files = printer().batches({"inverse_dynamics": form}, target)
     text = files[target.batch_file("inverse_dynamics")]
-    headers = files[target.lanes], files[target.batch]
+    headers = files[target.lanes_file], files[target.batch_header]
     assert compare(form, BatchText(text, *headers), "arm", False, {}) == []
     steps = [
         match.start()
@@ -361,6 +381,7 @@ UNWRITTEN = {
 """File, correct text and error: another link or sweep reads a value that was never stored."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", [False, True])
 def test_the_self_test_reports_a_read_of_a_value_that_was_never_stored(
     tmp_path: Path, checked: bool

@@ -204,6 +204,7 @@ def test_too_small_a_workspace_is_reported() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toy", ["chain", "tree of three classes"])
 def test_any_changed_digit_is_reported_or_changes_no_result(tmp_path: Path, toy: str) -> None:
     """Unreported digits are harmless: longer arrays, and class numbers beyond the last class."""
@@ -242,6 +243,7 @@ def test_analysers_are_silent(tmp_path: Path, toy: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_misra_reports_rule_8_9_alone(tmp_path: Path) -> None:
     """Rule 8.9 (advisory) wants tables that one function reads inside that function.
 
@@ -328,6 +330,7 @@ def test_the_opening_comment_states_sizes_of_tables_and_workspace() -> None:
         assert sizes_in_text in c99.source(TOYS[toy](), target(TOYS[toy]()))
 
 
+@pytest.mark.slow
 def test_the_opening_comment_names_the_columns_of_the_table() -> None:
     """Each link class has one name per column; column m has the masses."""
     dynamics = build.recursion(symgen.load("scara"), "forward_dynamics", "riccati")
@@ -404,7 +407,7 @@ def test_read_back_checks_the_preprocessed_text(trig: str) -> None:
     for slip, count in (("", 0), ("before[k]*own[k]", 1)):
         slipped = text.replace(slip, "before[k] + own[k]") if slip else text
         (seen,) = preprocess({function: slipped}, headers, names).values()
-        sincos = headers.get(names.sincos, "")
+        sincos = headers.get(names.sincos_file, "")
         assert (
             check_text(
                 recursion, Source(slipped, headers[names.header], sincos, seen), "toy", names

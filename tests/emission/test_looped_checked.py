@@ -60,6 +60,7 @@ def print_c(robot: str, function: str, trig: str) -> tuple[str, str]:
     return c99.source(recursion, target), c99.headers({function: recursion}, target)["arm.h"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trig", ["libm", "auto", "inline"])
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_the_text_has_every_required_check(robot: str, trig: str) -> None:
@@ -117,6 +118,7 @@ def test_read_back_reports_a_planted_error(slip: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_range_of_angles_is_reported() -> None:
     text, header = print_c("scara", "forward_dynamics", "inline")
     for old, new in (
@@ -272,6 +274,7 @@ def test_a_checked_text_must_refuse_finite_math_only() -> None:
     assert first == "the text does not refuse -ffinite-math-only"
 
 
+@pytest.mark.slow
 def test_generate_writes_checked_loops_and_verify_reports_a_missing_check(tmp_path: Path) -> None:
     """The self-test passes under sanitizers and fails with a wrong status."""
     folder = tmp_path / "dog"

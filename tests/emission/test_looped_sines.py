@@ -174,6 +174,7 @@ def test_only_a_step_that_stores_sine_or_cosine_has_an_angle() -> None:
     assert angle_of(twice) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two blocks", "two kinds"])
 def test_analysers_are_silent(tmp_path: Path, name: str) -> None:
     for file, text in texts(name).items():
@@ -207,6 +208,7 @@ def test_analysers_are_silent(tmp_path: Path, name: str) -> None:
     }  # cppcheck reports 9.3 by mistake
 
 
+@pytest.mark.slow
 def test_any_changed_digit_is_reported_or_changes_no_result(tmp_path: Path) -> None:
     """A block that begins after the last link computes no sine."""
     recursion, files, generator = inverse("two blocks"), texts("two blocks"), random.Random(4)

@@ -111,18 +111,18 @@ def test_the_parts_are_the_program_row_for_row_and_bit_for_bit(
     tmp_path: Path, robot: str, function: str, real: str, way: str
 ) -> None:
     text, program = TEXT_OPTIONS[way], build_program(robot, function, real)
-    target, floors = target_of(robot, text), floors_of(program, text)
+    target, divisor_bounds = target_of(robot, text), floors_of(program, text)
     headers = c99.headers({function: program}, target)
     whole, parted = (
-        c99.source(program, target, floors),
-        c99.source(program, target, floors, part=FEW),
+        c99.source(program, target, divisor_bounds),
+        c99.source(program, target, divisor_bounds, part=FEW),
     )
     count = parted.count("\nstatic void ")
     assert whole.count("\nstatic void ") == 0
     assert count > 2
     assert re.search(rf"Divided into {count} parts that are called in sequence", parted)
     for source in (whole, parted):
-        assert compare(program, source, headers[target.header], floors) == []
+        assert compare(program, source, headers[target.header], divisor_bounds) == []
     arguments = states(program, 5)
     for state in arguments if robot == "turning" else ():
         state["q"] = [0.6, 0.0, 0.0, 0.8, 0.0, -0.28, 0.96, 0.0]
@@ -151,9 +151,13 @@ def test_random_programs_in_parts_are_read_back(seed: int, part: int) -> None:
     program = scrambled(seed, 80, ("double", "float")[seed % 2])
     for text in TEXT_OPTIONS.values():
         target = c99.Target("arm", Sizes(3, 3, 3), text)
-        floors = {} if text.checked else None
+        divisor_bounds = {} if text.checked else None
         whole, parted = (
-            compare(program, c99.source(program, target, floors, part=length), checked=floors)
+            compare(
+                program,
+                c99.source(program, target, divisor_bounds, part=length),
+                checked=divisor_bounds,
+            )
             for length in (None, part)
         )
         assert parted == (whole if text.checked else [])
@@ -313,6 +317,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_parts, "LINES", 20)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_parts")
 @pytest.mark.parametrize("way", ["plain", "checked", "loop"])
 def test_verify_accepts_a_folder_in_parts_and_reports_an_error(tmp_path: Path, way: str) -> None:

@@ -151,6 +151,7 @@ def test_each_state_has_a_status_and_the_bits_of_one_state(
     assert (results == NEVER).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fixman:segments", "fixman:parallel"])
 def test_a_zero_divisor_in_a_part_is_refused(tmp_path: Path, method: str) -> None:
     """Massless links: all, the outer half, or a few in the middle."""
@@ -169,6 +170,7 @@ def test_a_zero_divisor_in_a_part_is_refused(tmp_path: Path, method: str) -> Non
         assert (results == NEVER).all()
 
 
+@pytest.mark.slow
 def test_generate_writes_checked_chains_and_verify_reports_a_missing_check(tmp_path: Path) -> None:
     folder = tmp_path / "arm"
     functions = ["mass_matrix_solve=fixman:segments"]

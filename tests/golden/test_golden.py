@@ -21,9 +21,9 @@ from tests.golden.table import NOTHING, hashes, recorded_hashes
 
 ROWS = rows()
 STRIDE = 17
-"""`make test` makes one row in STRIDE, `make golden-all` every row."""
+"""`make test-slow` makes one row in STRIDE, `make golden-all` every row."""
 TELLING = ("masses40 cyclic looped", "masses40 segments looped cpp17", "ur5 levels looped m7")
-"""Further rows that `make test` makes: forms of long chains, each of which has few rows."""
+"""Further rows that `make test-slow` makes: forms of long chains, each of which has few rows."""
 SAMPLE = [row for i, row in enumerate(ROWS) if i % STRIDE == 0 or row.name in TELLING]
 PARTS = 2
 """Number of tests that share the rows of the sample."""
@@ -56,6 +56,7 @@ def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path
     shutil.copytree(cache / "kept", derived_this_run / "kept", dirs_exist_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_rows_of_the_table_are_what_they_were(part: int) -> None:
     """Words and tokens of each sampled row have the hashes that are committed."""

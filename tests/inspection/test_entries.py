@@ -115,6 +115,7 @@ def test_every_entry_equals_the_reference(name: str, letter: str) -> None:
             ), what
 
 
+@pytest.mark.slow
 def test_named_equations_evaluate_to_the_closed_form() -> None:
     """Substitute values name by name; compare each name with the closed form of its own row."""
     derived = program("chain3", "inverse_dynamics")

@@ -209,6 +209,7 @@ def test_printed_text_latex_and_python_evaluate_to_the_formula(case: Case) -> No
         assert agree(read(text, values), expected_numbers, format), f"{format}: {text}"
 
 
+@pytest.mark.slow
 def test_printed_c_compiles_and_evaluates_to_the_formula(tmp_path: Path) -> None:
     expressions = [random_expression(Random(seed), 4) for seed in range(20)] + [
         sp.Integer(10) ** 30 * LETTERS[0],
@@ -453,6 +454,7 @@ def twelve_links() -> Iterator[tuple[str, str, Program]]:
             yield method, letter, layout(mechanism, method, letter).program
 
 
+@pytest.mark.slow
 def test_every_letter_of_every_method_counts_links_from_zero_without_clashes() -> None:
     """c_i is cos q_i for every i, indices stay below 12, and no two names coincide, in LaTeX either."""
     last_indices: dict[tuple[str, str], set[int]] = {}

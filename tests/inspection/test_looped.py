@@ -177,6 +177,7 @@ def elements_of_result(port, links, widths=()):
     return [link[name] for link in links for name in names if name in link]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", RESULTS)
 def test_printed_loops_compute_the_values_of_the_rows(robot):
     mechanism = random_mechanism(6, 1, "tree", joints=KINDS) if robot == "kinds" else load(robot)

@@ -295,6 +295,7 @@ def test_panda_and_ur5_have_the_recorded_number_of_harmonics() -> None:
     assert len(form_of("planar_arm", "M", (0, 0))) == 3
 
 
+@pytest.mark.slow
 def test_pandas_form_takes_at_most_two_seconds_in_a_fresh_process() -> None:
     """Processor time covers imports, reading, derivation, the form and its text; a slow machine has more."""
     code = (

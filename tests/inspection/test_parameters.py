@@ -230,7 +230,9 @@ def test_a_routine_of_a_method_accepts_the_symbolic_linkage() -> None:
     with constants.precision():
         rows = lower_triangle(linkage)
     used = {
-        linkage.home.values[r] for r, (op, _, _) in enumerate(linkage.home.rows) if op == "input"
+        linkage.derivation.values[r]
+        for r, (op, _, _) in enumerate(linkage.derivation.rows)
+        if op == "input"
     }
     assert {(1, e) for e in range(len(kept))} <= used
     assert len(rows) == 2

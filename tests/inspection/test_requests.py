@@ -191,6 +191,7 @@ def test_an_entry_of_the_mass_matrix_prints_as_its_multi_angle_form(
     assert explicit == out
 
 
+@pytest.mark.slow
 def test_an_entry_with_too_many_harmonics_prints_as_named_equations(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -444,7 +445,7 @@ def test_where_counts_entries_that_the_passes_merged() -> None:
         RequestError, match=r"no line of the C by riccati computes H\[0\] alone: it is constant"
     ):
         where(robot("panda"), "H[0]")
-    assert c99.Target("panda", Sizes(7, 7, 7)).file("mass_matrix") == "panda_mass_matrix.c"
+    assert c99.Target("panda", Sizes(7, 7, 7)).c_file("mass_matrix") == "panda_mass_matrix.c"
 
 
 # -- the picture --------------------------------------------------------------------------------------------------------
@@ -544,6 +545,7 @@ def test_a_picture_shows_the_requested_pose(
     assert "at q1=0.5 (SI units)" in (tmp_path / "n.svg").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_a_picture_is_reproducible(
     ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -606,6 +608,7 @@ def test_names_in_a_picture_are_neither_cut_nor_typeset_as_formulas(what: str) -
     assert left >= 0.9 * EDGE * figure.dpi
 
 
+@pytest.mark.slow
 def test_names_in_a_large_picture_are_thinned_out_evenly() -> None:
     figures = pytest.importorskip("matplotlib.figure")
     many = tuple((f"joint{k}", 1) for k in range(200))

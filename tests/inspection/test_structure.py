@@ -20,10 +20,10 @@ from symgen.inspection.structure import (
     Structure,
     combination,
     contributions,
+    inertia_entries,
     inertial_parameters,
     random_state,
     structure,
-    ten,
     unit_parameters,
 )
 from symgen.mechanism.mechanism import Mechanism, Part
@@ -96,7 +96,9 @@ def test_regressor_times_parameters_equals_the_reference(name: str, letter: str)
     state = random_state(mechanism.nv, "here")
     with constants.precision():
         declared = [
-            x for link in models(mechanism)[0].links for x in ten(inertial_parameters(link.inertia))
+            x
+            for link in models(mechanism)[0].links
+            for x in inertia_entries(inertial_parameters(link.inertia))
         ]
         values = {
             entry: sum((x * y for x, y in zip(row, declared, strict=True)), flint.arb(0))
@@ -190,6 +192,7 @@ def test_the_number_of_base_parameters_is_the_rank_over_the_rationals(name: str)
     assert flint.fmpq_mat(rows).rank() == structure_named(name, "tau").rank
 
 
+@pytest.mark.slow
 def test_known_robots_have_their_published_base_parameters() -> None:
     assert {
         name: structure_named(name, "tau").rank
@@ -255,6 +258,7 @@ def test_dependences_equal_those_of_the_multi_angle_form(name: str, letter: str)
             }
 
 
+@pytest.mark.slow
 def test_a_mass_matrix_does_not_depend_on_the_first_joint() -> None:
     for name in (name for name in READ if name != "panda"):
         joints = structure_named(name, "M").joints

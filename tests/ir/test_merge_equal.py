@@ -326,6 +326,7 @@ def test_formulas_without_a_bound_of_round_off_are_not_merged() -> None:
 # -- all Programs -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(derived=draw_trigonometric_program())
 @pytest.mark.usefixtures("sixty_digits")
@@ -368,6 +369,7 @@ def test_results_of_robots_keep_their_values(name: str) -> None:
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_no_method_costs_more_with_the_pass_than_without_it(name: str) -> None:
     saved = 0

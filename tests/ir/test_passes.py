@@ -95,6 +95,7 @@ def row_values(derived: Program, at: list[Fraction]) -> list[Fraction]:
     return evaluate(all_rows, {"x": at}, EXACT)["y"]
 
 
+@pytest.mark.slow
 @FOR_EVERY_PASS
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(derived=draw_program() | draw_sum())
@@ -123,6 +124,7 @@ def test_a_pass_keeps_results_names_and_the_interface_and_costs_no_more(
             assert not row.name or value_before(meaning, row.name) == value, row.name
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(derived=draw_program() | draw_sum())
 def test_a_second_run_of_the_pipeline_never_costs_more(derived: Program) -> None:

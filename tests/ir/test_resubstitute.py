@@ -121,6 +121,7 @@ def test_an_operation_is_not_saved_at_the_cost_of_precision() -> None:
 # -- all Programs --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(derived=draw_trigonometric_program())
 def test_every_result_keeps_its_value(derived: Program) -> None:
@@ -137,6 +138,7 @@ def test_every_result_keeps_its_value(derived: Program) -> None:
             assert now[new].overlaps(before[old])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize(("name", "function"), SEARCHED)
 def test_results_of_robots_keep_their_values_and_their_precision(name: str, function: str) -> None:
@@ -179,6 +181,7 @@ print(made.cost, hashlib.sha256(repr(made.rows).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_request_gets_the_same_rows_under_any_hash_seed() -> None:
     environment = os.environ | {"SYMGEN_CACHE_PROGRAMS": "off"}
     outputs = {

@@ -181,6 +181,7 @@ def test_pickled_functions_are_restored() -> None:
 # -- derivatives -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forward_and_reverse_jacobians_equal_the_true_ones() -> None:
     truth = Truth(symgen.load("planar_arm"), 3, 1)
     exact = truth.results("step:jacobian")
@@ -231,6 +232,7 @@ def test_only_derivatives_by_the_differentiated_argument_are_compiled() -> None:
     assert [*robot._slopes] == ["forward_dynamics:jacobian(tau)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "function"), [("spherical", "step"), ("planar", "step"), ("spherical", "difference")]
 )
@@ -316,6 +318,7 @@ def test_a_payload_and_wrenches_have_derivatives_as_other_arguments() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_second_derivative_is_refused_and_hvp_is_proposed() -> None:
     q, v, tau = draw_arguments((), (), ())
     with pytest.raises(RequestError, match="forward_dynamics:hvp"):

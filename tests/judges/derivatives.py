@@ -43,10 +43,10 @@ def recorded(mechanism: Mechanism, function: str) -> Program:
     spec = FUNCTIONS[function]
     shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
     with constants.precision():
-        home = Derivation({name: shape[0] for name, shape in shapes.items()})
-        results = methods.derivation(METHOD, function)(Linkage(models(mechanism)[1], home))
+        derivation = Derivation({name: shape[0] for name, shape in shapes.items()})
+        results = methods.derivation(METHOD, function)(Linkage(models(mechanism)[1], derivation))
         square = (mechanism.nv, mechanism.nv)
-        return home.freeze(
+        return derivation.freeze(
             function,
             METHOD,
             [(r.name, square, x) for r, x in zip(spec.results, results, strict=True)],

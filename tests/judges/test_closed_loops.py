@@ -112,6 +112,7 @@ def test_pinocchio_accelerates_the_closed_chains_alike(name: str) -> None:
     assert off(ours(made), pinocchios(made)) < BOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [hand, two_arms], ids=["hand", "two_arms"])
 def test_pinocchio_accelerates_what_arms_hold_alike(made: Any) -> None:
     assert off(ours(made(), GRASPS), pinocchios(made())) < BOUND
@@ -129,6 +130,7 @@ TOUCHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOUCHED)
 def test_pinocchio_has_the_same_forces_where_closed_chains_touch(name: str) -> None:
     """Beside accelerations, which another point would change."""

@@ -72,6 +72,7 @@ def by_name(name: str) -> Path:
 PENDULUM = "double_pendulum_description/urdf/double_pendulum.urdf"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [PENDULUM, "borinot_description/urdf/borinot_flying_arm_2.urdf"])
 def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -> None:
     verdict = judges.judge(by_name(name))
@@ -105,6 +106,7 @@ def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None
     assert f"**FAILED** {judges.HEADINGS[function]} is" in judges.table([verdict])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_fails_and_is_no_empty_row(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -238,6 +240,7 @@ COUNTS = {
 """Multiplications, additions and divisions on a free base, Panda without its fingers. They may only fall."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("path", COUNTS)
 def test_operations_on_a_free_base_only_fall(path: str) -> None:

@@ -49,6 +49,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_calls_continue_while_blocks_are_compiled_in_the_background(compiler: Path) -> None:
     solver = symgen.compile("planar_arm", ["forward_dynamics"], optimize=0)
     kernel = solver.kernel(solver.forward_dynamics)
@@ -88,6 +89,7 @@ def test_with_blocks_now_the_call_compiles_blocks(compiler: Path) -> None:
     assert solver.kernel(solver.gravity_force)._blocks is not None
 
 
+@pytest.mark.slow
 def test_a_failure_in_the_background_causes_one_warning(compiler: Path) -> None:
     solver = symgen.compile("planar_arm", ["gravity_force"], optimize=0)
     (compiler / "cc").write_text("#!/bin/sh\nexit 1\n")
@@ -105,6 +107,7 @@ def test_a_failure_in_the_background_causes_one_warning(compiler: Path) -> None:
         assert solver.gravity_force(STATES[0]).tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_the_end_of_python_does_not_wait_for_the_compiler(compiler: Path) -> None:
     program = (
         "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.FEW = 1\n"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from symgen import generate, load
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.cli import main
 from symgen.cli.commands.cost import _clock
 from symgen.delivery import writing
@@ -418,12 +418,14 @@ def test_costs_include_the_checks(trig: str) -> None:
     need("cortex-m4f")
     made = program("ur5", "forward_dynamics", real="float")
     text = TextOptions(trig, checked=True)
-    floors = checked_floors(load("ur5"), {"forward_dynamics": made}, ProgramOptions("float"), text)
+    divisor_bounds = checked_bounds(
+        load("ur5"), {"forward_dynamics": made}, ProgramOptions("float"), text
+    )
     (plain,) = measure(
         load("ur5"), [made], "cortex-m4f", STATES, source=Source(TextOptions(trig))
     ).costs
     (guarded,) = measure(
-        load("ur5"), [made], "cortex-m4f", STATES, source=Source(text, floors)
+        load("ur5"), [made], "cortex-m4f", STATES, source=Source(text, divisor_bounds)
     ).costs
     assert plain.instructions[1] < guarded.instructions[1] < 1.3 * plain.instructions[1]
     assert plain.flash < guarded.flash
@@ -499,17 +501,17 @@ def test_states_that_a_check_refuses_are_not_measured() -> None:
     need("cortex-m4f")
     mechanism, made = load("planar_arm"), program("planar_arm", "forward_dynamics", real="float")
     text = TextOptions("libm", checked=True)
-    bounds = checked_floors(mechanism, {"forward_dynamics": made}, ProgramOptions("float"), text)
+    bounds = checked_bounds(mechanism, {"forward_dynamics": made}, ProgramOptions("float"), text)
     last = max(bounds["forward_dynamics"])
     for least, left in ((Fraction(16, 10), False), (Fraction(10**9), True)):
-        floors = {"forward_dynamics": {**bounds["forward_dynamics"], last: least}}
+        divisor_bounds = {"forward_dynamics": {**bounds["forward_dynamics"], last: least}}
         if left:
             with pytest.raises(
                 BuildError, match="forward_dynamics of 'planar_arm' refuses all 16 states"
             ):
-                measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
+                measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, divisor_bounds))
             continue
-        sheet = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, floors))
+        sheet = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, divisor_bounds))
         assert re.search(
             r"[1-9]\d* of 16 states are refused by the checks and not measured", sheet.untold[0]
         )

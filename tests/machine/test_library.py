@@ -78,6 +78,7 @@ def test_a_truncated_library_is_never_loaded(
     assert cached_library.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_new_process_survives_a_truncated_library(cached_library: Path) -> None:
     os.truncate(cached_library, cached_library.stat().st_size // 2)
     process = elsewhere(cached_library.parent)
@@ -86,6 +87,7 @@ def test_a_new_process_survives_a_truncated_library(cached_library: Path) -> Non
     assert float(said) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [
@@ -160,6 +162,7 @@ def test_a_link_to_a_folder_is_followed_if_it_is_the_user_s_own(
             building.prepared_folder(tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_cache_that_others_may_write_is_closed_and_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +181,7 @@ def test_a_cache_that_others_may_write_is_closed_and_rebuilt(
     assert library.stat().st_mtime_ns > before
 
 
+@pytest.mark.slow
 def test_a_pipe_in_place_of_a_library_does_not_block(
     cached_library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

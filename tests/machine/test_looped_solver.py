@@ -84,6 +84,7 @@ def test_a_result_may_alias_an_argument(solver: Solver) -> None:
     assert np.array_equal(state["v"], exact[0])
 
 
+@pytest.mark.slow
 def test_a_solver_of_a_loop_and_a_program_can_be_pickled(own_cache: object) -> None:
     chain, program = mixed(range(-1, 1), (0, 0)), gravity()
     both = Solver.from_programs("arm", {"toy": chain, "gravity_force": program}, Sizes(2, 2, 2))
@@ -95,6 +96,7 @@ def test_a_solver_of_a_loop_and_a_program_can_be_pickled(own_cache: object) -> N
         )
 
 
+@pytest.mark.slow
 def test_a_batch_in_blocks_equals_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Solver.from_programs("arm", {"toy": TOY}, sizes(TOY), trig="libm")
     state = random_states(TOY, 21)

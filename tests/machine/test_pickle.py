@@ -61,6 +61,7 @@ def test_a_solver_works_in_a_new_interpreter_with_an_empty_cache(
     assert {path.suffix for path in tmp_path.iterdir()} == {".so", ".sha256"}
 
 
+@pytest.mark.slow
 def test_a_pickle_contains_the_library_for_batches(solver: Solver, tmp_path: Path) -> None:
     states = np.random.default_rng(6).uniform(
         -1, 1, (3, FEW // solver.programs["forward_dynamics"].outline.length + 1, 2)
@@ -135,6 +136,7 @@ def test_a_solver_from_programs_can_be_pickled(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_pool_of_spawned_workers_gives_equal_results(solver: Solver) -> None:
     """A spawned worker inherits no state."""
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -378,6 +378,7 @@ for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, thread
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
     """600 million sines take more than six seconds; processor time does not depend on the machine's load."""
     with subprocess.Popen(
@@ -496,6 +497,7 @@ def test_a_chain_computes_the_states_in_order(solver: Solver) -> None:
             solver.chain("forward_dynamics", states, *arrays)
 
 
+@pytest.mark.slow
 def test_a_float_solver_agrees_with_the_double_solver(solver: Solver, single: Solver) -> None:
     q, v, tau = (uniform_states(4, 2, seed=k).astype(np.float32) for k in range(3))
     a = single.forward_dynamics(q, v, tau)
@@ -556,6 +558,7 @@ def test_an_unpickled_solver_uses_the_cached_library(
         np.testing.assert_array_equal(again.mass_matrix(q), solver.mass_matrix(q))
 
 
+@pytest.mark.slow
 def test_compile_derives_builds_and_pickles_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = load("planar_arm")
     solver = compile(robot, ["forward_dynamics", "inverse_dynamics=newton_euler"], optimize=1)

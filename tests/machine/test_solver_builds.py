@@ -28,6 +28,7 @@ def compile_uncached(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     cache = tmp_path / "new" / "cache"
     running = [elsewhere(cache), elsewhere(cache)]
@@ -70,6 +71,7 @@ def test_the_log_contains_the_time_of_a_build(
     assert 0 < float(seconds) < 600
 
 
+@pytest.mark.slow
 def test_a_broken_library_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert elsewhere(tmp_path).wait() == 0
     (library,) = tmp_path.glob("*.so")

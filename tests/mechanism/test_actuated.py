@@ -73,6 +73,7 @@ def relative_error(mechanism: Mechanism, function: str, baumgarte: bool = False)
     return check_algebra(program(mechanism, function, baumgarte=baumgarte), truth, function).error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ROBOTS if name != "legs"])
 def test_inverse_dynamics_equals_the_reference_for_any_actuated_joints(name: str) -> None:
     assert relative_error(robot(name), INVERSE) < 1e-40
@@ -433,6 +434,7 @@ def test_wrong_independent_joints_are_refused_with_valid_ones_named(
         assembly(make())
 
 
+@pytest.mark.slow
 def test_too_few_actuated_joints_are_refused_with_a_missing_one_named() -> None:
     mechanism = two_arms(actuated=5)
     with pytest.raises(
@@ -449,6 +451,7 @@ def test_too_few_actuated_joints_are_refused_with_a_missing_one_named() -> None:
     assert INVERSE not in requested(mechanism, None)
 
 
+@pytest.mark.slow
 def test_a_folder_lists_its_actuated_joints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

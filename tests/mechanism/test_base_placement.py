@@ -144,6 +144,7 @@ def test_a_distant_frame_position_is_rounded_once() -> None:
     assert np.abs(single - exact).max() <= 0.51 * EPS * 1024
 
 
+@pytest.mark.slow
 def test_verification_detects_a_jacobian_that_loses_digits_with_distance(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

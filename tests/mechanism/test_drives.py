@@ -503,6 +503,7 @@ WITH_DRIVES = (
 )
 
 
+@pytest.mark.slow
 def test_a_folder_with_drives_passes_verification_and_lists_them(tmp_path: Path) -> None:
     """The drive forces exceed those of the bodies by far, so the scale of round-off must include drives."""
     arm, strong = robot("planar_arm"), Drive(*map(Fraction, (10**6, 2000, 1000, 10**9, 40)))

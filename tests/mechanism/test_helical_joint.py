@@ -60,6 +60,7 @@ def load_press() -> Mechanism:
     return symgen.load(PRESS)
 
 
+@pytest.mark.slow
 def test_every_function_of_helical_joints_passes_verification() -> None:
     """The default methods; tests/methods/test_every_method.py has helical joints for every method."""
     report = symgen.verify(load_press(), states=2, compiled=False)
@@ -68,6 +69,7 @@ def test_every_function_of_helical_joints_passes_verification() -> None:
     assert max(check.error for check in report.checks if check.kind == "algebra") < 1e-40
 
 
+@pytest.mark.slow
 def test_a_folder_of_helical_joints_passes_verification(tmp_path: Path) -> None:
     symgen.generate(load_press(), tmp_path / "c")
     assert symgen.verify(tmp_path / "c", states=2).passed

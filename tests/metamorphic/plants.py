@@ -50,7 +50,7 @@ def slides_backwards(patch: Patch) -> None:
         replace(
             was,
             pose=lambda q, p: was.pose([-x for x in q], p),
-            oracle=lambda p: (Sliding(0, Fraction(-1)),),
+            elementary_motions=lambda p: (Sliding(0, Fraction(-1)),),
         ),
     )
 
@@ -64,7 +64,9 @@ def turns_backwards(patch: Patch) -> None:
         replace(
             was,
             pose=lambda q, p: was.pose([-x for x in q], p),
-            oracle=lambda p: tuple(step._replace(rate=-step.rate) for step in was.oracle(p)),
+            elementary_motions=lambda p: tuple(
+                step._replace(rate=-step.rate) for step in was.elementary_motions(p)
+            ),
         ),
     )
 
@@ -87,7 +89,7 @@ def _pitched(patch: Patch, by: int) -> None:
         replace(
             was,
             pose=lambda q, p: was.pose(q, {"pitch": by * p["pitch"]}),
-            oracle=lambda p: was.oracle({"pitch": by * p["pitch"]}),
+            elementary_motions=lambda p: was.elementary_motions({"pitch": by * p["pitch"]}),
         ),
     )
 

@@ -194,7 +194,7 @@ class SquaredDamping:
     """Planted error: the functions of a robot, with the damping squared."""
 
     def __init__(self, robot: Any) -> None:
-        self.robot, self.home, self.mechanism = robot, robot.home, robot.mechanism
+        self.robot, self.derivation, self.mechanism = robot, robot.derivation, robot.mechanism
         self.inputs = {**robot.inputs, "damping": [x * x for x in robot.inputs["damping"]]}
 
     def __call__(self, *words: Any, **options: Any) -> Any:
@@ -307,6 +307,7 @@ def test_generate_reports_the_closed_position_the_rank_and_redundant_loops(
     assert "Closing the loops\n  the loops close at crank_joint" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

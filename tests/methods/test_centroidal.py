@@ -264,6 +264,7 @@ def test_the_momentum_matrix_of_a_free_root_is_the_first_rows_of_the_mass_matrix
         np.testing.assert_allclose(rows, mass, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", [0, Fraction(1, 1000)])
 def test_a_distant_root_of_little_mass_costs_no_digits(mass: Fraction | int) -> None:
     """The first root is 1600 m away and nearly massless: sums over the robot must not be taken about its origin."""
@@ -371,6 +372,7 @@ def test_link_poses_are_those_of_the_frames_that_the_joints_move() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["unrolled", "looped"])
 def test_frames_far_from_heavy_parts_verify(form: str) -> None:
     """A ton lies within 0.1 mm of its joint, and the frame's origin half a metre along the axis, where the next axis passes.

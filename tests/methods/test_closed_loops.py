@@ -59,11 +59,13 @@ def errors(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_closing_joint_equals_the_reference_to_forty_digits(kind: str) -> None:
     assert max(errors(arms(kind)).values()) < 1e-40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "trunk"), [("revolute", False), ("universal", True)])
 def test_loops_with_joints_of_several_degrees_and_free_bases_equal_the_reference(
     kind: str, trunk: bool
@@ -80,6 +82,7 @@ def test_loops_with_joints_of_several_degrees_and_free_bases_equal_the_reference
     )
 
 
+@pytest.mark.slow
 def test_loops_that_end_on_the_base_equal_the_reference() -> None:
     robot = arms("distance")
     (loop,) = robot.loops
@@ -148,6 +151,7 @@ def test_derivatives_of_constrained_dynamics_equal_the_reference(mode: str) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["universal", "weld", "distance", "soft_finger"])
 def test_derivatives_of_every_kind_of_closing_joint_equal_the_reference(kind: str) -> None:
     functions = (
@@ -158,10 +162,12 @@ def test_derivatives_of_every_kind_of_closing_joint_equal_the_reference(kind: st
     assert max(errors(arms(kind), functions).values()) < 1e-40
 
 
+@pytest.mark.slow
 def test_derivatives_with_redundant_rows_equal_the_reference() -> None:
     assert max(errors(bennett(), ("constrained_forward_dynamics:jvp",)).values()) < 1e-40
 
 
+@pytest.mark.slow
 def test_derivatives_by_the_solved_equation_are_cheaper_than_by_the_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -273,6 +279,7 @@ def test_constraint_rows_that_are_always_zero_are_removed() -> None:
     assert (closed.kept, closed.rank, closed.redundant) == (((0, 1),), 2, 0)
 
 
+@pytest.mark.slow
 def test_redundant_loops_share_the_minimum_norm_force() -> None:
     """In a loop that is closed twice, each joint takes half of the force, and the accelerations do not change."""
     robot, single = doubled(symgen.load("four_bar")), symgen.load("four_bar")

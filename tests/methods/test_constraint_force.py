@@ -240,9 +240,9 @@ def derived(model: Model, inputs: Sequence[str], build: Build, frame: Any = None
     """Return a Program of the scalars that `build` derives from a model, as one flat result."""
     n = len(model.links)
     with constants.precision():
-        home = Derivation(dict.fromkeys(inputs, n))
-        atoms = list(build(Linkage(model, home, frame)))
-        return home.freeze(
+        derivation = Derivation(dict.fromkeys(inputs, n))
+        atoms = list(build(Linkage(model, derivation, frame)))
+        return derivation.freeze(
             "test",
             "constraint_force",
             [("found", (len(atoms),), atoms)],
@@ -294,6 +294,7 @@ def test_the_forces_equal_those_of_newton_and_euler_exactly(name: str, order_nam
     assert [F[i][2 if link.turns else 5] for i, link in enumerate(model.links)] == tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order_name", ORDERS)
 @pytest.mark.parametrize("name", ["chain2", "chain3"])
 def test_the_partition_holds_for_every_state_of_two_and_three_links(

@@ -117,6 +117,7 @@ def _depth(n: int, function: str, method: str, general: bool = False, last: bool
     return derive(chain, function, method, ProgramOptions(), 10**7).depth
 
 
+@pytest.mark.slow
 def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
     """depth(2N) − depth(N) is constant within 15 %: one more round of cyclic reduction.
 
@@ -128,6 +129,7 @@ def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() ->
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
 
 
+@pytest.mark.slow
 def test_the_depth_of_the_parallel_inverse_is_logarithmic() -> None:
     """In odd-even order a column of L⁻¹ H_abᵀ meets two joints per round, which bounds the sum of each entry."""
     depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (4, 8, 16)]
@@ -155,6 +157,7 @@ def test_serial_methods_grow_at_least_linearly_in_depth(method: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_depth_of_the_parallel_variant_is_logarithmic_on_a_tree() -> None:
     """The tree is a main chain with a branch of two links at every joint.
 

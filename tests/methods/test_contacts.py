@@ -97,6 +97,7 @@ def test_contact_dynamics_satisfy_their_identities(
     )
 
 
+@pytest.mark.slow
 def test_every_method_with_a_factor_computes_contacts_to_forty_digits() -> None:
     """With mimic joints, only `composite_body` is required."""
     coupled = symgen.load(
@@ -117,6 +118,7 @@ def test_every_method_with_a_factor_computes_contacts_to_forty_digits() -> None:
             assert check_algebra(dynamics, truth, method).passed, (mechanism.name, method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["jacobian", "jvp", "vjp", "hvp"])
 def test_derivatives_of_contact_dynamics_equal_the_reference(mode: str) -> None:
     """Derivatives are exact to 1e-40, with redundant contacts as well.
@@ -137,6 +139,7 @@ def test_derivatives_of_contact_dynamics_equal_the_reference(mode: str) -> None:
         assert report.passed, str(report)
 
 
+@pytest.mark.slow
 def test_derivatives_by_the_equation_are_cheaper_and_the_equation_is_internal() -> None:
     by_equation, rows = (
         program("ur5", f"{DYNAMICS}:jacobian", "wrist_3_link"),
@@ -154,6 +157,7 @@ def test_derivatives_by_the_equation_are_cheaper_and_the_equation_is_internal() 
         symgen.derivative(rows, "active")
 
 
+@pytest.mark.slow
 def test_the_momentum_rate_is_the_contact_forces_plus_the_weight() -> None:
     """Only contacts and gravity act on the free-floating quadruped; each state has other feet on the ground."""
     mechanism, states = (
@@ -181,6 +185,7 @@ def test_the_momentum_rate_is_the_contact_forces_plus_the_weight() -> None:
     assert (results["forces"][active == 0] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_rigid_foot_at_rest_has_minimum_norm_forces() -> None:
     """The twelve force components have rank six: they are the least-squares solution, and the foot does not accelerate."""
     mechanism = random_mechanism(2, 4, "chain", ("free", "revolute"))
@@ -266,6 +271,7 @@ class Pinocchio:
 PATTERNS = ((1, 1, 1, 1), (1, 0, 0, 1), (0, 1, 0, 0))
 
 
+@pytest.mark.slow
 def test_accelerations_forces_impulses_and_derivatives_equal_pinocchio() -> None:
     judge, random = Pinocchio(), np.random.default_rng(3)
     pin, model, data = judge.pin, judge.model, judge.data
@@ -379,6 +385,7 @@ def test_functions_without_contacts_do_not_depend_on_the_option() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_folder_stores_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Header, manifest, README and the command that regenerates the folder contain the contacts."""
     out = tmp_path / "scara"
@@ -462,6 +469,7 @@ def forces_negated(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plant",
     [

@@ -93,6 +93,7 @@ def program(name: str, function: str, method: str | None = METHOD) -> Program:
 # -- laws of mechanics -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -121,11 +122,13 @@ def test_contact_dynamics_with_closed_loops_satisfy_their_identities(
     }
 
 
+@pytest.mark.slow
 def test_contact_dynamics_of_a_stewart_platform_equal_the_reference() -> None:
     truth = Truth(robot("stewart"), 1, 5, contact=POINTS["stewart"])
     assert check_algebra(program("stewart", DYNAMICS, "riccati"), truth, DYNAMICS).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "function"),
     [
@@ -165,6 +168,7 @@ def with_point_loop(mechanism: Mechanism, point: str) -> Mechanism:
     return replace(mechanism, loops=(*mechanism.loops, loop), start=tuple(start))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", [True, False])
 def test_a_point_loop_to_the_base_equals_a_contact(loops: bool) -> None:
     """Accelerations and forces of a contact and of a point loop agree, without and with another closed loop."""
@@ -200,6 +204,7 @@ def test_a_point_loop_to_the_base_equals_a_contact(loops: bool) -> None:
             assert np.abs(contact_results[1][:, 0] - loop_results[1][:, -3:]).max() < 1e-50
 
 
+@pytest.mark.slow
 def test_redundancy_of_contacts_takes_closed_loops_into_account() -> None:
     """Redundancy is a property of all constraint rows together; Program and reference refine equally often."""
     for name, expected in (
@@ -256,6 +261,7 @@ def test_a_four_bar_at_rest_has_minimum_norm_forces() -> None:
     ).all()
 
 
+@pytest.mark.slow
 def test_the_momentum_rate_is_the_contact_force_plus_the_weight() -> None:
     """The hopper's trunk floats, and forces of its loop are internal."""
     mechanism, states = robot("hopper"), closed_states(hopper(), assemble(hopper()), 3, 4)
@@ -279,6 +285,7 @@ def test_the_momentum_rate_is_the_contact_force_plus_the_weight() -> None:
     )
 
 
+@pytest.mark.slow
 def test_run_time_parameters_do_not_change_the_number_of_solves() -> None:
     """The Program solves as often as the described robot requires, although the drawn numbers require more solves."""
     mechanism, options = (
@@ -331,6 +338,7 @@ def loop_bias_ignored(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plant",
     [loops_ignored, contact_rows_first, loops_inactive_with_the_contact, loop_bias_ignored],
@@ -396,6 +404,7 @@ def test_results_that_are_not_finite_fail(function: str, result: str) -> None:
 # -- folders and proofs ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_closed_robot_stores_its_contacts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -434,9 +443,9 @@ def test_a_proof_over_ranges_has_lower_bounds_of_damped_pivots() -> None:
     ).functions
     assert (
         sum(
-            divisor.floor.certified
+            divisor.certificate.certified
             for divisor in function.divisors
-            if "damped" in divisor.floor.what
+            if "damped" in divisor.certificate.description
         )
         == 4
     )

@@ -89,6 +89,7 @@ def tree(types: Sequence[str]) -> Mechanism:
 TREES = [tree(kinds()[::2]), tree(kinds()[1::2])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", TREES, ids=lambda mechanism: "-".join(joint.kind for joint in mechanism.joints)
 )
@@ -108,6 +109,7 @@ def test_every_joint_type_satisfies_the_identities_of_the_coriolis_matrix(
     }
 
 
+@pytest.mark.slow
 def test_the_coriolis_matrix_equals_that_of_pinocchio() -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import example_robot_data as judges

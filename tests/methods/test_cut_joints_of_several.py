@@ -98,10 +98,10 @@ def exact_result(
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
-        home = Derivation({name: shape[0] for name, shape in shapes.items()})
-        (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), home))
+        derivation = Derivation({name: shape[0] for name, shape in shapes.items()})
+        (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), derivation))
         result = spec.results[0]
-        program = home.freeze(
+        program = derivation.freeze(
             function, method, [(result.name, result.sizes(mechanism.sizes), atoms)], shapes
         )
     field = Numbers(

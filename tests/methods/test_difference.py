@@ -23,7 +23,7 @@ import sympy as sp
 
 import symgen
 from symgen.certificate import rounding
-from symgen.certificate.divisors import floors
+from symgen.certificate.divisors import certify_divisors
 from symgen.certificate.intervals import Interval
 from symgen.certificate.rounding import propagate
 from symgen.derivation.scalars import Derivation, lower
@@ -384,13 +384,13 @@ def test_the_error_bound_of_a_rotation_holds_at_every_angle_and_fails_without_an
 
 
 def test_atan2_is_lowered_with_its_signs_and_refuses_constants() -> None:
-    home = Derivation({"q": 2})
-    y, x = home.inputs["q"]
+    derivation = Derivation({"q": 2})
+    y, x = derivation.inputs["q"]
     a, b = sp.symbols("a b")
-    lower(sp.atan2(a, b), {a: -y, b: x}, home)
-    assert [op for op, _, _ in home.rows] == ["input", "input", "neg", "atan2"]
+    lower(sp.atan2(a, b), {a: -y, b: x}, derivation)
+    assert [op for op, _, _ in derivation.rows] == ["input", "input", "neg", "atan2"]
     with pytest.raises(ProgramError, match="atan2 of a constant"):
-        home.atan2(y, home.one)
+        derivation.atan2(y, derivation.one)
 
 
 @pytest.mark.parametrize(("real", "call"), [("double", "atan2"), ("float", "atan2f")])
@@ -412,13 +412,15 @@ def test_emitted_atan2_has_the_operands_y_and_x(real: str, call: str) -> None:
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_divisor_of_difference_has_a_lower_bound_without_ranges(real: str) -> None:
     mechanism, program_ = tree_of(*ALL), replace(program(*ALL), real=real)
-    divisors = floors(mechanism, program_, ProgramOptions(real))
+    divisors = certify_divisors(mechanism, program_, ProgramOptions(real))
     assert len(divisors) == 6  # a square and its root for each of three joint types
     assert all(
-        divisor.certified and divisor.joint is None and divisor.lost == 0 for divisor in divisors
+        divisor.certified and divisor.joint is None and divisor.round_off == 0
+        for divisor in divisors
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_frama_c_proves_every_number_of_difference_finite(real: str) -> None:
     if shutil.which("frama-c") is None:
@@ -465,6 +467,7 @@ def test_difference_verifies_beside_integrate(real: str, text: TextOptions) -> N
     )  # eight of `difference`, seven of `integrate`
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["panda", "afloat"])
 def test_a_folder_with_difference_passes_its_selftest_and_verify(
     robot: str, tmp_path: Path
@@ -511,7 +514,7 @@ def test_the_round_off_of_difference_is_bounded() -> None:
     bound = function.round_off.bound["delta"].max(axis=-1)
     assert np.isfinite(bound).all()
     assert np.median(bound) < 1e-12  # near half a turn the bound is a whole turn
-    assert all(divisor.floor.certified for divisor in function.divisors)
+    assert all(divisor.certificate.certified for divisor in function.divisors)
 
 
 # -- planted errors -----------------------------------------------------------------------------------------------------------

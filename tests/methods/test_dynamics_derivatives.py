@@ -46,6 +46,7 @@ COUNTS = {
 """Multiplications, additions and divisions, Panda without its fingers. They may only fall."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize(("path", "base", "function"), COUNTS)
 def test_operation_counts_do_not_grow(path: str, base: str, function: str) -> None:
@@ -112,6 +113,7 @@ def test_a_wrench_changes_derivatives_of_earlier_joints_only() -> None:
 # -- Pinocchio ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pinocchio_agrees_on_small_robots_with_both_bases() -> None:
     pytest.importorskip("pinocchio")
     from tests.judges import derivatives as judge

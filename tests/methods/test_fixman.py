@@ -89,6 +89,7 @@ def test_the_points_of_the_declared_geometry_are_those_of_equation_14() -> None:
             assert abs(sp.N(gap, 40)) < 1e-35
 
 
+@pytest.mark.slow
 def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
     """Squared lengths change the blocks and det G, but not M; a doubled direction gives a quarter of M."""
 
@@ -119,11 +120,11 @@ def solution_and_determinant(form: geometry.Geometry) -> list[float]:
     """Return M⁻¹b and det M of a chain of four point masses at one state, by the Program of a geometry."""
     arm = point_mass_arm(1, 2, 3, 4)
     with constants.precision():
-        home = Derivation({"q": 4, "b": 4})
-        linkage = Linkage(declared(arm), home)
+        derivation = Derivation({"q": 4, "b": 4})
+        linkage = Linkage(declared(arm), derivation)
         factor = PlanarFactor(linkage, point_masses(linkage, form))
         x, det = factor.solve(linkage.inputs["b"]), factor.determinant()
-        program = home.freeze(
+        program = derivation.freeze(
             "mass_matrix_solve",
             "fixman",
             [("x", (4,), x), ("det", (), [det])],
@@ -133,6 +134,7 @@ def solution_and_determinant(form: geometry.Geometry) -> list[float]:
     return [*results["x"][0].tolist(), float(results["det"][0])]
 
 
+@pytest.mark.slow
 def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
     """In absolute directions both ends of link i give H^φL_ii = 0."""
     form = geometry.meeting()
@@ -261,6 +263,7 @@ def test_a_payload_on_a_point_mass_is_refused_by_fixman_and_not_by_the_default()
 CHECKED = ["mass_matrix_solve=fixman", "mass_matrix_determinant=fixman", "forward_dynamics=fixman"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [planar_rods(5), point_mass_arm(2, 1, 3), random_mechanism(7, 5, "tree", ONE_DEGREE)],
@@ -270,6 +273,7 @@ def test_fixman_verifies_on_rods_point_masses_and_trees(mechanism: Mechanism) ->
     assert symgen.verify(mechanism, CHECKED, states=4, compiled=False).passed
 
 
+@pytest.mark.slow
 def test_payloads_verify_on_rigid_links() -> None:
     for mechanism, link in ((planar_rods(3), "b1"), (robot("ur5"), robot("ur5").frames[-1].name)):
         assert symgen.verify(mechanism, CHECKED[:2], states=3, compiled=False, payload=link).passed

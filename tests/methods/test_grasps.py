@@ -125,11 +125,13 @@ def passes_algebra(mechanism: Mechanism, method: str = GRASPS, states: int = 1) 
     return check_algebra(program, Truth(mechanism, states), method).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cylindrical", "prismatic", "universal"])
 def test_grasps_by_other_closures_equal_the_reference(kind: str) -> None:
     assert passes_algebra(gantry_with_box(kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_grasps_by_several_arms_equal_the_reference(name: str) -> None:
     assert passes_algebra(ROBOTS[name]())
@@ -158,6 +160,7 @@ def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     return {**states, "tau": tau}, results["a"], results["lambda"]
 
 
+@pytest.mark.slow
 def test_the_momentum_rate_of_the_ball_is_the_sum_of_the_finger_forces() -> None:
     """Newton and Euler hold for the ball under three point forces and its weight.
 
@@ -229,6 +232,7 @@ def test_grasps_equal_the_elimination() -> None:
         assert np.abs(actual - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+@pytest.mark.slow
 def test_drives_payload_and_wrenches_verify() -> None:
     """Drives are on all joints, wrenches on arm and box, the payload on the box."""
     drive = replace(planar().joints[0].drive, armature=Fraction(1, 10), damping=Fraction(1, 5))
@@ -284,6 +288,7 @@ def test_robots_without_one_free_object_are_refused() -> None:
         symgen.program(two_arms_one_trunk, FUNCTION, GRASPS)
 
 
+@pytest.mark.slow
 def test_a_singular_arm_is_refused_with_the_name_of_its_loop() -> None:
     hold = loop("point", 'link = "ball"', 'link = "arm", xyz = [0.3, 0, 0]')
     mechanism = robot("stiff", turning("arm", "ground", Y, [0, 0, 0]), BALL, hold)

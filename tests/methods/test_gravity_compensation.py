@@ -314,6 +314,7 @@ def test_gravity_at_run_time_is_compensated() -> None:
     assert np.abs(solver.bias_force(q, v) - Reference(with_gravity).bias_force(q, v)).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_folder_lists_compensated_links_and_verifies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 import sympy as sp
 
 import symgen
-from symgen.certificate.divisors import floors
+from symgen.certificate.divisors import certify_divisors
 from symgen.certificate.sum_of_squares import bounded_shares, positive_bounds
 from symgen.ir.program import Program, Row, check
 from symgen.mechanism.joints import joint_type, kinds
@@ -189,17 +189,18 @@ def test_operation_counts_of_integrate() -> None:
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_divisor_of_integrate_has_a_lower_bound_without_ranges(real: str) -> None:
     mechanism, program_ = tree_of(*ALL), replace(program(*ALL), real=real)
-    divisors = floors(mechanism, program_, ProgramOptions(real))
+    divisors = certify_divisors(mechanism, program_, ProgramOptions(real))
     assert len(divisors) == 6  # a square and its root for each of three joint types
     assert all(
-        divisor.certified and divisor.joint is None and divisor.lost == 0 for divisor in divisors
+        divisor.certified and divisor.joint is None and divisor.round_off == 0
+        for divisor in divisors
     )
     for divisor in divisors:
         assert program_.rows[divisor.row].op in ("add", "sqrt")
-        assert divisor.floor is not None
+        assert divisor.lower_bound is not None
         assert (
-            0 < Fraction(2) ** -90 - divisor.floor < Fraction(2) ** -105
-            or 0 <= Fraction(2) ** -45 - divisor.floor < Fraction(2) ** -60
+            0 < Fraction(2) ** -90 - divisor.lower_bound < Fraction(2) ** -105
+            or 0 <= Fraction(2) ** -45 - divisor.lower_bound < Fraction(2) ** -60
         )
     state_at_rest = {
         "q": np.zeros((1, mechanism.nq)),
@@ -300,6 +301,7 @@ def test_a_component_of_a_vector_is_bounded_by_its_norm(index: int | None, row: 
     assert bounded_shares(_rows(*rows)) == ({7: Fraction(2)} if index is None else {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_frama_c_proves_every_number_of_integrate_finite(real: str) -> None:
     """The proof admits the lower bounds above and, in float, that a component is not larger than its norm."""
@@ -342,6 +344,7 @@ def test_integrate_verifies(real: str, text: TextOptions) -> None:
     )  # four in ball arithmetic, three of them in the C as well
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["panda", "afloat"])
 def test_a_folder_with_integrate_passes_its_selftest_and_verify(robot: str, tmp_path: Path) -> None:
     """In C and C++ a scalar argument is an array of one number, like a scalar result."""
@@ -397,12 +400,13 @@ def test_the_round_off_of_integrate_is_bounded() -> None:
     assert proof.holds, str(proof)
     assert any("time steps within ±1 s" in sentence for sentence in proof.assumptions)
     assert function.round_off.most("q_next") < 1e-11
-    assert all(divisor.floor.certified for divisor in function.divisors)
+    assert all(divisor.certificate.certified for divisor in function.divisors)
 
 
 # -- planted errors -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_wrong_sign_in_any_row_of_integrate_is_caught() -> None:
     correct, changed = program("free", "planar"), 0
     for index, row in enumerate(correct.rows):

@@ -247,6 +247,7 @@ def verified(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Rep
     )
 
 
+@pytest.mark.slow
 def test_a_moment_without_its_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(31, 4, branching=0.5)
     assert verified(
@@ -256,13 +257,14 @@ def test_a_moment_without_its_lever_is_caught(monkeypatch: pytest.MonkeyPatch) -
         by_recursion,
         "wrench_to_parent",
         lambda rotation, shift, n, f: wrench_to_parent(
-            rotation, shift * rotation.factors[0][0][0].home.zero, n, f
+            rotation, shift * rotation.factors[0][0][0].derivation.zero, n, f
         ),
     )
     report = verified(tree, lambda: derive(tree, "interbody_forces", "riccati", ProgramOptions()))
     assert {check.kind for check in report.failures} == {"algebra", "floating", "identities"}
 
 
+@pytest.mark.slow
 def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = random_tree(31, 4, branching=0.5)
     straight = by_constraints.axes_by_sweep
@@ -284,6 +286,7 @@ def depth(n: int, method: str) -> int:
     return derive(mechanism, "interbody_forces", method, ProgramOptions(), 10**7).depth
 
 
+@pytest.mark.slow
 def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
     """Each doubling adds one round of cyclic reduction and doubles the length of the prefix scans."""
     depths = [depth(n, "constraint_force:parallel") for n in (6, 12, 24)]
@@ -293,6 +296,7 @@ def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() ->
     assert all(abs(step - middle) <= 0.15 * middle for step in steps), steps
 
 
+@pytest.mark.slow
 def test_the_depth_of_the_serial_variant_grows_linearly() -> None:
     small, middle, large = (depth(n, "constraint_force") for n in (6, 12, 24))
     assert large - middle >= 1.7 * (middle - small)

@@ -60,6 +60,7 @@ TRUNKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "axis"), TRUNKS)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_error_of_the_inverse_is_within_the_bound(

@@ -167,6 +167,7 @@ def pinocchio_results(
     return np.array([J_ for J_, _ in pairs]), np.array([rate for _, rate in pairs])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_operation_counts_of_the_conventions() -> None:
     """For a quadruped's foot, the order of rows changes no cost, and local axes need no pose of the trunk."""

@@ -238,6 +238,7 @@ def heavy(mechanism: Mechanism) -> Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_a_determinant_that_overflows_in_float_is_not_judged() -> None:
     """An overflow of a determinant beyond float's range is not judged, nor are its identities.
 

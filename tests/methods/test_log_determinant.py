@@ -206,6 +206,7 @@ def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> N
     ).is_zero
 
 
+@pytest.mark.slow
 def test_the_angle_derivative_of_a_point_mass_block_follows_from_the_declared_geometry() -> None:
     """H^LL of two links at angle t is w [[1, −cos t], [−cos t, 1]]; its derivative has w sin t off the diagonal only."""
     bend = geometry.bending()
@@ -269,6 +270,7 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
 # -- atoms ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> None:
     """For 100 points of 2e-26 kg at 1.5e-10 m, the gradient equals differences of the value, and both methods agree."""
     chain, q, h = atoms(100), bends(100, 2), 1e-5
@@ -295,6 +297,7 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
         )  # 1e4 eps / h
 
 
+@pytest.mark.slow
 def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> None:
     """With masses of 1e-26 kg, fixman's pivots 1/m are within float's range; the constant factor is one exact logarithm."""
     n = 100
@@ -316,17 +319,17 @@ def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> N
 
 def test_constant_factors_are_one_logarithm_of_exact_numbers() -> None:
     with constants.precision():
-        home = Derivation({"q": 1})
-        logarithm = home.log(home.constant(ATOM))
+        derivation = Derivation({"q": 1})
+        logarithm = derivation.log(derivation.constant(ATOM))
         assert logarithm.is_constant
         assert abs(float(logarithm.value) - math.log(2e-26)) < 1e-13
-        assert home.log(home.one).is_zero
-        (q,) = home.inputs["q"]
-        home.log(-q)
-        assert [op for op, _, _ in home.rows] == ["input", "neg", "log"]
+        assert derivation.log(derivation.one).is_zero
+        (q,) = derivation.inputs["q"]
+        derivation.log(-q)
+        assert [op for op, _, _ in derivation.rows] == ["input", "neg", "log"]
         for bad in (0, Fraction(-3, 2)):
             with pytest.raises(MechanismError, match="no logarithm of"):
-                home.log(home.constant(bad))
+                derivation.log(derivation.constant(bad))
     for n in (2, 5, 30):
         derived = derive(atoms(n), VALUE, "fixman:planar", ProgramOptions())
         assert derived.operations["log"] == n - 1  # the pivot at the tip is 1/m
@@ -399,6 +402,7 @@ def _scaled(factor: Fraction) -> Any:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [VALUE, SLOPE])
 def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identity(
     function: str,

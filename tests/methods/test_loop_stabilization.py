@@ -12,7 +12,7 @@ import pytest
 
 import symgen
 from symgen import methods
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.cli import main
 from symgen.ir.program import Program
 from symgen.machine.compilers import find_compiler
@@ -50,6 +50,7 @@ def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "ricc
     ).error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "soft_finger", "weld"])
 def test_stabilization_of_every_kind_of_row_equals_the_reference(kind: str) -> None:
     assert error(arms(kind)) < 1e-40
@@ -66,6 +67,7 @@ def test_stabilization_by_riccati_grasps_equals_the_reference(robot: str) -> Non
     assert error(symgen.load(robot), method="riccati:grasps") < 1e-40
 
 
+@pytest.mark.slow
 def test_stabilization_of_redundant_rows_equals_the_reference() -> None:
     """At open states, no acceleration satisfies all five rows of Bennett's linkage."""
     assert error(bennett()) < 1e-40
@@ -243,19 +245,21 @@ def test_wrong_gains_are_caught_by_the_reference_and_the_residual(
     ).passed
 
 
+@pytest.mark.slow
 def test_redundant_rows_have_lower_bounds_of_pivots_at_open_states() -> None:
     """Lower bounds exist for pivots of A M⁻¹ Aᵀ at open states, which differ from those of closed states."""
     robot = symgen.load("bennett")
     dynamics = build_program(robot, FUNCTION, None, STABILIZED)
-    floors = checked_floors(robot, {FUNCTION: dynamics}, STABILIZED, TextOptions(checked=True))[
-        FUNCTION
-    ]
-    assert any(dynamics.rows[row].name.startswith("S_") for row in floors)
+    divisor_bounds = checked_bounds(
+        robot, {FUNCTION: dynamics}, STABILIZED, TextOptions(checked=True)
+    )[FUNCTION]
+    assert any(dynamics.rows[row].name.startswith("S_") for row in divisor_bounds)
 
 
 # -- folders and refusals ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_with_gains_as_an_argument_verifies(tmp_path: Path) -> None:
     out = tmp_path / "folder"
     manifest = symgen.generate(

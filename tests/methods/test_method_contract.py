@@ -224,8 +224,8 @@ def disagreements(name: str, make_factor: MakeFactor, regroups: bool) -> list[st
     """Return which results of a factor (solutions, halves, pivots, determinants) are wrong at 40 digits."""
     n = robot(name).nv
     with constants.precision():
-        home = Derivation({"q": n, "b": n})
-        linkage = Linkage(models(robot(name))[regroups], home)
+        derivation = Derivation({"q": n, "b": n})
+        linkage = Linkage(models(robot(name))[regroups], derivation)
         factor, b = make_factor(linkage), linkage.inputs["b"]
         unit = [linkage.one if i == 0 else linkage.zero for i in range(n)]
         first, second = factor.half_solutions([b, unit])
@@ -238,7 +238,7 @@ def disagreements(name: str, make_factor: MakeFactor, regroups: bool) -> list[st
             ("det", (1,), [factor.determinant()]),
             ("logdet", (1,), [factor.log_determinant()]),
         ]
-        program_ = home.freeze("test", "test", results, {"q": (n,), "b": (n,)})
+        program_ = derivation.freeze("test", "test", results, {"q": (n,), "b": (n,)})
     inputs = {key: states(name, 2, BALLS)[key] for key in ("q", "b")}
     with BALLS.working():
         results_ = run(program_, inputs, BALLS)

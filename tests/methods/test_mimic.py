@@ -14,7 +14,7 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.certificate.bodies import Bodies
-from symgen.certificate.divisors import floors
+from symgen.certificate.divisors import certify_divisors
 from symgen.certificate.ranges import declared_ranges
 from symgen.derivation import coupling
 from symgen.ir.program import Numbers, Port, evaluate
@@ -62,20 +62,20 @@ class Judge:
                 self.scalars.array(np.zeros(rows, dtype=int)),
                 self.scalars.array(np.zeros(rows[0], dtype=int)),
             )
-            for i, follows in enumerate(robot.follows):
-                lead = robot.v_slices[i if follows is None else follows.leader].start
+            for i, coupling in enumerate(robot.joint_couplings):
+                lead = robot.v_slices[i if coupling is None else coupling.leader].start
                 self.G[i, lead] = self.scalars.constant(
-                    Fraction(1) if follows is None else follows.multiplier
+                    Fraction(1) if coupling is None else coupling.multiplier
                 )
                 offset[i] = self.scalars.constant(
-                    Fraction(0) if follows is None else follows.offset
+                    Fraction(0) if coupling is None else coupling.offset
                 )
             self.all_joints = {
                 **self.states,
                 **{name: self.states[name] @ self.G.T for name in ("v", "a")},
                 **{name: self.states[name] @ self.G.T + offset for name in ("q", "q_next")},
             }
-        self.lead = [i for i, follows in enumerate(robot.follows) if follows is None]
+        self.lead = [i for i, coupling in enumerate(robot.joint_couplings) if coupling is None]
         self.options = ProgramOptions(
             frame=FRAME if FRAME in [frame_.name for frame_ in robot.frames] else None
         )
@@ -192,6 +192,7 @@ def test_solving_functions_use_the_reduced_mass_matrix(judge: Judge) -> None:
         assert judge.relative_error(results["mass_matrix_determinant"]["det"], det) < EQUAL
 
 
+@pytest.mark.slow
 def test_other_functions_of_a_mimic_robot_verify(gripper: Mechanism) -> None:
     """The functions are compared with the coupled reference and with each other."""
     report = symgen.verify(
@@ -218,6 +219,7 @@ def test_other_functions_of_a_mimic_robot_verify(gripper: Mechanism) -> None:
     assert report.passed, str(report)
 
 
+@pytest.mark.slow
 def test_a_mimic_joint_with_a_large_multiplier_verifies() -> None:
     """An angle of hundreds of radians has an error of hundreds of round-offs, which the bound must include."""
     text = (
@@ -268,7 +270,7 @@ def _siblings_counted_once(
     ]
     for i, j in siblings:
         entry = rows[i][j]
-        reduced[self.v[i].leader][self.v[i].leader] += entry * entry.home.constant(
+        reduced[self.v[i].leader][self.v[i].leader] += entry * entry.derivation.constant(
             -self.v[i].multiplier * self.v[j].multiplier
         )
     return reduced
@@ -332,9 +334,9 @@ def test_a_dropped_multiplier_of_the_reference_is_caught(
     gripper: Mechanism, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def unscaled(self: Motion, index: int, x: Array) -> Array:
-        follows = self.mechanism.follows[index]
+        coupling = self.mechanism.joint_couplings[index]
         slices = self.mechanism.q_slices if name == "joint_coordinates" else self.mechanism.v_slices
-        return x[..., slices[index if follows is None else follows.leader]]
+        return x[..., slices[index if coupling is None else coupling.leader]]
 
     monkeypatch.setattr(Motion, name, unscaled)
     assert not symgen.verify(gripper, ["inverse_dynamics"], 2, compiled=False).passed
@@ -411,6 +413,7 @@ def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
     )  # its link carries the pad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 7])
 def test_random_mimic_joints_verify_with_valid_certificates(seed: int) -> None:
     """Joints of every type with one degree mimic ancestors, descendants or others; certified bounds hold."""
@@ -419,7 +422,7 @@ def test_random_mimic_joints_verify_with_valid_certificates(seed: int) -> None:
     report = symgen.verify(robot, functions, 2, compiled=False)
     assert report.passed, str(report)
     dynamics, states = symgen.program(robot, "forward_dynamics"), draw_states(robot, 32)
-    divisors = floors(robot, dynamics, ProgramOptions())
+    divisors = certify_divisors(robot, dynamics, ProgramOptions())
     divisor_rows = replace(
         dynamics,
         outputs=tuple(Port(f"row{divisor.row}", (), (divisor.row,)) for divisor in divisors),
@@ -430,20 +433,21 @@ def test_random_mimic_joints_verify_with_valid_certificates(seed: int) -> None:
     for divisor in divisors:
         assert (
             divisor.reason
-            if divisor.floor is None
-            else values[f"row{divisor.row}"].min() >= float(divisor.floor)
+            if divisor.lower_bound is None
+            else values[f"row{divisor.row}"].min() >= float(divisor.lower_bound)
         )
 
 
 def test_divisors_are_certified_or_have_a_reason(gripper: Mechanism) -> None:
     for robot, certified in ((gripper, True), (symgen.load(TWO_ARMS), False)):
         solve = symgen.program(robot, "mass_matrix_solve")
-        divisors = floors(robot, solve, ProgramOptions())
+        divisors = certify_divisors(robot, solve, ProgramOptions())
         assert divisors
         assert all(divisor.certified or divisor.reason for divisor in divisors)
         assert all(divisor.certified for divisor in divisors) or not certified
 
 
+@pytest.mark.slow
 def test_coupled_fingers_add_little_cost() -> None:
     """Forward dynamics of Panda cost at most 1.05 times those with locked fingers, plus 250 operations."""
     path = public_urdf("panda.urdf")

@@ -148,6 +148,7 @@ def test_rounded_closures_have_the_rank_of_exact_ones(name: str, digits: int) ->
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "digits"), [("welded hinge", 17), ("tilted four-bar", 6), ("bennett", 12)]
 )
@@ -162,6 +163,7 @@ def test_functions_of_rounded_closures_equal_the_reference(name: str, digits: in
     )
 
 
+@pytest.mark.slow
 def test_a_rounded_robot_verifies_with_its_identities() -> None:
     report = symgen.verify(
         load_rounded("welded hinge", 17),
@@ -185,6 +187,7 @@ def test_rounded_and_exact_linkages_have_nearly_equal_accelerations(digits: int)
     assert np.abs(a - b).max() < max(300 * 10.0**-digits, 1e-9) * np.abs(a).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -220,6 +223,7 @@ def test_a_singular_pose_is_refused() -> None:
         assembly(load(text))
 
 
+@pytest.mark.slow
 def test_closures_from_mjcf_have_the_same_threshold_of_rounding() -> None:
     def weld(digits: int) -> str:
         R = rotation_about((1, 1, 0), 0.5)

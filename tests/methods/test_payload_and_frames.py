@@ -142,6 +142,7 @@ def _with_parts(mechanism: Mechanism, body: int, parts: tuple[Part, ...]) -> Mec
     return replace(mechanism, bodies=bodies)
 
 
+@pytest.mark.slow
 def test_functions_that_do_not_depend_on_a_payload_have_no_such_argument() -> None:
     for function in LOADED:
         loaded, plain = (
@@ -285,6 +286,7 @@ def test_the_inverse_operational_inertia_of_a_frame_on_the_base_is_zero() -> Non
         assert all(program.rows[r].value == 0 for r in program.outputs[0].rows)
 
 
+@pytest.mark.slow
 def test_payload_and_frame_may_be_on_different_links() -> None:
     """Λ⁻¹ at one link depends on a payload on another."""
     at = draw(TREE, 1, BALLS, payload="link3")

@@ -38,6 +38,7 @@ def tree() -> Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_regressors_of_every_joint_type_satisfy_their_identities() -> None:
     """Y is compared with point masses, its base columns with least squares; Y π = tau for the declared π and for any π."""
     report = symgen.verify(tree(), (Y, *BASE, "inverse_dynamics"), 1, compiled=False)
@@ -49,6 +50,7 @@ def test_regressors_of_every_joint_type_satisfy_their_identities() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "columns", "rank"), [("panda", 59, 43), ("ur5", 51, 36)])
 def test_the_number_of_base_parameters_is_the_rank_that_inspection_finds(
     name: str, columns: int, rank: int

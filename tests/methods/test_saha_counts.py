@@ -64,6 +64,7 @@ def test_the_operations_of_the_solve_do_not_grow(n: int, most: tuple[int, int]) 
     assert counts_[1] <= most[1]
 
 
+@pytest.mark.slow
 def test_riccati_is_cheaper_than_composite_body_from_ten_links_on() -> None:
     """SA §6 finds 12 links; regrouped inertias and one elementary rotation at a time lower the limit to 10."""
     tried = (
@@ -75,6 +76,7 @@ def test_riccati_is_cheaper_than_composite_body_from_ten_links_on() -> None:
     assert cheaper == ["composite_body"] * (len(tried) - 2) + ["riccati"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twists", ["general", "right"])
 def test_the_recursions_grow_linearly(twists: str) -> None:
     """Each further link costs the same in Saha's recursion (at mass centres, in link frames) and in `riccati`."""

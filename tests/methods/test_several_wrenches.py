@@ -158,6 +158,7 @@ def test_several_wrenches_equal_pinocchio(which: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_a_wrench_on_a_foot_costs_at_most_fourteen_operations() -> None:
     """The inward sweep exists without wrenches, so one wrench adds at most 14 operations to each function."""
@@ -358,6 +359,7 @@ def test_exchanged_or_dropped_wrenches_are_caught(
     assert report.passed == (plant is None)
 
 
+@pytest.mark.slow
 def test_a_quadruped_with_wrenches_on_its_feet_verifies() -> None:
     quadruped, options = robot("quadruped"), ProgramOptions(wrench=FEET, frame=FEET)
     methods_by_function = {"bias_force": "newton_euler", "mass_matrix_and_bias": "composite_body"}
@@ -443,6 +445,7 @@ def test_a_folder_lists_the_links_of_wrenches_in_order(written: Written) -> None
     assert "--wrench link2 --wrench base --wrench link1" in texts["README.md"].replace(" \\\n ", "")
 
 
+@pytest.mark.slow
 def test_a_folder_with_several_wrenches_verifies_and_regenerates(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ INERTIA, INVERSE = "operational_inertia", "dynamically_consistent_inverse"
 ROBOT = random_mechanism(3, 2, "chain")
 
 
+@pytest.mark.slow
 def test_operational_space_functions_satisfy_their_identities() -> None:
     """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ hold with a payload, for rows out of order, by two methods."""
     names = (INERTIA, INVERSE, "operational_inertia_inverse", "jacobian", "mass_matrix")
@@ -83,6 +84,7 @@ def test_a_folder_stores_its_task_rows(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["generate", "scara", "-f", INVERSE, "-o", str(out)]) == 2
 
 
+@pytest.mark.slow
 def test_an_error_in_the_elimination_is_caught_by_algebra_and_identities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,6 +137,7 @@ def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, s
     return code, out, err
 
 
+@pytest.mark.slow
 def test_compare_measures_the_requested_task_rows(capsys: pytest.CaptureFixture[str]) -> None:
     """The table has the operations of the Programs for these rows; every round-off is measured and judged."""
     code, out, _ = run_command(

@@ -47,6 +47,7 @@ def program(function: str, *kinds_of_joints: str) -> Program:
 # -- order ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
 def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, order: int) -> None:
     """Over a fixed time, halving the step divides the error by 2^order, on a free body with a spherical and a planar joint."""
@@ -63,6 +64,7 @@ def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, o
     assert (np.abs(np.log2(far / near) - order) < 0.15).all()
 
 
+@pytest.mark.slow
 def test_both_schemes_converge_to_the_same_state() -> None:
     """A thousand steps of `step` and four of `step_rk4` agree, so both integrate the same equation."""
     mechanism = tree_of("free", "revolute")
@@ -105,6 +107,7 @@ def test_a_step_equals_that_of_pinocchio() -> None:
 # -- every joint type, payload and wrenches --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_steps_with_joints_of_several_degrees_payload_and_wrenches_verify() -> None:
     mechanism, options = tree_of(*KINDS), ProgramOptions(payload="link2", wrench=("link1", "link3"))
     programs = {name: build.build_program(mechanism, name, None, options) for name in STEPS}
@@ -117,6 +120,7 @@ def test_steps_with_joints_of_several_degrees_payload_and_wrenches_verify() -> N
     assert any("halves" in check.subject for check in report.of("identities"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_round_off_of_steps_of_light_links_is_judged_and_passes(real: str) -> None:
     """Each stage inherits the round-off of earlier stages, so sizes from one evaluation of accelerations would be too small."""
@@ -160,13 +164,15 @@ def test_inlined_programs_give_the_same_results() -> None:
         mechanism = tree_of("spherical", "revolute")
         original = symgen.program(mechanism, function)
         with constants.precision():
-            home = Derivation({port.name: port.size for port in original.inputs})
-            results = composing.inline_program(original, home, list(home.inputs.values()), "again")
+            derivation = Derivation({port.name: port.size for port in original.inputs})
+            results = composing.inline_program(
+                original, derivation, list(derivation.inputs.values()), "again"
+            )
             ports = [
                 (port.name, port.shape, atoms)
                 for port, atoms in zip(original.outputs, results, strict=True)
             ]
-            inlined = home.freeze(
+            inlined = derivation.freeze(
                 function, "test", ports, {port.name: port.shape for port in original.inputs}
             )
         states = draw(mechanism, 2, BALLS)
@@ -220,6 +226,7 @@ def test_steps_are_generated_on_request_by_their_names() -> None:
 # -- sensitivities --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "requests"),
     [
@@ -296,7 +303,7 @@ def test_a_jacobian_with_too_many_rows_is_refused_with_alternatives(
 
 def zero_bracket(robot: Any, x: Any, y: Any) -> list[Any]:
     """Plant an error: the bracket is zero."""
-    return [robot.home.zero for _ in x]
+    return [robot.derivation.zero for _ in x]
 
 
 def negated_bracket(robot: Any, x: Any, y: Any) -> list[Any]:
@@ -309,13 +316,14 @@ BRACKET = rk4.bracket
 
 def half_product_rule(self: chain_rule.Dual, right: Any) -> Any:
     """Plant an error: the product rule lacks its second term."""
-    right = self.home.atom(right)
+    right = self.derivation.atom(right)
     return chain_rule.Dual(
         chain_rule.plain(self) * chain_rule.plain(right),
         [x * chain_rule.plain(right) for x in self.slopes],
     )
 
 
+@pytest.mark.slow
 def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_rule.Dual, "__mul__", half_product_rule)
     mechanism = tree_of("spherical")
@@ -337,6 +345,7 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"algebra", "identities"} <= failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong_bracket", [zero_bracket, negated_bracket], ids=lambda bracket: str(bracket.__name__)
 )

@@ -293,6 +293,7 @@ def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
         assert (error <= ULPS * np.spacing(size)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["step:jacobian(v)", "step:hvp(v)", "step_rk4:jvp(v)"])
 def test_derivatives_of_dynamic_steps_are_within_16_ulps_at_small_rotations(name: str) -> None:
     """Derivatives for a free body are compared with the reference in ball arithmetic."""
@@ -379,6 +380,7 @@ def test_states_include_rotations_near_zero_half_a_turn_and_a_whole_turn(kind: s
     assert rotations[6] < 2e-2  # the shorter rotation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["integrate:jacobian(v)", "difference:jacobian(q_next)"])
 def test_verify_fails_differentiated_rows_at_small_rotations(function: str) -> None:
     """Differentiated rows of `integrate` and `difference` are algebraically correct, but they lose digits."""

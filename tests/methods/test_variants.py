@@ -82,6 +82,7 @@ def test_variants_provide_every_function_of_their_factor(method: str) -> None:
         assert every <= set(methods.providers(function))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot_name", ["planar_arm", "planar_point_mass:3", "ur5", "flat"])
 def test_the_search_for_the_cheapest_program_derives_no_rows_twice(
     robot_name: str, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +152,7 @@ def test_cancellation_is_a_property_of_the_variant_and_the_robot(
     assert not any(methods.find(m).cancels(mechanism) for m in other_methods)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fixman", "fixman:planar", "fixman:spatial"])
 def test_every_variant_of_fixman_verifies_on_a_planar_chain(method: str) -> None:
     requests = [

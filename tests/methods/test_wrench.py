@@ -123,6 +123,7 @@ def test_every_method_with_a_wrench_and_a_payload_equals_the_reference(
         check_against_reference(mechanism, function, method, at, wrench=link, payload=payload)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["scara, at the tip", "tree, where it branches", "point masses"])
 def test_functions_with_a_wrench_verify(where: str) -> None:
     mechanism, link = mechanism_and_link(where)
@@ -141,6 +142,7 @@ def test_functions_with_a_wrench_verify(where: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_gravity_identities_verify_beside_a_wrench() -> None:
     report = symgen.verify("scara", states=2, wrench="link4", payload="link3", compiled=False)
     assert report.passed, str(report)
@@ -314,6 +316,7 @@ def inputs(mechanism: Mechanism | str, function: str, **links: str) -> list[str]
     return [port.name for port in symgen.program(mechanism, function, **links).inputs]
 
 
+@pytest.mark.slow
 def test_independent_functions_have_no_argument_of_a_wrench() -> None:
     for function in UNFELT:
         rows = rows_of(TREE, function)
@@ -324,6 +327,7 @@ def test_independent_functions_have_no_argument_of_a_wrench() -> None:
         assert inputs(TREE, function, wrench="tool")[-1] == "wrench"
 
 
+@pytest.mark.slow
 def test_a_wrench_on_the_base_is_ignored() -> None:
     for function in OF_ANY_ROBOT:
         rows = rows_of(TREE, function)
@@ -367,6 +371,7 @@ def test_an_unknown_link_suggests_the_nearest(function: str) -> None:
 # -- folders and compiled functions ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_wrench_documents_and_verifies_it(tmp_path: Path) -> None:
     manifest = symgen.generate(
         "scara", tmp_path / "out", [*FELT, "gravity_force"], wrench="link4", payload="link3"

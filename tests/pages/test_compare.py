@@ -79,6 +79,7 @@ def comparison_of(mechanism: Mechanism | str, function: str = FUNCTION) -> compa
 # -- the table -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_function_with_a_choice_is_compared_by_every_method(
     comparisons: compare.Comparisons,
 ) -> None:
@@ -211,6 +212,7 @@ def test_a_function_that_a_robot_cannot_have_is_left_out_unless_it_is_named() ->
         compare.compare(light, [FUNCTION])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
 def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(
     monkeypatch: pytest.MonkeyPatch,
@@ -276,6 +278,7 @@ def test_a_longer_function_takes_more_code() -> None:
     assert long.stack is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the compiler")
 def test_missing_tools_and_compiler_options_are_given_as_reasons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -305,7 +308,7 @@ def test_text_that_the_compiler_refuses_is_an_error(monkeypatch: pytest.MonkeyPa
 
     def nonsense(programs: dict[str, Program], target: c99.Target) -> dict[str, str]:
         texts = printer.texts(programs, target)
-        return texts | {target.file(FUNCTION): "nonsense"}
+        return texts | {target.c_file(FUNCTION): "nonsense"}
 
     monkeypatch.setattr(footprint, "printer", lambda: replace(printer, texts=nonsense))
     with pytest.raises(BuildError, match="refused the generated text"):
@@ -319,6 +322,7 @@ def test_text_that_the_compiler_refuses_is_an_error(monkeypatch: pytest.MonkeyPa
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_picture_names_its_axes_and_methods(
     comparisons: compare.Comparisons, tmp_path: Path
 ) -> None:
@@ -378,6 +382,7 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
     assert fills[:3] == ["1f5a94", "a9bfd4", "a9bfd4"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
 def test_a_missing_figure_is_drawn_as_a_dash(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -439,6 +444,7 @@ def test_a_picture_that_the_disk_refuses_is_one_sentence(
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_prints_tables_or_facts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", "planar_arm", "-f", f"{FUNCTION}=udut", "-f", "gravity_force"]
     assert cli.main(words) == 0
@@ -473,6 +479,7 @@ def test_a_mistake_is_refused_with_one_sentence(
     assert expected in refusal(*words, capsys=capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_default_for_every_built_in_robot_is_the_method_that_a_user_gets(name: str) -> None:
@@ -480,6 +487,7 @@ def test_the_default_for_every_built_in_robot_is_the_method_that_a_user_gets(nam
     assert comparison_of(name).default == symgen.program(name, FUNCTION).method
 
 
+@pytest.mark.slow
 def test_the_looped_form_is_compared_beside_the_unrolled_form(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

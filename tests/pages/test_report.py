@@ -59,6 +59,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for name, path in written.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar_arm", "tree3"])
 def test_the_page_is_well_formed_and_needs_no_other_file(pages: dict[str, str], name: str) -> None:
     page = Reader(pages[name])
@@ -70,6 +71,7 @@ def test_the_page_is_well_formed_and_needs_no_other_file(pages: dict[str, str], 
     assert "http" not in pages[name].replace("http-equiv", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar_arm", "tree3"])
 def test_the_page_names_every_joint_function_and_method(pages: dict[str, str], name: str) -> None:
     text, mechanism = Reader(pages[name]).text, robot(name)
@@ -83,6 +85,7 @@ def test_the_page_names_every_joint_function_and_method(pages: dict[str, str], n
     assert "FAILED" not in text
 
 
+@pytest.mark.slow
 def test_a_failed_check_is_marked_as_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -102,6 +105,7 @@ def test_a_failed_check_is_marked_as_failed(
     assert 'class="failed">FAILED<' in page
 
 
+@pytest.mark.slow
 def test_the_same_robot_gives_the_same_bytes(tmp_path: Path) -> None:
     first, second = (
         report(point_mass_arm(1, 1), tmp_path / f"{name}.html", states=1).read_bytes()
@@ -224,6 +228,7 @@ def test_branches_give_zeros_in_the_mass_matrix_and_chains_give_a_band() -> None
     assert "𝓐" not in {factor.name for factor in sparsity.pictures(point_mass_arm(1, 1))}
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_refused_with_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,6 +77,7 @@ def test_every_result_of_the_papers_has_a_small_size_here() -> None:
     assert set(SMALL) == set(reproduce.names())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize("name", reproduce.names())
 def test_a_result_is_written_as_a_page_a_table_and_two_pictures(name: str, tmp_path: Path) -> None:
@@ -102,6 +103,7 @@ def test_a_result_is_written_as_a_page_a_table_and_two_pictures(name: str, tmp_p
     assert all(0 <= done <= total for _, done, total in progress)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("full_search")
 @pytest.mark.parametrize("name", sorted(COUNTED))
 def test_the_committed_counts_equal_new_counts(name: str) -> None:
@@ -149,6 +151,7 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
 
 
+@pytest.mark.slow
 def test_energy_and_loop_closure_errors_of_closed_chains_have_the_order_of_the_step() -> None:
     """Without the Lie bracket of the Stewart platform's plate, the error has a lower order than 4."""
     columns, rows = read_table((PAGES / "closed-chains.csv").read_text(encoding="utf-8"))
@@ -190,6 +193,7 @@ def test_the_law_of_rigid_bonds_is_the_root_of_the_determinant_of_the_mass_matri
         assert np.abs(fixman_potential.rigid_law(3, which, angles) - law / law.mean()).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_fixman_s_potential_removes_the_preferred_angle_of_a_rigid_trimer() -> None:
     """Without the potential, the mean of cos 2θ is that of √(4 − cos² θ); with the potential it is zero.
 
@@ -300,6 +304,7 @@ def test_the_cost_of_a_call_is_separated_from_the_cost_of_a_solve() -> None:
     assert (call, state) == (pytest.approx(4000.0), pytest.approx(60.0))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_sizes")
 @pytest.mark.parametrize(("load", "share"), [(0.3, 1.0), (4.0, 1.0), (0.3, 0.5)])
 def test_page_and_picture_note_a_measurement_on_a_busy_machine(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.delivery.verifying import verify
 from symgen.ir.program import EXACT, Element, evaluate
 from symgen.mechanism.adjustable import adjust_mechanism, adjustable_parameters
@@ -122,11 +122,11 @@ def test_every_pivot_has_the_bound_of_its_link() -> None:
     programs = build.programs(
         mechanism, ["forward_dynamics", "mass_matrix_log_determinant"], options
     )
-    floors = checked_floors(mechanism, programs, options, CHECKED)
+    divisor_bounds = checked_bounds(mechanism, programs, options, CHECKED)
     size = programs[REGROUP].outputs[0].size
     expected = sorted(float(own_inertia(mechanism, k)) / 2 for k in range(3))
     for function in ("forward_dynamics", "mass_matrix_log_determinant"):
-        bounds = floors[function].values()
+        bounds = divisor_bounds[function].values()
         assert sorted(b.element for b in bounds if isinstance(b, Element)) == list(
             range(size - 4, size)
         )
@@ -167,6 +167,7 @@ def test_a_helical_joint_has_no_bound() -> None:
     assert [*adjusting.prepared.least] == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
 def test_bounds_cost_unchecked_functions_no_operation() -> None:
     mechanism = symgen.load("panda")
@@ -186,7 +187,7 @@ def test_bounds_cost_unchecked_functions_no_operation() -> None:
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("floors") / "scara"
+    folder = tmp_path_factory.mktemp("divisor_bounds") / "scara"
     symgen.generate(
         "scara",
         folder,
@@ -199,10 +200,12 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_with_bounds_that_depend_on_parameters_is_verified(generated: Path) -> None:
     assert verify(generated).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "planted"),
     [

@@ -83,6 +83,7 @@ def test_the_parallel_scan_equals_the_serial_sweeps(name: str, segments: int) ->
     assert largest_difference(scan_of(name, segments), name) < 1e-50
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_steps_do_not_depend_on_the_number_of_links() -> None:
     """Steps do not depend on the number of segments; the operations of each step are recorded."""
@@ -287,11 +288,13 @@ def test_the_c_equals_the_evaluation(tmp_path: Path, name: str, segments: int, t
         assert results == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_float_code_compiles_without_conversions(tmp_path: Path) -> None:
     program = scan_of("chain", 16).in_real("float")
     built(written(tmp_path, program), "-O0", "-Wconversion", "-Wdouble-promotion", "-Wshadow")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", range(5, 40, 8))
 def test_every_segment_length_is_computed_right(tmp_path: Path, n: int) -> None:
     """Segments have 1 to 5 rows; some are not full."""
@@ -321,6 +324,7 @@ def print_c(program: LoopProgram, trig: str) -> str:
     return c99.source(program, aimed(program, trig))
 
 
+@pytest.mark.slow
 def test_the_text_is_read_back() -> None:
     """Read-back compares the rows of steps and interprets the rest."""
     program = scan_of("long", 8)
@@ -332,6 +336,7 @@ def test_the_text_is_read_back() -> None:
     assert len(loops.compare(changed, text)) == len(adding) + 4  # steps of scans are printed twice
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", SLIPS)
 def test_an_error_in_the_text_is_reported(slip: str) -> None:
     program, (old, new) = scan_of("long", 8), SLIPS[slip]
@@ -340,6 +345,7 @@ def test_an_error_in_the_text_is_reported(slip: str) -> None:
     assert loops.compare(program, text.replace(old, new, 1))
 
 
+@pytest.mark.slow
 def test_an_error_in_the_header_is_reported() -> None:
     program = scan_of("long", 8)
     text, header = (
@@ -359,6 +365,7 @@ def test_an_error_in_the_header_is_reported() -> None:
 # -- user interface --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_generate_writes_the_scan_and_verify_reports_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -380,6 +387,7 @@ def test_generate_writes_the_scan_and_verify_reports_an_error(
     assert "FAILED text, forward_dynamics=constraint_force:parallel" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_generate_writes_loops_above_the_row_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -406,6 +414,7 @@ def test_generate_writes_loops_above_the_row_budget(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_solver_equals_riccati(real: str) -> None:
     chain = driven(random_mechanism(20, 1))

@@ -468,6 +468,7 @@ def test_a_program_is_differentiated_by_the_named_arguments() -> None:
 # -- user interface ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_of_derivatives_passes_its_self_test_and_verify(tmp_path: Path) -> None:
     functions = ["inverse_dynamics:jacobian(q,v)", "forward_dynamics:vjp", "inverse_dynamics"]
     manifest = symgen.generate("scara", tmp_path / "scara", functions, wrap=["cpp17"])
@@ -500,6 +501,7 @@ def test_a_folder_of_derivatives_passes_its_self_test_and_verify(tmp_path: Path)
     assert symgen.verify(tmp_path / "scara", states=2).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_", ["interbody_forces:vjp", "forward_dynamics:jacobian=constraint_force"]
 )

@@ -74,6 +74,7 @@ def build_in_form(mechanism: Mechanism, function: str, form: str) -> Form:
     return build.build_form(mechanism, function, None, ProgramOptions(form=form))
 
 
+@pytest.mark.slow
 def test_auto_takes_loops_only_above_the_row_budget() -> None:
     assert not isinstance(build_in_form(long_robot(8), "forward_dynamics", AUTO), LoopProgram)
     assert isinstance(build_in_form(long_robot(8), "forward_dynamics", LOOPED), LoopProgram)
@@ -100,6 +101,7 @@ def test_options_without_a_looped_form_are_refused_by_name(
         build.build_form(symgen.load("scara"), "inverse_dynamics", None, request)
 
 
+@pytest.mark.slow
 def test_the_command_reports_a_function_that_auto_loops(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +127,7 @@ def test_wrappers_without_loops_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 def test_loops_in_float_have_no_double(tmp_path: Path) -> None:
     """Each step is a separate Program, whose real type must be that of the loops."""
     out = tmp_path / "panda"
@@ -142,6 +145,7 @@ def test_loops_in_float_have_no_double(tmp_path: Path) -> None:
         check(replace(poses, real="double"))
 
 
+@pytest.mark.slow
 def test_a_folder_of_loops_passes_its_self_test_and_verify(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,6 +209,7 @@ def test_a_folder_is_reproduced_by_its_command(tmp_path: Path) -> None:
     assert again["functions"] == manifest["functions"]
 
 
+@pytest.mark.slow
 def test_a_solver_of_loops_equals_the_unrolled_form() -> None:
     solver = symgen.compile("quadruped", ["forward_dynamics", "inverse_dynamics"], form="looped")
     rows = symgen.compile("quadruped", ["forward_dynamics"])
@@ -235,6 +240,7 @@ def test_forces_summed_part_by_part_equal_the_reference(name: str) -> None:
     assert (np.abs(expected.astype(float)) <= terms * (1 + 1e-9)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["riccati", "riccati:segments"])
 def test_the_self_test_of_a_long_chain_reports_a_changed_constant(
     method: str, tmp_path: Path
@@ -254,6 +260,7 @@ def test_the_self_test_of_a_long_chain_reports_a_changed_constant(
     assert selftest(out).stdout.endswith("0 passed, 1 failed\n")
 
 
+@pytest.mark.slow
 def test_loops_of_long_robots_are_verified() -> None:
     kind = "tree"
     mechanism = long_robot(LONG + 10, kind)
@@ -271,6 +278,7 @@ def test_loops_of_long_robots_are_verified() -> None:
     assert "checked at 1 state, by forces summed part by part" in str(report)
 
 
+@pytest.mark.slow
 def test_loops_of_a_long_robot_with_a_floating_base_are_verified() -> None:
     """The quaternion has unit length in all digits, which floating-point numbers cannot have."""
     mechanism = load(to_toml(long_robot(LONG + 10, "tree")), base="free")
@@ -341,6 +349,7 @@ def test_results_by_articulated_inertias_equal_those_of_the_mass_matrix(name: st
             ), key
 
 
+@pytest.mark.slow
 def test_a_determinant_beyond_double_is_reported_as_unjudged() -> None:
     """The robot is a chain of 300 point masses of 1000 kg."""
     heavy = point_mass_arm(*[10**3] * 300)
@@ -434,6 +443,7 @@ def test_a_long_result_that_is_zero_is_judged() -> None:
     assert not check_long_floating(loops, lambda _: off, truth, "off", TEXT).passed
 
 
+@pytest.mark.slow
 def test_text_without_tables_does_not_grow_with_the_robot() -> None:
     """Both programs have the same steps, for 90 and for 9 links."""
 

@@ -58,6 +58,7 @@ def seconds(n: int, function: str, method: str) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "method"), LINEAR)
 def test_rows_grow_linearly(function: str, method: str) -> None:
     lengths = (
@@ -69,6 +70,7 @@ def test_rows_grow_linearly(function: str, method: str) -> None:
     assert many - some <= 2.1 * (some - few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "method"), [("forward_dynamics", "riccati")])
 def test_time_grows_linearly(function: str, method: str) -> None:
     """T(120)/T(60) ≤ 2.3 for the shortest runs.

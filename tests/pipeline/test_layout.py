@@ -117,6 +117,7 @@ def test_no_layout_changes_an_answer(seed: int, function: str) -> None:
     check_random_layouts(seed, function)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("full_search")
 def test_no_layout_of_the_search_changes_an_answer() -> None:
     """Robots: a tree with parallel axes and a random tree."""
@@ -162,13 +163,15 @@ def declared_equalities(
                 Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0]
             )
             derive.record(mechanism, function, method, ProgramOptions(), where, 10**6)
-        home = pairs[0][0].home
+        derivation = pairs[0][0].derivation
         sides = [
             (name, (len(pairs),), side)
             for name, side in zip(("one", "other"), zip(*pairs, strict=True), strict=True)
         ]
         result = run(
-            home.freeze("f", "m", sides, {name: (size,) for name, size in home.sizes.items()}),
+            derivation.freeze(
+                "f", "m", sides, {name: (size,) for name, size in derivation.sizes.items()}
+            ),
             at,
             BALLS,
         )
@@ -198,6 +201,7 @@ def test_a_wrong_sign_of_antiparallel_axes_breaks_declared_equalities(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("full_search")
 def test_committed_layouts_are_those_of_the_search() -> None:
     """A built-in robot gets the same C from the search, which has no time limit."""
@@ -243,6 +247,7 @@ def test_show_says_which_functions_have_separate_frames() -> None:
     assert set(facts(panda)["computed_in_by_function"]) == {"inverse_dynamics", "mass_matrix"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_a_function_has_the_layout_with_the_fewest_operations() -> None:
     """The candidates are its own layout, the general one and the plain one, after all passes."""

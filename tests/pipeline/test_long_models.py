@@ -42,6 +42,7 @@ def nearly_parallel_chain(n: int) -> Mechanism:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chain",
     [lambda: random_mechanism(400, 1), lambda: nearly_parallel_chain(400)],
@@ -109,6 +110,7 @@ def test_calls_grow_linearly_with_the_links(shape: str, work: str) -> None:
     assert many <= 4.6 * forty  # four times as many links; some kinds of joint need more calls
 
 
+@pytest.mark.slow
 def test_show_shortens_a_long_list_to_its_ends() -> None:
     few, many = (
         show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST)
@@ -119,6 +121,7 @@ def test_show_shortens_a_long_list_to_its_ends() -> None:
     assert len(many.splitlines()) < len(few.splitlines())
 
 
+@pytest.mark.slow
 def test_a_built_in_chain_has_the_requested_number_of_links() -> None:
     assert len(symgen.load("planar_point_mass:3000").joints) == 3000
     for wrong in ("0", "100001", "x", "-1"):

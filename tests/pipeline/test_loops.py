@@ -285,6 +285,7 @@ def test_passes_save_operations_and_change_no_value() -> None:
         assert largest_difference(run(raw, arguments, NUMBERS), expected) < 1e-60
 
 
+@pytest.mark.slow
 def test_regrouping_inertias_loses_no_precision_of_forces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -367,6 +368,7 @@ def test_functions_without_a_looped_form_are_refused(name: str, function: str, m
         recursion(robot(name), function, method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])
 def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
     method: str, caplog: pytest.LogCaptureFixture
@@ -393,6 +395,7 @@ def test_a_branched_robot_has_no_looped_form_by_methods_that_couple_joints() -> 
     )
 
 
+@pytest.mark.slow
 def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
     """A long chain has a short chain's steps: one link class per joint kind and kinds of neighbours."""
     kinds = ("revolute", "revolute", "prismatic")
@@ -451,6 +454,7 @@ def test_functions_of_a_frame_visit_only_the_path_to_the_base(name: str, functio
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "scara"])
 def test_a_wrong_base_acceleration_is_detected_on_a_short_chain(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -479,6 +483,7 @@ def test_a_wrong_base_acceleration_is_detected_on_a_short_chain(
     assert "differ in numbers from the method itself" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "frame", "function"),
     [

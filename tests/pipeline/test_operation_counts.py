@@ -15,6 +15,8 @@ from tests.operation_counts import counted, measured, recorded, risen, text, wri
 from tests.shared.robots_for_tests import OPEN
 
 pytestmark = pytest.mark.usefixtures("all_as_users_have_them")
+LONG = ("panda", "puma560", "ur5", "quadruped")
+"""Robots whose derivation with every search takes seconds."""
 BOUNDS = {  # mul + add + div of the default method
     ("panda", "inverse_dynamics"): 545,
     ("panda", "mass_matrix"): 307,
@@ -42,7 +44,10 @@ BOUNDS = {  # mul + add + div of the default method
 }
 
 
-@pytest.mark.parametrize("robot", OPEN)
+@pytest.mark.parametrize(
+    "robot",
+    [pytest.param(robot, marks=pytest.mark.slow if robot in LONG else ()) for robot in OPEN],
+)
 def test_counts_are_the_recorded_ones(robot: str) -> None:
     """Record lower counts; a higher count is a regression."""
     assert measured([robot])[robot] == recorded()[robot]
@@ -59,7 +64,10 @@ def test_counts_stay_within_their_bounds(robot: str, function: str) -> None:
     assert symgen.program(robot, function).cost <= BOUNDS[robot, function]
 
 
-@pytest.mark.parametrize("robot", OPEN)
+@pytest.mark.parametrize(
+    "robot",
+    [pytest.param(robot, marks=pytest.mark.slow if robot in LONG else ()) for robot in OPEN],
+)
 def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) -> None:
     both, mass, bias = (
         symgen.program(robot, f) for f in ("mass_matrix_and_bias", "mass_matrix", "bias_force")

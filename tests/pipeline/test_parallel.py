@@ -54,6 +54,7 @@ def folder(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_writes_the_same_bytes(tmp_path: Path) -> None:
     serial = run(GENERATE, str(tmp_path / "serial" / "c"), processes=1)
     shared = run(GENERATE, str(tmp_path / "shared" / "c"), processes=3)
@@ -75,6 +76,7 @@ symgen.generate("scara", sys.argv[1], ["forward_dynamics", "mass_matrix", "jacob
 """
 
 
+@pytest.mark.slow
 def test_the_parent_process_reports_progress(tmp_path: Path) -> None:
     lines = run(PROGRESS, str(tmp_path / "c"), processes=3).splitlines()
     assert lines
@@ -146,6 +148,7 @@ for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_mat
 """
 
 
+@pytest.mark.slow
 def test_derivatives_built_in_parallel_are_the_serial_ones() -> None:
     serial = run(DERIVATIVES, "", processes=1)
     assert run(DERIVATIVES, "", processes=2) == serial

@@ -138,6 +138,7 @@ def test_planted_errors_change_results() -> None:
     assert [largest_difference(wrong, "bent") > 1e-40 for wrong in changed] == [True] * len(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "segments", "trig"),
     [("equal", 8, "libm"), ("bent", 16, "libm"), ("masses", 8, "auto")],
@@ -166,6 +167,7 @@ def test_the_c_equals_the_evaluation_and_is_read_back(
     assert len(loops.compare(program.by(with_sum), text)) >= 5
 
 
+@pytest.mark.slow
 def test_folder_and_solver_compute_the_scan_in_two_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

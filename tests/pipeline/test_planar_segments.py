@@ -156,6 +156,7 @@ def test_planted_errors_change_results() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "segments", "trig"),
     [("equal", 8, "libm"), ("bent", 16, "libm"), ("bent", 8, "auto"), ("masses", 8, "inline")],
@@ -185,6 +186,7 @@ def test_the_c_equals_the_evaluation_and_is_read_back(
     assert len(loops.compare(program.by(with_sum), text)) >= len({*adding}) >= 5
 
 
+@pytest.mark.slow
 def test_folder_and_solver_compute_segments_in_two_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

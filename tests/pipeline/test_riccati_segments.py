@@ -76,6 +76,7 @@ def test_segments_equal_the_serial_sweeps(n: int, segments: int) -> None:
     assert largest_difference(chain_in_parts(n, segments)) < 1e-50
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_steps_do_not_depend_on_the_number_of_segments() -> None:
     def steps(program: LoopProgram) -> list[object]:
@@ -170,6 +171,7 @@ def test_only_a_long_chain_of_one_link_class_has_segments() -> None:
             build_parts(mechanism, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "segments"), [(64, 16), (100, 16), (100, 24)])
 def test_groups_have_the_same_bits_serially_and_in_threads(
     tmp_path: Path, n: int, segments: int
@@ -182,6 +184,7 @@ def test_groups_have_the_same_bits_serially_and_in_threads(
         assert call(built(file, *flags), program, state_of(n)) == expected
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_lengths_of_segments(tmp_path: Path) -> None:
     """In C short segments have idle rows. Invalid lengths are refused."""
     program = replace(
@@ -215,6 +218,7 @@ def universal_joints(n: int, heavy: int) -> Mechanism:
     return replace(mechanism, bodies=bodies, name="crossed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heavy", [0, 1])
 def test_no_segment_ends_in_a_massless_link(heavy: int) -> None:
     """Segments of equal length would end in one; lengths differ by at most three links."""
@@ -280,6 +284,7 @@ def test_an_ordinary_chain_is_cut_evenly() -> None:
     assert segment_lengths.term_ratio(ROBOTS[64], "double") == 1
 
 
+@pytest.mark.slow
 def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     """Only every sixth link has mass. The looped form of the robot passes verification."""
     mechanism = ROBOTS[64]
@@ -298,6 +303,7 @@ def test_a_chain_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     assert symgen.verify(mechanism, ["forward_dynamics=riccati"], form="looped", states=1).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [40, 120])
 def test_verify_reports_the_precision_lost_by_light_segment_ends(
     n: int, monkeypatch: pytest.MonkeyPatch
@@ -350,6 +356,7 @@ SLIPS = {
 }
 
 
+@pytest.mark.slow
 def test_the_text_is_read_back() -> None:
     """Read-back compares the rows of steps and interprets the rest."""
     program = chain_in_parts(100, 8)
@@ -362,6 +369,7 @@ def test_the_text_is_read_back() -> None:
     assert len(loops.compare(changed, text)) >= len(adding) > 3
 
 
+@pytest.mark.slow
 def test_an_error_in_the_header_is_reported() -> None:
     program = chain_in_parts(100, 8)
     text, header = (
@@ -381,6 +389,7 @@ def test_an_error_in_the_header_is_reported() -> None:
         assert loops.compare(program, text, slipped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", SLIPS)
 def test_an_error_in_the_text_is_reported(slip: str) -> None:
     program, (old, new) = chain_in_parts(100, 8), SLIPS[slip]
@@ -389,6 +398,7 @@ def test_an_error_in_the_text_is_reported(slip: str) -> None:
     assert loops.compare(program, text.replace(old, new, 1))
 
 
+@pytest.mark.slow
 def test_generate_writes_segments_that_pass_verify_and_the_self_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,6 +422,7 @@ def test_generate_writes_segments_that_pass_verify_and_the_self_test(
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
 
 
+@pytest.mark.slow
 def test_the_solver_with_drives_equals_riccati() -> None:
     driven = random_mechanism(40, 1)
     driven = replace(

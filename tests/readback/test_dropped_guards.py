@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.delivery.verifying import verify
 from symgen.emission import checks, definition, sincos
 from symgen.emission.backends import c99
@@ -42,7 +42,7 @@ def checked(robot: str, function: str = "forward_dynamics", real: str = "double"
     return (
         program,
         target,
-        checked_floors(mechanism, {function: program}, ProgramOptions(real), CHECKED)[function],
+        checked_bounds(mechanism, {function: program}, ProgramOptions(real), CHECKED)[function],
     )
 
 
@@ -76,18 +76,23 @@ def fewer(guards: list[Any]) -> Iterator[list[Any]]:
 def test_a_guard_that_the_printer_drops_is_missed(
     what: str, real: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program, target, floors = three_kinds(real)
+    program, target, divisor_bounds = three_kinds(real)
     live = live_rows(program)
     whole: list[Any] = {
-        "guards": checks.guards(program, live, floors),
+        "guards": checks.guards(program, live, divisor_bounds),
         "angles": checks.angles(program, live),
         "finite_rows": checks.finite_rows(program, live),
     }[what]
     assert len(whole) == (1 if what == "angles" else 4)
-    assert compare(program, c99.source(program, target, floors), checked=floors) == []
+    assert (
+        compare(program, c99.source(program, target, divisor_bounds), checked=divisor_bounds) == []
+    )
     for left in fewer(whole):
         monkeypatch.setattr(checks, what, lambda *_, left=left: left)
-        assert compare(program, c99.source(program, target, floors), checked=floors) != []
+        assert (
+            compare(program, c99.source(program, target, divisor_bounds), checked=divisor_bounds)
+            != []
+        )
 
 
 WEAKER = {
@@ -102,8 +107,8 @@ WEAKER = {
 def test_a_guard_that_the_printer_weakens_is_missed(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program, target, floors = three_kinds()
-    whole = checks.guards(program, live_rows(program), floors)
+    program, target, divisor_bounds = three_kinds()
+    whole = checks.guards(program, live_rows(program), divisor_bounds)
     for k, guard in enumerate(whole):
         if (weaker := WEAKER[how](guard)) != guard:
             monkeypatch.setattr(
@@ -111,26 +116,31 @@ def test_a_guard_that_the_printer_weakens_is_missed(
                 "guards",
                 lambda *_, k=k, weaker=weaker: [*whole[:k], weaker, *whole[k + 1 :]],
             )
-            assert compare(program, c99.source(program, target, floors), checked=floors) != [], (
-                guard
-            )
+            assert (
+                compare(
+                    program, c99.source(program, target, divisor_bounds), checked=divisor_bounds
+                )
+                != []
+            ), guard
 
 
 def test_a_farther_angle_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program, target, floors = three_kinds()
+    program, target, divisor_bounds = three_kinds()
     monkeypatch.setattr(sincos, "RANGE", 2 * sincos.RANGE)
-    assert compare(program, c99.source(program, target, floors), checked=floors) != []
+    assert (
+        compare(program, c99.source(program, target, divisor_bounds), checked=divisor_bounds) != []
+    )
 
 
 def test_statuses_that_change_places_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program, target, floors = three_kinds()
+    program, target, divisor_bounds = three_kinds()
     assert tuple(checks.STATUSES) == required_checks.STATUSES
     monkeypatch.setattr(checks, "STATUSES", dict(reversed(checks.STATUSES.items())))
     text, header = (
-        c99.source(program, target, floors),
+        c99.source(program, target, divisor_bounds),
         c99.header({program.function: program}, target),
     )
-    assert compare(program, text, header, floors) != []
+    assert compare(program, text, header, divisor_bounds) != []
 
 
 def test_verify_misses_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,32 +173,34 @@ def without(text: str, condition: re.Match[str]) -> str:
 
 @pytest.mark.parametrize(("robot", "real"), [*zip(BUILT_IN, cycle(REALS), strict=False)])
 def test_every_kind_of_guard_that_a_text_lacks_is_missed(robot: str, real: str) -> None:
-    program, target, floors = checked(robot, real=real)
-    text = c99.source(program, target, floors)
-    assert compare(program, text, checked=floors) == []
+    program, target, divisor_bounds = checked(robot, real=real)
+    text = c99.source(program, target, divisor_bounds)
+    assert compare(program, text, checked=divisor_bounds) == []
     pick, live = random.Random(robot + real), live_rows(program)
     asked: dict[str, Any] = {
         "argument": range(sum(port.size for port in program.inputs)),
         "angle": checks.angles(program, live),
         "result": checks.finite_rows(program, live),
-        "divisor": checks.guards(program, live, floors),
+        "divisor": checks.guards(program, live, divisor_bounds),
     }
     for kind, pattern in CONDITIONS.items():
         matches = [*re.finditer(pattern, text)]
         assert len(matches) == len(asked[kind]), kind
-        assert compare(program, without(text, pick.choice(matches)), checked=floors) != [], kind
+        assert (
+            compare(program, without(text, pick.choice(matches)), checked=divisor_bounds) != []
+        ), kind
 
 
 def test_every_guard_of_an_arm_that_a_text_lacks_is_missed() -> None:
-    program, target, floors = checked("planar_arm")
-    text = c99.source(program, target, floors)
+    program, target, divisor_bounds = checked("planar_arm")
+    text = c99.source(program, target, divisor_bounds)
     dropped = [
         without(text, match)
         for pattern in CONDITIONS.values()
         for match in re.finditer(pattern, text)
     ]
     assert len(dropped) >= 8
-    assert all(compare(program, broken, checked=floors) != [] for broken in dropped)
+    assert all(compare(program, broken, checked=divisor_bounds) != [] for broken in dropped)
 
 
 # What a literal is

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 import symgen
-from symgen.certificate import checked_floors
+from symgen.certificate import checked_bounds
 from symgen.emission import printer
 from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram
@@ -151,6 +151,7 @@ def test_a_slip_in_a_parallel_scan_is_refused(slip: str) -> None:
     _is_refused(form, text, *SCANS[slip])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", CLASSES)
 def test_a_slip_in_classes_of_links_is_refused(slip: str) -> None:
     form, text = classes()
@@ -164,6 +165,7 @@ def _is_refused(form: LoopProgram, text: str, old: str, new: str) -> None:
     assert len(differences[0]) > 20
 
 
+@pytest.mark.slow
 def test_generated_text_is_accepted() -> None:
     for form, text in (segments(), scan(), classes()):
         assert loops.compare(form, text) == []
@@ -250,17 +252,17 @@ def batch() -> tuple[Program, BatchText, dict[int, Bound]]:
     mechanism, text = symgen.load("scara"), TextOptions("auto", checked=True, batch=True)
     options = ProgramOptions()
     programs = build.programs(mechanism, ["forward_dynamics"], options)
-    floors = checked_floors(mechanism, programs, options, text)
+    divisor_bounds = checked_bounds(mechanism, programs, options, text)
     target = Target("scara", mechanism.sizes, text)
-    files = printer().batches(programs, target, floors)
+    files = printer().batches(programs, target, divisor_bounds)
     source = files[target.batch_file("forward_dynamics")]
-    read = BatchText(source, files[target.lanes], files[target.batch])
-    return programs["forward_dynamics"], read, floors["forward_dynamics"]
+    read = BatchText(source, files[target.lanes_file], files[target.batch_header])
+    return programs["forward_dynamics"], read, divisor_bounds["forward_dynamics"]
 
 
 def _compared(text: BatchText) -> list[str]:
-    program, _, floors = batch()
-    return batches.compare(program, text, "scara", True, floors)
+    program, _, divisor_bounds = batch()
+    return batches.compare(program, text, "scara", True, divisor_bounds)
 
 
 @pytest.mark.parametrize("slip", LANES)
@@ -366,7 +368,7 @@ def _parts(scanned: bool, links: int, count: int) -> tuple[LoopProgram, Target, 
 )
 def test_a_slip_in_a_checked_chain_in_parts_is_refused(scanned: bool, slip: str) -> None:
     form, target, files = _parts(scanned, 35, 8)
-    text, header = files[target.file(form.function)], files[target.header]
+    text, header = files[target.c_file(form.function)], files[target.header]
     old, new = (CHECKED_SCANS if scanned else CHECKED_SEGMENTS)[slip]
     assert old in text
     slipped = text.replace(old, new, -1 if slip in EVERYWHERE else 1)
@@ -379,7 +381,7 @@ def test_a_slip_in_a_checked_chain_in_parts_is_refused(scanned: bool, slip: str)
 )
 def test_a_slip_in_states_of_a_chain_in_parts_is_refused(scanned: bool, slip: str) -> None:
     form, target, files = _parts(scanned, 18, 4)
-    names = target.batch_file(form.function), target.lanes, target.batch
+    names = target.batch_file(form.function), target.lanes_file, target.batch_header
     text = BatchText(*(files[name] for name in names))
     old, new = (STATES_OF_SCANS if scanned else STATES_OF_SEGMENTS)[slip]
     assert old in text.source
@@ -387,11 +389,12 @@ def test_a_slip_in_states_of_a_chain_in_parts_is_refused(scanned: bool, slip: st
     assert batches.compare(form, slipped, "arm", True, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scanned", [False, True])
 def test_checked_chains_in_parts_are_accepted(scanned: bool) -> None:
     form, target, files = _parts(scanned, 35, 8)
-    text, header = files[target.file(form.function)], files[target.header]
+    text, header = files[target.c_file(form.function)], files[target.header]
     assert loops.compare(form, text, header, checked=True) == []
     form, target, files = _parts(scanned, 18, 4)
-    names = target.batch_file(form.function), target.lanes, target.batch
+    names = target.batch_file(form.function), target.lanes_file, target.batch_header
     assert batches.compare(form, BatchText(*(files[n] for n in names)), "arm", True, {}) == []

@@ -17,6 +17,7 @@ def test_errors_that_are_not_refused_change_no_result(kind: str) -> None:
     assert total.harmful == 0
 
 
+@pytest.mark.slow
 def test_the_sampler_sees_that_a_result_changes(tmp_path: Path) -> None:
     plot = Plot("batch, checked", tmp_path)
     file, old = "arm_forward_dynamics_batch.c", "first += 8"

@@ -78,7 +78,9 @@ def batch() -> tuple[object, BatchText]:
     files = printer().batches(programs, target())
     names = target()
     source = files[names.batch_file("forward_dynamics")]
-    return programs["forward_dynamics"], BatchText(source, files[names.lanes], files[names.batch])
+    return programs["forward_dynamics"], BatchText(
+        source, files[names.lanes_file], files[names.batch_header]
+    )
 
 
 @pytest.mark.parametrize("slip", HEADER)

@@ -165,6 +165,7 @@ def test_every_single_digit_counts() -> None:
         assert compare(program, text[:at] + digit + text[at + 1 :]) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [forward_dynamics(), scrambled(3), mass_matrix_and_bias("float")],

@@ -76,6 +76,7 @@ def off(a: Array, b: Array) -> float:
         return max(float(abs(x).upper()) for x in (a - b).ravel()) / max(size, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function",
     [
@@ -102,6 +103,7 @@ def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         test_slopes_are_those_of_differences("inverse_dynamics")
 
 
+@pytest.mark.slow
 def test_a_step_and_the_way_back_have_slopes_too() -> None:
     for function, name in (("integrate", "v"), ("integrate", "dt"), ("difference", "q_next")):
         arguments = {a.name: states()[a.name] for a in FUNCTIONS[function].arguments}

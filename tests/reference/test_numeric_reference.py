@@ -210,6 +210,7 @@ def test_a_payload_is_one_more_part() -> None:
         carried.mass_matrix(q)
 
 
+@pytest.mark.slow
 def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
     tree = TREES[1]
     assert set(ORACLES) == {
@@ -228,6 +229,7 @@ def test_every_function_has_an_oracle_of_the_declared_shape() -> None:
             assert {name: result.shape for name, result in results.items()} == expected
 
 
+@pytest.mark.slow
 def test_floats_are_the_balls_rounded() -> None:
     tree = TREES[2]
     q, v, a = states(tree, 1, seed=9)

@@ -106,6 +106,7 @@ def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
     assert find_rank_loss(coaxial(random_mechanism(4, 1), 1, Fraction(1, 10**6))) is None
 
 
+@pytest.mark.slow
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         singularity, "_bounds_prove_regular", lambda mechanism, payload: False
@@ -167,6 +168,7 @@ def test_a_derivation_that_loses_digits_is_done_again_with_more(method: str) -> 
     assert program.passed_over == ()
 
 
+@pytest.mark.slow
 def test_a_method_that_loses_its_digits_is_passed_over_and_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
     assert arm.longest == 2
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,7 @@ def build(
         (folder / name).write_text(text)
     files = []
     for name, program in programs.items():
-        files.append(folder / target.file(name))
+        files.append(folder / target.c_file(name))
         files[-1].write_text(c99.source(program, target))
     library = folder / f"lib{len(list(folder.iterdir()))}.so"
     flags = ("-std=c99", "-ffp-contract=off", "-shared", "-fPIC", *WARNINGS, *flags)

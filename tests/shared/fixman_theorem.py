@@ -78,10 +78,10 @@ def exactly(
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
-        home = Derivation(dict.fromkeys(shapes, mechanism.nv))
-        (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), home))
+        derivation = Derivation(dict.fromkeys(shapes, mechanism.nv))
+        (atoms,) = methods.derivation(method, function)(Linkage(declared(mechanism), derivation))
         result = spec.results[0]
-        program = home.freeze(
+        program = derivation.freeze(
             function, method, [(result.name, result.sizes(mechanism.sizes), atoms)], shapes
         )
     numbers = Numbers(

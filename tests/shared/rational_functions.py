@@ -48,17 +48,17 @@ class Functions:
 class Ratio:
     """above / Π factors**powers."""
 
-    __slots__ = ("above", "home", "powers")
+    __slots__ = ("above", "functions", "powers")
 
-    def __init__(self, home: Functions, above: Any, powers: tuple[int, ...]) -> None:
-        self.home, self.above, self.powers = home, above, powers
+    def __init__(self, functions: Functions, above: Any, powers: tuple[int, ...]) -> None:
+        self.functions, self.above, self.powers = functions, above, powers
 
     def _entered(self, operand: Any) -> Ratio:
-        return operand if isinstance(operand, Ratio) else self.home.number(operand)
+        return operand if isinstance(operand, Ratio) else self.functions.number(operand)
 
     def _lowest(self) -> Ratio:
         above, powers = self.above, list(self.powers)
-        for k, factor in enumerate(self.home.factors[: len(powers)]):
+        for k, factor in enumerate(self.functions.factors[: len(powers)]):
             while powers[k]:
                 quotient, rest = divmod(above, factor)
                 if rest != 0:
@@ -66,7 +66,7 @@ class Ratio:
                 above, powers[k] = quotient, powers[k] - 1
         while powers and not powers[-1]:
             powers.pop()
-        return Ratio(self.home, above, tuple(powers))
+        return Ratio(self.functions, above, tuple(powers))
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
@@ -78,16 +78,16 @@ class Ratio:
                 else self
                 if other == 1
                 else Ratio(
-                    self.home,
+                    self.functions,
                     self.above * flint.fmpq(other.numerator, other.denominator),
                     self.powers,
                 )
             )
         if not self.powers or not other.powers:
-            return Ratio(self.home, self.above * other.above, self.powers or other.powers)
+            return Ratio(self.functions, self.above * other.above, self.powers or other.powers)
         size = max(len(self.powers), len(other.powers))
         return Ratio(
-            self.home,
+            self.functions,
             self.above * other.above,
             tuple(a + b for a, b in zip(self._padded(size), other._padded(size), strict=True)),
         )
@@ -97,21 +97,21 @@ class Ratio:
 
     def __add__(self, other: Any) -> Ratio:
         if not isinstance(other, Ratio):
-            return self if other == 0 else self + self.home.number(other)
+            return self if other == 0 else self + self.functions.number(other)
         if self.powers == other.powers:
-            return Ratio(self.home, self.above + other.above, self.powers)._lowest()
+            return Ratio(self.functions, self.above + other.above, self.powers)._lowest()
         size = max(len(self.powers), len(other.powers))
         mine, yours = self._padded(size), other._padded(size)
         a, b = self.above, other.above
-        for factor, x, y in zip(self.home.factors, mine, yours, strict=False):
+        for factor, x, y in zip(self.functions.factors, mine, yours, strict=False):
             if x < y:
                 a = a * factor ** (y - x)
             elif y < x:
                 b = b * factor ** (x - y)
-        return Ratio(self.home, a + b, tuple(map(max, mine, yours)))._lowest()
+        return Ratio(self.functions, a + b, tuple(map(max, mine, yours)))._lowest()
 
     def __neg__(self) -> Ratio:
-        return Ratio(self.home, -self.above, self.powers)
+        return Ratio(self.functions, -self.above, self.powers)
 
     def __sub__(self, other: Any) -> Ratio:
         return self + (-other)
@@ -123,10 +123,10 @@ class Ratio:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return self * self.home.inverse(self._entered(other))
+        return self * self.functions.inverse(self._entered(other))
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self.home.inverse(self) * other
+        return self.functions.inverse(self) * other
 
     def __eq__(self, other: object) -> bool:
         return bool((self - other).above == 0)

@@ -94,6 +94,7 @@ def test_data_that_are_no_program_are_rejected() -> None:
     assert from_plain(None) is None
 
 
+@pytest.mark.slow
 def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
     environment = {
         **os.environ,
@@ -403,6 +404,7 @@ def test_verify_fails_on_a_wrong_program_from_the_cache(cache_folder: Path) -> N
     assert any(check.kind == "algebra" and not check.passed for check in report.checks)
 
 
+@pytest.mark.slow
 def test_a_second_process_gets_its_solver_without_importing_sympy(tmp_path: Path) -> None:
     """Both processes print equal bits; the import of SymPy would take most of the time."""
     environment = {

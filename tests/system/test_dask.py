@@ -231,6 +231,7 @@ def kill_one(client: Client, futures: list[Any]) -> tuple[int, set[Any]]:
     return process, keys[address]
 
 
+@pytest.mark.slow
 def test_a_million_states_beyond_memory_survive_the_loss_of_a_worker(
     client: Client, cache: Path
 ) -> None:
@@ -263,6 +264,7 @@ def test_a_million_states_beyond_memory_survive_the_loss_of_a_worker(
     }
 
 
+@pytest.mark.slow
 def test_a_worker_of_another_platform_without_a_compiler_raises_an_error(
     client: Client, arm: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

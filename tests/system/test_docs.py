@@ -62,7 +62,15 @@ def test_every_fence_has_a_language_that_is_run_or_exempt(page: Path) -> None:
 
 
 @pytest.mark.usefixtures("as_users_have_them")
-@pytest.mark.parametrize("page", [page for page in PAGES if runnable_samples(page)], ids=page_name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if "tutorials" in page.parts else pytest.mark.slow)
+        for page in PAGES
+        if runnable_samples(page)
+    ],
+    ids=page_name,
+)
 def test_the_samples_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +173,7 @@ def test_the_book_has_one_section_for_each_existing_command() -> None:
 
 def test_the_documented_arguments_of_python_calls_are_complete() -> None:
     """The table of the reference lists each public function with all its arguments."""
-    public = {n: getattr(importlib.import_module(home), n) for n, home in symgen._HOME.items()}
+    public = {n: getattr(importlib.import_module(module), n) for n, module in symgen._HOME.items()}
     parameters = {
         n: set(inspect.signature(function).parameters)
         for n, function in public.items()
@@ -342,6 +350,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "html"
 
 
+@pytest.mark.slow
 def test_the_book_is_built_without_a_warning_and_has_every_page(built: Path) -> None:
     contents = (built / "index.html").read_text(encoding="utf-8")
     for page in PAGES:
@@ -352,6 +361,7 @@ def test_the_book_is_built_without_a_warning_and_has_every_page(built: Path) -> 
         )
 
 
+@pytest.mark.slow
 def test_the_changelog_is_at_the_root_and_in_the_book(built: Path) -> None:
     """The changelog has no relative link, because it is shown at two paths."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -362,6 +372,7 @@ def test_the_changelog_is_at_the_root_and_in_the_book(built: Path) -> None:
         assert f"<h2>{heading}" in book
 
 
+@pytest.mark.slow
 def test_the_book_loads_nothing_from_the_network(built: Path) -> None:
     for html in built.rglob("*.html"):
         targets = re.findall(

@@ -18,6 +18,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_control_law_lets_the_robot_fall(what: str) -> None:
     right, wrong = WRONG[what]

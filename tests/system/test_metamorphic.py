@@ -141,6 +141,7 @@ def problem(name: str) -> tuple[Mechanism, Links]:
     return mechanism, Links("link1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_reference_satisfies_every_relation(relation: str) -> None:
     mechanism, links = problem(ROBOT_OF_RELATION.get(relation, "tree"))
@@ -157,6 +158,7 @@ def test_the_reference_satisfies_every_relation(relation: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", DERIVATIVES_OF_RELATION)
 def test_derivatives_of_the_reference_satisfy_the_relations(relation: str) -> None:
     mechanism, links = problem(ROBOT_OF_RELATION.get(relation, "tree"))
@@ -170,6 +172,7 @@ def test_derivatives_of_the_reference_satisfy_the_relations(relation: str) -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["everything_at_once", "derivatives_followed"])
 def test_derivatives_of_programs_satisfy_the_relations(relation: str) -> None:
     mechanism, links = problem("tree")
@@ -181,6 +184,7 @@ def test_derivatives_of_programs_satisfy_the_relations(relation: str) -> None:
     assert {result.partition(".")[0] for result in verdict.compared} == set(names)
 
 
+@pytest.mark.slow
 def test_programs_of_a_robot_described_differently_give_equal_results() -> None:
     """Apply all changes of description at once, and compare every default function of both robots.
 

@@ -91,6 +91,7 @@ def test_every_room_has_tests_and_every_named_file_exists() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_stage_that_selects_no_test_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_stage_that_selects_no_test_is_an_error(
         Tree(tmp_path).planted(edit, source, "")
 
 
+@pytest.mark.slow
 def test_an_error_is_planted_in_a_copy_and_removed_again(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()

@@ -22,6 +22,7 @@ def test_the_self_test_detects_errors_of_ten_times_its_bound(tmp_path: Path) -> 
     assert all(plot.selftest(f, tmp_path / "whole") for f in FUNCTIONS)
 
 
+@pytest.mark.slow
 def test_a_self_test_with_wide_tolerances_misses_every_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

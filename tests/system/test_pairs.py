@@ -21,6 +21,7 @@ SHORT = ("jvp", "vjp")
 """Modes that are fast for six degrees of freedom; 'make pairs' tests all modes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "modes"),
     [
@@ -86,6 +87,7 @@ def test_a_failing_choice_of_options_is_printed_with_its_reason(
     assert len(at_most_one) == 1 + len(pairs.OPTIONS)
 
 
+@pytest.mark.slow
 def test_only_functions_with_new_text_or_new_results_are_compiled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_runge_kutta_step_accepts_parameters() -> None:
 # -- results ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
@@ -215,6 +216,7 @@ def test_every_method_accepts_parameters(name: str, asked: str, function: str) -
     assert tried >= 2
 
 
+@pytest.mark.slow
 def test_a_method_that_needs_constant_inertias_is_not_chosen() -> None:
     """The form of Fixman's method depends on the inertias, so the method refuses run-time inertias."""
     chain = symgen.load("planar_point_mass:4")
@@ -286,6 +288,7 @@ def costs(name: str, asked: tuple[str, ...]) -> dict[str, int]:
     return {f: program.cost for f, program in programs.items()} | baked
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
 def test_parameters_add_few_operations() -> None:
     panda_costs = costs("panda", ("panda_link[1-7]",))
@@ -328,6 +331,7 @@ def scara_folder(
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("real", "checked"), [("double", False), ("float", True)])
 def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool) -> None:
     out = scara_folder(tmp_path, real, checked)
@@ -405,6 +409,7 @@ def test_setting_parameters_returns_the_status_of_each_called_function(tmp_path:
         assert loaded.scara_set_parameters((ctypes.c_float * 13)(), prepared) == wanted
 
 
+@pytest.mark.slow
 def test_a_folder_with_parameters_passes_verification(tmp_path: Path) -> None:
     out = scara_folder(tmp_path, checked=True, batch=True, wrap=("cpp17", "casadi"))
     assert selftest(out).returncode == 0
@@ -542,6 +547,7 @@ def test_a_plain_array_is_no_prepared_parameter(tmp_path: Path) -> None:
             assert (done.returncode == 0) == compiles, (argument, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")]
 )
@@ -554,6 +560,7 @@ def test_a_folder_with_few_parameters_passes_verification(
     assert verify(tmp_path / "scara").passed
 
 
+@pytest.mark.slow
 def test_an_error_in_set_parameters_fails_verification(tmp_path: Path) -> None:
     out = scara_folder(tmp_path)
     path = out / "scara_set_parameters.c"
@@ -685,6 +692,7 @@ def test_the_check_of_inertias_agrees_with_eigenvalues() -> None:
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_high_effort_keeps_the_regrouping_of_parameters(tmp_path: Path) -> None:
     symgen.generate(
         "planar_arm", tmp_path / "arm", ["gravity_force"], parameters=["gravity"], effort="high"
@@ -758,6 +766,7 @@ MORE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [(), ("j1.damping", "j2.friction"), ("j3", "gravity"), ALL])
 def test_a_mimic_follower_can_have_a_drive_with_parameters(asked: tuple[str, ...]) -> None:
     """The force and armature of a follower act on its leader, scaled by the transmission ratio."""

@@ -50,6 +50,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_wheel_contains_every_file(unpacked: Path) -> None:
     packed = {
         path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()
@@ -66,6 +67,7 @@ def test_the_wheel_contains_every_file(unpacked: Path) -> None:
     assert not (code | templates) - packed
 
 
+@pytest.mark.slow
 def test_the_wheel_generates_the_same_files_as_the_checkout(unpacked: Path, tmp_path: Path) -> None:
     where = run(unpacked, "-c", "import symgen; print(symgen.__file__)")
     assert where.stdout.startswith(str(unpacked)), where.stderr

@@ -26,6 +26,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
 @pytest.mark.parametrize("what", WRONG)
 def test_the_assertions_of_a_page_detect_a_wrong_line(what: str) -> None:

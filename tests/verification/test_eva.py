@@ -274,7 +274,7 @@ def alarms_with_error(
     programs = build.programs(mechanism, [function], ProgramOptions("float"))
     lowest = {function: lower_bounds(programs[function], mechanism)} if admit_bounds else {}
     texts, _ = eva.sources(programs, target_of(mechanism), lowest, {})
-    file = target_of(mechanism).file(function)
+    file = target_of(mechanism).c_file(function)
     text, count = re.subn(pattern, spoilt, texts[file], count=1)
     assert count == 1
     return eva.analyse(texts | {file: text}, programs, target_of(mechanism), ranges(mechanism))[

@@ -48,6 +48,7 @@ def edit_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> Non
     path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "functions"), [("planar_arm", ARM), ("looped", CHAIN)])
 def test_functions_are_judged_and_other_files_reported_as_not_judged(
     name: str, functions: tuple[str, ...]

@@ -190,6 +190,7 @@ def test_a_wrong_program_fails_comparisons_and_identities(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar_arm", "scara"])
 def test_an_error_in_any_sum_fails_algebra_and_floating_point(name: str) -> None:
     """The sign of a sum is flipped, or its second term dropped."""

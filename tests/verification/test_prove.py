@@ -12,7 +12,7 @@ import pytest
 from symgen import generate
 from symgen.cli import main
 from symgen.pipeline.build import programs, refusal
-from symgen.verification.proof import divisor_floors, prove, prove_programs
+from symgen.verification.proof import certified_bounds, prove, prove_programs
 from symgen.vocabulary.functions import PROVED_BY_DEFAULT
 from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
 from tests.shared.robots_for_tests import robot
@@ -35,6 +35,7 @@ def test_the_tables_list_masses_ranges_and_certified_divisors(
     )
 
 
+@pytest.mark.slow
 def test_facts_of_the_command_equal_those_of_the_library(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -45,10 +46,12 @@ def test_facts_of_the_command_equal_those_of_the_library(
     facts = json.loads(capsys.readouterr().out)
     options = ProgramOptions("float", frame=None)
     requested = programs(robot("ur5"), ["forward_dynamics"], options)
-    floors = divisor_floors(robot("ur5"), requested["forward_dynamics"], options, TextOptions(HOST))
+    divisor_bounds = certified_bounds(
+        robot("ur5"), requested["forward_dynamics"], options, TextOptions(HOST)
+    )
     divisors = facts["functions"]["forward_dynamics"]["divisors"]
     assert {d["row"]: d["certified"] for d in divisors} == {
-        row: float(floor) for row, floor in floors.items()
+        row: float(certificate) for row, certificate in divisor_bounds.items()
     }
     assert all(
         d["exact"] >= d["certified"] > 0 and d["least_seen"] >= d["certified"] for d in divisors
@@ -74,7 +77,7 @@ def test_every_robot_has_a_proof_that_holds(name: str) -> None:
     assert str(proof)
     for function in proof.functions:
         for divisor in function.divisors:
-            assert divisor.floor.certified != bool(divisor.floor.reason)
+            assert divisor.certificate.certified != bool(divisor.certificate.reason)
 
 
 @pytest.mark.parametrize("with_eva", [False, True])
@@ -129,6 +132,7 @@ def test_a_wrong_option_of_prove_is_refused_in_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
     def bound(**options: Any) -> float:
         proof = prove(
@@ -145,6 +149,7 @@ def test_wider_ranges_and_worse_sines_give_larger_bounds() -> None:
     assert bound() < bound(trig_ulps=2.0)
 
 
+@pytest.mark.slow
 def test_functions_of_loops_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generate(robot("scara"), tmp_path / "scara", ["forward_dynamics"], form="looped")
     assert main(["prove", str(tmp_path / "scara"), *FEW_STATES]) == 2

@@ -64,6 +64,7 @@ def verify_method(mechanism: Mechanism, method: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_every_method_passes_verification_on_a_random_robot(method: str, seed: int) -> None:
     """Planar methods get a planar chain, methods for mimic joints a robot with such, others a spatial one."""

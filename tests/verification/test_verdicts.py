@@ -70,6 +70,7 @@ def report_of_light_chain() -> Report:
     return symgen.verify(light_chain("1e-20", 3), [HARD], states=2)
 
 
+@pytest.mark.slow
 def test_results_with_a_precision_loss_are_not_judged() -> None:
     """Verification once accepted such a chain with a tolerance of 1e20 round-offs."""
     verification = report_of_light_chain()
@@ -104,6 +105,7 @@ def test_facts_contain_the_verdict_not_judged() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_verdict_not_judged_gives_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

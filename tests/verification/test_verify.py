@@ -37,7 +37,13 @@ ROBOTS = ("panda", "ur5", "puma560", "scara", "planar_arm", "planar_point_mass:6
 
 
 @pytest.mark.usefixtures("as_users_have_them")
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("scara", "planar_arm") else pytest.param(name, marks=pytest.mark.slow)
+        for name in ROBOTS
+    ],
+)
 def test_every_function_of_every_builtin_robot_passes(name: str) -> None:
     report = verify(name)
     assert report.passed, str(report)
@@ -54,6 +60,7 @@ def test_every_function_of_every_builtin_robot_passes(name: str) -> None:
     assert not report.refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MOVING if robot(name).nv <= 6])
 def test_every_function_of_a_robot_with_free_or_spherical_joints_passes(name: str) -> None:
     report = verify(name, states=4, compiled=False)
@@ -72,6 +79,7 @@ def test_a_single_function_is_checked_by_an_identity(function: str) -> None:
     assert request in report.costs
 
 
+@pytest.mark.slow
 def test_options_float_payload_frame_and_macros_pass() -> None:
     report = verify("scara", states=4, real="float", payload="link4", frame="link3", trig="macro")
     assert report.passed, str(report)
@@ -163,6 +171,7 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
         )
 
 
+@pytest.mark.slow
 def test_scales_bound_the_results() -> None:
     """The scale of round-off is at least each entry of the result and at most 1e4 times the largest."""
     for seed in range(5):
@@ -251,6 +260,7 @@ def test_unknown_names_are_refused_with_a_suggestion() -> None:
         verify("planar_arm", ["jacobian"], frame="nowhere")
 
 
+@pytest.mark.slow
 def test_a_generated_folder_passes_and_a_changed_file_fails(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     symgen.generate("scara", folder, ["mass_matrix", "inverse_dynamics"], name="arm")
@@ -282,6 +292,7 @@ def test_a_generated_folder_passes_and_a_changed_file_fails(tmp_path: Path) -> N
         verify(folder)
 
 
+@pytest.mark.slow
 def test_verification_of_a_folder_uses_its_options(tmp_path: Path) -> None:
     symgen.generate(
         "panda",
@@ -299,6 +310,7 @@ def test_verification_of_a_folder_uses_its_options(tmp_path: Path) -> None:
     assert "forward_dynamics=riccati" in report.costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("length", [0, 1])
 def test_a_joint_without_inertia_causes_no_failure(real: str, length: int) -> None:

@@ -192,6 +192,7 @@ def test_c_that_does_not_link_fails(folder: Path, old: str, new: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     symgen.generate("planar_arm", tmp_path / "arm", FUNCTIONS[1:], target="host")
     report = verify_quickly(tmp_path / "arm")
@@ -201,6 +202,7 @@ def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
     assert not verify_quickly(tmp_path / "arm").passed
 
 
+@pytest.mark.slow
 def test_no_damage_ends_in_a_traceback(
     generated_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

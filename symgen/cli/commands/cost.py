@@ -125,7 +125,7 @@ def run(options: Namespace) -> int:
 
 def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     """Measure the requested functions of a robot; return the figures, the robot's name, the target and the real type."""
-    from symgen.certificate import checked_floors
+    from symgen.certificate import checked_bounds
     from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals
     from symgen.pipeline.noticing import LEFT_OUT, absence_notices
@@ -146,8 +146,8 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
     for _, sentence in absence_notices(refused, LEFT_OUT):
         print(f"symgen: note: {sentence}", file=sys.stderr)
     mechanism, chosen, text = request.mechanism, request.options, request.text
-    floors = checked_floors(mechanism, made, chosen, text)
-    figures = measured(mechanism, made, options.target, chosen, text, floors)
+    divisor_bounds = checked_bounds(mechanism, made, chosen, text)
+    figures = measured(mechanism, made, options.target, chosen, text, divisor_bounds)
     return figures, mechanism.name, options.target, chosen.real
 
 

@@ -30,7 +30,7 @@ from symgen.emission import parts as _parts
 from symgen.emission import sincos as _sincos
 from symgen.emission.backend import Printer
 from symgen.emission.c_text import C
-from symgen.emission.definition import PrintedFunction, calls, parameters, turns
+from symgen.emission.definition import PrintedFunction, calls, parameters, uses_sincos
 from symgen.emission.legend import legend
 from symgen.emission.lowering import lane_function, straight_line
 from symgen.emission.lowering.lane_function import Vectors
@@ -49,26 +49,28 @@ def texts(
     programs: Mapping[str, Form],
     target: Target,
     replacements: Mapping[str, str] | None = None,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return every file of the functions by name, headers first; `replacements` and `floors` are by function."""
+    """Return every file of the functions by name, headers first; `replacements` and `divisor_bounds` are by function."""
     files = headers(programs, target)
     for function, program in programs.items():
         text = (replacements or {}).get(function)
-        files[target.file(function)] = text or source(program, target, (floors or {}).get(function))
+        files[target.c_file(function)] = text or source(
+            program, target, (divisor_bounds or {}).get(function)
+        )
     files |= assembling.files(programs, target)
-    return files | (batches(programs, target, floors) if target.text.batch else {})
+    return files | (batches(programs, target, divisor_bounds) if target.text.batch else {})
 
 
 def source(
     program: Form,
     target: Target,
-    floors: Mapping[int, Bound] | None = None,
+    divisor_bounds: Mapping[int, Bound] | None = None,
     part: int | None = None,
 ) -> str:
     """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
 
-    `floors` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
+    `divisor_bounds` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
     has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
     """
     if program.looped:
@@ -76,24 +78,26 @@ def source(
             return parted.source(program, target)
         return looped.source(program, target)
     turn = _definition.turn_of(program, target)
-    printed = PrintedFunction(program, target, floors or {}, turn, part or _length(program))
+    printed = PrintedFunction(program, target, divisor_bounds or {}, turn, part or _length(program))
     function = _definition.function(printed)
     preface = render(NAME, "function.c.j2", **target.context, **function)
     return preface + straight_line.text(function, target.name, C, static=False)
 
 
 def definition(
-    program: Program, target: Target, floors: Mapping[int, Bound] | None = None
+    program: Program, target: Target, divisor_bounds: Mapping[int, Bound] | None = None
 ) -> dict[str, Any]:
     """The facts of one function in a language with C's statements that brings its own sines: those of an
-    angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `floors` as `source` has them.
+    angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `divisor_bounds` as `source` has them.
     """
     turn = (
-        Turn(f"{target.name}_pair", f"{target.name}_sincos") if _definition.early(program) else None
+        Turn(f"{target.name}_pair", f"{target.name}_sincos")
+        if _definition.initial_angles(program)
+        else None
     )
     part = _length(program)
     return _definition.function(
-        PrintedFunction(program, target, floors or {}, turn, part, arrays=True)
+        PrintedFunction(program, target, divisor_bounds or {}, turn, part, arrays=True)
     )
 
 
@@ -120,17 +124,17 @@ def is_cut(program: Form) -> bool:
 def batches(
     programs: Mapping[str, Form],
     target: Target,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return the files of the functions for many states by name, headers first; `floors` as in `source`, by function."""
+    """Return the files of the functions for many states by name, headers first; `divisor_bounds` as in `source`, by function."""
     real = single_real(programs.values())
     functions = {
-        function: _batch(program, target, (floors or {}).get(function, {}))
+        function: _batch(program, target, (divisor_bounds or {}).get(function, {}))
         for function, program in programs.items()
     }
     common = target.context | {"real": real, "lanes": lanes.lanes(real)}
     files = {
-        target.batch: render(
+        target.batch_header: render(
             NAME,
             "batch.h.j2",
             **common,
@@ -138,7 +142,7 @@ def batches(
             bytes=max(facts["stack"] for facts in functions.values()),
             needs=max(facts["needs"] for facts in functions.values()),
         ),
-        target.lanes: render(NAME, "lanes.h.j2", **common),
+        target.lanes_file: render(NAME, "lanes.h.j2", **common),
     }
     for function, facts in functions.items():
         layout = "looped_batch.c.j2" if programs[function].looped else "batch.c.j2"
@@ -164,7 +168,7 @@ def driver(program: Form, target: Target) -> dict[str, Any]:
     }
 
 
-def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -> dict[str, Any]:
     """Return the template's facts about one function for many states."""
     if program.looped:
         return looped_lanes.function(program, target)
@@ -173,8 +177,8 @@ def _batch(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[s
     part = _parts.LINES_OF_MANY if is_cut(program) else None
     facts = _definition.prototype(program, target)
     facts |= lanes.function(
-        PrintedFunction(program, target, floors, turn, part),
-        [] if inline else _definition.early(program),
+        PrintedFunction(program, target, divisor_bounds, turn, part),
+        [] if inline else _definition.initial_angles(program),
     )
     loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
     facts |= {
@@ -203,7 +207,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         NAME,
         "header.h.j2",
         **target.context,
-        told=target.coordinate_lines,
+        coordinate_comments=target.coordinate_lines,
         real=real,
         bytes=REALS[real].size,
         sin=trig["sin"],
@@ -240,8 +244,8 @@ def forbids_aliasing(form: Form) -> bool:
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
     """Return the headers by name: NAME.h, and NAME_sincos.h if functions compute their own sines."""
     files = {target.header: header(programs, target)}
-    if any(turns(program, target) for program in programs.values()):
-        files[target.sincos] = sincos(single_real(programs.values()), target)
+    if any(uses_sincos(program, target) for program in programs.values()):
+        files[target.sincos_file] = sincos(single_real(programs.values()), target)
     return files
 
 

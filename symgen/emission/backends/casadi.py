@@ -27,7 +27,7 @@ NAME = "casadi"
 def files(
     programs: Mapping[str, Program],
     target: Target,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
     """NAME_casadi.h and NAME_casadi.c."""
     real = single_real(programs.values())

@@ -151,7 +151,7 @@ def _size(array: Array, port: Port, target: Target) -> str:
 def files(
     programs: Mapping[str, Form],
     target: Target,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
     """NAME.hpp."""
     return {f"{target.name}.hpp": header(programs, target)}

@@ -86,7 +86,7 @@ TAKEN = frozenset(
 def files(
     programs: Mapping[str, Form],
     target: Target,
-    floors: Mapping[str, Mapping[int, Bound]] | None = None,
+    divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
     """Return NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function.
 
@@ -98,7 +98,7 @@ def files(
         )
     real = single_real(programs.values())
     functions = {
-        function: _function(program, target, (floors or {}).get(function, {}))
+        function: _function(program, target, (divisor_bounds or {}).get(function, {}))
         for function, program in programs.items()
     }
     common = target.context | {"real": real, "threads": THREADS}
@@ -106,14 +106,14 @@ def files(
     header = render(
         NAME, "header.h.j2", **common, functions=functions.values(), any_loops=any_loops
     )
-    texts = {target.cuda: header}
-    if any(facts["turns"] for facts in functions.values()):
+    texts = {target.cuda_header: header}
+    if any(facts["uses_sincos"] for facts in functions.values()):
         sines = sincos.context(real) | _sines(real, target)
-        texts[target.cuda_sincos] = render(NAME, "sincos.cuh.j2", **common | sines)
+        texts[target.cuda_sincos_file] = render(NAME, "sincos.cuh.j2", **common | sines)
     for function, facts in functions.items():
         device = "looped.cuh.j2" if facts["looped"] else "function.cuh.j2"
-        texts[target.device(function)] = render(NAME, device, **common | facts)
-        texts[target.kernel(function)] = render(NAME, "kernel.cu.j2", **common | facts)
+        texts[target.device_file(function)] = render(NAME, device, **common | facts)
+        texts[target.kernel_file(function)] = render(NAME, "kernel.cu.j2", **common | facts)
     return texts
 
 
@@ -127,13 +127,13 @@ def _sines(real: str, target: Target) -> dict[str, Any]:
     }
 
 
-def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+def _function(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -> dict[str, Any]:
     """Return the facts of one function that the templates print."""
     looped = program.looped
     facts = (
         looped_threads.function(program, target, LANGUAGE)
         if program.looped
-        else _straight_line(program, target, floors)
+        else _straight_line(program, target, divisor_bounds)
     )
     arrays = printer().driver(program, target)["parameters"]
     taken = {array[kind] for array in arrays for kind in ("name", "state", "element", "block")}
@@ -152,9 +152,11 @@ def _function(program: Form, target: Target, floors: Mapping[int, Bound]) -> dic
     }
 
 
-def _straight_line(program: Program, target: Target, floors: Mapping[int, Bound]) -> dict[str, Any]:
+def _straight_line(
+    program: Program, target: Target, divisor_bounds: Mapping[int, Bound]
+) -> dict[str, Any]:
     """Return the facts of a function that is a straight line, with its text."""
-    facts = printer().definition(program, target, floors)
+    facts = printer().definition(program, target, divisor_bounds)
     symbol = {"symbol": f"{target.symbol(program.function)}_device"}
     return facts | {"definition": straight_line.text(facts | symbol, target.name, LANGUAGE)}
 

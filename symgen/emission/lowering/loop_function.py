@@ -148,7 +148,9 @@ class LoopFunction:
     @cached_property
     def angle_count(self) -> int:
         """The angles that go through the text's own loop over sines, as many in all steps of the file."""
-        turning = [step for step in self.steps.values() if definition.turns(step, self.target)]
+        turning = [
+            step for step in self.steps.values() if definition.uses_sincos(step, self.target)
+        ]
         most = max((len(definition.angles_together(step)) for step in turning), default=0)
         in_steps = sincos.lanes(most, self.form.real) if self.target.text.trig == "auto" else 0
         return max([in_steps, *(sweep.lanes for sweep in self.sine_blocks.values())])

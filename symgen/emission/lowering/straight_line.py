@@ -118,7 +118,7 @@ def _checked(facts: Facts, macros: str) -> tuple[Statement, ...]:
     checks = facts["checks"]
     status, none = checks["status"], checks["none"]
     first = facts["first_part_count"]
-    early = _calls(facts["parts"][:first])
+    first_calls = _calls(facts["parts"][:first])
 
     def refused(name: str) -> tuple[Assign]:
         return (Assign(status, f"{macros}_{name}"),)
@@ -144,7 +144,7 @@ def _checked(facts: Facts, macros: str) -> tuple[Statement, ...]:
             body((Blank(), Comment(group["comment"])) if group["comment"] else None, _locals(group))
             for group in facts["before"]
         ),
-        body(Blank(), early) if early else None,
+        body(Blank(), first_calls) if first_calls else None,
         Blank(),
         unless("NOT_FINITE", f"{none} >= {checks['zero']}", accepted),
         Return(status),

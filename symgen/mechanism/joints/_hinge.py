@@ -24,6 +24,6 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return turn(q[0]), sp.zeros(3, 1)
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the rotation by q."""
     return (Turning(0),)

@@ -130,7 +130,7 @@ class JointType:
       of the moved frame in the joint's frame. It may use the symbols of `steps(q)`, so that a
       shared product is computed once.
     - `steps(q)` returns those symbols with their expressions, in order.
-    - `oracle(p)` describes the same motion to the reference, which shares no code with the
+    - `elementary_motions(p)` describes the same motion to the reference, which shares no code with the
       derivation: a product of elementary motions about the declared axis, from left to right.
     - `limited` is False where a declared range has no meaning. `drawn` is the symbol of the joint
       in a picture.
@@ -153,7 +153,7 @@ class JointType:
     positions: tuple[Coordinate, ...]
     velocities: tuple[Coordinate, ...]
     pose: Callable[[Sequence[Any], Mapping[str, Any]], tuple[Any, Any]]
-    oracle: Callable[[Numbers], tuple[Elementary, ...]]
+    elementary_motions: Callable[[Numbers], tuple[Elementary, ...]]
     drawn: Literal["hinge", "slider", "ball", "body"]
     parameters: tuple[Parameter, ...] = ()
     limited: bool = True
@@ -212,4 +212,6 @@ class JointType:
 
     @cached_property
     def _generic(self) -> tuple[Elementary, ...]:
-        return self.oracle({parameter.name: Fraction(1) for parameter in self.parameters})
+        return self.elementary_motions(
+            {parameter.name: Fraction(1) for parameter in self.parameters}
+        )

@@ -27,10 +27,10 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return turn(q[0]), sp.Matrix([0, 0, q[1]])
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the rotation by q_0 and the translation by q_1."""
     return Turning(0), Sliding(1)
 
 
 COORDINATES = (replace(ANGLE, name="angle"), replace(LENGTH, name="distance"))
-JOINT = JointType(COORDINATES, COORDINATES, pose, oracle, drawn="hinge")
+JOINT = JointType(COORDINATES, COORDINATES, pose, elementary_motions, drawn="hinge")

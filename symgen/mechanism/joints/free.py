@@ -47,7 +47,7 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return rotation(), sp.Matrix(q[:3])
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the translation by the position and the rotation by the quaternion."""
     return Placing(0), Orienting(3)
 
@@ -247,7 +247,7 @@ JOINT = JointType(
     POSITIONS,
     VELOCITIES,
     pose,
-    oracle,
+    elementary_motions,
     drawn="body",
     limited=False,
     integrate_first_order=integrate_first_order,

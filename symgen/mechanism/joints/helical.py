@@ -26,7 +26,7 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return turn(q[0]), sp.Matrix([0, 0, p["pitch"] * q[0]])
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the rotation by q and the translation by pitch·q."""
     return Turning(0), Sliding(0, p["pitch"])
 
@@ -35,7 +35,7 @@ JOINT = JointType(
     (ANGLE,),
     (ANGLE,),
     pose,
-    oracle,
+    elementary_motions,
     drawn="hinge",
     parameters=(
         Parameter("pitch", "advance along the axis in m per rad (a lead of L m a turn is L/2π)"),

@@ -37,7 +37,7 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return turn(q[2]), sp.Matrix([q[0], q[1], 0])
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the translation by the position and the rotation by the angle."""
     return Placing(0, 2), Turning(2)
 
@@ -194,7 +194,7 @@ JOINT = JointType(
     POSITIONS,
     VELOCITIES,
     pose,
-    oracle,
+    elementary_motions,
     drawn="body",
     limited=False,
     integrate_first_order=integrate_first_order,

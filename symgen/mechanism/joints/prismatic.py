@@ -15,9 +15,9 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return sp.eye(3), sp.Matrix([0, 0, q[0]])
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the translation by q."""
     return (Sliding(0),)
 
 
-JOINT = JointType((LENGTH,), (LENGTH,), pose, oracle, drawn="slider")
+JOINT = JointType((LENGTH,), (LENGTH,), pose, elementary_motions, drawn="slider")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgen.mechanism.joints._hinge import oracle, pose
+from symgen.mechanism.joints._hinge import elementary_motions, pose
 from symgen.mechanism.joints._joint import ANGLE, JointType
 
-JOINT = JointType((ANGLE,), (ANGLE,), pose, oracle, drawn="hinge")
+JOINT = JointType((ANGLE,), (ANGLE,), pose, elementary_motions, drawn="hinge")

@@ -44,7 +44,7 @@ def pose(q: Sequence[Any], p: Mapping[str, Any]) -> tuple[Any, Any]:
     return rotation(), sp.zeros(3, 1)
 
 
-def oracle(p: Numbers) -> tuple[Elementary, ...]:
+def elementary_motions(p: Numbers) -> tuple[Elementary, ...]:
     """Return the rotation by the quaternion."""
     return (Orienting(0),)
 
@@ -85,7 +85,7 @@ JOINT = JointType(
     ENTRIES,
     VELOCITIES,
     pose,
-    oracle,
+    elementary_motions,
     drawn="ball",
     limited=False,
     integrate_first_order=compose_small_turn,

@@ -36,7 +36,7 @@ def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def potential_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return U = −Σ gravity·(h + m p) over the roots (J), with h in the axes of the root."""
     parts = composite_matter(linkage)
-    linkage.home.step("potential energy")
+    linkage.derivation.step("potential energy")
     total, base_term = linkage.zero, linkage.zero
     for i, link in enumerate(linkage.links):
         if link.parent >= 0:

@@ -194,7 +194,7 @@ def mass_matrix_coriolis_and_bias(linkage: Linkage) -> tuple[list[Scalar], ...]:
     mass, coriolis = mass_and_coriolis_rows(linkage, composite)
     bias = gravity_forces(linkage, composite)
     for i, load in enumerate(external_forces(linkage)):
-        linkage.home.step("bias force")
+        linkage.derivation.step("bias force")
         for j, entry in coriolis[i].items():
             bias[i] = bias[i] + entry * rates[j]
         bias[i] = bias[i] - load

@@ -46,7 +46,7 @@ def lower_triangle(
                 reached = linkage.links[j]
                 row |= {ancestor.index: ancestor.project(n, f) for ancestor in reached.dofs}
             for k, entry in row.items():
-                linkage.home.name(f"M_{dof.index + 1}_{k + 1}", entry)
+                linkage.derivation.name(f"M_{dof.index + 1}_{k + 1}", entry)
             row[dof.index] = row[dof.index] + linkage.drives[dof.index].armature
             rows.append(row)
     return rows

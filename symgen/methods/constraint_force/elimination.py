@@ -27,7 +27,7 @@ Order = Callable[[Neighbours], list[int]]
 class Home(Protocol):
     """Recorder of the rows: a Linkage, or an object with this part of its interface."""
 
-    home: Derivation
+    derivation: Derivation
     zero: Scalar
 
     def step(self, i: int, text: str) -> None:
@@ -45,7 +45,7 @@ def name_block(linkage: Home, stem: str, block: Block) -> None:
     """
     for r, row in enumerate(block, 1):
         for c, entry in enumerate(row, 1):
-            linkage.home.name(f"{stem}_{r}{c}", entry)
+            linkage.derivation.name(f"{stem}_{r}{c}", entry)
 
 
 def neighbours(blocks: Mapping[tuple[int, int], Block]) -> Neighbours:
@@ -109,7 +109,7 @@ def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list
     for i in order:
         linkage.step(i, "block L D L^T of H_bb, LC (12)")
         others = sorted(near.pop(i))
-        L, D, inverse = _factor_block(remaining.pop((i, i)), linkage.home.one)
+        L, D, inverse = _factor_block(remaining.pop((i, i)), linkage.derivation.one)
         Y: dict[int, Block] = {}
         for j in others:
             E = remaining.pop((i, j)) if i < j else transposed(remaining.pop((j, i)))

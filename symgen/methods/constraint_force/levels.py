@@ -74,20 +74,20 @@ def turn(linkage: Linkage) -> list[Scalar]:
 
 
 def turn_of_both(
-    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return (E, w) of two segments combined, and the saved value for the downsweep: (E, w) of the
     front segment.
     """
-    home.step("angular velocity by a prefix scan")
+    derivation.step("angular velocity by a prefix scan")
     return _flatten(after(_unflatten(front), _unflatten(behind))), [*front]
 
 
 def propagate_omega(
-    home: Derivation, saved: Sequence[Scalar], omega: Sequence[Scalar]
+    derivation: Derivation, saved: Sequence[Scalar], omega: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return ω before the front segment and before the one behind it, from ω before both."""
-    home.step("angular velocity by a prefix scan")
+    derivation.step("angular velocity by a prefix scan")
     E, w = _unflatten(saved)
     return [*omega], [*(times(E, Vector(omega)) + w)]
 
@@ -216,12 +216,12 @@ def _halves(
 
 
 def eliminated(
-    home: Derivation, size: int, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, size: int, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the joint between them; also return the saved value: L,
     1/D, Z towards both ends, and y.
     """
-    n, m, recorder = _Segment(size, front), _Segment(size, behind), _Recorder(home)
+    n, m, recorder = _Segment(size, front), _Segment(size, behind), _Recorder(derivation)
     middle = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(n.cc, m.aa, strict=True)]
     (pivot,), remaining = eliminate(
         recorder, {(0, 0): n.aa, (0, 1): n.ac, (1, 1): middle, (1, 2): m.ac, (2, 2): m.cc}, [1]
@@ -240,14 +240,14 @@ def eliminated(
 
 
 def forced(
-    home: Derivation, size: int, saved: Sequence[Scalar], ends: Sequence[Scalar]
+    derivation: Derivation, size: int, saved: Sequence[Scalar], ends: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the constraint forces at the ends of the front segment, and at the ends of the one
     behind it.
 
     `ends` are the forces at the ends of both together.
     """
-    home.step("constraint force at the joint between two segments, LC (12)")
+    derivation.step("constraint force at the joint between two segments, LC (12)")
     below_diagonal = size * (size - 1) // 2
     L = [[*saved[r * (r - 1) // 2 : r * (r + 1) // 2]] for r in range(size)]
     inverse, Z_a, Z_c, y = (
@@ -260,17 +260,19 @@ def forced(
         )
     )
     pivot = Pivot(1, L, [], [*inverse], {}, {0: _rows(size, Z_a), 2: _rows(size, Z_c)})
-    f = back_substitute(pivot, y, {0: ends[:size], 2: ends[size:]}, home.zero)
+    f = back_substitute(pivot, y, {0: ends[:size], 2: ends[size:]}, derivation.zero)
     return [*ends[:size], *f], [*f, *ends[size:]]
 
 
 def across(
-    home: Derivation, size: int, saved: Sequence[Scalar], f: Sequence[Scalar]
+    derivation: Derivation, size: int, saved: Sequence[Scalar], f: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Return the contribution of a place's link to q̈ of its two joints: H_aa τ + H_ab f − W_aᵀ η."""
-    home.step("acceleration: H_aa tau + H_ab f, LC (12)")
+    derivation.step("acceleration: H_aa tau + H_ab f, LC (12)")
     first, second = saved[: 1 + 2 * size], saved[1 + 2 * size :]
-    return first[0] + dot(first[1:], f, home.zero), second[0] + dot(second[1:], f, home.zero)
+    return first[0] + dot(first[1:], f, derivation.zero), second[0] + dot(
+        second[1:], f, derivation.zero
+    )
 
 
 def run_size(size: int) -> tuple[int, int]:
@@ -329,12 +331,12 @@ class _Segment:
 class _Recorder:
     """Recorder for an elimination (`Home`) of joints that belong to no link of a Linkage."""
 
-    def __init__(self, home: Derivation) -> None:
-        self.home, self.zero = home, home.zero
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation, self.zero = derivation, derivation.zero
 
     def step(self, i: int, text: str) -> None:
-        self.home.step(f"joint between two segments: {text}")
+        self.derivation.step(f"joint between two segments: {text}")
 
     def name(self, symbol: str, i: int, quantity: Vector) -> None:
         for c, entry in enumerate(quantity, 1):
-            self.home.name(f"{symbol}_{i + 1}_{c}", entry)
+            self.derivation.name(f"{symbol}_{i + 1}_{c}", entry)

@@ -28,7 +28,7 @@ def basis(linkage: Linkage, i: int) -> Basis:
     for part in constraint_subspace(linkage.model.links[i].kind):
         for c in range(part.cols):
             entries = [
-                lower(part[r, c], linkage.joint_parameters(i), linkage.home) for r in range(6)
+                lower(part[r, c], linkage.joint_parameters(i), linkage.derivation) for r in range(6)
             ]
             linkage.mark(f"W{len(columns) + 1}", i, Vector(entries))
             columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])

@@ -185,7 +185,9 @@ def _joint_wrench(
             (full_rate[1] - own_rate[1] * rate) * rate,
         )
         _, combined_force = coriolis_wrench(body, (twice(omega) - z * rate) * rate, z, s)
-        force = Vector([x.home.either(x, y) for x, y in zip(force, combined_force, strict=True)])
+        force = Vector(
+            [x.derivation.either(x, y) for x, y in zip(force, combined_force, strict=True)]
+        )
         n, f = body.momentum(z, s)
         return add_wrenches((moment, force), (n * a[link.dof.index], f * a[link.dof.index]))
     w, u = link.turning(v), link.sliding(v)

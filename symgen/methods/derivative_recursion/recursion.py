@@ -110,7 +110,7 @@ class Recursion:
                     t1[0].dot(angular) + t1[1].dot(linear)
                 )  # (D12)
         for j, entry in row.items():
-            linkage.home.name(f"M_{k + 1}_{j + 1}", entry)
+            linkage.derivation.name(f"M_{k + 1}_{j + 1}", entry)
         return row
 
     def _couple(self, i: int, body: RigidInertia, S: Twist) -> Vector:
@@ -211,7 +211,7 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
     c = linkage.coupling.reduce_forces(bias_force(linkage, recursion))
     a = factor.solve(subtract_bias(linkage, c))
     for index, ai in enumerate(a):
-        linkage.home.name(f"a_{index + 1}", ai)
+        linkage.derivation.name(f"a_{index + 1}", ai)
     torque_derivatives = [
         linkage.coupling.reduce_square(derivative)
         for derivative in (recursion.by_q(linkage.coupling.expand_rates(a)), recursion.by_rates)
@@ -226,7 +226,7 @@ def forward_dynamics_derivatives(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def bias_force(linkage: Linkage, recursion: Recursion) -> list[Scalar]:
     """Return c = ½ ∂τ/∂v v + g − Jᵀ wrench, (D13); the velocity part of c is quadratic in v."""
     v, half = linkage.inputs["v"], linkage.scalar(constants.rational(1) / 2)
-    linkage.home.step("bias force, (D13)")
+    linkage.derivation.step("bias force, (D13)")
     bias = [linkage.dot(row, v) * half for row in recursion.by_v]
     upward: list[Vector] = []
     loads: list[Wrench] = list(linkage.loads)

@@ -57,28 +57,31 @@ ENDS, LAST_ENDS = 2, 1
 
 
 def halves(
-    home: Derivation, constants: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
+    derivation: Derivation, constants: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the segment of one place, and its saved value.
 
     The saved value has, for the direction before and its own, the rate without e and the entry of
     H^φL. `before` and `behind` are b of the neighbouring joints.
     """
-    home.step("terms of the previous mass in the blocks of H, LC (23)")
+    derivation.step("terms of the previous mass in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
     bindings = {
         U: constants["u_before"],
         V: constants["u"],
         W: constants["w_before"],
-        COS: home.cos(angle),
-        SIN: home.sin(angle),
+        COS: derivation.cos(angle),
+        SIN: derivation.sin(angle),
     }
 
     def block(r: int, c: int) -> Scalar:
-        return entry(form[r, c], bindings, home)
+        return entry(form[r, c], bindings, derivation)
 
-    home.step("moments on both directions, and the right-hand side, LC (12)")
-    moment_before, moment = home.name("m_before", before - b), home.name("m", b - behind)
+    derivation.step("moments on both directions, and the right-hand side, LC (12)")
+    moment_before, moment = (
+        derivation.name("m_before", before - b),
+        derivation.name("m", b - behind),
+    )
     inner, outer = block(0, 3), block(2, 1)  # H^φL_i−1,i and H^φL_i,i−1
     segment = [block(1, 1), outer * moment, block(1, 3), block(3, 3), inner * moment_before]
     soft_coupling = block(0, 2)  # H^φφ_i−1,i
@@ -91,12 +94,12 @@ def halves(
 
 
 def eliminated(
-    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the link between them; also return its saved value."""
-    home.step("elimination of the link between two segments, LC (13)")
+    derivation.step("elimination of the link between two segments, LC (13)")
     (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = front, behind
-    inverse = home.name("invD", home.one / home.name("D", n_cc + k_aa))
+    inverse = derivation.name("invD", derivation.one / derivation.name("D", n_cc + k_aa))
     Z_a, Z_c, right = ac * inverse, ca * inverse, n_c + k_a
     return [aa - Z_a * ac, a - Z_a * right, -(Z_a * ca), cc - Z_c * ca, c - Z_c * right], [
         Z_a,
@@ -106,35 +109,37 @@ def eliminated(
 
 
 def forced(
-    home: Derivation, saved: Sequence[Scalar], ends: Sequence[Scalar]
+    derivation: Derivation, saved: Sequence[Scalar], ends: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return e at the ends of the front segment, and at the ends of the one behind it; `ends` has e
     at the ends of both together.
     """
-    home.step("force of the hard coordinate between two segments, LC (13)")
+    derivation.step("force of the hard coordinate between two segments, LC (13)")
     (Z_a, Z_c, y), (first, last) = saved, ends
-    e = home.name("e", y - Z_a * first - Z_c * last)
+    e = derivation.name("e", y - Z_a * first - Z_c * last)
     return [first, e], [e, last]
 
 
-def rates(home: Derivation, saved: Sequence[Scalar], e: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+def rates(
+    derivation: Derivation, saved: Sequence[Scalar], e: Sequence[Scalar]
+) -> tuple[Scalar, Scalar]:
     """Return the contribution of the mass to the rates of the direction before and of its own: H^φφ
     m − H^φL e.
     """
-    home.step("rates of both directions, LC (13)")
+    derivation.step("rates of both directions, LC (13)")
     rate_before, inner, rate, outer = saved
     return rate_before - inner * e[1], rate - outer * e[0]
 
 
 def joints(
-    home: Derivation, rate_before: Scalar, rate: Scalar, before: Scalar
+    derivation: Derivation, rate_before: Scalar, rate: Scalar, before: Scalar
 ) -> tuple[Scalar, Scalar]:
     """Return the contribution of the mass to the rates of the joint before and of its own, θ̈_i =
     φ̈_i − φ̈_{i−1}.
 
     `before` is the contribution of the previous mass to the rate of the direction before.
     """
-    home.step("rates of both joints")
+    derivation.step("rates of both joints")
     return rate_before, rate - rate_before - before
 
 
@@ -142,34 +147,34 @@ def joints(
 
 
 def first_of_both(
-    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return b of a segment's first joint, and the saved value: b of the segment behind."""
-    home.step("right-hand side of the next joint")
+    derivation.step("right-hand side of the next joint")
     return [*front], [*behind]
 
 
 def next_of_each(
-    home: Derivation, saved: Sequence[Scalar], after_both: Sequence[Scalar]
+    derivation: Derivation, saved: Sequence[Scalar], after_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return b of the joint after the front segment, and after the other."""
-    home.step("right-hand side of the next joint")
+    derivation.step("right-hand side of the next joint")
     return [*saved], [*after_both]
 
 
 def last_of_both(
-    home: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the rate of a segment's last direction, and the saved value: that of the front
     segment.
     """
-    home.step("rate of the previous direction")
+    derivation.step("rate of the previous direction")
     return [*behind], [*front]
 
 
 def previous_of_each(
-    home: Derivation, saved: Sequence[Scalar], before_both: Sequence[Scalar]
+    derivation: Derivation, saved: Sequence[Scalar], before_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the rate of the direction before the front segment, and before the other."""
-    home.step("rate of the previous direction")
+    derivation.step("rate of the previous direction")
     return [*before_both], [*saved]

@@ -91,9 +91,9 @@ def _decompose(linkage: Linkage, i: int, block: Block) -> tuple[Block, list[Scal
     lower: Block = [[] for _ in range(size)]
     delta, inverse = [], []
     for c in range(size):
-        pivot = linkage.home.name(f"D_{i + 1}_{c + 1}", work[c][c])
+        pivot = linkage.derivation.name(f"D_{i + 1}_{c + 1}", work[c][c])
         delta.append(pivot)
-        inverse.append(linkage.home.name(f"invD_{i + 1}_{c + 1}", linkage.one / pivot))
+        inverse.append(linkage.derivation.name(f"invD_{i + 1}_{c + 1}", linkage.one / pivot))
         for r in range(c + 1, size):
             lower[r].append(work[r][c] * inverse[c])
         for r in range(c + 1, size):
@@ -156,7 +156,7 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
         for r in reversed(range(len(part))):
             for s in range(r + 1, len(part)):
                 part[r] = part[r] - pivot.lower[s][r] * part[s]
-            linkage.home.name(f"e_{i + 1}_{r + 1}", part[r])
+            linkage.derivation.name(f"e_{i + 1}_{r + 1}", part[r])
         e.append(part)
     return e
 

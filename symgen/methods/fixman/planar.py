@@ -161,8 +161,12 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
 
     Mass i is the head of link i and the tail of link i + 1.
     """
-    home, form, bend = linkage.home, by_inverses(meeting, geometry), by_inverses(bending, geometry)
-    half = home.constant(k.rational(1) / 2)
+    derivation, form, bend = (
+        linkage.derivation,
+        by_inverses(meeting, geometry),
+        by_inverses(bending, geometry),
+    )
+    half = derivation.constant(k.rational(1) / 2)
     result = Partition([[_dof_index(linkage, i)] for i in range(len(linkage))])
     inner: dict[Any, Scalar] = {}
     direction_before = linkage.zeros
@@ -173,7 +177,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
         linkage.name("u", i, inverses[U])
         linkage.name("w", i, inverses[W])
         result.metric[i] = [
-            mass * mass * lower(metric(geometry), {L: length}, home)
+            mass * mass * lower(metric(geometry), {L: length}, derivation)
         ]  # below (3), used in (8)
         if i:
             direction = link.rotation.to_parent(ahead)
@@ -184,7 +188,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             flip = linkage.one if linkage.ask_link(same_direction, i) else -linkage.one
             sense = (linkage.one, linkage.one, flip, linkage.one)
             contribution = [
-                [entry(form[r, c], bindings, home) * sense[r] * sense[c] for c in range(4)]
+                [entry(form[r, c], bindings, derivation) * sense[r] * sense[c] for c in range(4)]
                 for r in range(4)
             ]
             _gather(result, i, i, [row[2:] for row in contribution[2:]])
@@ -192,10 +196,15 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             result.coupling[i - 1, i] = [[contribution[0][3]]]  # H^φL above the diagonal
             result.bend[i] = {}
             for (r, c), share in (((0, 0), half), ((1, 0), linkage.one), ((1, 1), half)):
-                slope = entry(bend[r, c], bindings, home) * flip * share
+                slope = entry(bend[r, c], bindings, derivation) * flip * share
                 if not slope.is_zero:
                     result.bend[i][i - 1 + r, i - 1 + c] = [[slope]]
-        _gather(result, i, i, [[entry(form[r, c], inverses, home) for c in (0, 1)] for r in (0, 1)])
+        _gather(
+            result,
+            i,
+            i,
+            [[entry(form[r, c], inverses, derivation) for c in (0, 1)] for r in (0, 1)],
+        )
         inner, direction_before = inverses, ahead
     return result
 
@@ -209,10 +218,10 @@ def _gather(result: Partition, i: int, j: int, entries: list[list[Scalar]]) -> N
     result.soft[i, j], result.coupling[i, j], result.hard[i, j] = [[soft]], [[coupling]], [[hard]]
 
 
-def entry(expression: Any, bindings: Mapping[Any, Scalar], home: Derivation) -> Scalar:
+def entry(expression: Any, bindings: Mapping[Any, Scalar], derivation: Derivation) -> Scalar:
     """Lower an expression, multiplying its constants first."""
     constant, moving = expression.as_independent(COS, SIN, as_Add=False)
-    return lower(constant, bindings, home) * lower(moving, bindings, home)
+    return lower(constant, bindings, derivation) * lower(moving, bindings, derivation)
 
 
 def _end(linkage: Linkage, i: int) -> tuple[Scalar, Vector]:

@@ -84,8 +84,8 @@ def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
         )
         length = k.square_root(k.dot(end, end))
         e = Rotation([outer]).to_parent(linkage.vector(k.scale(1 / length, end)))
-        linkage.home.name(f"cos_{i + 1}", e[0])
-        linkage.home.name(f"sin_{i + 1}", e[1])
+        linkage.derivation.name(f"cos_{i + 1}", e[0])
+        linkage.derivation.name(f"sin_{i + 1}", e[1])
         linkage.name("R", i, outer)
         result.append((e[0], e[1], linkage.scalar(length)))
     return result
@@ -101,7 +101,9 @@ def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes
     for i, (cosine, sine, length) in enumerate(_directions(linkage)):
         linkage.step(i, "rows of dq/dx, LC (17)-(18)")
         bindings = {COS: cosine, SIN: sine, L: length}
-        phi, stretch = ([lower(form[r, c], bindings, linkage.home) for c in (0, 1)] for r in (0, 1))
+        phi, stretch = (
+            [lower(form[r, c], bindings, linkage.derivation) for c in (0, 1)] for r in (0, 1)
+        )
         sense = sense if i == 0 or same_direction(linkage.model, i) else -sense
         row = {i: [sense * x for x in phi]}
         if i > 0:
@@ -172,7 +174,7 @@ def _dtheta_printed(linkage: Linkage) -> Entries:
         sense = sense if i == 0 or same_direction(linkage.model, i) else -sense
         for r, point in enumerate((i - 2, i - 1, i)):
             if point >= 0:
-                row = [sense * lower(form[r, c], bindings, linkage.home) for c in (0, 1)]
+                row = [sense * lower(form[r, c], bindings, linkage.derivation) for c in (0, 1)]
                 blocks[i, point] = Block(
                     [
                         [
@@ -196,7 +198,7 @@ def _H_theta_theta(linkage: Linkage) -> Entries:
         index: rows[0][0] for index, rows in point_masses(linkage).soft.items()
     }  # H^φφ, LC (23)
     half = _by_joints(linkage, {**lower, **_transposed(lower)})
-    linkage.home.step("from absolute directions to joint angles")
+    linkage.derivation.step("from absolute directions to joint angles")
     return _of_angles(linkage, "H_tt", _by_joints(linkage, _transposed(half)))
 
 

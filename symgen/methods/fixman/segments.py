@@ -112,41 +112,43 @@ class Ends(NamedTuple):
 # -- along the links of a segment ------------------------------------------------------------------------------------------------
 
 
-def joint_entries(home: Derivation, q: Scalar, constants: Numbers) -> Numbers:
+def joint_entries(derivation: Derivation, q: Scalar, constants: Numbers) -> Numbers:
     """Return the entries of H at a joint: contributions of the mass before it and of its link's own
     mass.
     """
-    home.step("terms of its mass and of the previous one in the blocks of H, LC (23)")
+    derivation.step("terms of its mass and of the previous one in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
     bindings = {
         U: constants["u_before"],
         V: constants["u"],
         W: constants["w_before"],
-        COS: home.cos(angle),
-        SIN: home.sin(angle),
+        COS: derivation.cos(angle),
+        SIN: derivation.sin(angle),
     }
     own_bindings = {U: constants["u"], W: constants["w"]}
     return {
-        "hard": entry(form[3, 3], bindings, home)
-        + entry(form[1, 1], own_bindings, home),  # H^LL_ii
-        "beside": entry(form[3, 1], bindings, home),  # H^LL_i,i−1
-        "inner": entry(form[0, 3], bindings, home),  # H^φL_i−1,i
-        "outer": entry(form[2, 1], bindings, home),  # H^φL_i,i−1
-        "soft": entry(form[2, 2], bindings, home)
-        + entry(form[0, 0], own_bindings, home),  # H^φφ_ii
-        "soft_beside": entry(form[2, 0], bindings, home),  # H^φφ_i,i−1
+        "hard": entry(form[3, 3], bindings, derivation)
+        + entry(form[1, 1], own_bindings, derivation),  # H^LL_ii
+        "beside": entry(form[3, 1], bindings, derivation),  # H^LL_i,i−1
+        "inner": entry(form[0, 3], bindings, derivation),  # H^φL_i−1,i
+        "outer": entry(form[2, 1], bindings, derivation),  # H^φL_i,i−1
+        "soft": entry(form[2, 2], bindings, derivation)
+        + entry(form[0, 0], own_bindings, derivation),  # H^φφ_ii
+        "soft_beside": entry(form[2, 0], bindings, derivation),  # H^φφ_i,i−1
     }
 
 
 def eliminated(
-    home: Derivation, b: Scalar, saved: Numbers, before: Inward
+    derivation: Derivation, b: Scalar, saved: Numbers, before: Inward
 ) -> tuple[Inward, Numbers]:
     """Eliminate row i of H^LL; return the carry and the saved values."""
-    home.step("elimination of the hard block, and terms from beyond the segment, LC (13)")
-    moment = home.name("m", b - before.b)
-    right_side = home.name("known", before.y - before.z * moment)
-    inverse = home.name("invD", home.one / home.name("D", saved["hard"] - before.rho))
-    gain = home.name("gain", saved["beside"] * inverse)
+    derivation.step("elimination of the hard block, and terms from beyond the segment, LC (13)")
+    moment = derivation.name("m", b - before.b)
+    right_side = derivation.name("known", before.y - before.z * moment)
+    inverse = derivation.name(
+        "invD", derivation.one / derivation.name("D", saved["hard"] - before.rho)
+    )
+    gain = derivation.name("gain", saved["beside"] * inverse)
     reach = before.reach
     reach_by_pivot = reach * inverse
     carry = Inward(
@@ -158,7 +160,7 @@ def eliminated(
         before.p + before.mu * moment + reach_by_pivot * right_side,
         before.q + reach_by_pivot * reach,
         reach_by_pivot * saved["inner"],
-        home.zero,
+        derivation.zero,
         before.last + before.mark * moment,
     )
     return carry, {
@@ -170,57 +172,59 @@ def eliminated(
     }
 
 
-def forces(home: Derivation, saved: Numbers, before: Outward) -> tuple[Outward, Numbers]:
+def forces(derivation: Derivation, saved: Numbers, before: Outward) -> tuple[Outward, Numbers]:
     """Compute e_i, the rate of direction i, and the contribution of this link to the rate of the
     link before.
     """
-    home.step("forces of the hard coordinates, and the rate of the link's direction, LC (13)")
+    derivation.step("forces of the hard coordinates, and the rate of the link's direction, LC (13)")
     right_side = saved["known"] + saved["inner"] * before.moment + saved["reach"] * before.sigma
-    force = home.name("e", right_side * saved["inverse"] - saved["gain"] * before.force)
+    force = derivation.name("e", right_side * saved["inverse"] - saved["gain"] * before.force)
     rate = (
         saved["soft"] * saved["m"]
         + saved["soft_beside"] * before.moment
         - saved["outer"] * before.force
     )
-    added = home.name("added", saved["soft_beside"] * saved["m"] - saved["inner"] * force)
+    added = derivation.name("added", saved["soft_beside"] * saved["m"] - saved["inner"] * force)
     carry = Outward(
         saved["m"],
         force,
         before.sigma,
-        home.zero,
+        derivation.zero,
         before.first + before.mark * added,
-        home.name("rate", rate),
+        derivation.name("rate", rate),
     )
     return carry, {"rate": rate, "added": added}
 
 
-def directions(home: Derivation, saved: Numbers, added: Scalar) -> Scalar:
+def directions(derivation: Derivation, saved: Numbers, added: Scalar) -> Scalar:
     """Return φ̈_i; `added` is the contribution of the next link."""
-    home.step("rate of the link's direction, with the term of the next link")
-    return home.name("phi", saved["rate"] + added)
+    derivation.step("rate of the link's direction, with the term of the next link")
+    return derivation.name("phi", saved["rate"] + added)
 
 
-def joints(home: Derivation, saved: Numbers, before: Scalar) -> Scalar:
+def joints(derivation: Derivation, saved: Numbers, before: Scalar) -> Scalar:
     """Return θ̈_i = φ̈_i − φ̈_{i−1}."""
-    home.step("the rate of its joint")
+    derivation.step("the rate of its joint")
     return saved["phi"] - before
 
 
 # -- over the segments -----------------------------------------------------------------------------------------------------------
 
 
-def across_inward(home: Derivation, final_carry: Inward, beyond: Row | None) -> tuple[Row, Ends]:
+def across_inward(
+    derivation: Derivation, final_carry: Inward, beyond: Row | None
+) -> tuple[Row, Ends]:
     """Return the contribution of a segment and all beyond to the link before, and the values saved
     for the outward pass.
     """
     if beyond is None:
-        zero = home.zero
+        zero = derivation.zero
         return Row(final_carry.y, final_carry.z, final_carry.rho), Ends(
             zero, zero, zero, final_carry.p, final_carry.reach, final_carry.mu
         )
-    home.step("segment: the force on its last link, LC (13) over segments")
+    derivation.step("segment: the force on its last link, LC (13) over segments")
     A = beyond.Y - beyond.Z * final_carry.last
-    kappa = home.one / (home.one - final_carry.q * beyond.R)
+    kappa = derivation.one / (derivation.one - final_carry.q * beyond.R)
     sigma, gain = kappa * (A + beyond.R * final_carry.p), beyond.R * kappa
     ends = Ends(
         sigma,
@@ -238,15 +242,17 @@ def across_inward(home: Derivation, final_carry: Inward, beyond: Row | None) -> 
 
 
 def across_outward(
-    home: Derivation, final_carry: Inward, ends: Ends, before: tuple[Scalar, Scalar]
+    derivation: Derivation, final_carry: Inward, ends: Ends, before: tuple[Scalar, Scalar]
 ) -> tuple[tuple[Scalar, Scalar], Outward]:
     """Return moment and force of the segment's last link, and the initial carry of its sweep of
     forces.
 
     `before` has the moment and the force of the link before the segment.
     """
-    home.step("segment: the forces on its ends")
+    derivation.step("segment: the forces on its ends")
     moment, force = before
     sigma = ends.sigma + ends.sigma_force * force + ends.sigma_moment * moment
     last = ends.force + ends.force_force * force + ends.force_moment * moment
-    return (final_carry.last, last), Outward(moment, force, sigma, home.one, home.zero, home.zero)
+    return (final_carry.last, last), Outward(
+        moment, force, sigma, derivation.one, derivation.zero, derivation.zero
+    )

@@ -167,7 +167,7 @@ def soft_and_hard(linkage: Linkage, i: int) -> tuple[Block, Block]:
     soft, hard = directions(linkage.model.links[i].kind)
     a, b = (
         [
-            [lower(m[r, c], linkage.joint_parameters(i), linkage.home) for c in range(6)]
+            [lower(m[r, c], linkage.joint_parameters(i), linkage.derivation) for c in range(6)]
             for r in range(m.rows)
         ]
         for m in (soft, hard)

@@ -41,7 +41,7 @@ def _poses(linkage: Linkage) -> tuple[dict[int, tuple[Rotation, Vector]], tuple[
     assert frame is not None
     poses = link_transforms(linkage, path_to_frame(linkage))
     rotation = poses[frame.link][0] if poses else Rotation([])
-    linkage.home.step(f"frame {frame.name}")
+    linkage.derivation.step(f"frame {frame.name}")
     mount, shift = linkage.frame_pose(frame)
     step = rotation.to_parent(shift)
     rotation = Rotation([*rotation.factors, *mount.factors])

@@ -19,7 +19,7 @@ from symgen.derivation.scalars import Scalar, lower
 
 def integrate(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return q_next (NQ). A quaternion keeps its length; it is not normalized."""
-    (dt,), home = linkage.inputs["dt"], linkage.home
+    (dt,), derivation = linkage.inputs["dt"], linkage.derivation
     q_next = list(linkage.inputs["q"])
     for i, link in enumerate(linkage.model.links):
         linkage.step(i, "joint position after the time dt")
@@ -31,7 +31,9 @@ def integrate(linkage: Linkage) -> tuple[list[Scalar], ...]:
         ):
             bindings |= dict(zip(symbols, values, strict=True))
         _bind(linkage, i, form.equations, bindings)
-        q_next[link.q] = [lower(expression, bindings, home) for expression in form.coordinates]
+        q_next[link.q] = [
+            lower(expression, bindings, derivation) for expression in form.coordinates
+        ]
     return (q_next,)
 
 
@@ -39,7 +41,7 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return delta (NV) with integrate(q, delta, 1) = q_next, up to the sign of a quaternion and
     full turns of a planar joint.
     """
-    home, delta = linkage.home, [linkage.zero] * len(linkage.dofs)
+    derivation, delta = linkage.derivation, [linkage.zero] * len(linkage.dofs)
     for i, link in enumerate(linkage.model.links):
         linkage.step(i, "displacement from q to q_next")
         form = difference_form(link.kind, linkage.series)
@@ -47,7 +49,7 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
         for symbols, name in ((form.q, "q"), (form.goal, "q_next")):
             bindings |= dict(zip(symbols, linkage.inputs[name][link.q], strict=True))
         _bind(linkage, i, form.equations, bindings)
-        delta[link.v] = [lower(expression, bindings, home) for expression in form.step]
+        delta[link.v] = [lower(expression, bindings, derivation) for expression in form.step]
     return (delta,)
 
 
@@ -56,6 +58,6 @@ def _bind(
 ) -> None:
     """Bind the symbols of equations in their order, and name the results; names count links from 1."""
     for symbol, expression in equations:
-        bindings[symbol] = lower(expression, bindings, linkage.home)
+        bindings[symbol] = lower(expression, bindings, linkage.derivation)
         stem, *component = str(symbol).split("_")
-        linkage.home.name("_".join([stem, str(i + 1), *component]), bindings[symbol])
+        linkage.derivation.name("_".join([stem, str(i + 1), *component]), bindings[symbol])

@@ -23,10 +23,10 @@ def base_parameters(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return π_base (NR): each independent parameter plus the terms of the dependent parameters."""
     assert linkage.base is not None
     result, parameters = [], linkage.inputs["pi"]
-    linkage.home.step("base parameters")
+    linkage.derivation.step("base parameters")
     for terms in linkage.base.terms:
         total = linkage.zero
         for parameter, coefficient in terms.items():
-            total = total + parameters[parameter] * linkage.home.constant(coefficient)
+            total = total + parameters[parameter] * linkage.derivation.constant(coefficient)
         result.append(total)
     return (result,)

@@ -68,7 +68,7 @@ def _outward(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     path = path_to_frame(linkage)
     (w, u), (b, s) = _twist(linkage, path)
     rotations = base_axes(linkage)
-    linkage.home.step(f"motion of {frame.name} in the axes of the base, RK (2.2)-(2.7)")
+    linkage.derivation.step(f"motion of {frame.name} in the axes of the base, RK (2.2)-(2.7)")
     lever = linkage.frame_pose(frame)[1]
     s, u = s + b.cross(lever), u + w.cross(lever)
     rotation = rotations[frame.link] if path else Rotation([])
@@ -101,7 +101,7 @@ def _twist_rate(linkage: Linkage, frame: Frame) -> tuple[list[Scalar], ...]:
     path = path_to_frame(linkage)
     _, (b, s) = _twist(linkage, path)
     if linkage.jacobian_frame == "local":
-        linkage.home.step(f"in the axes of {frame.name}")
+        linkage.derivation.step(f"in the axes of {frame.name}")
         b, s = twist_to_child(*linkage.frame_pose(frame), b, s)
         return ([*b, *s],)
     for i in reversed(path):

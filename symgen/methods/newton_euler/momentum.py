@@ -72,7 +72,7 @@ def _about_center(linkage: Linkage, wrenches: Sequence[Wrench]) -> tuple[list[Sc
     """
     roots = place_roots(linkage)
     c = mass_center(linkage, roots, mass_fractions(linkage))
-    linkage.home.step("about the mass centre, in the base")
+    linkage.derivation.step("about the mass centre, in the base")
     n, f = linkage.zeros, linkage.zeros
     for root in roots.roots:
         root_n, root_f = wrench_to_parent(root.rotation, root.origin, *wrenches[root.link])

@@ -97,16 +97,16 @@ class Entries:
     S: Vector
 
     @property
-    def ten(self) -> list[Scalar]:
+    def inertia_entries(self) -> list[Scalar]:
         """The ten entries, in the order of the parameters."""
         return [self.m, *self.h, *(self.J[pair] for pair in UPPER)]
 
     def of(self, h: Vec3, S: Mat3) -> Scalar:
         """Return the entry for matter without mass, with first moment h and second moment Σ."""
-        home = self.m.home
-        total = home.dot([home.constant(x) for x in h], self.h)
+        derivation = self.m.derivation
+        total = derivation.dot([derivation.constant(x) for x in h], self.h)
         for i, j in UPPER:
-            total = total + home.constant(S[i][j]) * (self.S[i] if i == j else -self.J[i, j])
+            total = total + derivation.constant(S[i][j]) * (self.S[i] if i == j else -self.J[i, j])
         return total
 
 
@@ -237,7 +237,11 @@ def rows(linkage: Linkage) -> list[list[Scalar]]:
     """Return Y row by row."""
     link_columns, zeros = columns(linkage), [linkage.zero] * TEN
     return [
-        [entry for link in link_columns for entry in (link[j].ten if j in link else zeros)]
+        [
+            entry
+            for link in link_columns
+            for entry in (link[j].inertia_entries if j in link else zeros)
+        ]
         for j in range(len(linkage.dofs))
     ]
 

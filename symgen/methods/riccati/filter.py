@@ -43,7 +43,7 @@ def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
     """Return the step across one degree of freedom by SymPy's closed form: (4.6), (5.12), and (1 −
     G H) P of (4.5).
     """
-    home, i = linkage.home, dof.index
+    derivation, i = linkage.derivation, dof.index
     armature = linkage.drives[i].armature
     form = riccati_form(linkage.model.links[dof.link].kind, dof.column, not armature.is_zero)
     bindings = {
@@ -51,15 +51,18 @@ def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
         **{form.P[r, c]: P.entry(r, c) for r in range(6) for c in range(r, 6)},
     }
     bindings[form.A] = armature
-    D = lower(form.D, bindings, home)
+    D = lower(form.D, bindings, derivation)
     linkage.name("D", i, D)
     inverse = linkage.one / D
     linkage.name("invD", i, inverse)
     bindings[form.d] = inverse
-    G = [lower(form.G[r], bindings, home) for r in range(6)]
+    G = [lower(form.G[r], bindings, derivation) for r in range(6)]
     bindings.update(zip(form.g, G, strict=True))
     entries = [
-        [lower(form.P_after[r, c], bindings, home) if r <= c else linkage.zero for c in range(6)]
+        [
+            lower(form.P_after[r, c], bindings, derivation) if r <= c else linkage.zero
+            for c in range(6)
+        ]
         for r in range(6)
     ]
     moment, force = Vector(G[:3]), Vector(G[3:])

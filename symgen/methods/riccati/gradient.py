@@ -29,7 +29,7 @@ def slope(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Scalar:
     bindings = {form.X[index]: X.entry(*index) for index in indices} | {
         form.P[index]: gain.after.entry(*index) for index in indices
     }
-    half = lower(form.trace, {**linkage.joint_parameters(i), **bindings}, linkage.home)
+    half = lower(form.trace, {**linkage.joint_parameters(i), **bindings}, linkage.derivation)
     return half + half
 
 

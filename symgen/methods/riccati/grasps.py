@@ -173,7 +173,7 @@ def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> 
             linkage, i, Omega.to_child(link.rotation, link.shift), filters
         )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
     mount, origin = linkage.frame_pose(frame)
-    linkage.home.step(
+    linkage.derivation.step(
         f"loop {grasp.loop.closing.name}: acceleration of the arm per unit constraint force, B^T Lambda^-1 B"
     )
     Omega = Omega.shifted(origin).rotated(mount.transposed())
@@ -182,7 +182,7 @@ def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> 
         [row[0].dot(accelerations[j][0]) + row[1].dot(accelerations[j][1]) for j in range(i + 1)]
         for i, row in enumerate(grasp.B)
     ]
-    return LDLFactor.of(linkage.home, lower)
+    return LDLFactor.of(linkage.derivation, lower)
 
 
 def _object_bias_acceleration(linkage: Linkage, body: int) -> Spatial:
@@ -232,7 +232,7 @@ def _object_rows(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
 
 def _grasp_load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
     """Return the negative wrench of the grasp on the arm's link, as the filter needs it: RK (2.28)."""
-    linkage.home.step(f"loop {grasp.loop.closing.name}: constraint force on the arm")
+    linkage.derivation.step(f"loop {grasp.loop.closing.name}: constraint force on the arm")
     total = (linkage.zeros, linkage.zeros)
     for (n, f), force in zip(grasp.B, forces, strict=True):
         total = plus(total, (n * force, f * force))
@@ -267,7 +267,7 @@ def _solve_object(
             for j in range(i + 1):
                 lower[i][j] = lower[i][j] + linkage.dot(column, columns[j][1])
     linkage.step(body, "acceleration of the object, and the constraint forces on it")
-    acceleration = LDLFactor.of(linkage.home, lower).solve(right, "x")
+    acceleration = LDLFactor.of(linkage.derivation, lower).solve(right, "x")
     forces = []
     for K, (columns, scaled_error) in zip(mobilities, halves, strict=True):
         right_side = [

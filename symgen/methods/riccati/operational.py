@@ -30,7 +30,7 @@ def mobility_step(linkage: Linkage, i: int, X: Mobility, filters: Sequence[Filte
 
 def _across(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Mobility:
     """Return Ω after one degree of freedom, by SymPy's closed form of the joint's type."""
-    i, home = dof.link, linkage.home
+    i, derivation = dof.link, linkage.derivation
     armature = linkage.drives[dof.index].armature
     form = mobility_form(linkage.model.links[i].kind, dof.column, not armature.is_zero)
     bindings = {
@@ -41,13 +41,15 @@ def _across(linkage: Linkage, dof: Dof, X: Mobility, gain: Filter) -> Mobility:
     bindings.update(zip(form.g, (*gain.G[0], *gain.G[1]), strict=True))
     bindings.update(
         {
-            form.w[r, c]: lower(form.W[r, c], bindings, home)
+            form.w[r, c]: lower(form.W[r, c], bindings, derivation)
             for r in range(6)
             for c in range(6)
             if form.after.has(form.w[r, c])
         }
     )
-    entry = {(r, c): lower(form.after[r, c], bindings, home) for r in range(6) for c in range(r, 6)}
+    entry = {
+        (r, c): lower(form.after[r, c], bindings, derivation) for r in range(6) for c in range(r, 6)
+    }
     A = Symmetric(*(entry[index] for index in UPPER))
     B = (
         Vector(entry[0, c] for c in (3, 4, 5)),
@@ -74,7 +76,7 @@ def operational_inertia_inverse(linkage: Linkage) -> tuple[list[Scalar], ...]:
         linkage.name("OmegaB", i, Omega.B)
         linkage.name("OmegaC", i, Omega.C)
     rotations = base_axes(linkage) if linkage.link_by_link and path else []
-    linkage.home.step(f"frame {frame.name}, in the axes of the base")
+    linkage.derivation.step(f"frame {frame.name}, in the axes of the base")
     Omega = Omega.shifted(linkage.frame_pose(frame)[1])  # Bᵀ Ω B
     if rotations:
         Omega = Omega.rotated(rotations[frame.link])

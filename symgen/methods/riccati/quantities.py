@@ -50,7 +50,7 @@ def _gain(linkage: Linkage, dof: Dof, gain: Filter) -> Wrench:
         return gain.G
     form = joint_form(linkage.model.links[dof.link].kind)
     H = [
-        lower(x, linkage.joint_parameters(dof.link), linkage.home)
+        lower(x, linkage.joint_parameters(dof.link), linkage.derivation)
         for x in form.motion_subspace[:, dof.column]
     ]
     G = [*gain.G[0], *gain.G[1]]

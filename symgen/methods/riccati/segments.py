@@ -87,7 +87,7 @@ def omega_sweep(linkage: Linkage) -> tuple[list[Scalar], ...]:
         for c, axis in enumerate(axes[i]):
             linkage.name(f"axis{c + 1}", i, axis)
         for dof in link.dofs:
-            result[dof.index] = linkage.home.dot(
+            result[dof.index] = linkage.derivation.dot(
                 [*omega[i][0], *axes[i][0]], [*axes[i][0], *axes[i][1]]
             )
     return (result,)
@@ -95,7 +95,7 @@ def omega_sweep(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return θ̈, and the inward carry of link 0: `PARTS`, each number a result."""
-    home, zero, zeros, n = linkage.home, linkage.zero, linkage.zeros, len(linkage)
+    derivation, zero, zeros, n = linkage.derivation, linkage.zero, linkage.zeros, len(linkage)
     zero_matrix = Symmetric(zero, zero, zero, zero, zero, zero)
     linkage.inertia[0] = RigidInertia.of(zero, zeros, zero_matrix)
     filters = riccati_sweep(linkage)
@@ -127,7 +127,7 @@ def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
             carry = [x + mark for x, mark in zip(carry, linkage.inputs["mark"], strict=False)]
             break
         for r, (_, _, _, transmitted) in enumerate(columns):
-            a_0[r] = a_0[r] + home.dot(
+            a_0[r] = a_0[r] + derivation.dot(
                 [*transmitted[i][0], *transmitted[i][1]], [*a[i][0], *a[i][1]]
             )
         for dof in linkage.links[i].dofs:
@@ -157,7 +157,7 @@ def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
                 x + y for x, y in zip(beyond, linkage.inputs["tip"][6 * i : 6 * i + 6], strict=True)
             ]
             for dof in link.dofs:
-                driven[dof.index] = nu[dof.index] + home.dot(
+                driven[dof.index] = nu[dof.index] + derivation.dot(
                     [column[1][dof.index] for column in columns], beyond
                 )
         linkage.name("beyond", i, Vector(beyond))
@@ -177,7 +177,7 @@ def full_matrix(upper: Sequence[Scalar]) -> Rows:
 
 
 def carry_omega(
-    home: Derivation, final_carry: Sequence[Scalar], omega: Sequence[Scalar] | None
+    derivation: Derivation, final_carry: Sequence[Scalar], omega: Sequence[Scalar] | None
 ) -> list[Scalar]:
     """Return ω of a segment's last link.
 
@@ -191,52 +191,57 @@ def carry_omega(
 
 
 def across_inward(
-    home: Derivation, final_carry: Sequence[Scalar], beyond: Sequence[Scalar] | None
+    derivation: Derivation, final_carry: Sequence[Scalar], beyond: Sequence[Scalar] | None
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return (P, z) of a segment with all beyond, and (K, w, U, c). `beyond` is (P', z') of all
     beyond, None at the tip.
     """
-    zero = home.zero
+    zero = derivation.zero
     if beyond is None:
-        unit = [home.one if r == c else zero for r in SIX for c in SIX]
+        unit = [derivation.one if r == c else zero for r in SIX for c in SIX]
         return [*final_carry[:27]], [*[zero] * 27, *unit, *final_carry[84:]]
-    home.step("segment: the wrench on its last link")
+    derivation.step("segment: the wrench on its last link")
     z, Z, a = (
         final_carry[21:27],
         [final_carry[27 + 6 * c : 33 + 6 * c] for c in SIX],
         final_carry[84:],
     )
     P, Omega, z_beyond = full_matrix(final_carry[:21]), full_matrix(final_carry[63:84]), beyond[21:]
-    K, U, w, c_0 = solve_interface(home, full_matrix(beyond[:21]), Omega, z_beyond, a)
-    home.step("segment: articulated-body inertia and bias force of this and all outer segments")
+    K, U, w, c_0 = solve_interface(derivation, full_matrix(beyond[:21]), Omega, z_beyond, a)
+    derivation.step(
+        "segment: articulated-body inertia and bias force of this and all outer segments"
+    )
     rows = [[column[r] for column in Z] for r in SIX]
-    Z_K = [[home.dot(K[k], row) for k in SIX] for row in rows]  # Z K
-    carry = [P[r][c] + home.dot(Z_K[r], rows[c]) for r, c in UPPER]
-    carry += [z[r] + home.dot([Z[c][r] for c in SIX], w) for r in SIX]
+    Z_K = [[derivation.dot(K[k], row) for k in SIX] for row in rows]  # Z K
+    carry = [P[r][c] + derivation.dot(Z_K[r], rows[c]) for r, c in UPPER]
+    carry += [z[r] + derivation.dot([Z[c][r] for c in SIX], w) for r in SIX]
     return carry, [*(K[r][c] for r, c in UPPER), *w, *(x for row in U for x in row), *c_0]
 
 
 def across_outward(
-    home: Derivation, final_carry: Sequence[Scalar], saved: Sequence[Scalar], A: Sequence[Scalar]
+    derivation: Derivation,
+    final_carry: Sequence[Scalar],
+    saved: Sequence[Scalar],
+    A: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return α of a segment's last link, and f; A is the acceleration of the link before its first
     one.
     """
-    home.step("segment: acceleration of its last link")
+    derivation.step("segment: acceleration of its last link")
     Z, K, U = (
         [final_carry[27 + 6 * c : 33 + 6 * c] for c in SIX],
         full_matrix(saved[:21]),
         [saved[27 + 6 * r : 33 + 6 * r] for r in SIX],
     )
-    Zt_A = [home.dot(Z_c, A) for Z_c in Z]
+    Zt_A = [derivation.dot(Z_c, A) for Z_c in Z]
     return (
-        [saved[63 + r] + home.dot(U[r], Zt_A) for r in SIX],
-        [saved[21 + r] + home.dot(K[r], Zt_A) for r in SIX],
+        [saved[63 + r] + derivation.dot(U[r], Zt_A) for r in SIX],
+        [saved[21 + r] + derivation.dot(K[r], Zt_A) for r in SIX],
     )
 
 
 def solve_interface(
-    home: Derivation,
+    derivation: Derivation,
     P: Rows,
     Omega: Rows,
     z: Sequence[Scalar],
@@ -253,8 +258,8 @@ def solve_interface(
     M = {
         (i, a_, j, b_): (
             -P[i][j],
-            home.one if i == j else home.zero,
-            home.one if i == j else home.zero,
+            derivation.one if i == j else derivation.zero,
+            derivation.one if i == j else derivation.zero,
             Omega[i][j],
         )[2 * a_ + b_]
         for i in SIX
@@ -265,7 +270,7 @@ def solve_interface(
     T, W = [], {}
     for k in SIX:
         p, q, s = M[k, 0, k, 0], M[k, 1, k, 0], M[k, 1, k, 1]
-        inverse = home.one / (q * q - p * s)
+        inverse = derivation.one / (q * q - p * s)
         t = [[-(s * inverse), q * inverse], [q * inverse, -(p * inverse)]]
         T.append(t)
         for i in range(k + 1, 6):
@@ -301,7 +306,8 @@ def solve_interface(
         return x
 
     columns = [
-        solve_pairs([[home.zero, home.one if i == c else home.zero] for i in SIX]) for c in SIX
+        solve_pairs([[derivation.zero, derivation.one if i == c else derivation.zero] for i in SIX])
+        for c in SIX
     ]
     particular = solve_pairs([[x, y] for x, y in zip(z, a, strict=True)])
     return (

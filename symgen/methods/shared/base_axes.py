@@ -42,7 +42,7 @@ def accelerations_in_base(
     for i in range(len(linkage)):
         linkage.step(i, "acceleration in the base, RK (5.6), (3.21)")
         result += in_base(i, linkage.declared_frame(i)[1])
-    linkage.home.step(f"acceleration of frame {frame.name}, RK (5.7)")
+    linkage.derivation.step(f"acceleration of frame {frame.name}, RK (5.7)")
     return result, [linkage.zero] * 6 if frame.link < 0 else in_base(
         frame.link, linkage.frame_pose(frame)[1]
     )

@@ -70,7 +70,7 @@ def mass_fractions(linkage: Linkage) -> list[Matter]:
     composite, total = composite_matter(linkage), linkage.zero
     for i, link in enumerate(linkage.links):
         total = total + composite[i].m if link.parent < 0 else total
-    linkage.home.name("mass", total)
+    linkage.derivation.name("mass", total)
     inverse = linkage.one / total
     return [body * inverse for body in composite]
 
@@ -162,7 +162,7 @@ def mass_center(linkage: Linkage, roots: RootPlacements, parts: list[Matter]) ->
 
     `parts` are the `mass_fractions`.
     """
-    linkage.home.step("mass centre of all moving links")
+    linkage.derivation.step("mass centre of all moving links")
     total = linkage.zeros
     for root in roots.roots:
         fraction = parts[root.link]

@@ -347,7 +347,7 @@ class ClosedLoop:
             return rates
         position, velocity = linkage.inputs["gains"]
         residual = self.residual()
-        linkage.home.step(f"loop {self.closing.name}: Baumgarte terms K_d A v + K_p C")
+        linkage.derivation.step(f"loop {self.closing.name}: Baumgarte terms K_d A v + K_p C")
         point_velocity = first.v + first.w.cross(self.closed_difference)
         stabilized = []
         for rate, C, direction in zip(rates, residual, self.directed_rows, strict=True):
@@ -364,7 +364,7 @@ class ClosedLoop:
         frame.
         """
         linkage, closing = self.linkage, self.closing
-        linkage.home.step(f"loop {closing.name}: velocity-product acceleration of its rows")
+        linkage.derivation.step(f"loop {closing.name}: velocity-product acceleration of its rows")
         zero, d = linkage.zero, self.closed_difference
         transport, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
         spin = Vector(
@@ -402,7 +402,7 @@ class ClosedLoop:
         """Return the rows of C at any positions; a row that constrains velocities only has zero."""
         linkage, closing = self.linkage, self.closing
         d = self.difference()
-        linkage.home.step(f"loop {closing.name}: closure error")
+        linkage.derivation.step(f"loop {closing.name}: closure error")
         entries = []
         for row in closing.rows:
             if isinstance(row, Along):
@@ -410,8 +410,8 @@ class ClosedLoop:
             elif isinstance(row, Apart):
                 length = closing.parameters["distance"]
                 entries.append(
-                    (d.dot(d) - linkage.home.constant(length * length))
-                    * linkage.home.constant(HALF)
+                    (d.dot(d) - linkage.derivation.constant(length * length))
+                    * linkage.derivation.constant(HALF)
                 )
             elif isinstance(row, Across):
                 entries.append(self.first_axes_in_second[row.first][row.second] * row.sign)

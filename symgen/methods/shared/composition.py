@@ -19,7 +19,7 @@ class Calls(Protocol):
     """
 
     mechanism: Mechanism
-    home: Derivation
+    derivation: Derivation
     inputs: Mapping[str, list[Scalar]]
 
     def __call__(self, function: str, stage: str = "", **arguments: Sequence[Scalar]) -> Results:

@@ -45,7 +45,7 @@ class BorderedFactor:
             ]
         self.pairs = factor.half_solutions(self.rows)
         linkage = self.linkage
-        linkage.home.step("inverse inertia of the constraint rows: A M^-1 A^T")
+        linkage.derivation.step("inverse inertia of the constraint rows: A M^-1 A^T")
         lower = [
             [linkage.dot(self.pairs[i][0], self.pairs[j][1]) for j in range(i + 1)]
             for i in range(len(rows))
@@ -56,7 +56,7 @@ class BorderedFactor:
         self.mu = self._damping(lower) if solves > 1 else [linkage.zero] * len(lower)
         for row, mu in zip(lower, self.mu, strict=True):
             row[-1] = row[-1] + mu
-        self.S = LDLFactor.of(linkage.home, lower)
+        self.S = LDLFactor.of(linkage.derivation, lower)
 
     def _damping(self, lower: Sequence[Sequence[Scalar]]) -> list[Scalar]:
         """Return μ for each row, as distinct scalars with the same value.
@@ -64,11 +64,11 @@ class BorderedFactor:
         Redundant rows have equal forces. If the passes merged them, their rounding errors would no
         longer cancel in `constrained_accelerations`; distinct μ keep them apart.
         """
-        home, total = self.linkage.home, lower[0][0]
+        derivation, total = self.linkage.derivation, lower[0][0]
         for row in lower[1:]:
             total = total + row[-1]
-        mu = home.name("mu", total * home.constant(DAMPING / len(lower)))
-        return [mu * home.opaque_one() for _ in lower]
+        mu = derivation.name("mu", total * derivation.constant(DAMPING / len(lower)))
+        return [mu * derivation.opaque_one() for _ in lower]
 
     def constraint_forces(self, right: Sequence[Scalar]) -> list[Scalar]:
         """Return λ with S λ = right."""
@@ -88,7 +88,7 @@ class BorderedFactor:
         if self.active is not None:
             gamma = [x * is_active for x, is_active in zip(gamma, self.active, strict=True)]
         ((_, scaled),) = self.factor.half_solutions([free])
-        linkage.home.step("constraint forces")
+        linkage.derivation.step("constraint forces")
         right = [
             -(linkage.dot(y, scaled) + rate) for (y, _), rate in zip(self.pairs, gamma, strict=True)
         ]
@@ -103,6 +103,6 @@ class BorderedFactor:
 
     def _scaled_forces(self, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return D⁻¹ Y λ."""
-        self.linkage.home.step("joint forces of the constraints")
+        self.linkage.derivation.step("joint forces of the constraints")
         columns = zip(*(y for _, y in self.pairs), strict=True)
         return [self.linkage.dot(column, forces) for column in columns]

@@ -148,7 +148,7 @@ def contact_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Deriv
     """Return the contact functions of a method that factors M, given the bias force."""
 
     def forces_in_base(linkage: Linkage, forces: Sequence[Scalar]) -> list[Scalar]:
-        linkage.home.step("forces in the axes of the base")
+        linkage.derivation.step("forces in the axes of the base")
         return [
             x
             for k, contact in enumerate(contact_paths(linkage))
@@ -204,13 +204,13 @@ def contact_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Deriv
 
         The rows of closed loops and of active contacts have A v⁺ = 0.
         """
-        v, A = linkage.home.inputs["v"], constraint_rows(linkage)
-        linkage.home.step("velocities of the contacts")
+        v, A = linkage.derivation.inputs["v"], constraint_rows(linkage)
+        linkage.derivation.step("velocities of the contacts")
         gamma = [linkage.dot(row, v) for row in A]
         change, *impulses = solve_constraints(
             linkage, linkage.inputs.get("push", [linkage.zero] * len(v)), A, gamma
         )
-        linkage.home.step("velocities after the impact")
+        linkage.derivation.step("velocities after the impact")
         return [x + y for x, y in zip(v, change, strict=True)], *impulses
 
     def contact_forward_dynamics(linkage: Linkage) -> Results:

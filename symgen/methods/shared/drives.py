@@ -27,7 +27,7 @@ def _add_drive_forces(index: int) -> Change:
         total = results[index]
         if any(drive.has_forces for drive in linkage.drives):
             added = linkage.coupling.reduce_forces(
-                drive_forces(linkage.model, linkage.drives, linkage.home, linkage.inputs)
+                drive_forces(linkage.model, linkage.drives, linkage.derivation, linkage.inputs)
             )
             total = [x + y for x, y in zip(total, added, strict=True)]
         if has_gravity_compensation(linkage.model):

@@ -39,7 +39,7 @@ def eliminate(
         linkage.name("D", k, pivots[k])
         for i in above:
             alpha[k][i] = rows[k][i] * inverses[k]
-            linkage.home.name(f"alpha_{i + 1}_{k + 1}", alpha[k][i])
+            linkage.derivation.name(f"alpha_{i + 1}_{k + 1}", alpha[k][i])
         for i in above:
             for j in above:
                 if j <= i:
@@ -53,7 +53,7 @@ class EliminatedFactor(Factor):
     def __init__(self, linkage: Linkage, rows: list[dict[int, Scalar]]) -> None:
         super().__init__(linkage)
         if linkage.coupling.has_mimic_joints:
-            linkage.home.step("mimic joints: G^T M G")
+            linkage.derivation.step("mimic joints: G^T M G")
         self.alpha, self.masses, self.inverses = eliminate(
             linkage, linkage.coupling.reduce_triangle(rows)
         )
@@ -106,7 +106,7 @@ class EliminatedFactor(Factor):
         n, linkage, alpha = len(self.alpha), self.linkage, self.alpha
         columns: list[list[Scalar]] = []
         for j in range(n):
-            linkage.home.step(f"column {j} of the inverse")
+            linkage.derivation.step(f"column {j} of the inverse")
             # The unit vector e_j only reaches ancestors of j, and coordinates coupled to them. Entries above row j follow
             # by symmetry.
             x = [linkage.zero] * n

@@ -76,7 +76,7 @@ MakeFactor = Callable[[Linkage], Factor]
 
 def subtract_bias(linkage: Linkage, bias: Sequence[Scalar]) -> list[Scalar]:
     """Return tau − c, the right-hand side to which M⁻¹ is applied (SA §5)."""
-    linkage.home.step("joint forces minus the bias force: tau - c")
+    linkage.derivation.step("joint forces minus the bias force: tau - c")
     return [tau - c for tau, c in zip(linkage.inputs["tau"], bias, strict=True)]
 
 
@@ -115,7 +115,7 @@ def factor_functions(factor: MakeFactor, bias_force: Derive, jacobian: Derive) -
         n = len(linkage.leader_dofs)
         (J,) = jacobian(linkage)
         pairs = factor(linkage).half_solutions([J[r * n : (r + 1) * n] for r in range(6)])
-        linkage.home.step("J M^-1 J^T")
+        linkage.derivation.step("J M^-1 J^T")
         entries = {
             (i, j): linkage.dot(pairs[i][0], pairs[j][1]) for i in range(6) for j in range(i, 6)
         }

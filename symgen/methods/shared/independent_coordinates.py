@@ -45,7 +45,7 @@ class VelocitySplit(NamedTuple):
             [columns[k] for k in dependent_entries],
             [k for k in range(len(columns)) if k not in dependent_entries],
         )
-        linkage.home.step("dependent velocities: products of the columns of A")
+        linkage.derivation.step("dependent velocities: products of the columns of A")
         lower = [
             [linkage.dot(column, second) for second in dependent_columns[: i + 1]]
             for i, column in enumerate(dependent_columns)
@@ -54,7 +54,7 @@ class VelocitySplit(NamedTuple):
             independent,
             dependent_columns,
             [columns[k] for k in independent],
-            LDLFactor.of(linkage.home, lower),
+            LDLFactor.of(linkage.derivation, lower),
         )
 
     def dependent_rates(self, column: Sequence[Scalar], name: str) -> list[Scalar]:
@@ -63,7 +63,7 @@ class VelocitySplit(NamedTuple):
         """
         return self.G.solve(
             [
-                -self.G.home.dot(dependent_column, column)
+                -self.G.derivation.dot(dependent_column, column)
                 for dependent_column in self.dependent_columns
             ],
             name,
@@ -72,16 +72,16 @@ class VelocitySplit(NamedTuple):
     def closure_forces(self, loads: Sequence[Scalar], name: str) -> list[Scalar]:
         """Return the minimum-norm λ that balances these loads on the dependent velocities."""
         shares = self.G.solve(loads, name)
-        self.G.home.step("forces of the loop closures")
+        self.G.derivation.step("forces of the loop closures")
         return [
-            self.G.home.dot([column[r] for column in self.dependent_columns], shares)
+            self.G.derivation.dot([column[r] for column in self.dependent_columns], shares)
             for r in range(len(self.dependent_columns[0]))
         ]
 
     def remaining_forces(self, f: Sequence[Scalar], multipliers: Sequence[Scalar]) -> list[Scalar]:
         """Return f_i − A_iᵀ λ: the forces on the independent velocities that λ does not balance."""
         return [
-            f[k] - self.G.home.dot(column, multipliers)
+            f[k] - self.G.derivation.dot(column, multipliers)
             for k, column in zip(self.independent, self.independent_columns, strict=True)
         ]
 
@@ -102,7 +102,7 @@ def reduced_mass_matrix_from(mass_matrix: Derive) -> Derive:
             ):
                 velocities[entry] = rate
             N.append(velocities)
-        linkage.home.step("mass matrix of the independent coordinates")
+        linkage.derivation.step("mass matrix of the independent coordinates")
         momenta = [
             [linkage.dot(M[r * n : (r + 1) * n], column_of_N) for r in range(n)]
             for column_of_N in N
@@ -129,7 +129,7 @@ def constrained_inverse_dynamics_from(inverse_dynamics: Derive) -> Derive:
             redundant_forces, multipliers = _share_with_redundant_drives(
                 linkage, split, redundant_drives, f, multipliers
             )
-        linkage.home.step("forces of the independent coordinates")
+        linkage.derivation.step("forces of the independent coordinates")
         forces = dict(
             zip(split.independent, split.remaining_forces(f, multipliers), strict=True)
         ) | dict(zip(redundant_drives, redundant_forces, strict=True))
@@ -153,14 +153,16 @@ def _share_with_redundant_drives(
         )
         for drive in redundant_drives
     ]
-    linkage.home.step("minimum-norm forces of redundant actuated joints")
+    linkage.derivation.step("minimum-norm forces of redundant actuated joints")
     tau = split.remaining_forces(f, multipliers)
     N = [[-linkage.dot(column, row) for column in split.independent_columns] for row in Y]
     lower = [[linkage.dot(row, second) for second in N[: i + 1]] for i, row in enumerate(N)]
     for row in lower:
         row[-1] = row[-1] + unit
-    shares = LDLFactor.of(linkage.home, lower).solve([linkage.dot(row, tau) for row in N], "tau_e")
-    linkage.home.step("forces of the loop closures")
+    shares = LDLFactor.of(linkage.derivation, lower).solve(
+        [linkage.dot(row, tau) for row in N], "tau_e"
+    )
+    linkage.derivation.step("forces of the loop closures")
     return shares, [
         x - linkage.dot([row[r] for row in Y], shares) for r, x in enumerate(multipliers)
     ]

@@ -20,7 +20,7 @@ def subtract_closure_forces(
     linkage: Linkage, rows: Sequence[Sequence[Scalar]], joint_forces: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return the joint forces less Aᵀ λ, where λ is an input."""
-    linkage.home.step("right-hand sides: joint forces and constraint rows")
+    linkage.derivation.step("right-hand sides: joint forces and constraint rows")
     return [
         f - linkage.dot([row[k] for row in rows], linkage.inputs["lambda"])
         for k, f in enumerate(joint_forces)
@@ -49,7 +49,7 @@ def closure_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Deriv
         v, e = linkage.inputs["v"], linkage.inputs["restitution"][0]
         bordered = bordered_factor(linkage)
         rates = linkage.coupling.leader_entries(v)
-        linkage.home.step("velocities that violate the constraints")
+        linkage.derivation.step("velocities that violate the constraints")
         row_velocities = [linkage.dot(row, rates) for row in bordered.rows]
         gain = linkage.one + e
         impulses = bordered.constraint_forces([-(gain * rate) for rate in row_velocities])

@@ -40,7 +40,7 @@ def changes(function: str) -> tuple[Change, ...]:
     def reduce(linkage: Linkage, results: Results) -> Results:
         if not linkage.coupling.has_mimic_joints:
             return results
-        linkage.home.step("mimic joints: forces on the leaders")
+        linkage.derivation.step("mimic joints: forces on the leaders")
         return tuple(
             _reduce(linkage, array, entries)
             for array, entries in zip(declared.results, results, strict=True)
@@ -100,8 +100,8 @@ def mimic_refusal(name: str, method: Method) -> Refusal:
             return method.refusal(mechanism)
         follower = next(
             joint.name
-            for joint, follows in zip(mechanism.joints, mechanism.follows, strict=True)
-            if follows
+            for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True)
+            if coupling
         )
         return (
             f"{name} does not support mimic joints, and joint '{follower}' of '{mechanism.name}' mimics another; use "

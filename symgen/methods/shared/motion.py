@@ -81,6 +81,6 @@ def force_and_moment(inertia: RigidInertia, motion: Motion) -> tuple[Vector, Vec
     about_z = outside + U[1][0] * S.xx - U[0][1] * S.yy
     x, y, _ = motion.omega
     in_two = motion.alpha[2] * inertia.about_z + x * y * (S.xx - S.yy)
-    about_z = about_z.home.either(about_z, outside + in_two)
+    about_z = about_z.derivation.either(about_z, outside + in_two)
     moment = Vector((about_x, about_y, about_z))
     return moment + h.cross(motion.accel), force

@@ -49,7 +49,7 @@ def outward_sweep(
             alpha = Vector(
                 (
                     *[
-                        full.home.either(full, summed)
+                        full.derivation.either(full, summed)
                         for full, summed in zip(alpha[:2], across, strict=True)
                     ],
                     alpha[2],

@@ -81,7 +81,7 @@ def name_entries(linkage: Linkage, stem: str, rows: Rows) -> Rows:
     for r, row in enumerate(rows, 1):
         for c, entry in enumerate(row, 1):
             suffix = "" if single else f"_{r}" if len(row) == 1 else f"_{r}{c}"
-            linkage.home.name(stem + suffix, entry)
+            linkage.derivation.name(stem + suffix, entry)
     return rows
 
 

@@ -19,12 +19,12 @@ class LDLFactor(NamedTuple):
     D.
     """
 
-    home: Derivation
+    derivation: Derivation
     L: list[list[Scalar]]
     inverses: list[Scalar]
 
     @staticmethod
-    def of(home: Derivation, lower: Sequence[Sequence[Scalar]]) -> LDLFactor:
+    def of(derivation: Derivation, lower: Sequence[Sequence[Scalar]]) -> LDLFactor:
         """Factor a matrix given by its lower triangle, row by row with the diagonal, from the first
         row on.
         """
@@ -32,14 +32,14 @@ class LDLFactor(NamedTuple):
         L: list[list[Scalar]] = [[] for _ in rows]
         for p in range(len(rows)):
             for i in range(p, len(rows)):
-                home.name(f"S_{i + 1}_{p + 1}", rows[i][p])
-            inverses.append(home.one / rows[p][p])
+                derivation.name(f"S_{i + 1}_{p + 1}", rows[i][p])
+            inverses.append(derivation.one / rows[p][p])
             for i in range(p + 1, len(rows)):
                 L[i].append(rows[i][p] * inverses[p])
-                home.name(f"L_{i + 1}_{p + 1}", L[i][p])
+                derivation.name(f"L_{i + 1}_{p + 1}", L[i][p])
                 for j in range(p + 1, i + 1):
                     rows[i][j] = rows[i][j] - L[i][p] * rows[j][p]
-        return LDLFactor(home, L, inverses)
+        return LDLFactor(derivation, L, inverses)
 
     def solve(self, b: Sequence[Scalar], name: str, first: int = 0) -> list[Scalar]:
         """Return x with L D Lᵀ x = b.
@@ -55,7 +55,7 @@ class LDLFactor(NamedTuple):
         for i in range(first, len(self.L)):
             for p in range(first, i):
                 x[i] = x[i] - self.L[i][p] * x[p]
-            self.home.name(f"{name}_{i + 1}", x[i])
+            self.derivation.name(f"{name}_{i + 1}", x[i])
         return x, [entry * inverse for entry, inverse in zip(x, self.inverses, strict=True)]
 
     def back_substitute(self, half: Sequence[Scalar], name: str, first: int = 0) -> list[Scalar]:
@@ -64,12 +64,12 @@ class LDLFactor(NamedTuple):
         for i in reversed(range(first, n)):
             for p in range(i + 1, n):
                 x[i] = x[i] - self.L[p][i] * x[p]
-            self.home.name(f"{name}_{i + 1}_out", x[i])
+            self.derivation.name(f"{name}_{i + 1}_out", x[i])
         return x
 
     def inverse(self) -> list[Scalar]:
         """Return the inverse, row-major and full; symmetric entries are computed once."""
-        n, zero, unit = len(self.L), self.home.zero, self.home.one
+        n, zero, unit = len(self.L), self.derivation.zero, self.derivation.one
         columns = [
             self.solve([unit if i == j else zero for i in range(n)], f"e_{j + 1}", j)
             for j in range(n)
@@ -89,19 +89,20 @@ def task_functions(factor: MakeFactor, jacobian: Derive) -> dict[str, Derive]:
         """Return Λ, row-major and full."""
         J = rows(linkage)
         pairs = factor(linkage).half_solutions(J)
-        linkage.home.step("operational-space inertia of the task")
+        linkage.derivation.step("operational-space inertia of the task")
         lower = [
             [linkage.dot(pairs[i][0], pairs[j][1]) for j in range(i + 1)] for i in range(len(J))
         ]
-        return (LDLFactor.of(linkage.home, lower).inverse(),)
+        return (LDLFactor.of(linkage.derivation, lower).inverse(),)
 
     def dynamically_consistent_inverse(linkage: Linkage) -> Results:
         """Return J̄, row-major; row j solves with J M⁻¹ Jᵀ for row j of M⁻¹ Jᵀ."""
         J, mass_factor = rows(linkage), factor(linkage)
         X = [mass_factor.solve(row) for row in J]
-        linkage.home.step("dynamically consistent inverse of the task's Jacobian")
+        linkage.derivation.step("dynamically consistent inverse of the task's Jacobian")
         task_factor = LDLFactor.of(
-            linkage.home, [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))]
+            linkage.derivation,
+            [[linkage.dot(J[i], X[j]) for j in range(i + 1)] for i in range(len(J))],
         )
         return (
             [

@@ -80,7 +80,7 @@ def joint_twists(linkage: Linkage, points: Points) -> list[tuple[Vector, Vector]
             **linkage.joint_parameters(dof.link),
             **dict(zip(symbols, points.d[dof.link], strict=True)),
         }
-        p = [lower(entry, bindings, linkage.home) for entry in form[:, dof.column]]
+        p = [lower(entry, bindings, linkage.derivation) for entry in form[:, dof.column]]
         twists.append((Vector(p[:3]), Vector(p[3:])))
     return twists
 

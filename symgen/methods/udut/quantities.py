@@ -201,7 +201,7 @@ def _coefficients(linkage: Linkage) -> dict[tuple[int, int], Scalar]:
         linkage, points, "psihat", [body.psi_hat for body in bodies]
     ).items():
         if i != k:
-            result[i, k] = linkage.home.name(
+            result[i, k] = linkage.derivation.name(
                 f"alpha_{i + 1}_{k + 1}", _dot(bodies[i].p, wrench)
             )  # (31)
     return result
@@ -242,7 +242,7 @@ def _L2(linkage: Linkage) -> Entries:
                 if i == j
                 else _dot(body.psi, _carry_twist(linkage, points, i, j, bodies[j].p))
             )  # (31), k = i + 1
-            blocks[i, j] = scalar(linkage.home.name(f"L2_{i + 1}_{j + 1}", entry))
+            blocks[i, j] = scalar(linkage.derivation.name(f"L2_{i + 1}_{j + 1}", entry))
     return blocks
 
 

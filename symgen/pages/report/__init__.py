@@ -98,7 +98,7 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
     """Return index, name, type, parent → child, axis and range of every joint."""
     rows = []
     for i, joint in enumerate(described["joints"]):
-        follows = joint.get("follows")
+        coupling = joint.get("follows")
         kind = joint_type(joint["type"])
         low, high = joint["limits"]["lower"], joint["limits"]["upper"]
         rows.append(
@@ -108,8 +108,8 @@ def _joints(described: dict[str, Any]) -> list[list[str]]:
                 joint["type"],
                 f"{joint['parent']} → {joint['child']}",
                 " ".join(_figure(x) for x in joint["axis"]) if joint["axis"] else "none",
-                f"follows {follows['joint']}"
-                if follows
+                f"follows {coupling['joint']}"
+                if coupling
                 else "none"
                 if kind.nq > 1 or (low is None and high is None)
                 else f"{_figure(low)} … {_figure(high)} {kind.positions[0].unit}",

@@ -62,10 +62,10 @@ class Skeleton:
 def middle(mechanism: Mechanism) -> list[float]:
     """Return q (NQ,) in rad or m: the middle of each joint's range, or the neutral position of a joint without one."""
     q: list[float] = []
-    for joint, follows, limits in zip(
-        mechanism.joints, mechanism.follows, mechanism.ranges, strict=True
+    for joint, coupling, limits in zip(
+        mechanism.joints, mechanism.joint_couplings, mechanism.ranges, strict=True
     ):
-        if follows is not None:
+        if coupling is not None:
             continue
         low, high = limits.lower, limits.upper
         ranged = joint.type.nq == 1 and low is not None and high is not None

@@ -355,13 +355,13 @@ def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
 
 def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
     """Return the leader of a follower, with composed rows; empty for a joint with its own coordinate."""
-    if (follows := mechanism.follows[index]) is None:
+    if (coupling := mechanism.joint_couplings[index]) is None:
         return {}
     return {
         "follows": {
-            "joint": mechanism.joints[follows.leader].name,
-            "multiplier": float(follows.multiplier),
-            "offset": float(follows.offset),
+            "joint": mechanism.joints[coupling.leader].name,
+            "multiplier": float(coupling.multiplier),
+            "offset": float(coupling.offset),
         }
     }
 
@@ -499,13 +499,13 @@ def _numbers(joint: Joint) -> str:
 
 
 def _range(mechanism: Mechanism, index: int) -> str:
-    joint, limits, follows = (
+    joint, limits, coupling = (
         mechanism.joints[index],
         mechanism.ranges[index],
-        mechanism.follows[index],
+        mechanism.joint_couplings[index],
     )
-    if follows is not None:
-        return f"= {follows.of(mechanism.joints[follows.leader].name)}"
+    if coupling is not None:
+        return f"= {coupling.of(mechanism.joints[coupling.leader].name)}"
     if joint.type.nq > 1 or (
         limits.lower is None and limits.upper is None
     ):  # a range is one coordinate's

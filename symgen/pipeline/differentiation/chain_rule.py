@@ -30,22 +30,22 @@ class Dual(Scalar):
     __slots__ = ("slopes",)
 
     def __init__(self, at: Scalar, slopes: Slopes) -> None:
-        super().__init__(at.home, at.row, at.sign, at.value, at.unit_value)
+        super().__init__(at.derivation, at.row, at.sign, at.value, at.unit_value)
         self.slopes = slopes
 
     def __mul__(self, factor: Scalar | int) -> Scalar:
-        factor = self.home.atom(factor)
+        factor = self.derivation.atom(factor)
         mine, theirs = (
             _times(x, plain(y)) for x, y in ((self.slopes, factor), (slopes(factor), self))
         )
         return Dual(plain(self) * plain(factor), _add(mine, theirs))
 
     def __add__(self, addend: Scalar | int) -> Scalar:
-        addend = self.home.atom(addend)
+        addend = self.derivation.atom(addend)
         return Dual(plain(self) + plain(addend), _add(self.slopes, slopes(addend)))
 
     def __sub__(self, other: Scalar | int) -> Scalar:
-        return self + -self.home.atom(other)
+        return self + -self.derivation.atom(other)
 
     def __rsub__(self, other: Scalar | int) -> Scalar:
         return -self + other
@@ -78,14 +78,16 @@ def jacobian(
     by = derivative.by or tuple(array.name for array in function.arguments)
     scalar_arguments = [array.name for array in function.arguments if not array.shape]
 
-    def blocks(home: Derivation) -> list[Result]:
-        robot = Chained(mechanism, home, get_program, by)
+    def blocks(derivation: Derivation) -> list[Result]:
+        robot = Chained(mechanism, derivation, get_program, by)
         results: list[Result] = []
         for result, values in zip(function.results, compose(robot), strict=True):
             rows = steps(values)
             for name in by:
                 entries = [
-                    row[k] if row else home.zero for row in rows for k in range(*robot.span(name))
+                    row[k] if row else derivation.zero
+                    for row in rows
+                    for k in range(*robot.span(name))
                 ]
                 columns = () if name in scalar_arguments else (robot.sizes[name],)
                 results.append(
@@ -102,15 +104,15 @@ class Chained(Inlining):
     """
 
     def __init__(
-        self, mechanism: Mechanism, home: Derivation, made: Made, by: Sequence[str]
+        self, mechanism: Mechanism, derivation: Derivation, made: Made, by: Sequence[str]
     ) -> None:
-        super().__init__(mechanism, home, made)
-        sizes = [mechanism.nv if name in POSITIONS else len(home.inputs[name]) for name in by]
+        super().__init__(mechanism, derivation, made)
+        sizes = [mechanism.nv if name in POSITIONS else len(derivation.inputs[name]) for name in by]
         self.begins = {name: sum(sizes[:k]) for k, name in enumerate(by)}
         self.sizes, self.count = dict(zip(by, sizes, strict=True)), sum(sizes)
         self.inputs = {
             name: self._seeded(name, atoms) if name in by else atoms
-            for name, atoms in home.inputs.items()
+            for name, atoms in derivation.inputs.items()
         }
 
     def span(self, name: str) -> tuple[int, int]:
@@ -119,7 +121,10 @@ class Chained(Inlining):
 
     def _seeded(self, name: str, atoms: list[Scalar]) -> list[Scalar]:
         unit = [
-            [self.home.one if k == direction else self.home.zero for k in range(self.count)]
+            [
+                self.derivation.one if k == direction else self.derivation.zero
+                for k in range(self.count)
+            ]
             for direction in range(*self.span(name))
         ]
         return (
@@ -135,7 +140,10 @@ class Chained(Inlining):
         program = self.made(function)
         values_of = {port.name: {**self.inputs, **arguments}[port.name] for port in program.inputs}
         values = inline_program(
-            program, self.home, [[plain(x) for x in atoms] for atoms in values_of.values()], stage
+            program,
+            self.derivation,
+            [[plain(x) for x in atoms] for atoms in values_of.values()],
+            stage,
         )
         varying = tuple(name for name, atoms in values_of.items() if any(steps(atoms)))
         if not varying:
@@ -149,7 +157,7 @@ class Chained(Inlining):
         blocks = dict(
             zip(
                 (port.name for port in jacobian_program.outputs),
-                inline_program(jacobian_program, self.home, plain_arguments, stage),
+                inline_program(jacobian_program, self.derivation, plain_arguments, stage),
                 strict=True,
             )
         )
@@ -209,7 +217,7 @@ class Chained(Inlining):
             ]
             rows_of_slopes.append(
                 [
-                    self.home.dot([x for x, _ in row], [slope[j] for _, slope in row])
+                    self.derivation.dot([x for x, _ in row], [slope[j] for _, slope in row])
                     for j in range(self.count)
                 ]
             )
@@ -218,7 +226,7 @@ class Chained(Inlining):
 
 def plain(x: Scalar) -> Scalar:
     """Return a number without slopes."""
-    return Scalar(x.home, x.row, x.sign, x.value, x.unit_value) if isinstance(x, Dual) else x
+    return Scalar(x.derivation, x.row, x.sign, x.value, x.unit_value) if isinstance(x, Dual) else x
 
 
 def slopes(x: Scalar) -> Slopes:

@@ -69,11 +69,11 @@ def in_turn(maps: Sequence[Map], scans: Sequence[ParallelScan]) -> tuple[Stage, 
     return (*(stage for pair in pairs for stage in pair), maps[-1])
 
 
-def frozen(home: Derivation, function: str, method: str, results: Results) -> Program:
+def frozen(derivation: Derivation, function: str, method: str, results: Results) -> Program:
     """Return the rows of a derivation as a step with these results."""
     named = [(name, (len(atoms),), [*atoms]) for name, atoms in results.items()]
-    shapes = {name: (size,) for name, size in home.sizes.items()}
-    return home.freeze(function, method, named, shapes)
+    shapes = {name: (size,) for name, size in derivation.sizes.items()}
+    return derivation.freeze(function, method, named, shapes)
 
 
 def derived_step(
@@ -83,9 +83,9 @@ def derived_step(
     sizes: Mapping[str, int],
 ) -> Program:
     """Derive a step from arguments of these sizes, without the arguments that it does not read."""
-    home = Derivation({name: size for name, size in sizes.items() if size})
-    results = {name: atoms for name, atoms in build(home).items() if atoms}
-    step = passes.run(frozen(home, function, method, results))
+    derivation = Derivation({name: size for name, size in sizes.items() if size})
+    results = {name: atoms for name, atoms in build(derivation).items() if atoms}
+    step = passes.run(frozen(derivation, function, method, results))
     used = sorted({row.value[0] for row in step.rows if row.op == "input"})
     return with_inputs(step, used)
 
@@ -113,9 +113,11 @@ def parallel_scan(
     """Derive a parallel scan whose values are zero for all elements together."""
 
     def derived(build: PairStep, sizes: dict[str, int], results: Sequence[str]) -> Program:
-        home = Derivation(sizes)
-        values = build(home, *home.inputs.values())
-        return passes.run(frozen(home, function, method, dict(zip(results, values, strict=True))))
+        derivation = Derivation(sizes)
+        values = build(derivation, *derivation.inputs.values())
+        return passes.run(
+            frozen(derivation, function, method, dict(zip(results, values, strict=True)))
+        )
 
     pair = {LEFT: steps.up_size, RIGHT: steps.up_size}
     saved = {SAVED: steps.saved_size, DOWNSWEEP: steps.down_size}

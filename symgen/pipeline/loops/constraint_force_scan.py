@@ -139,8 +139,8 @@ class _Solve:
         self.size = size = levels.forbidden(self._linkage({}))
         up_size, valid = levels.run_size(size)
         steps = PairSteps(
-            lambda home, left, right: levels.eliminated(home, size, left, right),
-            lambda home, saved, forces: levels.forced(home, size, saved, forces),
+            lambda derivation, left, right: levels.eliminated(derivation, size, left, right),
+            lambda derivation, saved, forces: levels.forced(derivation, size, saved, forces),
             up_size,
             levels.kept_size(size),
             2 * size,
@@ -168,18 +168,18 @@ class _Solve:
     def _step(self, build: Callable[[Tabled], Results], more: Mapping[str, int]) -> Program:
         """Derive a step: `build` returns its results on two neighbouring links. `more` is as for `_linkage`."""
         linkage = self._linkage(more)
-        return passes.run(frozen(linkage.home, self.function, METHOD, build(linkage)))
+        return passes.run(frozen(linkage.derivation, self.function, METHOD, build(linkage)))
 
     def _halves(self, linkage: Tabled) -> Results:
         """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_across`."""
-        value, saved = levels.halves_of_solve(linkage, linkage.home.inputs[BODY])
+        value, saved = levels.halves_of_solve(linkage, linkage.derivation.inputs[BODY])
         return {UPSWEEP: value, SAVED: saved}
 
     def _across(self, linkage: Tabled) -> Results:
         """Return an element's contributions to the results of joint i − 1 and of joint i."""
-        saved = linkage.home.inputs[SAVED][self.first_saved_half :]
+        saved = linkage.derivation.inputs[SAVED][self.first_saved_half :]
         joint_before, joint = levels.across(
-            linkage.home, self.size, saved, linkage.home.inputs[DOWNSWEEP]
+            linkage.derivation, self.size, saved, linkage.derivation.inputs[DOWNSWEEP]
         )
         return {self.result + BEFORE: [joint_before], self.result: [joint]}
 
@@ -249,7 +249,7 @@ class _Dynamics(_Solve):
         ]
 
     def _halves(self, linkage: Tabled) -> Results:
-        inputs = linkage.home.inputs
+        inputs = linkage.derivation.inputs
         value, saved = levels.halves(linkage, inputs[BODY], inputs[DOWNSWEEP])
         return {UPSWEEP: value, SAVED: saved}
 

@@ -167,9 +167,9 @@ def _derived(
     """Return the Program that the method derives for these links."""
     what = FUNCTIONS[form.function]
     arguments = {array.name: sizes[array.name] for array in (*what.arguments, Q)}
-    home = Derivation(arguments)
+    derivation = Derivation(arguments)
     try:
-        results = methods.derivation(form.method, form.function)(Linkage(model, home, frame))
+        results = methods.derivation(form.method, form.function)(Linkage(model, derivation, frame))
     except ProgramError as error:
         raise NotUniform(str(error)) from None
     named = [
@@ -177,4 +177,4 @@ def _derived(
         for array, atoms in zip(what.results, results, strict=True)
     ]
     shapes = {name: (size,) for name, size in arguments.items()}
-    return home.freeze(form.function, form.method, named, shapes)
+    return derivation.freeze(form.function, form.method, named, shapes)

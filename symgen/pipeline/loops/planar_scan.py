@@ -86,26 +86,30 @@ class _Maps:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.maps = [
-            self._map(lambda home: {UPSWEEP: home.inputs["b"]}, 0),
+            self._map(lambda derivation: {UPSWEEP: derivation.inputs["b"]}, 0),
             self._map(self._halves, 1),
             self._map(self._rates, levels.ENDS, OF_HALVES),
             self._map(self._joints, 1),
         ]
 
-    def _halves(self, home: Derivation) -> Results:
+    def _halves(self, derivation: Derivation) -> Results:
         q, b, before, behind = (
-            home.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
+            derivation.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
         )
-        value, saved = levels.halves(home, link_constants(home, self.columns), q, b, before, behind)
+        value, saved = levels.halves(
+            derivation, link_constants(derivation, self.columns), q, b, before, behind
+        )
         return {UPSWEEP: value, SAVED: saved}
 
-    def _rates(self, home: Derivation) -> Results:
-        near, far = levels.rates(home, home.inputs[SAVED][:OF_HALVES], home.inputs[DOWNSWEEP])
+    def _rates(self, derivation: Derivation) -> Results:
+        near, far = levels.rates(
+            derivation, derivation.inputs[SAVED][:OF_HALVES], derivation.inputs[DOWNSWEEP]
+        )
         return {UPSWEEP: [far], SAVED: [near, far]}
 
-    def _joints(self, home: Derivation) -> Results:
-        near, far = home.inputs[SAVED][OF_HALVES:]
-        before, after = levels.joints(home, near, far, home.inputs[DOWNSWEEP][0])
+    def _joints(self, derivation: Derivation) -> Results:
+        near, far = derivation.inputs[SAVED][OF_HALVES:]
+        before, after = levels.joints(derivation, near, far, derivation.inputs[DOWNSWEEP][0])
         return {RESULT + BEFORE: [before], RESULT: [after]}
 
     def _map(self, build: Callable[[Derivation], Results], down: int, saved_at: int = 0) -> Map:

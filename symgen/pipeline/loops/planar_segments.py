@@ -116,10 +116,10 @@ def numbers_of(model: Model) -> list[dict[str, k.Constant]]:
     return [{name: row[name] for name in points.TABLE} for row in rows]
 
 
-def link_constants(home: Derivation, columns: Columns) -> dict[str, Scalar]:
+def link_constants(derivation: Derivation, columns: Columns) -> dict[str, Scalar]:
     """Return the constants of a link by name."""
-    numbers = {name: home.constant(value) for name, value in columns.common.items()}
-    return numbers | {name: home.inputs[CONSTANTS][at] for name, at in columns.column.items()}
+    numbers = {name: derivation.constant(value) for name, value in columns.common.items()}
+    return numbers | {name: derivation.inputs[CONSTANTS][at] for name, at in columns.column.items()}
 
 
 class _Sweeps:
@@ -185,37 +185,42 @@ class _Sweeps:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def _angles(self, home: Derivation) -> Results:
-        (b,) = home.inputs["b"]
-        saved = points.joint_entries(home, home.inputs["q"][0], self._numbers(home))
+    def _angles(self, derivation: Derivation) -> Results:
+        (b,) = derivation.inputs["b"]
+        saved = points.joint_entries(
+            derivation, derivation.inputs["q"][0], self._numbers(derivation)
+        )
         return {CARRY: [b], SAVED: self._saved(saved)}
 
-    def _eliminated(self, home: Derivation) -> Results:
+    def _eliminated(self, derivation: Derivation) -> Results:
         carry, saved = points.eliminated(
-            home, home.inputs["b"][0], self._numbers(home), points.Inward(*home.inputs[CARRY])
+            derivation,
+            derivation.inputs["b"][0],
+            self._numbers(derivation),
+            points.Inward(*derivation.inputs[CARRY]),
         )
         return {CARRY: carry, SAVED: self._saved(saved)}
 
-    def _forces(self, home: Derivation) -> Results:
-        before = points.Outward(*home.inputs[CARRY])
-        carry, saved = points.forces(home, self._numbers(home), before)
+    def _forces(self, derivation: Derivation) -> Results:
+        before = points.Outward(*derivation.inputs[CARRY])
+        carry, saved = points.forces(derivation, self._numbers(derivation), before)
         return {CARRY: carry, SAVED: self._saved(saved)}
 
-    def _directions(self, home: Derivation) -> Results:
-        numbers = self._numbers(home)
-        phi = points.directions(home, numbers, home.inputs[CARRY][0])
+    def _directions(self, derivation: Derivation) -> Results:
+        numbers = self._numbers(derivation)
+        phi = points.directions(derivation, numbers, derivation.inputs[CARRY][0])
         return {CARRY: [numbers["added"]], SAVED: self._saved({"phi": phi})}
 
-    def _joints(self, home: Derivation) -> Results:
-        numbers = self._numbers(home)
-        joint = points.joints(home, numbers, home.inputs[CARRY][0])
+    def _joints(self, derivation: Derivation) -> Results:
+        numbers = self._numbers(derivation)
+        joint = points.joints(derivation, numbers, derivation.inputs[CARRY][0])
         return {CARRY: [numbers["phi"]], RESULT: [joint]}
 
-    def _numbers(self, home: Derivation) -> dict[str, Scalar]:
+    def _numbers(self, derivation: Derivation) -> dict[str, Scalar]:
         """Return the numbers of a link by name: constants and saved values."""
-        numbers = link_constants(home, self.columns)
-        numbers |= {name: home.constant(value) for name, value in self.constants.items()}
-        saved = home.inputs.get(SAVED, [])
+        numbers = link_constants(derivation, self.columns)
+        numbers |= {name: derivation.constant(value) for name, value in self.constants.items()}
+        saved = derivation.inputs.get(SAVED, [])
         return numbers | {
             name: saved[element] if sign > 0 else -saved[element]
             for name, (element, sign) in self.places.items()
@@ -234,41 +239,44 @@ Before = Sequence[Scalar] | None
 """Carry of the part before, None for the first part."""
 
 
-def _first_of_next(home: Derivation, before: Before) -> Results:
+def _first_of_next(derivation: Derivation, before: Before) -> Results:
     """Pass on b of the part's first link, and give the initial carry of an elimination."""
-    (b,) = home.inputs[FINAL_CARRY]
-    zero, unit = home.zero, home.one
+    (b,) = derivation.inputs[FINAL_CARRY]
+    zero, unit = derivation.zero, derivation.one
     initial = points.Inward(
         before[0] if before else zero, zero, zero, zero, unit, zero, zero, zero, unit, zero
     )
     return {CARRY: [b], INITIAL: initial}
 
 
-def _across_inward(home: Derivation, before: Before) -> Results:
-    final = points.Inward(*home.inputs[FINAL_CARRY])
-    row, ends = points.across_inward(home, final, points.Row(*before) if before else None)
+def _across_inward(derivation: Derivation, before: Before) -> Results:
+    final = points.Inward(*derivation.inputs[FINAL_CARRY])
+    row, ends = points.across_inward(derivation, final, points.Row(*before) if before else None)
     return {CARRY: row, SAVED: ends}
 
 
-def _across_outward(home: Derivation, before: Before) -> Results:
-    moment, force = before or (home.zero, home.zero)
-    final, ends = points.Inward(*home.inputs[FINAL_CARRY]), points.Ends(*home.inputs[SAVED])
-    last, initial = points.across_outward(home, final, ends, (moment, force))
+def _across_outward(derivation: Derivation, before: Before) -> Results:
+    moment, force = before or (derivation.zero, derivation.zero)
+    final, ends = (
+        points.Inward(*derivation.inputs[FINAL_CARRY]),
+        points.Ends(*derivation.inputs[SAVED]),
+    )
+    last, initial = points.across_outward(derivation, final, ends, (moment, force))
     return {CARRY: last, INITIAL: initial}
 
 
-def _added(home: Derivation, before: Before) -> Results:
+def _added(derivation: Derivation, before: Before) -> Results:
     """Give what the next part's first link adds to the rate of this part's last link."""
-    added = before[0] if before else home.zero
-    first = points.Outward(*home.inputs[FINAL_CARRY]).first
+    added = before[0] if before else derivation.zero
+    first = points.Outward(*derivation.inputs[FINAL_CARRY]).first
     return {CARRY: [first], SAVED: [added], INITIAL: [added]}
 
 
-def _rates(home: Derivation, before: Before) -> Results:
+def _rates(derivation: Derivation, before: Before) -> Results:
     """Give the rate of the link before the part's first one."""
-    final = points.Outward(*home.inputs[FINAL_CARRY])
-    rate = points.directions(home, {"rate": final.rate}, home.inputs[SAVED][0])
-    return {CARRY: [rate], INITIAL: [before[0] if before else home.zero]}
+    final = points.Outward(*derivation.inputs[FINAL_CARRY])
+    rate = points.directions(derivation, {"rate": final.rate}, derivation.inputs[SAVED][0])
+    return {CARRY: [rate], INITIAL: [before[0] if before else derivation.zero]}
 
 
 def _scan_steps(
@@ -277,6 +285,8 @@ def _scan_steps(
     """Derive the step of the first part of a scan, and that of the others."""
     sizes = {FINAL_CARRY: final, SAVED: saved}
     return (
-        step_of(lambda home: build(home, None), sizes),
-        step_of(lambda home: build(home, home.inputs[CARRY]), sizes | {CARRY: carried}),
+        step_of(lambda derivation: build(derivation, None), sizes),
+        step_of(
+            lambda derivation: build(derivation, derivation.inputs[CARRY]), sizes | {CARRY: carried}
+        ),
     )

@@ -225,13 +225,13 @@ class _Scans:
     def turns(self) -> SequentialScan:
         """Angular velocities, outward."""
 
-        def opening(home: Derivation) -> Results:
-            turned = blocks.carry_omega(home, _final(home, self.turned), None)
-            return {CARRY: turned, INITIAL: [home.zero] * 3}
+        def opening(derivation: Derivation) -> Results:
+            turned = blocks.carry_omega(derivation, _final(derivation, self.turned), None)
+            return {CARRY: turned, INITIAL: [derivation.zero] * 3}
 
-        def step(home: Derivation) -> Results:
-            before = home.inputs[CARRY]
-            turned = blocks.carry_omega(home, _final(home, self.turned), before)
+        def step(derivation: Derivation) -> Results:
+            before = derivation.inputs[CARRY]
+            turned = blocks.carry_omega(derivation, _final(derivation, self.turned), before)
             return {CARRY: turned, INITIAL: _in_order(before, self.omega)}
 
         first = {FINAL_CARRY: 9}
@@ -242,9 +242,9 @@ class _Scans:
     def inward(self) -> SequentialScan:
         """Wrenches that parts exert, inward."""
 
-        def step(home: Derivation) -> Results:
+        def step(derivation: Derivation) -> Results:
             carry, saved = blocks.across_inward(
-                home, _final(home, self.parts), home.inputs.get(CARRY)
+                derivation, _final(derivation, self.parts), derivation.inputs.get(CARRY)
             )
             return {CARRY: carry, SAVED: saved}
 
@@ -256,10 +256,10 @@ class _Scans:
     def outward(self, gravity: Sequence[Fraction]) -> SequentialScan:
         """Accelerations and wrenches, outward."""
 
-        def step(home: Derivation) -> Results:
-            before = home.inputs.get(CARRY) or [home.constant(x) for x in gravity]
+        def step(derivation: Derivation) -> Results:
+            before = derivation.inputs.get(CARRY) or [derivation.constant(x) for x in gravity]
             alpha, f = blocks.across_outward(
-                home, _final(home, self.parts), home.inputs[SAVED], before
+                derivation, _final(derivation, self.parts), derivation.inputs[SAVED], before
             )
             return {CARRY: alpha, INITIAL: _in_order([*before, *f], self.motion)}
 
@@ -269,11 +269,11 @@ class _Scans:
         )
 
 
-def _final(home: Derivation, elements: Sequence[int]) -> list[Scalar]:
+def _final(derivation: Derivation, elements: Sequence[int]) -> list[Scalar]:
     """Return elements of the final carry."""
-    return [home.inputs[FINAL_CARRY][element] for element in elements]
+    return [derivation.inputs[FINAL_CARRY][element] for element in elements]
 
 
 def _program(build: Callable[[Derivation], Results], sizes: dict[str, int]) -> Program:
-    home = Derivation(sizes)
-    return frozen(home, FUNCTION, METHOD, build(home))
+    derivation = Derivation(sizes)
+    return frozen(derivation, FUNCTION, METHOD, build(derivation))

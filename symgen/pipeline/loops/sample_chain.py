@@ -325,10 +325,10 @@ def run_on_chain(
             shapes[a.name] = tuple(size for size in a.shape if isinstance(size, int))
     shapes[PREPARED] = (chain.first[-1] + sum(OF_BASE.values()),)
     shapes |= {name: (chain.widths[name] * len(links),) for name in chain.added}
-    home = Naming({name: prod(shape) for name, shape in shapes.items()})
+    derivation = Naming({name: prod(shape) for name, shape in shapes.items()})
     linkage = Tabled(
         chain.model,
-        home,
+        derivation,
         [chain.columns[number] for number in chain.classes],
         chain.first,
         chain.frame,
@@ -341,5 +341,5 @@ def run_on_chain(
             names or [array.name for array in what.results], derived, strict=True
         )
     ]
-    program = home.freeze(function, method, results, shapes)
-    return ChainRun(program, linkage.link_of, home.called, linkage.seeds)
+    program = derivation.freeze(function, method, results, shapes)
+    return ChainRun(program, linkage.link_of, derivation.called, linkage.seeds)

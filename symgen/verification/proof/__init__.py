@@ -24,10 +24,10 @@ import numpy as np
 
 from symgen.certificate.boxes import random_states
 from symgen.certificate.divisors import (
-    Floor,
+    DivisorCertificate,
     arithmetic_of,
-    divisor_floors,
-    floors,
+    certified_bounds,
+    certify_divisors,
     own_inertias,
     with_quaternions,
 )
@@ -57,7 +57,7 @@ STATES = 10_000
 
 Progress = Callable[[str, int, int], None]
 
-__all__ = ["Proof", "divisor_floors", "prove", "prove_programs"]
+__all__ = ["Proof", "certified_bounds", "prove", "prove_programs"]
 
 
 class Settings(TypedDict, total=False):
@@ -219,9 +219,9 @@ class _Premises:
     states: Mapping[str, Array]
     compiled: bool
 
-    def floors(self, program: Program) -> list[Floor]:
+    def certify_divisors(self, program: Program) -> list[DivisorCertificate]:
         """Return the proved lower bounds of a Program's divisors."""
-        return floors(
+        return certify_divisors(
             self.mechanism,
             program,
             self.options,
@@ -230,7 +230,9 @@ class _Premises:
             arithmetic=self.arithmetic,
         )
 
-    def divisors(self, program: Program, certified: Iterable[Floor]) -> tuple[Divisor, ...]:
+    def divisors(
+        self, program: Program, certified: Iterable[DivisorCertificate]
+    ) -> tuple[Divisor, ...]:
         """Return the certificates with the least computed values at the states."""
         return tuple(_observed_divisors(program, certified, self.states, self.compiled))
 
@@ -286,14 +288,14 @@ def prove_programs(
     steps = count(1)
     for function, program in programs.items():
         _report_step(progress, f"divisors of {function}", next(steps), total)
-        certified[function] = premises.floors(program)
+        certified[function] = premises.certify_divisors(program)
         divisors = premises.divisors(program, certified[function])
         _report_step(progress, f"round-off of {function}", next(steps), total)
         round_off = premises.round_off(program, solver and getattr(solver, function))
         proved.append(Proved(function, program.method, divisors, round_off))
     for function, program in divisors_only.items():
         _report_step(progress, f"divisors of {function}", next(steps), total)
-        divisors = premises.divisors(program, premises.floors(program))
+        divisors = premises.divisors(program, premises.certify_divisors(program))
         proved.append(Proved(function, program.method, divisors, RoundOff(False, {})))
     finite_numbers = None
     if chosen["with_eva"]:
@@ -404,20 +406,26 @@ def _assumptions(
 
 
 def _observed_divisors(
-    program: Program, certified: Iterable[Floor], states: Mapping[str, Array], observe: bool
+    program: Program,
+    certified: Iterable[DivisorCertificate],
+    states: Mapping[str, Array],
+    observe: bool,
 ) -> Iterable[Divisor]:
     """Return the certificates, each with the least value of its row over the states in the
     machine's reals.
     """
     certified = list(certified)
     if not observe or not certified:
-        return [Divisor(floor) for floor in certified]
-    port = Port("divisors", (len(certified),), tuple(floor.row for floor in certified))
+        return [Divisor(certificate) for certificate in certified]
+    port = Port("divisors", (len(certified),), tuple(certificate.row for certificate in certified))
     computed = machine_runner(replace(program, outputs=(port,)))(
         {port_of_input.name: states[port_of_input.name] for port_of_input in program.inputs}
     )
     least = np.asarray(computed["divisors"], dtype=float).min(axis=0)
-    return [Divisor(floor, float(value)) for floor, value in zip(certified, least, strict=True)]
+    return [
+        Divisor(certificate, float(value))
+        for certificate, value in zip(certified, least, strict=True)
+    ]
 
 
 def _report_step(progress: Progress | None, step: str, done: int, total: int) -> None:

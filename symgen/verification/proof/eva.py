@@ -97,24 +97,24 @@ def prove(
     programs: Mapping[str, Program],
     target: Target,
     ranges: Mapping[str, Sequence[Range]],
-    floors: Bounds | None = None,
+    divisor_bounds: Bounds | None = None,
     sizes: Bounds | None = None,
 ) -> dict[str, Proof]:
     """Return Eva's result for each function's C, for all values of the arguments within their
     ranges.
 
-    `ranges` holds (least, most) for every element of every argument by its name. `floors` are
+    `ranges` holds (least, most) for every element of every argument by its name. `divisor_bounds` are
     admitted bounds of rows that are divisors or arguments of a logarithm or root: such a row is at
     least its floor (a negative one: at most). `sizes` bound the magnitude of rows. They are
-    admitted only if the floors alone prove nothing, from the first on, and as few as possible.
+    admitted only if the divisor_bounds alone prove nothing, from the first on, and as few as possible.
 
     Raises RequestError for a missing or invalid range, BuildError if Frama-C is missing or refuses
     the text. Without functions the result is empty, and Frama-C does not run.
     """
     if not programs:
         return {}
-    floors, sizes = floors or {}, sizes or {}
-    proofs = _attempt(programs, target, ranges, floors, {})
+    divisor_bounds, sizes = divisor_bounds or {}, sizes or {}
+    proofs = _attempt(programs, target, ranges, divisor_bounds, {})
     count = 1
     while unproved := {
         f: programs[f]
@@ -126,7 +126,9 @@ def prove(
         }
         proofs |= {
             f: proof
-            for f, proof in _attempt(unproved, target, ranges, floors, admitted_sizes).items()
+            for f, proof in _attempt(
+                unproved, target, ranges, divisor_bounds, admitted_sizes
+            ).items()
             if proof.proved
         }
         count *= 2
@@ -137,11 +139,11 @@ def _attempt(
     programs: Mapping[str, Program],
     target: Target,
     ranges: Mapping[str, Sequence[Range]],
-    floors: Bounds,
+    divisor_bounds: Bounds,
     sizes: Bounds,
 ) -> dict[str, Proof]:
     """Return Eva's result with these admitted bounds."""
-    texts, admitted = sources(programs, target, floors, sizes)
+    texts, admitted = sources(programs, target, divisor_bounds, sizes)
     alarms = analyse(texts, programs, target, ranges)
     return {f: Proof(f, p.method, p.real, alarms[f], admitted[f]) for f, p in programs.items()}
 
@@ -170,7 +172,7 @@ def lines(proofs: Mapping[str, Proof]) -> list[str]:
 
 
 def sources(
-    programs: Mapping[str, Program], target: Target, floors: Bounds, sizes: Bounds
+    programs: Mapping[str, Program], target: Target, divisor_bounds: Bounds, sizes: Bounds
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Return ({file: text}, {function: admitted lines}): the header, and the C with annotations
     after the bounded locals.
@@ -186,7 +188,7 @@ def sources(
         texts[file] = _annotated_sincos(texts[file], target.name, admitted_turns)
     admitted = {}
     for function, program in programs.items():
-        lowest, largest = floors.get(function, {}), sizes.get(function, {})
+        lowest, largest = divisor_bounds.get(function, {}), sizes.get(function, {})
         text, names = _with_locals(program, target, {*lowest, *largest})
         admitted_lines = {
             row: f"{names[row]} >= {decimal(bound)}"
@@ -208,7 +210,7 @@ def sources(
                 text,
                 flags=re.MULTILINE,
             )
-        texts[target.file(function)] = text
+        texts[target.c_file(function)] = text
         trigonometric_lines = (
             (admitted_turns,)
             if any(f'#include "{file}"' in text for file in texts if file.endswith("_sincos.h"))
@@ -294,7 +296,7 @@ def _alarms_by_function(
     """Return the alarms of a report by function. A function whose end is not reached has an alarm
     as well.
     """
-    owners = {target.file(function): [function] for function in programs} | {
+    owners = {target.c_file(function): [function] for function in programs} | {
         f"run_{f}": [f] for f in programs
     }
     alarms: dict[str, list[Alarm]] = {function: [] for function in programs}
@@ -309,14 +311,14 @@ def _alarms_by_function(
                 reached[function] += 1
         # "Dead" lines of the sine header are those for angles outside the ranges, which <math.h> treats. The test
         # below finds calls that do not reach their end.
-        idle = (file, row["status"]) == (target.sincos, "Dead")
+        idle = (file, row["status"]) == (target.sincos_file, "Dead")
         if row["status"] not in _PROVED and not idle:
             alarm = _alarm(row, texts[file])
             for function in affected:
                 alarms[function].append(alarm)
     for function, program in programs.items():
         if not alarms[function] and reached[function] != 2 * len(program.outputs):
-            alarms[function].append(Alarm("end not reached", target.file(function), 1, ""))
+            alarms[function].append(Alarm("end not reached", target.c_file(function), 1, ""))
     return {function: tuple(rows) for function, rows in alarms.items()}
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symgen.certificate.columns import Column, columns, travel
-from symgen.certificate.divisors import Floor
+from symgen.certificate.divisors import DivisorCertificate
 from symgen.certificate.mimic import driven_bodies, joint_ranges
 from symgen.certificate.ranges import Ranges
 from symgen.certificate.recognition import Multiplier, Recognition
@@ -48,7 +48,7 @@ def prove_finite(
     mechanism: Mechanism,
     programs: Mapping[str, Program],
     options: ProgramOptions,
-    certified: Mapping[str, Iterable[Floor]],
+    certified: Mapping[str, Iterable[DivisorCertificate]],
     ranges: Ranges,
     target: Target,
 ) -> dict[str, eva.Proof]:
@@ -59,9 +59,9 @@ def prove_finite(
     """
     lowest = {
         f: {
-            certificate.row: certificate.floor
+            certificate.row: certificate.lower_bound
             for certificate in certificates
-            if certificate.floor is not None
+            if certificate.lower_bound is not None
         }
         for f, certificates in certified.items()
     }
@@ -93,14 +93,14 @@ class Load:
 def multiplier_sizes(
     recognised: Recognition,
     ranges: Spans,
-    floors: Mapping[int, Fraction],
+    divisor_bounds: Mapping[int, Fraction],
     payload: str | None = None,
 ) -> dict[int, Fraction]:
     """Return {row: bound of its magnitude} of the multipliers whose divisor has a floor, those of
     the last elimination first.
 
     Of `ranges`, only the travel of sliding joints and the load on the link `payload` are used.
-    `floors` are lower bounds of divisors by row; only those of pivots are used.
+    `divisor_bounds` are lower bounds of divisors by row; only those of pivots are used.
     """
     mechanism, by_model = recognised.mechanism, []
     for model in recognised.models:
@@ -114,7 +114,7 @@ def multiplier_sizes(
     pivots = recognised.divisors
     least = {
         joint: floor
-        for row, floor in floors.items()
+        for row, floor in divisor_bounds.items()
         if floor > 0 and (joint := pivots.get(row)) is not None
     }
     bounds = {}

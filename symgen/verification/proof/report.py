@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from symgen.certificate.divisors import Floor, OwnInertia
+from symgen.certificate.divisors import DivisorCertificate, OwnInertia
 from symgen.certificate.ranges import Ranges
 from symgen.support.tables import table
 from symgen.verification.proof import eva
@@ -23,12 +23,16 @@ class Divisor:
     (None: not observed).
     """
 
-    floor: Floor
+    certificate: DivisorCertificate
     least: float | None = None
 
     @property
     def holds(self) -> bool:
-        return self.floor.floor is None or self.least is None or self.least >= self.floor.floor
+        return (
+            self.certificate.lower_bound is None
+            or self.least is None
+            or self.least >= self.certificate.lower_bound
+        )
 
 
 @dataclass(frozen=True)
@@ -116,18 +120,18 @@ class Proof:
         )
 
     def _divisor(self, divisor: Divisor) -> dict[str, Any]:
-        floor = divisor.floor
-        joint = None if floor.joint is None else self.joints[floor.joint]
+        certificate = divisor.certificate
+        joint = None if certificate.joint is None else self.joints[certificate.joint]
         return {
-            "row": floor.row,
+            "row": certificate.row,
             "joint": joint and joint.joint,
             "link": joint and joint.link,
-            "exact": _number(floor.exact),
-            "round_off": _number(floor.lost),
-            "certified": _number(floor.floor),
+            "exact": _number(certificate.exact_bound),
+            "round_off": _number(certificate.round_off),
+            "certified": _number(certificate.lower_bound),
             "least_seen": divisor.least,
-            "reason": floor.reason,
-        } | ({"what": floor.what} if floor.what else {})
+            "reason": certificate.reason,
+        } | ({"what": certificate.description} if certificate.description else {})
 
     def __str__(self) -> str:
         subject = f"{self.robot}, the folder {self.folder}" if self.folder else self.robot
@@ -159,7 +163,7 @@ class Proof:
             lines += ["", "round-off", "", *self._round_offs()]
         lines += ["", "assumed:", *(f"  {text}" for text in self.assumptions), ""]
         wrong = [entry.function for entry in self.functions if not entry.holds]
-        counted = [d.floor.certified for entry in self.functions for d in entry.divisors]
+        counted = [d.certificate.certified for entry in self.functions for d in entry.divisors]
         verdict = (
             f"{sum(counted)} of {len(counted)} divisors certified"
             if counted
@@ -208,18 +212,24 @@ class Proof:
             ("joint", "link", "D exact >=", "round-off <=", "D computed >=", "least seen", "")
         ]
         for divisor in proved.divisors:
-            floor = divisor.floor
-            names = (floor.what or ("(a sum of squares)" if floor.certified else "(none)"), "")
-            if floor.joint is not None:
-                names = self.joints[floor.joint].joint, self.joints[floor.joint].link
+            certificate = divisor.certificate
+            names = (
+                certificate.description
+                or ("(a sum of squares)" if certificate.certified else "(none)"),
+                "",
+            )
+            if certificate.joint is not None:
+                names = self.joints[certificate.joint].joint, self.joints[certificate.joint].link
             rows.append(
                 (
                     *names,
-                    _below(floor.exact),
-                    _above(floor.lost),
-                    "no certificate" if floor.floor is None else _below(floor.floor),
+                    _below(certificate.exact_bound),
+                    _above(certificate.round_off),
+                    "no certificate"
+                    if certificate.lower_bound is None
+                    else _below(certificate.lower_bound),
                     _near(divisor.least),
-                    floor.reason,
+                    certificate.reason,
                 )
             )
         return table(rows, texts=(0, 1, 6))

@@ -233,32 +233,32 @@ class Joints:
 
     def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
         """Return the connections, followers with their mimic relation by `mimic` or by gearboxes."""
-        follows: dict[str, Mimic] = {}
+        coupling: dict[str, Mimic] = {}
         for joint in self.all:
             for name, axis in zip(joint.names, joint.axes, strict=False):
-                if axis.follows is not None:
-                    follows[name] = self._mimic(joint, axis.follows)
+                if axis.mimic is not None:
+                    coupling[name] = self._mimic(joint, axis.mimic)
         for gear in self.gears:
             name, mimic = self._gear_mimic(gear)
-            if name in follows:
+            if name in coupling:
                 raise gear.frame.location.error(
                     f"joint {quote(name)} already follows another joint", "keep one of the two"
                 )
-            follows[name] = mimic
-        self._drop_mimics_of_loops(follows)
+            coupling[name] = mimic
+        self._drop_mimics_of_loops(coupling)
         return [
-            replace(joint, mimic=follows[joint.name]) if joint.name in follows else joint
+            replace(joint, mimic=coupling[joint.name]) if joint.name in coupling else joint
             for joint in connections
         ]
 
-    def _drop_mimics_of_loops(self, follows: dict[str, Mimic]) -> None:
+    def _drop_mimics_of_loops(self, coupling: dict[str, Mimic]) -> None:
         """Remove, with a warning, mimic relations of joints that close loops and have no
         coordinate.
         """
         closing = {name for joint in self.closing for name in joint.names}
-        for name, mimic in list(follows.items()):
+        for name, mimic in list(coupling.items()):
             if mimic.joint in closing or name in closing:
-                del follows[name]
+                del coupling[name]
                 closing_joint = name if name in closing else mimic.joint
                 text = f"the coupling of joint {name} to joint {mimic.joint} is left out: joint {closing_joint} closes a loop"
                 self.notes.append(Note("warning", text))
@@ -493,7 +493,7 @@ class Axis:
     xyz: Vector3 = Z_AXIS
     limits: Limits = UNLIMITED
     drive: Drive = NO_DRIVE
-    follows: Follower | None = None
+    mimic: Follower | None = None
 
 
 def axis(scope: Scope, joint: Frame, element: Any, name: str, frame_poses: FramePoses) -> Axis:
