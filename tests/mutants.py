@@ -132,6 +132,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/inspection/test_parameters.py -k arm",
         "tests/inspection/test_structure.py -k 'scara or tree or arm'",
         "tests/inspection/test_multiangle.py -k arm",
+        "tests/inspection/test_canonical.py",
         "tests/inspection/test_forms.py -k arm",
         "tests/inspection/test_looped.py",
     ),

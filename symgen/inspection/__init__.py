@@ -33,6 +33,8 @@ def inspect(
     """Return one quantity, in SI units, as a SymPy expression, or as a Matrix if it has several
     entries.
 
+    A method's letter, Minv, det and Lambda_inv are in canonical form if they have one (see
+    `symgen.inspection.canonical`), anything else in closed form.
     A closed form of more than 500 000 operations is returned as named equations (`Recursive`); if
     those are refused as well, a whole result is returned as the equations of one link (`Loops`). A
     SymgenWarning says so. `form="closed"` raises an error instead.
@@ -42,9 +44,9 @@ def inspect(
     without inertia moved to a parent.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
-    "multiangle" for the canonical form of an entry of M, c, g or tau. "looped" gives the equations
-    of one link for a whole result. The canonical form is a `MultiAngle`; it is unique, so == decides
-    equality, and .sympy() returns its sum. `at`: numbers for inputs, {"q1": "pi/2", "elbow": 0},
+    "multiangle" for the canonical form. "looped" gives the equations of one link for a whole result.
+    The canonical form is a `MultiAngle`, a `Quotient` of two, or for several entries a `Canonical`;
+    it is unique, so == decides equality, and .sympy() returns its sum. `at`: numbers for inputs, {"q1": "pi/2", "elbow": 0},
     exact at multiples of pi/2. `frame`: the link to which J and Lambda_inv refer, or a list of
     several; the first index of J is then that of the frame.
     `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
@@ -58,6 +60,7 @@ def inspect(
     too large to read.
     """
     from symgen.inspection.at import values_from_mapping
+    from symgen.inspection.canonical import Canonical
     from symgen.inspection.parameters import parse_kinds
     from symgen.inspection.reading import CLOSED_AT_MOST, FormulaOptions, Recursive, read
     from symgen.inspection.sweeps import Loops
@@ -72,7 +75,11 @@ def inspect(
         closed_up_to=CLOSED_AT_MOST,
     )
     reading = read(mechanism, what, method, formula)
-    value: Any | Recursive | Loops | MultiAngle = reading.value
+    value: Any | Recursive | Loops | MultiAngle | Canonical = reading.value
+    if isinstance(value, Canonical):
+        if formula.form is None:
+            return value.sympy()
+        return value if value.shape else value.entries[0]
     if formula.form is None and isinstance(value, Recursive | Loops):
         for note in reading.notes:
             warn(note)

@@ -17,6 +17,8 @@ DIGITS = 17
 LONGEST_RATIO = 10**6
 LONGEST_LINE, LONGEST_SUM = 20, 100
 """Most terms in a line of LaTeX, and in a Python sum without parentheses."""
+LONGEST_RUN = 7
+"""Most joints of equal multiple that a sum of angles names one by one; q0:29 is q0 + q1 + … + q29."""
 
 
 Monomial = tuple[tuple[str, int], ...]
@@ -128,9 +130,28 @@ def _signed(text: str) -> tuple[str, str]:
     return ("-", text[1:]) if text.startswith("-") else ("+", text)
 
 
+def runs(index: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (first, last) of every run of more than LONGEST_RUN joints with the same multiple."""
+    found, first = [], 0
+    for i in range(1, len(index) + 1):
+        if i == len(index) or index[i] != index[first]:
+            if index[first] and i - first > LONGEST_RUN:
+                found.append((first, i - 1))
+            first = i
+    return found
+
+
 def _angle(index: Sequence[int], format: str) -> str:
     parts = []
+    abbreviated = dict(runs(index)) if format in ("text", "latex") else {}
+    skipped_to = 0
     for i, multiple in enumerate(index):
+        if i < skipped_to:
+            continue
+        name = f"q{i}"
+        if i in abbreviated:
+            skipped_to = abbreviated[i] + 1
+            name = f"q_{{{i}:{abbreviated[i]}}}" if format == "latex" else f"q{i}:{abbreviated[i]}"
         if multiple:
             times = (
                 ""
@@ -139,7 +160,8 @@ def _angle(index: Sequence[int], format: str) -> str:
                 if format == "latex"
                 else f"{abs(multiple)}*"
             )
-            parts.append(("+" if multiple > 0 else "-", times + _symbol(f"q{i}", format)))
+            symbol = name if i in abbreviated else _symbol(name, format)
+            parts.append(("+" if multiple > 0 else "-", times + symbol))
     return rf"\left({_sum(parts)}\right)" if format == "latex" else f"({_sum(parts)})"
 
 

@@ -80,7 +80,7 @@ def harmonic_coefficients(
     positions = [angles.index(x) for x in rotating]
     harmonics: dict[Wave, Any] = {}
     for monomial, part in by_monomial.items():
-        for short, (cosine, sine) in _harmonic_sums(part).items():
+        for short, (cosine, sine) in harmonic_sums(part).items():
             index = [0] * len(angles)
             for position, multiple in zip(positions, short, strict=True):
                 index[position] = multiple
@@ -203,7 +203,7 @@ def multiple_angles(a: int, b: int) -> tuple[tuple[int, bool, Any], ...]:
     )
 
 
-def _harmonic_sums(part: Mapping[Pairs, Any]) -> dict[Index, list[Any]]:
+def harmonic_sums(part: Mapping[Pairs, Any]) -> dict[Index, list[Any]]:
     """Return Σ coefficient Π cos^a sin^b over the angles as {k: [A, B]}, A cos(k·q) + B sin(k·q).
 
     Angles are processed recursively, the last one first: cos(mq) and sin(mq) times a harmonic K of
@@ -228,7 +228,7 @@ def _harmonic_sums(part: Mapping[Pairs, Any]) -> dict[Index, list[Any]]:
             sums[index] = [cosine, sine]
 
     for (m, is_sine), tail_part in by_multiple.items():
-        for K, (A, B) in _harmonic_sums(tail_part).items():
+        for K, (A, B) in harmonic_sums(tail_part).items():
             if m == 0:
                 add((0, *K), A, B)
                 continue

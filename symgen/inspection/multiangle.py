@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from symgen.derivation import constants as k
+from symgen.derivation.model import Model
 from symgen.inspection.harmonic_text import Coefficient, Monomial, as_sympy, format_form
 from symgen.inspection.harmonics import Index, harmonic_coefficients, round_coefficients
 from symgen.inspection.parameters import PORT, Parameter, derive_symbolic, parse_kinds
@@ -63,6 +64,15 @@ class MultiAngle:
         for wave, monomial, x in other.terms:
             total[wave, monomial] = total.get((wave, monomial), Fraction(0)) + x
         return MultiAngle.of(total)
+
+    def scaled(self, factor: Fraction) -> MultiAngle:
+        """Return the form times a number."""
+        return MultiAngle(tuple((wave, monomial, factor * x) for wave, monomial, x in self.terms))
+
+    @property
+    def is_number(self) -> bool:
+        """True if it is a number other than zero: one term without angle and symbol."""
+        return len(self.terms) == 1 and not any(self.terms[0][0][0]) and not self.terms[0][1]
 
     def __len__(self) -> int:
         """Return the number of harmonics: the k with a cosine or a sine, k and −k counted
@@ -220,20 +230,25 @@ def has_exact_constants(mechanism: Mechanism) -> bool:
     are quarter turns.
     """
     with k.precision():
-        for link in models(mechanism)[0].links:
-            *rotations, offset = k.zxz(link.rotation)
-            inertia = link.inertia
-            numbers = (
-                *link.shift,
-                inertia.m,
-                *inertia.h,
-                *inertia.S,
-                *link.gravity,
-                *offset,
-                *(x for rotation in rotations for x in rotation),
-            )
-            if not all(k.is_rational(x) for x in numbers) or (
-                link.turns and not any(k.is_zero(x) for x in offset)
-            ):
-                return False
+        return constants_are_exact(models(mechanism)[0])
+
+
+def constants_are_exact(model: Model) -> bool:
+    """True if all constants of a model are rational, and all angle offsets are quarter turns."""
+    for link in model.links:
+        *rotations, offset = k.zxz(link.rotation)
+        inertia = link.inertia
+        numbers = (
+            *link.shift,
+            inertia.m,
+            *inertia.h,
+            *inertia.S,
+            *link.gravity,
+            *offset,
+            *(x for rotation in rotations for x in rotation),
+        )
+        if not all(k.is_rational(x) for x in numbers) or (
+            link.turns and not any(k.is_zero(x) for x in offset)
+        ):
+            return False
     return True

@@ -119,20 +119,26 @@ def _readable(text: str, format: str) -> str:
 
 
 def _matrix(matrix: Any, format: str) -> str:
-    """Print a matrix. C: one flat initializer, row-major. Text: one line per row, two spaces or
-    more between columns.
+    return print_grid(
+        [
+            [print_expression(matrix[r, c], format) for c in range(matrix.cols)]
+            for r in range(matrix.rows)
+        ],
+        format,
+    )
+
+
+def print_grid(rows: Sequence[Sequence[str]], format: str) -> str:
+    """Print the texts of a matrix. C: one flat initializer, row-major. Text: one line per row, two
+    spaces or more between columns.
     """
-    rows = [
-        [print_expression(matrix[r, c], format) for c in range(matrix.cols)]
-        for r in range(matrix.rows)
-    ]
     if format == "latex":
         return r"\begin{bmatrix}" + r" \\ ".join(" & ".join(row) for row in rows) + r"\end{bmatrix}"
     if format == "c":
         return "{" + ", ".join(x for row in rows for x in row) + "}"
     if format == "python":
         return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
-    widths = [max(len(row[c]) for row in rows) for c in range(matrix.cols)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)) for row in rows
     ]

@@ -8,11 +8,19 @@ from typing import Any
 
 import sympy as sp
 
+from symgen.derivation import constants as k
 from symgen.inspection.at import Values
+from symgen.inspection.canonical import PATIENT, QUICK, Canonical, Names, TooLong, canonical
 from symgen.inspection.catalogue import Choice, Result, choose, results
-from symgen.inspection.entries import CHOSEN, Answer, answer, symbol_note
+from symgen.inspection.entries import CHOSEN, Answer, answer, declared_model, symbol_note
 from symgen.inspection.equations import Equations, closed_form_size, equations
-from symgen.inspection.multiangle import ENTRIES, MOST, MultiAngle, multiangle
+from symgen.inspection.multiangle import (
+    ENTRIES,
+    MOST,
+    MultiAngle,
+    constants_are_exact,
+    multiangle,
+)
 from symgen.inspection.printing import (
     FORMATS,
     import_lines,
@@ -30,13 +38,18 @@ from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.loops import FRAMES
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_form
+from symgen.pipeline.derive import models
 from symgen.support.errors import MechanismError, RequestError
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows
 
 FORMS = ("closed", "recursive", "multiangle", "looped")
+CODE = ("python", "c")
+"""Formats whose text is run, so that no term may be left out."""
 MULTIANGLE_BY_DEFAULT = ("M", "c", "g")
 """Letters whose entries are shown in multi-angle form by default. That of tau has too many terms to be read."""
+CANONICAL_RESULTS = ("Minv", "det", "Lambda_inv")
+"""Results that are shown in canonical form by default, as a method's letters are."""
 CLOSED_UP_TO = 600
 """Most operations of a closed form that is shown by default."""
 CLOSED_AT_MOST = 500_000
@@ -96,15 +109,15 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, Recursive, Loops or a MultiAngle; `notes`: one sentence
-    each.
+    """`value`: an expression, a Matrix, Recursive, Loops, a MultiAngle or a Canonical; `notes`: one
+    sentence each.
     """
 
     value: Any
     notes: tuple[str, ...]
 
     def written(self, format: str, full: bool = False) -> str:
-        if isinstance(self.value, MultiAngle):
+        if isinstance(self.value, MultiAngle | Canonical):
             return self.value.text(format, full)
         return (
             self.value.written(format)
@@ -122,31 +135,82 @@ def read(
     """Answer a request. A note explains a form that was chosen by size."""
     choice = choose(mechanism, what, method, options.task_rows)
     if options.form == "multiangle":
-        return _multiangle(mechanism, choice, options)
+        if entry_of(choice):
+            return _multiangle(mechanism, choice, options)
+        return _canonical(mechanism, choice, options)
     if options.form == "looped":
         return _looped(mechanism, choice, options, method is not None)
-    if (
-        options.form is None
-        and not options.at
-        and not options.keep
-        and isinstance(choice.target, Result)
-        and choice.words.indices is None
-    ):
+    if options.form is not None or options.at:
+        return _in_rows(mechanism, choice, options)
+    note = ""
+    if not isinstance(choice.target, Result) or choice.words.letter in CANONICAL_RESULTS:
         try:
-            return _in_rows(mechanism, choice, options)
-        except (RequestError, MechanismError) as error:  # too many rows, or joints
-            try:
-                looped = _looped(mechanism, choice, options, method is not None)
-            except RequestError:
-                raise error from None
-            return Reading(
-                looped.value,
-                (
-                    *looped.notes,
-                    f"shown as loops over links, because the unrolled form is refused: {error}",
-                ),
-            )
-    return _in_rows(mechanism, choice, options)
+            return _canonical(mechanism, choice, options)
+        except TooLong as error:
+            note = str(error)
+    reading = _in_rows_or_looped(mechanism, choice, options, method is not None)
+    return Reading(reading.value, (*reading.notes, note)) if note else reading
+
+
+def _in_rows_or_looped(
+    mechanism: Mechanism, choice: Choice, options: FormulaOptions, explicit: bool
+) -> Reading:
+    """Return the formulas of a Program's rows; if a whole result is refused, its loops over links."""
+    try:
+        return _in_rows(mechanism, choice, options)
+    except (RequestError, MechanismError) as error:  # too many rows, or joints
+        whole = isinstance(choice.target, Result) and choice.words.indices is None
+        if not whole or options.keep:
+            raise
+        try:
+            looped = _looped(mechanism, choice, options, explicit)
+        except RequestError:
+            raise error from None
+        return Reading(
+            looped.value,
+            (
+                *looped.notes,
+                f"shown as loops over links, because the unrolled form is refused: {error}",
+            ),
+        )
+
+
+def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
+    """Return a quantity in its canonical form.
+
+    Raises TooLong if it has none, and RequestError for numbers in place of inputs.
+    """
+    if options.at:
+        raise RequestError(
+            "a multi-angle form holds for every pose, so --at does not apply; use --form closed"
+        )
+    entries = answer(mechanism, choice, options.frame, options.keep, options.task_rows)
+    if has_several_coordinates(mechanism):
+        raise TooLong(
+            f"{entries.label} has no canonical form: a joint has several coordinates, which are not independent"
+        )
+    program = entries.program
+    with k.precision():
+        exact = constants_are_exact(
+            models(mechanism)[0] if isinstance(choice.target, Result) else declared_model(mechanism)
+        )
+    angles = {
+        (port, element): element
+        for port, argument in enumerate(program.inputs)
+        if argument.name == "q"
+        for element, link in enumerate(models(mechanism)[0].links)
+        if link.turns
+    }
+
+    def symbol(argument: tuple[int, int]) -> str:
+        name = program.inputs[argument[0]].name
+        return entries.symbols.get((name, argument[1]), f"{name}{argument[1]}")
+
+    names = Names(angles, symbol, mechanism.nv, entries.label)
+    patience = QUICK if options.form is None else PATIENT
+    forms = canonical(program, entries.rows, names, exact, patience)
+    value = Canonical(entries.label, entries.shape, tuple(forms))
+    return Reading(value, entries.notes)
 
 
 def _looped(
@@ -250,11 +314,6 @@ def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:
 def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
     """Return one entry of M, c, g or tau in its canonical form."""
     letter, index_texts = choice.words.letter, choice.words.indices
-    if not entry_of(choice):
-        raise RequestError(
-            f"'{choice.words.what}' has no multi-angle form; an entry of {', '.join(ENTRIES)} "
-            "has one, such as M[0,0]"
-        )
     if options.at:
         raise RequestError(
             "a multi-angle form holds for every pose, so --at does not apply; use --form closed"
@@ -317,15 +376,32 @@ def render(
                 reading = Reading(reading.value, (*reading.notes, note))
     else:
         reading = read(mechanism, what, method, options)
+        if isinstance(reading.value, Canonical):
+            reading = _displayed(reading, reading.value, format, full)
+            if reading.value.is_long and not full and options.form is None and format in CODE:
+                reading = _in_rows(mechanism, choice, options)
     text = reading.written(format, full)
     return text, (*reading.notes, *_needed_imports(reading.value, text, format))
+
+
+def _displayed(reading: Reading, value: Canonical, format: str, full: bool) -> Reading:
+    """Add notes on what a canonical form shortens and abbreviates."""
+    notes = list(reading.notes)
+    if format not in CODE:
+        if value.is_long and not full:
+            notes.append(
+                f"the {MOST} largest terms of each sum are shown; --full prints all terms, --form "
+                "recursive named equations"
+            )
+        notes += [f"{short} is {long}" for short, long in value.abbreviations.items()]
+    return Reading(value, tuple(notes))
 
 
 def _needed_imports(value: Any, text: str, format: str) -> list[str]:
     """Return a note on the includes or imports of a formula in C or Python; named equations in
     Python have their import line.
     """
-    names = math_names(text) if format in ("python", "c") else []
+    names = math_names(text) if format in CODE else []
     if not names or (format == "python" and isinstance(value, Recursive)):
         return []
     return [f"this takes: {'#include <math.h>' if format == 'c' else import_lines(text)[0]}"]

@@ -451,8 +451,9 @@ class FormulaRequest(TypedDict, total=False):
         Option(
             None,
             "recursive: named equations down to the inputs; closed: one formula; multiangle: the unique sum of cosines and "
-            "sines of multiple angles, for an entry of M, c, g or tau; looped: for a whole result, the equations of one "
-            "link (default: by size, with a note)",
+            "sines of multiple angles, or a quotient of two in lowest terms; looped: for a whole result, the equations of "
+            "one link (default: multiangle for a method's letter, Minv, det, Lambda_inv and entries of M, c and g; else by "
+            "size, with a note)",
             metavar="recursive|closed|multiangle|looped",
         ),
     ]

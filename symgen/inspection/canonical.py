@@ -1,0 +1,461 @@
+"""Canonical form of a letter: a sum of cosines and sines of sums of angles, or one quotient of two
+such sums in lowest terms.
+
+A letter without divisions (B, p, M̃, φ, H-blocks, A, G, ∂θ/∂x, …) is a polynomial in the cosines and
+sines of the joint angles. It is evaluated as a Laurent polynomial in z_k = exp(i q_k), so that a
+chain of parallel joints keeps one term per sum of angles.
+
+A letter with divisions (U, D, ψ, K, Ĝ, …) is evaluated over the field of rational functions of t_k =
+tan(q_k/2), where every fraction has unique lowest terms. Numerator and denominator are then divided
+by the smallest powers of 1 + t_k² that make both of them polynomials in cosines and sines of whole
+angles.
+
+Prismatic coordinates, v, a and kept parameters are further unknowns of the polynomials. Equal
+functions have equal forms, whatever method derived them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+from typing import Any
+
+from flint import fmpq, fmpq_mpoly_ctx
+
+from symgen.derivation import constants as k
+from symgen.inspection.harmonic_text import Monomial, runs
+from symgen.inspection.harmonics import (
+    Index,
+    Input,
+    harmonic_sums,
+    needed_rows,
+    round_coefficients,
+)
+from symgen.inspection.multiangle import DIGITS, MultiAngle
+from symgen.inspection.printing import print_grid
+from symgen.ir.program import Program
+from symgen.support.errors import RequestError
+
+MOST_TERMS = 20_000
+"""Most terms of a polynomial: a longer one is a method's recursion, not a formula to be read."""
+QUICK, PATIENT = 1, 10
+"""Patience: a multiple of the products of terms that one request may compute by default, a few seconds."""
+WAVE_PRODUCTS, FRACTION_PRODUCTS = 400_000, 400_000
+"""Most products of terms of a request, over Laurent polynomials and over fractions."""
+Exponents = tuple[int, ...]
+
+
+class TooLong(RequestError):
+    """A canonical form has more terms than MOST_TERMS, or does not exist."""
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """numerator / denominator in lowest terms.
+
+    The coefficients of the denominator are integers without a common factor, and its first
+    coefficient is positive. Equal quotients are equal functions.
+    """
+
+    numerator: MultiAngle
+    denominator: MultiAngle
+
+    def sympy(self) -> Any:
+        """Return a SymPy quotient in real symbols q0, …, not expanded and not simplified."""
+        return self.numerator.sympy() / self.denominator.sympy()
+
+    def text(self, format: str = "text", full: bool = False) -> str:
+        """Return the quotient as "text", "latex", "python" or "c"."""
+        above, below = (form.text(format, full) for form in (self.numerator, self.denominator))
+        if format == "latex":
+            return rf"\frac{{{above}}}{{{below}}}"
+        single = len(self.numerator.terms) == 1
+        return f"{above if single else f'({above})'}/({below})"
+
+    @property
+    def is_long(self) -> bool:
+        """True if its numerator or denominator is shortened by default."""
+        return self.numerator.is_long or self.denominator.is_long
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Canonical forms of a quantity: `entries`, row-major, in `shape` () or (rows, columns)."""
+
+    label: str
+    shape: tuple[int, ...]
+    entries: tuple[MultiAngle | Quotient, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """True if an entry is shortened by default."""
+        return any(entry.is_long for entry in self.entries)
+
+    @property
+    def abbreviations(self) -> dict[str, str]:
+        """Sums of angles that text and LaTeX abbreviate: {"q0:29": "q0 + q1 + … + q29"}."""
+        indices = {
+            index
+            for entry in self.entries
+            for form in _sums(entry)
+            for (index, _), _, _ in form.terms
+        }
+        pairs = sorted({run for index in indices for run in runs(index)})
+        return {f"q{i}:{j}": f"q{i} + q{i + 1} + … + q{j}" for i, j in pairs}
+
+    def sympy(self) -> Any:
+        """Return a SymPy expression, or a Matrix if there are several entries."""
+        import sympy as sp
+
+        values = [entry.sympy() for entry in self.entries]
+        return sp.Matrix(*self.shape, values) if self.shape else values[0]
+
+    def text(self, format: str = "text", full: bool = False) -> str:
+        """Return a number or a matrix as "text", "latex", "python" or "c".
+
+        In text, a matrix with a long entry is printed as one equation per entry that is not zero.
+        RequestError for a long form in Python or C unless `full`.
+        """
+        texts = [entry.text(format, full) for entry in self.entries]
+        if not self.shape:
+            return texts[0]
+        columns = self.shape[1]
+        if format == "text" and self.is_long:
+            places = [divmod(n, columns) for n in range(len(texts))]
+            return "\n".join(
+                f"{self.label}[{r},{c}] = {text}"
+                for (r, c), text in zip(places, texts, strict=True)
+                if text != "0"
+            )
+        rows = [texts[n : n + columns] for n in range(0, len(texts), columns)]
+        return print_grid(rows, format)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
+    return (entry,) if isinstance(entry, MultiAngle) else (entry.numerator, entry.denominator)
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the inputs of a Program.
+
+    `angles` maps the inputs that are joint angles to their index in a form, which has `count`
+    multiples. `symbol` returns the symbol of any input. `label` names the quantity in messages.
+    """
+
+    angles: Mapping[Input, int]
+    symbol: Callable[[Input], str]
+    count: int
+    label: str
+
+
+def canonical(
+    program: Program, rows: Sequence[int], names: Names, exact: bool, patience: int = QUICK
+) -> list[MultiAngle | Quotient]:
+    """Return the canonical form of each row of a Program.
+
+    If the constants of the Program are not `exact`, coefficients are rounded as those of
+    `multiangle`.
+
+    Raises TooLong for more terms than MOST_TERMS, for more products than `patience` allows, for a row that is not a rational function of
+    cosines and sines, and for a division if the constants are not exact.
+    """
+    needed = needed_rows(program, rows)
+    inputs = sorted({program.rows[r].value for r in needed if program.rows[r].op == "input"})
+    unknowns = _Unknowns(
+        [x for x in inputs if x in names.angles],
+        [x for x in inputs if x not in names.angles],
+        names,
+        patience,
+    )
+    divides = any(program.rows[r].op == "div" for r in needed)
+    if divides and not exact:
+        raise TooLong(
+            f"{names.label} has no canonical form: it has a division, and constants of the robot are irrational"
+        )
+    ring: _Waves | _HalfAngles = _HalfAngles(unknowns) if divides else _Waves(unknowns, exact)
+    values: dict[int, Any] = {}
+    last = {used: r for r in needed for used in program.rows[r].args}
+    kept = set(rows)
+    for r in needed:
+        values[r] = _value(ring, program, r, values)
+        for used in program.rows[r].args:
+            if last[used] == r and used not in kept:
+                values.pop(used, None)
+    forms = {r: ring.form(values[r]) for r in kept}
+    return [forms[r] for r in rows]
+
+
+def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> Any:
+    op, args, value, _, _ = program.rows[row]
+    operands = [values[x] for x in args]
+    if op == "const":
+        return ring.constant(k.rational(value))
+    if op == "input":
+        return ring.input(value)
+    if op in ("sin", "cos"):
+        cosine, sine = ring.cosine_and_sine(ring.multiples(operands[0]))
+        return sine if op == "sin" else cosine
+    if op == "neg":
+        return ring.multiply(ring.constant(fmpq(-1)), operands[0])
+    if op == "mul":
+        return ring.multiply(*operands)
+    if op == "add":
+        return ring.add(*operands)
+    if op == "sub":
+        return ring.add(operands[0], ring.multiply(ring.constant(fmpq(-1)), operands[1]))
+    if op == "div" and isinstance(ring, _HalfAngles):
+        return ring.divide(*operands)
+    raise TooLong(
+        f"{ring.unknowns.names.label} has no canonical form: its equations contain a {op}"
+    )
+
+
+@dataclass(frozen=True)
+class _Unknowns:
+    """Unknowns of a form: `rotating` inputs are joint angles, `others` all other inputs."""
+
+    rotating: list[Input]
+    others: list[Input]
+    names: Names
+    patience: int
+
+    @cached_property
+    def symbols(self) -> list[Input]:
+        """Inputs that may stand in monomials; the angle of a screw joint is also a length."""
+        return [*self.others, *self.rotating]
+
+    def monomial(self, powers: Sequence[int]) -> Monomial:
+        """Return the monomial with these powers of `symbols`."""
+        pairs = zip(self.symbols, powers, strict=True)
+        return tuple(sorted((self.names.symbol(x), int(power)) for x, power in pairs if power))
+
+    def multiples(self, short: Sequence[int]) -> Index:
+        """Return the multiples of all joints from those of `rotating`."""
+        index = [0] * self.names.count
+        for x, multiple in zip(self.rotating, short, strict=True):
+            index[self.names.angles[x]] = multiple
+        return tuple(index)
+
+    def too_long(self) -> TooLong:
+        return TooLong(
+            f"the canonical form of {self.names.label} has more than {MOST_TERMS} terms, or takes longer than a few seconds"
+        )
+
+    def multiples_of(self, terms: Mapping[Exponents, Any]) -> list[int]:
+        """Return the multiple of every rotating input in a sum of joint angles.
+
+        The exponents are those of the rotating inputs and of `symbols`.
+        """
+        multiples = [0] * len(self.rotating)
+        for exponents, x in terms.items():
+            lengths = exponents[len(self.rotating) + len(self.others) :]
+            if sum(map(abs, exponents)) != 1 or sum(lengths) != 1 or x.q != 1:
+                raise TooLong(
+                    f"{self.names.label} has no canonical form: it has a sine of more than joint angles"
+                )
+            multiples[lengths.index(1)] = int(x.p)
+        return multiples
+
+
+class _Waves:
+    """Laurent polynomials in z_k = exp(i q_k), and polynomials in all other inputs, with complex
+    coefficients (real part, imaginary part).
+
+    Exponents: of z for every rotating input, then of `symbols`.
+    """
+
+    def __init__(self, unknowns: _Unknowns, exact: bool) -> None:
+        self.unknowns, self.exact, self.products = unknowns, exact, 0
+        self.rotating = len(unknowns.rotating)
+        self.size = self.rotating + len(unknowns.symbols)
+
+    def _exponents(self, index: int, power: int = 1) -> Exponents:
+        return tuple(power if i == index else 0 for i in range(self.size))
+
+    def constant(self, x: Any) -> dict[Exponents, tuple[Any, Any]]:
+        return {(0,) * self.size: (x, fmpq(0))} if x != 0 else {}
+
+    def input(self, x: Input) -> dict[Exponents, tuple[Any, Any]]:
+        index = self.rotating + self.unknowns.symbols.index(x)
+        return {self._exponents(index): (fmpq(1), fmpq(0))}
+
+    def multiples(self, value: Mapping[Exponents, tuple[Any, Any]]) -> list[int]:
+        return self.unknowns.multiples_of({exponents: x for exponents, (x, _) in value.items()})
+
+    def cosine_and_sine(self, multiples: Sequence[int]) -> tuple[dict[Exponents, Any], ...]:
+        """Return (z^k + z^-k)/2 and (z^k − z^-k)/2i."""
+        rest = (0,) * len(self.unknowns.symbols)
+        plus, minus = (*multiples, *rest), (*(-multiple for multiple in multiples), *rest)
+        half, zero = fmpq(1, 2), fmpq(0)
+        return {plus: (half, zero), minus: (half, zero)}, {plus: (zero, -half), minus: (zero, half)}
+
+    def add(self, a: dict[Exponents, Any], b: dict[Exponents, Any]) -> dict[Exponents, Any]:
+        total = dict(a)
+        for exponents, (re, im) in b.items():
+            if exponents in total:
+                other_re, other_im = total[exponents]
+                re, im = re + other_re, im + other_im
+            if re != 0 or im != 0:
+                total[exponents] = (re, im)
+            else:
+                total.pop(exponents, None)
+        if len(total) > 2 * MOST_TERMS:
+            raise self.unknowns.too_long()
+        return total
+
+    def multiply(self, a: dict[Exponents, Any], b: dict[Exponents, Any]) -> dict[Exponents, Any]:
+        self.products += len(a) * len(b)
+        if self.products > WAVE_PRODUCTS * self.unknowns.patience:
+            raise self.unknowns.too_long()
+        total: dict[Exponents, tuple[Any, Any]] = {}
+        for first, (a_re, a_im) in a.items():
+            for second, (b_re, b_im) in b.items():
+                exponents = tuple(map(int.__add__, first, second))
+                re, im = a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re
+                if exponents in total:
+                    other_re, other_im = total[exponents]
+                    re, im = re + other_re, im + other_im
+                total[exponents] = (re, im)
+        return {exponents: x for exponents, x in total.items() if x[0] != 0 or x[1] != 0}
+
+    def form(self, value: Mapping[Exponents, tuple[Any, Any]]) -> MultiAngle:
+        """Return Σ A cos(k·q) + B sin(k·q) of Σ c_k exp(i k·q) with c_-k = conj(c_k)."""
+        coefficients: dict[Any, Any] = {}
+        for exponents, (re, im) in value.items():
+            short = exponents[: self.rotating]
+            leading = next((multiple for multiple in short if multiple), 0)
+            if leading < 0:
+                continue
+            monomial = self.unknowns.monomial(exponents[self.rotating :])
+            index, twice = self.unknowns.multiples(short), 2 if leading else 1
+            for is_sine, x in ((False, twice * re), (True, -twice * im)):
+                if x != 0:
+                    coefficients[(index, is_sine), monomial] = x
+        if not self.exact:
+            coefficients = round_coefficients(coefficients, DIGITS)
+        if len(coefficients) > MOST_TERMS:
+            raise self.unknowns.too_long()
+        return MultiAngle.of({key: Fraction(int(x.p), int(x.q)) for key, x in coefficients.items()})
+
+
+class _HalfAngles:
+    """Rational functions (numerator, denominator) in t_k = tan(q_k/2) and all other inputs, in
+    lowest terms; denominators are monic.
+    """
+
+    def __init__(self, unknowns: _Unknowns) -> None:
+        self.unknowns, self.products = unknowns, 0
+        self.rotating = len(unknowns.rotating)
+        stems = [f"t{i}" for i in range(self.rotating)]
+        stems += [f"x{i}" for i in range(len(unknowns.symbols))]
+        self.ring = fmpq_mpoly_ctx.get(stems, "lex")
+        self.gens = self.ring.gens()
+        self.one = self.ring.constant(1)
+
+    def constant(self, x: Any) -> tuple[Any, Any]:
+        return self.ring.constant(x), self.one
+
+    def input(self, x: Input) -> tuple[Any, Any]:
+        return self.gens[self.rotating + self.unknowns.symbols.index(x)], self.one
+
+    def multiples(self, value: tuple[Any, Any]) -> list[int]:
+        return self.unknowns.multiples_of(
+            {tuple(map(int, exponents)): x for exponents, x in value[0].to_dict().items()}
+        )
+
+    def cosine_and_sine(self, multiples: Sequence[int]) -> tuple[tuple[Any, Any], ...]:
+        cosine, sine = self.constant(fmpq(1)), self.constant(fmpq(0))
+        for joint, multiple in enumerate(multiples):
+            square = self.gens[joint] ** 2
+            c, s = (1 - square, 1 + square), (2 * self.gens[joint], 1 + square)
+            if multiple < 0:
+                s = (-s[0], s[1])
+            minus_s = (-s[0], s[1])
+            for _ in range(abs(multiple)):
+                cosine, sine = (
+                    self.add(self.multiply(cosine, c), self.multiply(sine, minus_s)),
+                    self.add(self.multiply(sine, c), self.multiply(cosine, s)),
+                )
+        return cosine, sine
+
+    def _product(self, a: Any, b: Any) -> Any:
+        self.products += len(a) * len(b)
+        if self.products > FRACTION_PRODUCTS * self.unknowns.patience:
+            raise self.unknowns.too_long()
+        return a * b
+
+    def add(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+        common = a[1].gcd(b[1])
+        a_rest, b_rest = a[1] // common, b[1] // common
+        above = self._product(a[0], b_rest) + self._product(b[0], a_rest)
+        # A common factor of the sum and the denominator divides `common`.
+        shared = above.gcd(common)
+        return self._monic(above // shared, self._product(a_rest, b[1] // shared))
+
+    def multiply(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+        first, second = a[0].gcd(b[1]), b[0].gcd(a[1])
+        return self._monic(
+            self._product(a[0] // first, b[0] // second),
+            self._product(a[1] // second, b[1] // first),
+        )
+
+    def divide(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+        return self.multiply(a, (b[1], b[0]))
+
+    def _monic(self, above: Any, below: Any) -> tuple[Any, Any]:
+        if above == 0:
+            return above, self.one
+        leading = below.leading_coefficient()
+        return above / leading, below / leading
+
+    def form(self, value: tuple[Any, Any]) -> MultiAngle | Quotient:
+        halves = [
+            (max(above, below) + 1) // 2
+            for above, below in zip(value[0].degrees(), value[1].degrees(), strict=True)
+        ][: self.rotating]
+        above, below = (self._over_powers(part, halves) for part in value)
+        if len(above) > MOST_TERMS or len(below) > MOST_TERMS:
+            raise self.unknowns.too_long()
+        numbers = [Fraction(x) for x in below.values()]
+        factor = Fraction(
+            lcm(*(x.denominator for x in numbers)), gcd(*(x.numerator for x in numbers))
+        )
+        numerator, denominator = MultiAngle.of(above), MultiAngle.of(below)
+        if denominator.terms[0][2] < 0:
+            factor = -factor
+        numerator, denominator = numerator.scaled(factor), denominator.scaled(factor)
+        if denominator.is_number:
+            return numerator.scaled(1 / denominator.terms[0][2])
+        return Quotient(numerator, denominator)
+
+    def _over_powers(self, polynomial: Any, halves: Sequence[int]) -> dict[Any, Fraction]:
+        """Return a polynomial divided by Π (1 + t²)^m as harmonics: t^j/(1 + t²)^m is
+        cos(q/2)^(2m−j) sin(q/2)^j.
+        """
+        by_monomial: dict[Monomial, dict[Any, Any]] = {}
+        for exponents, x in polynomial.to_dict().items():
+            powers = [int(power) for power in exponents]
+            pairs = tuple(
+                (2 * m - power, power)
+                for m, power in zip(halves, powers[: self.rotating], strict=True)
+            )
+            monomial = self.unknowns.monomial(powers[self.rotating :])
+            by_monomial.setdefault(monomial, {})[pairs] = x
+        coefficients: dict[Any, Fraction] = {}
+        for monomial, part in by_monomial.items():
+            for short, waves in harmonic_sums(part).items():
+                index = self.unknowns.multiples([multiple // 2 for multiple in short])
+                for is_sine, x in zip((False, True), waves, strict=True):
+                    if x != 0:
+                        coefficients[(index, is_sine), monomial] = Fraction(int(x.p), int(x.q))
+        return coefficients
