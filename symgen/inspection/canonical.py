@@ -41,10 +41,8 @@ from symgen.support.errors import RequestError
 
 MOST_TERMS = 20_000
 """Most terms of a polynomial: a longer one is a method's recursion, not a formula to be read."""
-QUICK, PATIENT = 1, 10
-"""Patience: a multiple of the products of terms that one request may compute by default, a few seconds."""
-WAVE_PRODUCTS, FRACTION_PRODUCTS = 400_000, 400_000
-"""Most products of terms of a request, over Laurent polynomials and over fractions."""
+QUICK, PATIENT = 400_000, 4_000_000
+"""Most products of terms that a request may compute: by default, and if this form is requested."""
 Exponents = tuple[int, ...]
 
 
@@ -159,15 +157,16 @@ class Names:
 
 
 def canonical(
-    program: Program, rows: Sequence[int], names: Names, exact: bool, patience: int = QUICK
+    program: Program, rows: Sequence[int], names: Names, exact: bool, most_products: int = QUICK
 ) -> list[MultiAngle | Quotient]:
     """Return the canonical form of each row of a Program.
 
     If the constants of the Program are not `exact`, coefficients are rounded as those of
     `multiangle`.
 
-    Raises TooLong for more terms than MOST_TERMS, for more products than `patience` allows, for a row that is not a rational function of
-    cosines and sines, and for a division if the constants are not exact.
+    Raises TooLong for more terms than MOST_TERMS or more than `most_products` products of terms. It
+    is also raised for a row that is not a rational function of cosines and sines, and for a division
+    if the constants are not exact.
     """
     needed = needed_rows(program, rows)
     inputs = sorted({program.rows[r].value for r in needed if program.rows[r].op == "input"})
@@ -175,7 +174,7 @@ def canonical(
         [x for x in inputs if x in names.angles],
         [x for x in inputs if x not in names.angles],
         names,
-        patience,
+        most_products,
     )
     divides = any(program.rows[r].op == "div" for r in needed)
     if divides and not exact:
@@ -227,7 +226,7 @@ class _Unknowns:
     rotating: list[Input]
     others: list[Input]
     names: Names
-    patience: int
+    most_products: int
 
     @cached_property
     def symbols(self) -> list[Input]:
@@ -239,7 +238,7 @@ class _Unknowns:
         pairs = zip(self.symbols, powers, strict=True)
         return tuple(sorted((self.names.symbol(x), int(power)) for x, power in pairs if power))
 
-    def multiples(self, short: Sequence[int]) -> Index:
+    def index(self, short: Sequence[int]) -> Index:
         """Return the multiples of all joints from those of `rotating`."""
         index = [0] * self.names.count
         for x, multiple in zip(self.rotating, short, strict=True):
@@ -315,7 +314,7 @@ class _Waves:
 
     def multiply(self, a: dict[Exponents, Any], b: dict[Exponents, Any]) -> dict[Exponents, Any]:
         self.products += len(a) * len(b)
-        if self.products > WAVE_PRODUCTS * self.unknowns.patience:
+        if self.products > self.unknowns.most_products:
             raise self.unknowns.too_long()
         total: dict[Exponents, tuple[Any, Any]] = {}
         for first, (a_re, a_im) in a.items():
@@ -337,7 +336,7 @@ class _Waves:
             if leading < 0:
                 continue
             monomial = self.unknowns.monomial(exponents[self.rotating :])
-            index, twice = self.unknowns.multiples(short), 2 if leading else 1
+            index, twice = self.unknowns.index(short), 2 if leading else 1
             for is_sine, x in ((False, twice * re), (True, -twice * im)):
                 if x != 0:
                     coefficients[(index, is_sine), monomial] = x
@@ -390,7 +389,7 @@ class _HalfAngles:
 
     def _product(self, a: Any, b: Any) -> Any:
         self.products += len(a) * len(b)
-        if self.products > FRACTION_PRODUCTS * self.unknowns.patience:
+        if self.products > self.unknowns.most_products:
             raise self.unknowns.too_long()
         return a * b
 
@@ -410,6 +409,10 @@ class _HalfAngles:
         )
 
     def divide(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+        if b[0] == 0:
+            raise TooLong(
+                f"{self.unknowns.names.label} has no canonical form: a divisor is zero in every state"
+            )
         return self.multiply(a, (b[1], b[0]))
 
     def _monic(self, above: Any, below: Any) -> tuple[Any, Any]:
@@ -454,7 +457,7 @@ class _HalfAngles:
         coefficients: dict[Any, Fraction] = {}
         for monomial, part in by_monomial.items():
             for short, waves in harmonic_sums(part).items():
-                index = self.unknowns.multiples([multiple // 2 for multiple in short])
+                index = self.unknowns.index([multiple // 2 for multiple in short])
                 for is_sine, x in zip((False, True), waves, strict=True):
                     if x != 0:
                         coefficients[(index, is_sine), monomial] = Fraction(int(x.p), int(x.q))

@@ -132,13 +132,13 @@ def _signed(text: str) -> tuple[str, str]:
 
 def runs(index: Sequence[int]) -> list[tuple[int, int]]:
     """Return (first, last) of every run of more than LONGEST_RUN joints with the same multiple."""
-    found, first = [], 0
+    pairs, first = [], 0
     for i in range(1, len(index) + 1):
         if i == len(index) or index[i] != index[first]:
             if index[first] and i - first > LONGEST_RUN:
-                found.append((first, i - 1))
+                pairs.append((first, i - 1))
             first = i
-    return found
+    return pairs
 
 
 def _angle(index: Sequence[int], format: str) -> str:

@@ -207,8 +207,8 @@ def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) ->
         return entries.symbols.get((name, argument[1]), f"{name}{argument[1]}")
 
     names = Names(angles, symbol, mechanism.nv, entries.label)
-    patience = QUICK if options.form is None else PATIENT
-    forms = canonical(program, entries.rows, names, exact, patience)
+    most_products = QUICK if options.form is None else PATIENT
+    forms = canonical(program, entries.rows, names, exact, most_products)
     value = Canonical(entries.label, entries.shape, tuple(forms))
     return Reading(value, entries.notes)
 

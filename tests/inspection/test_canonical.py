@@ -20,7 +20,6 @@ import symgen
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation
-from symgen.inspection import canonical as module
 from symgen.inspection.canonical import Canonical, Names, Quotient, TooLong, canonical
 from symgen.inspection.catalogue import methods_with_quantities, refusal_reason
 from symgen.inspection.entries import Layout, declared_model, layout
@@ -68,9 +67,7 @@ def letters(mechanism: Mechanism) -> Iterator[tuple[str, str, Layout]]:
                 yield method, letter, layout(mechanism, method, letter)
 
 
-def forms_of_block(
-    mechanism: Mechanism, of_letter: Layout, index: tuple[int, ...], patience: int = module.QUICK
-) -> list[Form]:
+def forms_of_block(mechanism: Mechanism, of_letter: Layout, index: tuple[int, ...]) -> list[Form]:
     program = of_letter.program
     angles = {
         (port, joint): joint
@@ -83,7 +80,7 @@ def forms_of_block(
     rows = [row for rows in of_letter.rows(index) for row in rows]
     with k.precision():
         exact = constants_are_exact(declared_model(mechanism))
-    return canonical(program, rows, names, exact, patience)
+    return canonical(program, rows, names, exact)
 
 
 def value_of(form: Form, state: dict[str, list[Any]]) -> Any:
@@ -275,6 +272,11 @@ def test_an_inverse_and_a_determinant_equal_their_closed_form(name: str, what: s
 def test_the_inverse_of_the_textbook_mass_matrix_is_short() -> None:
     assert render(mechanism_named("planar_arm"), "Minv[0,0]")[0] == "24/(31 - 9*cos(2*q1))"
     assert render(mechanism_named("planar_arm"), "det")[0] == "31/288 - 0.03125*cos(2*q1)"
+
+
+def test_a_divisor_that_is_zero_in_every_state_is_refused() -> None:
+    with pytest.raises(TooLong, match="a divisor is zero in every state"):
+        form_of(lambda d, c, s: d.one / (c * c + s * s - d.one))
 
 
 # -- limits and output ------------------------------------------------------------------------------------------------------
