@@ -16,6 +16,7 @@ functions have equal forms, whatever method derived them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,6 +45,8 @@ MOST_TERMS = 20_000
 QUICK, PATIENT = 400_000, 4_000_000
 """Most products of terms that a request may compute: by default, and if this form is requested."""
 Exponents = tuple[int, ...]
+_SINGLE_FACTOR = re.compile(r"\w+(\([^()]*\))?")
+"""A symbol, or the cosine or sine of a sum of angles."""
 
 
 class TooLong(RequestError):
@@ -70,8 +73,9 @@ class Quotient:
         above, below = (form.text(format, full) for form in (self.numerator, self.denominator))
         if format == "latex":
             return rf"\frac{{{above}}}{{{below}}}"
-        single = len(self.numerator.terms) == 1
-        return f"{above if single else f'({above})'}/({below})"
+        if len(self.numerator.terms) > 1:
+            above = f"({above})"
+        return f"{above}/{below if _SINGLE_FACTOR.fullmatch(below) else f'({below})'}"
 
     @property
     def is_long(self) -> bool:
@@ -300,12 +304,12 @@ class _Waves:
 
     def add(self, a: dict[Exponents, Any], b: dict[Exponents, Any]) -> dict[Exponents, Any]:
         total = dict(a)
-        for exponents, (re, im) in b.items():
+        for exponents, (real, imaginary) in b.items():
             if exponents in total:
-                other_re, other_im = total[exponents]
-                re, im = re + other_re, im + other_im
-            if re != 0 or im != 0:
-                total[exponents] = (re, im)
+                other_real, other_imaginary = total[exponents]
+                real, imaginary = real + other_real, imaginary + other_imaginary
+            if real != 0 or imaginary != 0:
+                total[exponents] = (real, imaginary)
             else:
                 total.pop(exponents, None)
         if len(total) > 2 * MOST_TERMS:
@@ -317,27 +321,30 @@ class _Waves:
         if self.products > self.unknowns.most_products:
             raise self.unknowns.too_long()
         total: dict[Exponents, tuple[Any, Any]] = {}
-        for first, (a_re, a_im) in a.items():
-            for second, (b_re, b_im) in b.items():
+        for first, (a_real, a_imaginary) in a.items():
+            for second, (b_real, b_imaginary) in b.items():
                 exponents = tuple(map(int.__add__, first, second))
-                re, im = a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re
+                real, imaginary = (
+                    a_real * b_real - a_imaginary * b_imaginary,
+                    a_real * b_imaginary + a_imaginary * b_real,
+                )
                 if exponents in total:
-                    other_re, other_im = total[exponents]
-                    re, im = re + other_re, im + other_im
-                total[exponents] = (re, im)
+                    other_real, other_imaginary = total[exponents]
+                    real, imaginary = real + other_real, imaginary + other_imaginary
+                total[exponents] = (real, imaginary)
         return {exponents: x for exponents, x in total.items() if x[0] != 0 or x[1] != 0}
 
     def form(self, value: Mapping[Exponents, tuple[Any, Any]]) -> MultiAngle:
         """Return Σ A cos(k·q) + B sin(k·q) of Σ c_k exp(i k·q) with c_-k = conj(c_k)."""
         coefficients: dict[Any, Any] = {}
-        for exponents, (re, im) in value.items():
+        for exponents, (real, imaginary) in value.items():
             short = exponents[: self.rotating]
             leading = next((multiple for multiple in short if multiple), 0)
             if leading < 0:
                 continue
             monomial = self.unknowns.monomial(exponents[self.rotating :])
             index, twice = self.unknowns.index(short), 2 if leading else 1
-            for is_sine, x in ((False, twice * re), (True, -twice * im)):
+            for is_sine, x in ((False, twice * real), (True, -twice * imaginary)):
                 if x != 0:
                     coefficients[(index, is_sine), monomial] = x
         if not self.exact:

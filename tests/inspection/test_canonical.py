@@ -245,7 +245,7 @@ def form_of(build: Callable[[Derivation, Any, Any], Any]) -> Form:
         (lambda d, c, s: (d.one - c * c) / s, "sin(q0)"),
         (lambda d, c, s: s / (d.one + c) - (d.one - c) / s, "0"),
         (lambda d, c, s: d.one / (d.zero - c - d.one - d.one), "-1/(2 + cos(q0))"),
-        (lambda d, c, s: s / c, "sin(q0)/(cos(q0))"),
+        (lambda d, c, s: s / c, "sin(q0)/cos(q0)"),
         (lambda d, c, s: s * s + c * c / (d.one / (d.one + d.one)), "1.5 + 0.5*cos(2*q0)"),
     ],
 )

@@ -148,6 +148,9 @@ def cases() -> Iterator[Case]:
         yield name, what, None, "multiangle", keep, ""
     yield "ur5", "M[0,0]", None, None, "none", ""
     yield "planar_arm", "M[0,0]", None, None, "none", ""
+    yield "planar_arm", "Minv", None, None, "none", ""
+    yield "planar_arm", "Minv[0,1]", None, "multiangle", "all", ""
+    yield "planar_point_mass", "U[3,4]", "udut", None, "none", ""
 
 
 CASES = tuple(cases())
