@@ -377,7 +377,7 @@ def test_generate_writes_the_scan_and_verify_reports_an_error(
         chain, folder, ["forward_dynamics=constraint_force:parallel"], name="chain", form="looped"
     )
     assert manifest["functions"]["forward_dynamics"]["links"] == 19
-    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
+    assert "divides the chain into 16 segments" in (folder / "README.md").read_text()
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
     text = (folder / "chain_forward_dynamics.c").read_text()
     (folder / "chain_forward_dynamics.c").write_text(

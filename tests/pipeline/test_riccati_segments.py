@@ -409,7 +409,7 @@ def test_generate_writes_segments_that_pass_verify_and_the_self_test(
     manifest = symgen.generate(chain, folder, ["forward_dynamics=riccati:segments"], name="chain")
     assert manifest["functions"]["forward_dynamics"]["method"] == "riccati:segments"
     assert "forward_dynamics=riccati:segments" in manifest["command"]
-    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
+    assert "divides the chain into 16 segments" in (folder / "README.md").read_text()
     cmake("-S", folder, "-B", tmp_path / "build", "-Dchain_OPENMP=ON")
     cmake("--build", tmp_path / "build")
     ran = subprocess.run(

@@ -92,7 +92,7 @@ def in_two_groups(folder: Path, method: str) -> None:
         f"planar_point_mass:{n}", folder, [f"mass_matrix_solve={method}"], name="chain"
     )
     assert manifest["functions"]["mass_matrix_solve"]["method"] == method
-    assert "cuts the chain into 16 segments" in (folder / "README.md").read_text()
+    assert "divides the chain into 16 segments" in (folder / "README.md").read_text()
     assert selftest(folder).stdout.endswith("1 passed, 0 failed\n")
     assert cli.main(["verify", str(folder), "--states", "1"]) == 0
     q, b = (np.array(state_of(n)[name]) for name in ("q", "b"))
