@@ -16,8 +16,8 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 help:
 	@echo "Use and develop"
 	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
-	@echo "  make test      run the tests that take less than half a second each (5 to 11 minutes on two cores)"
-	@echo "  make test-slow run the longer ones: whole folders, samples of the book, long chains (7 to 16 minutes on two cores)"
+	@echo "  make test      run the tests that take less than half a second each (ten minutes on two cores)"
+	@echo "  make test-slow run the longer ones: whole folders, samples of the book, long chains (fifteen minutes on two cores)"
 	@echo "  make check     ruff, mypy --strict on symgen/ and on a user's program, and the lint of docstrings and names"
 	@echo "  make docs      build the book in docs/ as HTML into build/docs"
 	@echo "  make tables    rewrite the tables of the book that symgen's declarations fill"
