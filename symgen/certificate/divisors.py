@@ -79,12 +79,11 @@ class OwnInertia:
 class DivisorCertificate:
     """Certificate of one divisor of a Program.
 
-    `joint` is the entry of v whose pivot row `row` is; None if it is no pivot of M. `exact_bound` ≤ D_k
-    for all q, `round_off` bounds the round-off over the box, and `lower_bound` = `exact_bound` −
-    `round_off` ≤ the
-    computed D_k; None, with the reason, if that is not proved. A sum of squares and a constant is
-    no pivot; its bound holds in any state, with `round_off` zero. `description` describes a pivot of another
-    matrix.
+    `joint` is the entry of v whose pivot row `row` is; None if it is no pivot of M. `exact_bound` ≤
+    D_k for all q, and `round_off` bounds the round-off over the box. `lower_bound` = `exact_bound`
+    − `round_off` is at most the computed D_k; None, with the reason, if that is not proved. The sum
+    of a constant and squares is no pivot: its bound holds in any state, with `round_off` zero.
+    `description` names a pivot of another matrix.
     """
 
     row: int
@@ -211,7 +210,7 @@ def certify_divisors(
     ranges: Ranges | None = None,
     arithmetic: Arithmetic | None = None,
 ) -> list[DivisorCertificate]:
-    """Return the certificate of every divisor that is not constant, by row; see `certified_bounds`."""
+    """Return the certificate of every divisor that is not constant, sorted by row."""
     if all(row.op not in POSITIVE for row in program.rows):
         return []
     ranges = ranges or declared_ranges(

@@ -25,8 +25,9 @@ Number = Constant | int
 
 @dataclass(frozen=True)
 class BodyInertia:
-    """Inertia of one declared link that is rigidly part of link `link` of the model; `rotation` and `shift` lead from the
-    declared frame to the link's frame.
+    """Inertia of one declared link that is rigidly part of link `link` of the model.
+
+    `rotation` and `shift` lead from the declared frame to the link's frame.
 
     `inertia` is xx xy xz yy yz zz about the origin of the declared frame, or about the mass centre
     if `central`.

@@ -44,10 +44,10 @@ def inspect(
     without inertia moved to a parent.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
-    "multiangle" for the canonical form. "looped" gives the equations of one link for a whole result.
+    "multiangle" for the canonical form, "looped" for the equations of one link of a whole result.
     The canonical form is a `MultiAngle`, a `Quotient` of two, or for several entries a `Canonical`;
-    it is unique, so == decides equality, and .sympy() returns its sum. `at`: numbers for inputs, {"q1": "pi/2", "elbow": 0},
-    exact at multiples of pi/2. `frame`: the link to which J and Lambda_inv refer, or a list of
+    it is unique, so == decides equality, and .sympy() returns it as SymPy. `at`: numbers for inputs,
+    {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J and Lambda_inv refer, or a list of
     several; the first index of J is then that of the frame.
     `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
     symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which

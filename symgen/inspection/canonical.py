@@ -251,7 +251,8 @@ class _Unknowns:
 
     def too_long(self) -> TooLong:
         return TooLong(
-            f"the canonical form of {self.names.label} has more than {MOST_TERMS} terms, or takes longer than a few seconds"
+            f"the canonical form of {self.names.label} has more than {MOST_TERMS} terms, or takes "
+            f"more than {self.most_products} products of terms"
         )
 
     def multiples_of(self, terms: Mapping[Exponents, Any]) -> list[int]:

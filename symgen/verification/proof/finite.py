@@ -96,7 +96,7 @@ def multiplier_sizes(
     divisor_bounds: Mapping[int, Fraction],
     payload: str | None = None,
 ) -> dict[int, Fraction]:
-    """Return {row: bound of its magnitude} of the multipliers whose divisor has a floor, those of
+    """Return {row: bound of its magnitude} of the multipliers whose divisor has a bound, those of
     the last elimination first.
 
     Of `ranges`, only the travel of sliding joints and the load on the link `payload` are used.
@@ -113,9 +113,9 @@ def multiplier_sizes(
     columns_by_joint = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
     least = {
-        joint: floor
-        for row, floor in divisor_bounds.items()
-        if floor > 0 and (joint := pivots.get(row)) is not None
+        joint: lower_bound
+        for row, lower_bound in divisor_bounds.items()
+        if lower_bound > 0 and (joint := pivots.get(row)) is not None
     }
     bounds = {}
     for row, multiplier in reversed(recognised.multipliers.items() if least else ()):
