@@ -65,6 +65,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/certificate/test_recognition.py tests/reference/test_regularity.py",
         "tests/certificate/test_round_off.py",
     ),
+    "certificate/at_run_time": (
+        "tests/pipeline/test_checked_parameters.py -k 'not folder and not verify'",
+    ),
     "certificate/intervals": (
         "tests/methods/test_difference.py",
         "tests/certificate/test_round_off.py",
@@ -101,6 +104,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/description/test_bad_input.py tests/mechanism/test_lumping.py",
         "tests/delivery/test_dropped_in.py -k no_file",
     ),
+    "description/readers/comma": ("tests/description/test_csv.py",),
     "description/readers/mjcf": (
         "tests/description/test_mjcf.py",
         "tests/description/test_mjcf_refused.py",
@@ -263,13 +267,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
             ),
             "fixman": (
                 "tests/methods/test_fixman.py",
+                "tests/pipeline/test_loops.py -k 'sweeps_equal and fixman and points'",
                 "tests/methods/test_cut_joints_of_several.py",
                 "tests/methods/test_variants.py",
                 "tests/inspection/test_letters.py -k chirikjian",
             ),
-            "udut": ("tests/reference/test_udut_matrices.py",),
+            "udut": (),
         }.items()
     },
+    "methods/gauss_newton": ("tests/methods/test_assemble.py -k 'planted or half_a_turn'",),
     "methods/derivative_recursion": (
         f"{FORTY} and derivative_recursion'",
         "tests/methods/test_dynamics_derivatives.py -k 'planted or payload or small'",
@@ -304,6 +310,33 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ("tests/methods/test_time_step.py",),
     ),
     "ir/passes": ("tests/golden/test_golden.py", "tests/ir/test_passes.py"),
+    "ir/passes/choose": (
+        "tests/ir/test_merge_equal.py -k 'chosen or spare or moved'",
+        "tests/ir/test_passes.py",
+        "tests/golden/test_golden.py",
+    ),
+    "papers": (
+        "tests/papers/test_chain.py tests/papers/test_identities.py",
+        "tests/inspection/test_paper_letters.py",
+    ),
+    **{
+        f"papers/{name}": (f"tests/papers/test_{name}.py -m 'not slow'",)
+        for name in ("rk", "sa", "lc", "wc", "ff")
+    },
+    **dict.fromkeys(
+        ("papers/comparison", "papers/complement", "papers/dual"),
+        ("tests/papers/test_lc.py tests/papers/test_wc.py -m 'not slow'",),
+    ),
+    "papers/rational_functions": (
+        "tests/papers/test_rk.py -m 'not slow'",
+        "tests/inspection/test_paper_letters.py",
+    ),
+    "papers/symbolic": (
+        "tests/inspection/test_paper_letters.py",
+        "tests/papers/test_identities.py",
+    ),
+    "inspection/paper_letters": ("tests/inspection/test_paper_letters.py",),
+    "pages/derivation": ("tests/pages/test_derivation.py",),
     "pages/pictures": (
         "tests/inspection/test_requests.py -k picture",
         "tests/pages/test_compare.py -k 'picture or same_c'",
@@ -312,12 +345,20 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/pipeline/test_derived_once.py tests/methods/test_variants.py",
         "tests/reference/test_regularity.py tests/support/test_cache.py",
     ),
+    "pipeline/adjusting": (
+        "tests/system/test_parameters.py -k 'every_method_accepts or refused or select or start'",
+        "tests/pipeline/test_checked_parameters.py -k 'not folder and not verify'",
+    ),
     "verification/proof": (
         "tests/certificate/test_round_off.py",
         "tests/verification/test_prove.py",
         "tests/verification/test_eva.py",
     ),
     "readback": ("tests/readback/test_unrolled.py", "tests/emission/test_checked.py"),
+    "readback/kernels": (
+        "tests/emission/test_cuda.py -k 'computes_the_program or is_reported or are_reported'",
+        "tests/emission/test_cuda_of_loops.py -k 'is_reported or workspace_is_refused'",
+    ),
     "reference": (
         "tests/reference/test_numeric_reference.py",
         f"{FORTY}'",

@@ -198,6 +198,23 @@ def canonical(
     return [forms[r] for r in rows]
 
 
+def form_of_fraction(
+    above: Any, below: Any, angles: Sequence[int], others: Sequence[str], names: Names
+) -> MultiAngle | Quotient:
+    """Return the canonical form of a fraction of polynomials in lowest terms.
+
+    Generators of the polynomials, in this order: tan(q_i/2) for the `angles` i, the symbols
+    `others`, and q_i for the `angles`. TooLong for more terms than MOST_TERMS.
+    """
+    symbols = {(1, n): symbol for n, symbol in enumerate(others)}
+    symbols |= {(0, i): f"q{i}" for i in angles}
+    named = Names({(0, i): i for i in angles}, symbols.__getitem__, names.count, names.label)
+    unknowns = _Unknowns(
+        [(0, i) for i in angles], [(1, n) for n in range(len(others))], named, QUICK
+    )
+    return _HalfAngles(unknowns).form((above, below))
+
+
 def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> Any:
     op, args, value, _, _ = program.rows[row]
     operands = [values[x] for x in args]

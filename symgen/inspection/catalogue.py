@@ -10,9 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symgen import methods
+from symgen.inspection.paper_letters import (
+    letters_of,
+    method_of,
+    paper_operators,
+    papers_with,
+    uncovered,
+)
 from symgen.inspection.request import Words, parse_request
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Quantity
+from symgen.papers.identities import PAPERS, paper
 from symgen.pipeline.build import refusal
 from symgen.support.errors import RequestError, UnknownName
 from symgen.support.tables import table
@@ -37,14 +45,28 @@ class Result:
 
 
 @dataclass(frozen=True)
+class PaperQuantity:
+    """A letter of a paper that no method derives (`symgen.inspection.paper_letters`)."""
+
+    paper: str
+    name: str
+
+    def no_program(self, option: str) -> RequestError:
+        """Return the error of an option that reads a program."""
+        return RequestError(
+            f"{self.name} is an operator of the paper, which no generated function computes; leave {option} out"
+        )
+
+
+@dataclass(frozen=True)
 class Choice:
-    """Meaning of a request: a result, or a quantity of `method`.
+    """Meaning of a request: a result, or a quantity of `method` or of its paper.
 
     `method` None stands for the method with the fewest operations.
     """
 
     words: Words
-    target: Result | Quantity
+    target: Result | Quantity | PaperQuantity
     method: str | None
     notes: tuple[str, ...] = ()
 
@@ -145,6 +167,15 @@ def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
         )
     if words.letter in result_by_name:
         return Choice(words, result_by_name[words.letter], None)
+    papers = papers_with(words.letter)
+    if papers:
+        alternatives = tuple(
+            f"{words.letter} is that of {papers[0]}; to see that of {name}, add --method {method_of(name)}"
+            for name in papers[1:]
+        )
+        return Choice(
+            words, PaperQuantity(papers[0], words.letter), method_of(papers[0]), alternatives
+        )
     raise _unknown(what)
 
 
@@ -165,16 +196,30 @@ def _choose_of_method(mechanism: Mechanism, what: str, words: Words | None, meth
         if reason is not None:
             raise RequestError(reason)
         return Choice(words, quantities[words.letter], method)
-    if words is not None and words.letter in result_by_name:
-        methods.derivation(method, result_by_name[words.letter].function)
-        return Choice(words, result_by_name[words.letter], method)
+    of_papers = list(letters_of(method))
+    if words is not None:
+        result = result_by_name.get(words.letter)
+        computed_by_method = result and method in methods.providers(result.function)
+        with_letter = [name for name, letter in of_papers if letter.name == words.letter]
+        for name in () if computed_by_method else with_letter:
+            if name == with_letter[-1] or uncovered(mechanism, name) is None:
+                return Choice(words, PaperQuantity(name, words.letter), method)
+        if result is not None:
+            methods.derivation(method, result.function)  # raises for a method that lacks it
+            return Choice(words, result, method)
     computed = [
         item.heading
         for item in result_by_name.values()
         if method in methods.providers(item.function)
     ]
     listed = ", ".join(
-        [heading(letter, item.indices) for letter, item in quantities.items()] + computed
+        [heading(letter, item.indices) for letter, item in quantities.items()]
+        + [
+            heading(letter.name, letter.indices)
+            for _, letter in of_papers
+            if letter.name not in quantities
+        ]
+        + computed
     )
     raise UnknownName(f"{method} has no quantity '{what}'; it has: {listed}")
 
@@ -197,6 +242,13 @@ def listing(mechanism: Mechanism) -> str:
     groups += [
         (f"{name}: {methods.find(name).source}", _letters(mechanism, name))
         for name in methods_with_quantities()
+    ]
+    groups += [
+        (
+            f"operators of {paper(name).SOURCE} (--method {method_of(name)})",
+            _operators(mechanism, name),
+        )
+        for name in PAPERS
     ]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
     text = []
@@ -223,6 +275,19 @@ def _results(mechanism: Mechanism) -> Lines:
         else:
             lacking.setdefault(reason, []).append(result.array.name)
     return rows, lacking
+
+
+def _operators(mechanism: Mechanism, name: str) -> Lines:
+    """Return the letters of a paper that its method does not derive."""
+    derived = methods.find(method_of(name)).quantities
+    letters = [letter for letter in paper(name).LETTERS if letter.name not in derived]
+    try:
+        paper_operators(mechanism, name)
+    except RequestError as error:
+        return [], {str(error): [letter.name for letter in letters]}
+    return [
+        (f"  {heading(letter.name, letter.indices)}", "block", letter.says) for letter in letters
+    ], {}
 
 
 def _letters(mechanism: Mechanism, method: str) -> Lines:

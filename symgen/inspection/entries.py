@@ -21,7 +21,7 @@ from symgen.derivation.model import Model
 from symgen.derivation.model.links import build_model, rotation_to_axis
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
-from symgen.inspection.catalogue import Choice, Result, heading
+from symgen.inspection.catalogue import Choice, PaperQuantity, Result, heading
 from symgen.inspection.parameters import PORT, Parameter, SymbolicLinkage, parameters, symbolic
 from symgen.inspection.request import (
     check_index_count,
@@ -83,6 +83,8 @@ def answer(
         return _with_symbols(
             result_answer(mechanism, choice, choice.target, derived, options), kept, CHOSEN
         )
+    if isinstance(choice.target, PaperQuantity):
+        raise choice.target.no_program("options that need a program")
     assert choice.method is not None
     quantity_layout = layout(mechanism, choice.method, choice.words.letter, keep)
     return _with_symbols(

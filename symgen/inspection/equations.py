@@ -4,6 +4,7 @@ expanded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,8 @@ from symgen.vocabulary.poses import Angle
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40
 """Digits of an irrational number: as shown, and while numbers are substituted for inputs."""
+
+_LINK = re.compile(r"link (\d+) \(")
 
 _ACT = {
     "add": lambda a, b: a + b,
@@ -39,12 +42,14 @@ class Equations:
     """`named`: (symbol, expression) in order, each in terms of inputs and earlier symbols;
     `entries`: the requested expressions.
 
-    `in_c`: the name in the C of each symbol in `named`, where indices count from 1.
+    `in_c`: the name in the C of each symbol in `named`, where indices count from 1. `headings`: the
+    step of the derivation that each of them belongs to, with its equation numbers, or "".
     """
 
     named: tuple[tuple[Any, Any], ...]
     entries: tuple[Any, ...]
     in_c: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
 
 
 def needed_rows(derived: Program, targets: Sequence[int]) -> list[int]:
@@ -93,7 +98,7 @@ def equations(
     """
     numbers, input_names = at or {}, symbols or {}
     values: dict[int, Any] = {}
-    named_equations, in_c = [], []
+    named_equations, in_c, headings = [], [], []
     target_set, taken = set(targets), {row.name for row in derived.rows}
     for r in needed_rows(derived, targets):
         row = derived.rows[r]
@@ -116,11 +121,21 @@ def equations(
                     (sp.Symbol(formula_name(name), real=True), round_numbers(sign * value))
                 )
                 in_c.append(name)
+                headings.append(_heading(derived, row))
                 value = value if value.is_number else sign * named_equations[-1][0]
         values[r] = value
     return Equations(
-        tuple(named_equations), tuple(round_numbers(values[r]) for r in targets), tuple(in_c)
+        tuple(named_equations),
+        tuple(round_numbers(values[r]) for r in targets),
+        tuple(in_c),
+        tuple(headings),
     )
+
+
+def _heading(derived: Program, row: Row) -> str:
+    """Return the step of a row; links count from 0, as in the equations, and from 1 in the C."""
+    text = derived.steps[row.step] if row.step >= 0 else ""
+    return _LINK.sub(lambda match: f"link {int(match[1]) - 1} (", text)
 
 
 def apply_operation(row: Row, values: Mapping[int, Any]) -> Any:

@@ -13,12 +13,13 @@ from flint import arb, fmpq
 
 from symgen.derivation import constants as k
 from symgen.inspection.at import Values, quaternions
-from symgen.inspection.catalogue import Choice, Result, choose
+from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose
 from symgen.inspection.entries import Answer, answer, block_sizes, layout
 from symgen.inspection.equations import needed_rows
 from symgen.inspection.multiangle import DIGITS
 from symgen.ir.program import Numbers, Port, evaluate
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import Quantity
 from symgen.reference.states import draw_states
 from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import TASK_ROWS, Size
@@ -72,6 +73,8 @@ def pattern(
     pose.
     """
     choice = choose(mechanism, what, method, task_rows)
+    if isinstance(choice.target, PaperQuantity):
+        raise choice.target.no_program("--plot")
     matrix = answer(mechanism, choice, frame, task_rows=task_rows)
     if not matrix.shape:
         raise RequestError(
@@ -229,6 +232,7 @@ def _sides(
         )
         return first, second
     quantity = choice.target
+    assert isinstance(quantity, Quantity)
     if words.indices is not None or not quantity.indices:
         return _groups(None, matrix.shape[0]), _groups(None, matrix.shape[1])
     assert choice.method is not None

@@ -151,12 +151,25 @@ def print_grid(rows: Sequence[Sequence[str]], format: str) -> str:
 
 
 def print_equations(
-    named: Sequence[tuple[Any, Any]], label: str, value: Any, format: str, suffix: str
+    named: Sequence[tuple[Any, Any]],
+    label: str,
+    value: Any,
+    format: str,
+    suffix: str,
+    headings: Sequence[str] = (),
 ) -> str:
     """Print named equations, one per line, followed by the result.
 
-    `suffix` is appended to the name of the result if a named equation has the same name.
+    `suffix` is appended to the name of the result if a named equation has the same name. `headings`
+    has a heading for each named equation; it is printed, as a comment, before the first equation
+    under it.
     """
+    headings = [" ".join(heading.split()).replace("*/", "* /") for heading in headings]
+    above = [
+        heading if heading and (n == 0 or headings[n - 1] != heading) else ""
+        for n, heading in enumerate(headings)
+    ]
+    above += [""] * (len(named) + 1 - len(above))
     taken = {str(name) for name, _ in named}
     names = [str(name) for name, _ in named]
     last = label if format == "text" else _unique_name(label, taken, suffix)
@@ -165,16 +178,41 @@ def print_equations(
         (last, print_expression(value, format)),
     ]
     if format == "latex":
-        return align_latex([f"{latex(name)} &= {text}" for name, text in equations])
+        rows = [f"{latex(name)} &= {text}" for name, text in equations]
+        return align_latex(_under(above, [rf"& \text{{{_latex_text(h)}}}" for h in above], rows))
     if format == "c":
         count = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
         sizes = [*[""] * len(named), count]
-        return "\n".join(
+        rows = [
             f"const double {name}{size} = {text};"
             for (name, text), size in zip(equations, sizes, strict=True)
-        )
-    lines = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
-    return "\n".join([*import_lines("\n".join(lines)), *lines] if format == "python" else lines)
+        ]
+        return "\n".join(_under(above, [f"/* {heading} */" for heading in above], rows))
+    rows = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
+    lines = _under(above, [f"# {heading}" for heading in above], rows)
+    return "\n".join([*import_lines("\n".join(rows)), *lines] if format == "python" else lines)
+
+
+def _under(above: Sequence[str], comments: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """Return the rows, each below its comment if it has a heading."""
+    return [
+        line
+        for heading, comment, row in zip(above, comments, rows, strict=True)
+        for line in ([comment, row] if heading else [row])
+    ]
+
+
+_LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "^": r"\^{}",
+    "~": r"\~{}",
+    **{sign: f"\\{sign}" for sign in "_%&#${}"},
+}
+
+
+def _latex_text(text: str) -> str:
+    """Return plain text for \\text of LaTeX."""
+    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
 
 
 def align_latex(lines: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import sympy as sp
 from symgen.derivation import constants as k
 from symgen.inspection.at import Values
 from symgen.inspection.canonical import PATIENT, QUICK, Canonical, Names, TooLong, canonical
-from symgen.inspection.catalogue import Choice, Result, choose, results
+from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose, results
 from symgen.inspection.entries import CHOSEN, Answer, answer, declared_model, symbol_note
 from symgen.inspection.equations import Equations, closed_form_size, equations
 from symgen.inspection.multiangle import (
@@ -21,6 +21,7 @@ from symgen.inspection.multiangle import (
     constants_are_exact,
     multiangle,
 )
+from symgen.inspection.paper_letters import check_form, paper_letter
 from symgen.inspection.printing import (
     FORMATS,
     import_lines,
@@ -89,16 +90,19 @@ class Recursive:
 
     `named`: (symbol, expression) in order. Links, rows and columns count from 0 in the symbols too
     (see `names`). `apart` is the suffix of the result's name if a named equation has the same
-    letter.
+    letter. `headings` are the steps that the named equations belong to, printed where they change.
     """
 
     label: str
     named: tuple[tuple[Any, Any], ...]
     value: Any
     apart: str = "result"
+    headings: tuple[str, ...] = ()
 
     def written(self, format: str) -> str:
-        return print_equations(self.named, self.label, self.value, format, self.apart)
+        return print_equations(
+            self.named, self.label, self.value, format, self.apart, self.headings
+        )
 
     def __str__(self) -> str:
         return self.written("text")
@@ -134,6 +138,10 @@ def read(
 ) -> Reading:
     """Answer a request. A note explains a form that was chosen by size."""
     choice = choose(mechanism, what, method, options.task_rows)
+    if isinstance(choice.target, PaperQuantity):
+        check_form(choice.target.name, options.form, bool(options.at), bool(options.keep))
+        value, notes = paper_letter(mechanism, choice.target.paper, choice.words)
+        return Reading(value, (*choice.notes, *notes))
     if options.form == "multiangle":
         if entry_of(choice):
             return _multiangle(mechanism, choice, options)
@@ -285,7 +293,13 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
         has_several_coordinates(mechanism),
     )
     return Reading(
-        Recursive(entries.label, formulas.named, value, "result" if of_function else "declared"),
+        Recursive(
+            entries.label,
+            formulas.named,
+            value,
+            "result" if of_function else "declared",
+            formulas.headings,
+        ),
         tuple(notes),
     )
 
@@ -378,7 +392,13 @@ def render(
         reading = read(mechanism, what, method, options)
         if isinstance(reading.value, Canonical):
             reading = _displayed(reading, reading.value, format, full)
-            if reading.value.is_long and not full and options.form is None and format in CODE:
+            if (
+                reading.value.is_long
+                and not full
+                and options.form is None
+                and format in CODE
+                and not isinstance(choice.target, PaperQuantity)
+            ):
                 reading = _in_rows(mechanism, choice, options)
     text = reading.written(format, full)
     return text, (*reading.notes, *_needed_imports(reading.value, text, format))

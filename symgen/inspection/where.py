@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.emission import printer
-from symgen.inspection.catalogue import Choice, Result, choose
+from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose
 from symgen.inspection.entries import Answer, answer, derive_layout, quantity_answer
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import Quantity
 from symgen.pipeline.build import program
 from symgen.pipeline.derive import models
 from symgen.support.errors import RequestError
@@ -40,6 +41,8 @@ def where(
     such line.
     """
     choice = choose(mechanism, what, method, task_rows)
+    if isinstance(choice.target, PaperQuantity):
+        raise choice.target.no_program("--where")
     if isinstance(choice.target, Result):
         entries = answer(mechanism, choice, frame, task_rows=task_rows)
         return _lines(mechanism, entries.program, _stored(mechanism, entries, choice.target)), (
@@ -74,7 +77,7 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
 
 def _as_in_c(mechanism: Mechanism, choice: Choice, method: str) -> Answer:
     """Derive a letter in the frames and with the inertias of the C."""
-    assert not isinstance(choice.target, Result)
+    assert isinstance(choice.target, Quantity)
     plain, regrouped = models(mechanism)
     with k.precision():
         model = regrouped if methods.find(method).regroups else plain

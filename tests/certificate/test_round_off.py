@@ -377,6 +377,19 @@ def test_every_assumption_names_its_joint() -> None:
     assert any("joint3" in text and "m assumed" in text for text in declared_ranges(free).assumed)
 
 
+def test_the_assumed_range_of_an_angle_contains_a_half_turn_either_way() -> None:
+    """π is no fraction, so the range ends beyond it; the excess is below a float's round-off."""
+    joint = replace(robot("scara").joints[0], limits=Limits())
+    endless = replace(robot("scara"), joints=(joint, *robot("scara").joints[1:]))
+    with flint.ctx.workdps(50):
+        low, high = (
+            flint.arb(x.numerator) / x.denominator for x in declared_ranges(endless).of["q"][0]
+        )
+        assert low < -flint.arb.pi()
+        assert flint.arb.pi() < high
+        assert high < flint.arb.pi() * (1 + 1e-7)
+
+
 def test_a_faulty_range_is_refused() -> None:
     with pytest.raises(RequestError, match="positive"):
         declared_ranges(robot("panda"), Fraction(0))

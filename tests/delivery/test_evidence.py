@@ -11,9 +11,11 @@ import pytest
 
 import symgen
 from symgen.cli import main
+from symgen.delivery.evidence import measured_folder
 from symgen.delivery.folder import evidence_context
 from symgen.description.tip import tip
 from symgen.pipeline.build import programs
+from symgen.support.errors import RequestError
 from symgen.support.tables import span
 from symgen.verification import proof
 from symgen.verification.proof import eva
@@ -23,6 +25,7 @@ from tests.shared.robots_for_tests import robot
 
 pytestmark = pytest.mark.firmware
 
+OLD = Path(__file__).parents[1] / "folders_of_0_1_0"
 LIGHT = """name = "arm"
 [[body]]
 name = "light"
@@ -182,3 +185,10 @@ def test_a_joint_without_a_certificate_is_named_with_the_reason(tmp_path: Path) 
     text = readme(tmp_path / "arm")
     assert re.search(r"^\| `first` \| `light` \| no certificate: .+ \|$", text, re.MULTILINE)
     assert re.search(r"^\| `forward_dynamics` \| .*none.* \| `first` \|$", text, re.MULTILINE)
+
+
+def test_a_folder_without_a_target_is_measured_only_on_a_named_target() -> None:
+    with pytest.raises(
+        RequestError, match="was generated for no target; name one with --target, one of cortex-m4f"
+    ):
+        measured_folder(OLD / "planar_arm", None, None)

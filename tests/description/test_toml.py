@@ -6,14 +6,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from symgen.description.canonical import to_toml
+from symgen.description.canonical import number, to_toml
 from symgen.description.loading import builtin_robots, load
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pages.report.show import facts, show
@@ -227,6 +229,37 @@ def test_a_generated_folder_is_read_by_its_manifest(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"robot": "arm"}')
     assert bare(load(tmp_path)) == bare(m)
     assert load(str(tmp_path)).source_sha256 == m.source_sha256
+
+
+def test_a_bare_number_keeps_its_value_in_a_reader_with_doubles() -> None:
+    """A number whose digits a double may lose is in quotes."""
+    random = Random(1)
+    values = [Fraction(10**sys.float_info.dig - 1), Fraction(2**53 + 1)]
+    for digits in range(1, 20):
+        values += [
+            Fraction(random.randrange(1, 10**digits), 10**places) for places in (0, 3, digits)
+        ]
+    texts = [number(value) for value in values]
+    bare = [text for text in texts if not text.startswith('"')]
+    assert 20 < len(bare) < len(texts)
+    for text in bare:
+        assert Decimal(repr(float(text))) == Decimal(text)
+    assert number(Fraction(10**sys.float_info.dig - 1)) in bare
+    assert [Fraction(text.strip('"')) for text in texts] == values
+
+
+def test_only_joints_that_move_have_a_drive() -> None:
+    def arm(kind: str) -> str:
+        return (
+            'name = "arm"\n[[body]]\nname = "link"\nparent = "base"\nmass = 1\ncentre = [0.1, 0, 0]\n'
+            'joint = { name = "hinge", type = "revolute", axis = [0, 0, 1] }\n'
+            '[[body]]\nname = "tool"\nparent = "link"\nmass = 1\ncentre = [0.1, 0, 0]\n'
+            f'joint = {{ name = "wrist", type = "{kind}", axis = [0, 0, 1], damping = "0.5" }}\n'
+        )
+
+    assert load(arm("revolute")).joints[1].drive.damping == Fraction(1, 2)
+    with pytest.raises(SymgenError, match="joint: the key 'damping' is not known here"):
+        load(arm("fixed"))
 
 
 def test_names_may_look_like_integers(tmp_path: Path) -> None:

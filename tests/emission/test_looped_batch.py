@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.emission import printer
+from symgen.emission import looped_lanes, printer
 from symgen.ir.loops import SAVED, Form, LoopProgram
 from symgen.ir.program import Program
 from symgen.machine import kernels
@@ -339,6 +339,23 @@ def test_too_small_a_workspace_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([out / "caller"], capture_output=True, text=True, check=True)
     no_work = int((out / "ur5.h").read_text().split("ur5_NO_WORK")[1].split()[0])
     assert done.stdout == f"11 {no_work} 1 5;11 0 0"
+
+
+@pytest.mark.parametrize("toy", [name for name in TOYS if TOYS[name]().columns])
+def test_the_stated_stack_holds_the_arrays_of_a_block_and_its_largest_step(toy: str) -> None:
+    """Carries and the columns of a joint are local arrays of the function that calls the steps."""
+    form = TOYS[toy]()
+    target = Target("arm", sizes(form), TEXT_OPTIONS["libm"])
+    facts = looped_lanes.function(form, target)
+    text = printer().batches({form.function: form}, target)[target.batch_file(form.function)]
+    block = text[text.index("_block(") :]
+    carries = re.findall(r"double carried_\d+\[2\]\[(\d+)\]\[(\d+)\]", block)
+    columns = re.findall(r"double column\[(\d+)\]\[(\d+)\]", block)
+    assert carries
+    assert columns
+    numbers = sum(2 * int(count) * int(lanes) for count, lanes in carries)
+    numbers += max(int(count) * int(lanes) for count, lanes in columns)
+    assert facts["stack"] >= 8 * numbers + max(step["bytes"] for step in facts["steps"])
 
 
 @pytest.mark.parametrize("robot", [CHAIN, "scara"])

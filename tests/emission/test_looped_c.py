@@ -320,6 +320,16 @@ def test_text_without_tables_does_not_grow_with_the_links() -> None:
     assert without_tables(3) == without_tables(500)
 
 
+def test_further_lines_of_a_call_are_indented_by_four() -> None:
+    """Calls of steps are indented in the same way at any depth."""
+    recursion = TOYS["three classes"]()
+    indents = set()
+    for line, further in itertools.pairwise(c99.source(recursion, target(recursion)).splitlines()):
+        if re.match(r" +arm_toy_\w+\(.*,$", line):
+            indents.add(len(further) - len(further.lstrip()) - len(line) + len(line.lstrip()))
+    assert indents == {4}
+
+
 def test_the_opening_comment_states_sizes_of_tables_and_workspace() -> None:
     for toy, sizes_in_text in {
         "sums": "Tables of 72 bytes; the caller provides a workspace of 1 numbers",

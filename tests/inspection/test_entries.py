@@ -14,7 +14,7 @@ import symgen
 from symgen import methods
 from symgen.inspection.catalogue import choose, methods_with_quantities, results
 from symgen.inspection.entries import answer
-from symgen.inspection.equations import equations
+from symgen.inspection.equations import closed_form_size, equations
 from symgen.inspection.reading import FormulaOptions
 from symgen.inspection.reading import render as rendered
 from symgen.support.errors import RequestError
@@ -184,7 +184,7 @@ def test_a_joint_name_serves_as_an_index() -> None:
             "no joint is named 'panda_joint11'; did you mean 'panda_joint1'",
         ),
         ("tau[elbow]", "no joint is named 'elbow'; there are: panda_joint1, "),
-        ("N[0,0]", r"'N\[0,0\]' is not a quantity; there are: .*M\[i,j\]"),
+        ("Q[0,0]", r"'Q\[0,0\]' is not a quantity; there are: .*M\[i,j\]"),
         ("M[0,0]+1", "is not a quantity"),
         ("__import__('os')[0]", "is not a quantity"),
         ("M[,]", "no joint is named ''"),
@@ -259,3 +259,14 @@ def test_constants_keep_the_declared_decimals_or_seventeen_digits() -> None:
     )  # constants contain sines of general rpy angles
     assert general
     assert all(number._prec >= 53 for number in general)
+
+
+def test_a_closed_form_at_a_pose_counts_each_number_as_one_operation() -> None:
+    arm = robot("scara")
+    entries = answer(arm, choose(arm, "M[0,1]"))
+    sizes = [
+        closed_form_size(entries.program, entries.rows, at)
+        for at in (None, {("q", 0): 1}, {("q", 1): 1})
+    ]
+    assert sizes[0] == sizes[1] > 1  # the entry does not depend on the first angle
+    assert sizes[2] == 1  # all of the entry is one number

@@ -29,7 +29,13 @@ from symgen.inspection.entries import answer, layout
 from symgen.inspection.multiangle import MOST, MultiAngle
 from symgen.inspection.names import formula_name, latex
 from symgen.inspection.parameters import parse_kinds
-from symgen.inspection.printing import DEEPEST, FORMATS, import_lines, print_expression
+from symgen.inspection.printing import (
+    DEEPEST,
+    FORMATS,
+    import_lines,
+    print_equations,
+    print_expression,
+)
 from symgen.inspection.reading import FormulaOptions, render
 from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.machine.compilers import find_compiler
@@ -410,7 +416,9 @@ def test_printed_python_and_c_name_the_imports_that_they_need(
     assert (
         main(["inspect", "planar_arm", "M[0,0]", "--format", "python", "--form", "recursive"]) == 0
     )
-    assert capsys.readouterr().out.startswith("from math import cos\nc_1 = cos(q1)\n")
+    assert capsys.readouterr().out.startswith(
+        "from math import cos\n# joint angles: sines and cosines\nc_1 = cos(q1)\n"
+    )
     assert import_lines("sin(q0) + log(sqrt(q1)) + cos_1 + pi") == [
         "from math import log, pi, sin, sqrt"
     ]
@@ -530,3 +538,28 @@ def test_large_and_small_powers_of_two_are_printed_as_powers(expression: sp.Expr
     for x in (0.75, 3.0):
         value = eval(plain, {"x": x, "sqrt": math.sqrt})
         assert value == pytest.approx(float(expression.subs(X, x)), rel=1e-15)
+
+
+def test_headings_name_the_steps_with_their_equation_numbers() -> None:
+    """Links count from 0 in formulas and from 1 in the C, whose comments have the same steps."""
+    for format, line in (
+        ("text", "# link 0 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12)\n"),
+        ("python", "# link 0 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12)\n"),
+        ("c", "/* link 0 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12) */\n"),
+        (
+            "latex",
+            r"& \text{link 0 (link1): articulated inertia and gain, RK (4.4)-(4.6), (5.12)} \\",
+        ),
+    ):
+        text, _ = render(
+            mechanism_named("planar_arm"), "P[0]", "riccati", format, FormulaOptions("recursive")
+        )
+        assert text.count(line) == 1
+
+
+def test_a_heading_cannot_end_a_comment_or_a_line() -> None:
+    named = ((sp.Symbol("x"), sp.Integer(1)),)
+    for format in ("text", "python", "c", "latex"):
+        text = print_equations(named, "y", sp.Symbol("x"), format, "r", ["a */ b\n_c^{d}"])
+        assert len(text.splitlines()) == (5 if format == "latex" else 3)
+        assert text.count("*/") == (1 if format == "c" else 0)

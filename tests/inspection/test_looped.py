@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 
 import mpmath
 import pytest
@@ -13,8 +14,9 @@ import symgen
 from symgen.derivation.model import refuse_many_joints
 from symgen.description.loading import load
 from symgen.inspection.reading import FormulaOptions, read, render
+from symgen.inspection.sweeps import Loops
 from symgen.ir.program import Numbers, evaluate
-from symgen.support.errors import RequestError
+from symgen.support.errors import RequestError, SymgenError
 from tests.shared.robots_for_tests import draw, point_mass_arm, random_mechanism
 
 MP = Numbers(
@@ -266,3 +268,18 @@ def test_the_refusal_of_a_looped_form_names_its_reason(what, options, reason):
 def test_looped_c_is_refused_in_favour_of_generate():
     with pytest.raises(RequestError, match="'symgen generate --form looped' writes their C"):
         render(load("ur5"), "tau", format="c", options=FormulaOptions("looped"))
+
+
+def test_a_result_of_too_many_joints_is_returned_as_loops_in_python_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on the command line: the unrolled form is refused, and the warning says so."""
+    monkeypatch.setattr(import_module("symgen.derivation.model.reframe"), "MOST_JOINTS", 5)
+    with pytest.warns(symgen.SymgenWarning, match="shown as loops over links") as warnings:
+        loops = symgen.inspect("planar_point_mass:9", "tau")
+    assert isinstance(loops, Loops)
+    assert any("symgen writes rows for at most 5" in str(item.message) for item in warnings)
+    with pytest.raises(SymgenError, match="writes rows for at most 5"):
+        symgen.inspect("planar_point_mass:9", "tau", form="closed")
+    with pytest.raises(SymgenError, match="writes rows for at most 5"):
+        symgen.inspect("planar_point_mass:9", "tau[0]")

@@ -262,7 +262,9 @@ def test_the_structure_of_a_matrix_is_printed(capsys: pytest.CaptureFixture[str]
 
 def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     _, recursive, err = run_inspect(capsys, "planar_arm", "M[0,0]", "--form", "recursive")
-    assert recursive == "c_1 = cos(q1)\nM[0,0] = 0.5*c_1 + 1.75\n"
+    assert recursive == (
+        "# joint angles: sines and cosines\nc_1 = cos(q1)\nM[0,0] = 0.5*c_1 + 1.75\n"
+    )
     assert err == (
         "symgen: note: names in equations count links, rows and columns from 0, as in q0; the C counts them from 1, and calls "
         "c_1 c_2; they are in the frames that 'symgen show' lists\n"

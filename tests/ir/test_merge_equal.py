@@ -228,6 +228,20 @@ def test_a_spare_formula_is_not_chosen_for_its_round_off() -> None:
     ]
 
 
+def test_a_formula_that_depends_on_its_own_quantity_is_not_chosen() -> None:
+    """(a + b) c / c equals a + b and is computed from it, so it becomes a quantity of its own."""
+    derived = by_hand([5], ("add", 0, 1), ("mul", 3, 2), ("div", 4, 2))
+    prime = MERGE_GLOBALS["PRIME"]
+    residues = _fingerprints.residues(prime, 1, derived)
+    assert residues is not None
+    quantities = _quantities.Quantities(derived, residues[0], prime)
+    assert quantities.ways == {3: [3, 5]}
+    round_off = [0.0, 0.0, 0.0, 1.0, 1.0, 0.1]
+    ways = _choose.Ways(quantities, [3], [round_off])
+    assert ways.bad == {5}
+    assert ways.chosen == {}
+
+
 def test_formulas_that_save_operations_only_together_are_chosen_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +18,22 @@ from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Program
 from symgen.mechanism.closed_loops import End, Loop
 from symgen.mechanism.closures import Unspun, closure, closures
-from symgen.mechanism.mechanism import Mechanism
+from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.methods.shared import constrained
 from symgen.pipeline.build import program
 from symgen.pipeline.loop_closure import assembly
 from symgen.reference import closing, minimum_norm
-from symgen.reference.assembling import assemble, closed_states
+from symgen.reference.assembling import (
+    PATIENCE,
+    TURNS,
+    assemble,
+    closed_states,
+    gauss_newton,
+)
 from symgen.reference.integrate import integrate
 from symgen.reference.mechanics import Reference
-from symgen.reference.precision import Array, arb
+from symgen.reference.motion import Motion
+from symgen.reference.precision import FLOAT, Array, arb
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner, scalar_runner
@@ -225,6 +233,33 @@ def test_constraint_rows_and_bias_are_derivatives_of_the_residual(kind: str) -> 
         )
 
 
+@pytest.mark.parametrize(
+    ("kind", "axes"),
+    [
+        ("revolute", "axis = [0, 0, 1]"),
+        ("prismatic", "axis = [0, 0, 1]"),
+        ("cylindrical", "axis = [0, 0, 1]"),
+        ("spherical", ""),
+        ("universal", "axes = [[1, 0, 0], [0, 1, 0]]"),
+    ],
+)
+def test_a_closing_joint_permits_every_motion_of_the_tree_joint_of_its_kind(
+    kind: str, axes: str
+) -> None:
+    """A loop closure between the two links of an equal joint has no residual in any position."""
+    robot = symgen.load(
+        'name = "hinged"\n[[body]]\nname = "head"\nparent = "base"\nmass = 1\ncentre = [0.1, 0.2, 0.3]\n'
+        f'inertia = [1, 0, 0, 1, 0, 1]\n[body.joint]\ntype = "{kind}"\n{axes}\n'
+    )
+    loop = Loop("equal", kind, End(BASE), End(len(robot.joints) - 1))
+    q = np.random.default_rng(1).uniform(-3, 3, (20, robot.nq))
+    if kind == "spherical":
+        q /= np.linalg.norm(q, axis=-1)[:, None]
+    (residual,) = closing.rows(Motion(robot, FLOAT), None, q, loops=(loop,))
+    assert residual.shape == (20, len(closure(kind).rows))
+    assert np.abs(residual).max() < 1e-14
+
+
 def test_a_soft_finger_has_no_spin_about_its_normal() -> None:
     """The relative angular velocity of the two frames, by the Jacobians of their links, has no component along the axis."""
     robot = arms("soft_finger")
@@ -365,6 +400,24 @@ def with_rocker(length: str) -> Mechanism:
             replace(loop, second=End(2, (Shift((Fraction(length), Fraction(0), Fraction(0))),))),
         ),
     )
+
+
+def test_steps_end_soon_after_the_residual_stops_decreasing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rocker is too short for the loop: the steps settle at the nearest position."""
+    residuals: list[float] = []
+
+    def residual(*arguments: Any) -> Array:
+        C = original(*arguments)
+        residuals.append(float(np.abs(C).max()))
+        return C
+
+    original = closing.residual
+    monkeypatch.setattr(closing, "residual", residual)
+    gauss_newton(Motion(with_rocker("0.02"), FLOAT), None, np.array([1.5, -0.9, 2.2]))
+    assert min(residuals) > 0.01
+    assert PATIENCE < len(residuals) < TURNS / 4
 
 
 @pytest.mark.parametrize(

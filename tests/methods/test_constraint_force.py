@@ -33,8 +33,8 @@ from symgen.methods.constraint_force.motion import omega_by_scan, omega_by_sweep
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.operator import bodies, operator
 from symgen.methods.constraint_force.partition import partition
+from symgen.papers.rational_functions import Functions
 from symgen.pipeline.derive import models
-from tests.shared.rational_functions import Functions
 from tests.shared.robots_for_tests import (
     PURE,
     TELLING,

@@ -17,10 +17,10 @@ from symgen.derivation.model import declared
 from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.mechanism import Mechanism
+from symgen.papers.rational_functions import Functions, determinant
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared import lee_chirikjian
 from tests.shared.point_mass_chains import chain, schur
-from tests.shared.rational_functions import Functions, determinant
 from tests.shared.robots_for_tests import (
     PURE,
     random_mechanism,

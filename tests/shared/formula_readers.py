@@ -31,7 +31,8 @@ class Unread(ValueError):
 
 def by_sympy(text: str, values_of: Values) -> list[Any]:
     """One expression; the rows of a matrix between brackets, two spaces between columns; or name = either, one a line."""
-    values, lines = dict(values_of), text.split("\n")
+    values = dict(values_of)
+    lines = [line for line in text.split("\n") if not line.startswith("# ")]  # headings
     if lines[0][0] in "⎡[":
         return _rows(lines, values)
     if " = " not in text and not re.search(r" =$", text, re.MULTILINE):
@@ -104,7 +105,7 @@ def by_compiler(
     body = ""
     for text, values_of in texts:
         name = "found"
-        if text.startswith("const double"):
+        if text.startswith(("const double", "/*")):
             name = re.findall(r"^const double (\w+)", text, re.MULTILINE)[-1]
         else:
             text = f"const double found{'[]' if text.startswith('{') else ''} = {text};"
@@ -131,6 +132,8 @@ def by_compiler(
 # -- LaTeX ----------------------------------------------------------------------------------------------------------------------
 
 TOKENS = re.compile(r"\\\\|\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]|[-+=&{}()^_,]|\s+")
+HEADING = re.compile(r"^& \\text\{(?:[^{}]|\\[{}]|\{\})*\} \\\\\n", re.MULTILINE)
+"""A line of text above equations."""
 CALLS: dict[str, Callable[[Any], Any]] = {
     "\\sin": mpmath.sin,
     "\\cos": mpmath.cos,
@@ -145,7 +148,7 @@ GREEK = re.compile(
 
 def by_latex(text: str, values_of: Values) -> list[Any]:
     """Sums, products, fractions, powers, roots, calls, letters with indices, a bmatrix, and equations in aligned."""
-    reader = _Latex(text, dict(values_of))
+    reader = _Latex(HEADING.sub("", text), dict(values_of))
     with mpmath.workdps(DIGITS):
         return reader.whole_formula()
 

@@ -21,9 +21,12 @@ PACKAGE = ROOT / "symgen"
 
 # third-party package: the rooms, folders or files that may import it
 PACKAGES: dict[str, str] = {
-    "sympy": "derivation inspection mechanism/joints methods",
-    "flint": "certificate derivation description/writers inspection reference verification",
-    "numpy": "benchmarks certificate delivery machine ir/passes/_pair_matches pages reference verification",
+    "sympy": "derivation inspection mechanism/joints methods papers/wc",
+    "flint": "certificate derivation description/writers inspection papers reference verification",
+    "numpy": (
+        "benchmarks certificate delivery inspection/paper_letters machine ir/passes/_pair_matches "
+        "pages papers reference verification"
+    ),
     "lxml": "description/parsing description/readers",
     "jinja2": "emission",
     "pycparser": "readback",
@@ -36,6 +39,7 @@ PACKAGES: dict[str, str] = {
     "pinocchio": "benchmarks/peers",
     "xacro": "description/parsing/xacro_program",
     "shtab": "cli/commands/completion",
+    "latex2mathml": "pages/derivation/formats",
 }
 
 FORBIDDEN_CALLS = {

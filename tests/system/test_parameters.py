@@ -866,6 +866,15 @@ def test_parameters_of_drives_start_from_the_declared_numbers(
     ) == {k: NUMBERS[k] for k in kinds}
 
 
+def test_a_payload_starts_from_no_load() -> None:
+    """Every number of a payload is zero at first; the mass of another link is the declared one."""
+    scara = symgen.load("scara")
+    asked = adjusting.make_adjusting(scara, ("link2.mass", "payload:link4"))
+    sizes = {parameter.name: parameter.size for parameter in asked.asked}
+    assert sum(sizes.values()) == len(asked.defaults) == 11
+    assert sorted(asked.defaults) == [0] * 10 + [scara.bodies[1].parts[0].mass]
+
+
 def test_a_pattern_leaves_out_the_drives_that_are_not_applied() -> None:
     names = adjusting.parameter_names(symgen.load(DRIVEN), ["*"])
     assert names == ("l1.mass", "l1.centre", "l1.inertia", "gravity")

@@ -122,6 +122,19 @@ def test_sines_of_other_angles_have_a_hundred_digits() -> None:
             )
 
 
+@pytest.mark.parametrize("pi", ["0", "1/7"])
+def test_sines_of_large_angles_have_a_hundred_digits(pi: str) -> None:
+    """A turn of 10⁴⁰ radians and a third has the digits of a small angle."""
+    turn = angle(f"{3 * 10**40 + 1}/3", pi)
+    with flint.ctx.workdps(300):
+        value = arb(k.rational(turn.radians)) + k.rational(turn.pi) * arb.pi()
+        exact = value.cos(), value.sin()
+    with k.precision():
+        for computed, number in zip(k.cosine_sine(turn), exact, strict=True):
+            assert computed.overlaps(number)
+            assert computed.rad() < arb(10) ** -100
+
+
 def test_vector_operations_agree_with_numpy() -> None:
     source = Random(1)
     for _ in range(20):

@@ -25,7 +25,7 @@ from symgen.vocabulary.names import nearest
 TASKS = {
     "read a robot": ("robots", "show", "convert"),
     "generate and check C": ("generate", "verify", "prove"),
-    "understand and compare": ("inspect", "compare", "report"),
+    "understand and compare": ("inspect", "derive", "compare", "report"),
     "measure": ("bench", "cost", "reproduce"),
     "shell": ("completion",),
 }

@@ -25,10 +25,13 @@ from symgen.vocabulary.functions import PROVED_BY_DEFAULT
 from symgen.vocabulary.options import (
     PLAIN,
     ProgramOptions,
+    RealChoice,
     RowChoices,
     TextOptions,
     TrigChoice,
     VerifyRequest,
+    declarations,
+    defaults,
     values_of,
 )
 
@@ -40,7 +43,13 @@ EPILOG = """columns:
   bound        of |computed - exact|, for all states of the ranges, or, if the function divides, at each random state
                (then nothing is proved about the states between)
   seen         the error of the compiled C against the reference, in double at the first 64 states
-exit code: 0 if nothing seen exceeds its bound, 1 otherwise"""
+exit code: 0 if nothing seen exceeds its bound, 1 otherwise
+--identities checks mathematics in place of round-off: every equation of the five papers on this robot, in exact
+rationals at random states (for up to 3 velocities also for every state), and programs against the papers' operators.
+Exit code: 0 if all hold, 1 otherwise."""
+
+
+STATES, ACCELERATION = 10_000, "10"
 
 
 def arguments(parser: Parser) -> None:
@@ -60,7 +69,7 @@ def arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--acceleration",
-        default="10",
+        default=ACCELERATION,
         metavar="A",
         help="range of accelerations, rad/s² and m/s² (default %(default)s)",
     )
@@ -72,15 +81,28 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--states",
         type=int,
-        default=10_000,
         metavar="N",
-        help="number of random states (default %(default)s)",
+        help=f"number of random states (default {STATES}; with --identities 3)",
+    )
+    parser.add_argument(
+        "--identities",
+        action="store_true",
+        help="check the equations of the papers on this robot, exactly",
+    )
+    parser.add_argument(
+        "--papers",
+        metavar="PAPER[,...]",
+        help="with --identities: rk, sa, lc, wc, ff (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
 
 
 def run(options: Namespace) -> int:
     """Run the proofs, and print them."""
+    if options.identities:
+        return _identities(options)
+    if options.papers is not None:
+        raise RequestError("--papers applies to --identities; add --identities or leave it out")
     from symgen.mechanism.mechanism import Mechanism
     from symgen.verification.proof import prove
 
@@ -101,7 +123,7 @@ def run(options: Namespace) -> int:
             options.functions and functions(options.functions),
             chosen,
             text,
-            states=options.states,
+            states=STATES if options.states is None else options.states,
             acceleration=acceleration or Fraction(10),
             trig_ulps=None if ulps is None else float(ulps),
             with_eva=options.eva,
@@ -112,6 +134,46 @@ def run(options: Namespace) -> int:
     )
     print(as_json(proof.facts()) if options.json else str(proof))
     return 0 if proof.holds else 1
+
+
+def _identities(options: Namespace) -> int:
+    """Check the equations of the papers, and print the result."""
+    from symgen.papers.identities import prove_identities
+
+    _refuse_with_identities(options)
+    mechanism = read(options)
+    say_notes(mechanism, options.robot)
+    papers = None if options.papers is None else options.papers.split(",")
+    states = {} if options.states is None else {"states": options.states}
+    with Progress() as progress:
+        result = prove_identities(mechanism, papers, progress=progress, **states)
+    print(as_json(result.facts()) if options.json else str(result))
+    return 0 if result.holds else 1
+
+
+def _refuse_with_identities(options: Namespace) -> None:
+    """Raise RequestError for an option that only applies to the proof of bounds."""
+    unused = [
+        "functions",
+        "ulps",
+        "eva",
+        *declarations(RowChoices),
+        *declarations(TrigChoice),
+        *declarations(RealChoice),
+    ]
+    standard = {**defaults(RowChoices), **defaults(TrigChoice), **defaults(RealChoice)}
+    changed = [
+        name
+        for name in unused
+        if getattr(options, name, None) not in (None, False, standard.get(name))
+    ]
+    if options.acceleration != ACCELERATION:
+        changed.append("acceleration")
+    if changed:
+        flag = "-f" if changed[0] == "functions" else f"--{changed[0].replace('_', '-')}"
+        raise RequestError(
+            f"{flag} does not apply to --identities, which checks no C; leave it out"
+        )
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:

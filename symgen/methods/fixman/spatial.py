@@ -4,8 +4,8 @@ The unconstrained bodies have 𝓜⁻¹ = I_1⁻¹ ⊕ … ⊕ I_n⁻¹ (19). Th
 link relative to the parent, V_i − X_i V_p, taken at the joint in the link's axes. H maps it to the
 soft rates and W to the hard ones; H and W together are orthonormal. So ∂q/∂ξ has two blocks per
 row, and H = [∂q/∂ξ] 𝓜⁻¹ [∂q/∂ξ]ᵀ couples a joint with its parent and its siblings only. The
-coordinates of the paper, ZXZ angles and Cartesian positions, are singular at sin β = 0: the proofs
-derive them (`tests/proofs/rotations.py`), and the generated C does not use them.
+coordinates of the paper, ZXZ angles and Cartesian positions, are singular at sin β = 0:
+`symgen/papers/wc.py` has them, and the generated C does not use them.
 
 The rotor of a drive, of armature A, makes a soft rate a compliant hard one as well: its row of H
 appears again among those of W, with 1/A added to H^bb, and A is one more factor of det G. By

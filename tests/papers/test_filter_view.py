@@ -11,8 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from symgen.papers.blocks import Matrix
+from symgen.papers.chain import Chain
+from symgen.papers.rk import Operators
 from symgen.reference.precision import Array
-from tests.shared.operators import Operators, rational_chain
+from tests.shared.operators import rational_chain
 
 CHAINS = [(2, 0), (4, 1), (7, 2)]
 SAMPLES = (4_000, 256_000)
@@ -22,17 +25,32 @@ SIGMAS = 6.0
 EVERY = pytest.mark.parametrize("made", CHAINS)
 
 
+def number(x: Array | Matrix) -> Array:
+    """A matrix in floats."""
+    entries = x.entries if isinstance(x, Matrix) else x
+    return np.array([[int(x.p) / int(x.q) for x in row] for row in entries], dtype=float)
+
+
+class Floats:
+    """A rational chain and its operators in floats; lists start with the tip."""
+
+    def __init__(self, chain: Chain) -> None:
+        o = Operators(chain)
+        tip_first = [chain.links[i] for i in o.order]
+        self.N = len(tip_first)
+        self.axes = [number(link.axes) for link in tip_first]
+        self.inertias = [number(link.inertia) for link in tip_first]
+        self.steps = [number(o.steps[i]) for i in o.order]
+        self.transitions = [number(o.transitions[i]) for i in o.order]
+        self.P = [number(o.riccati[i][0]) for i in o.order]
+        self.L = [number(o.riccati[i][3])[:, 0] for i in o.order]
+        self.D, self.mass = number(o.D), number(o.mass_matrix)
+        self.innovations, self.whitening = number(o.innovations), number(o.whitening)
+
+
 @cache
-def chain(made: tuple[int, int]) -> Operators:
-    """A rational chain in floats."""
-    o = rational_chain(*made)
-    return Operators(
-        *([np.array(x, dtype=float) for x in part] for part in (o.steps, o.axes, o.inertias))
-    )
-
-
-def number(x: Array) -> Array:
-    return np.asarray(x, dtype=float)
+def chain(made: tuple[int, int]) -> Floats:
+    return Floats(rational_chain(*made))
 
 
 @cache
@@ -49,23 +67,23 @@ def outputs(made: tuple[int, int], samples: int) -> Array:
     return np.stack(y, axis=-1)
 
 
-def innovations(o: Operators, y: Array) -> Array:
+def innovations(o: Floats, y: Array) -> Array:
     """ε (samples, N) of the whitening filter (4.15)."""
     z, epsilons = np.zeros((len(y), 6)), []
     for k in range(o.N):
         if k:
-            L = number(o.riccati[k - 1][3])[:, 0]
-            z = z @ number(o.transitions[k - 1]).T + y[:, k - 1, None] * L  # (4.15)
+            L = o.L[k - 1]
+            z = z @ o.transitions[k - 1].T + y[:, k - 1, None] * L  # (4.15)
         epsilons.append(y[:, k] - z @ o.axes[k][0])
     return np.stack(epsilons, axis=-1)
 
 
-def from_innovations(o: Operators, epsilon: Array) -> Array:
+def from_innovations(o: Floats, epsilon: Array) -> Array:
     """y (samples, N) of the innovations model (4.13)."""
     z, measurements = np.zeros((len(epsilon), 6)), []
     for k in range(o.N):
         if k:
-            z = z @ o.steps[k - 1].T + epsilon[:, k - 1, None] * number(o.riccati[k - 1][3])[:, 0]
+            z = z @ o.steps[k - 1].T + epsilon[:, k - 1, None] * o.L[k - 1]
         measurements.append(z @ o.axes[k][0] + epsilon[:, k])  # (4.13)
     return np.stack(measurements, axis=-1)
 
@@ -80,7 +98,7 @@ def error(x: Array, covariance: Array) -> float:
 @EVERY
 def test_the_outputs_have_the_mass_matrix_for_covariance(made: tuple[int, int]) -> None:
     """(4.2), at the Monte Carlo rate: the bound shrinks by 8 where 64 times as much is drawn."""
-    mass = number(chain(made).mass)
+    mass = chain(made).mass
     for samples in SAMPLES:
         assert error(outputs(made, samples), mass) < SIGMAS / np.sqrt(samples)
 
@@ -89,7 +107,7 @@ def test_the_outputs_have_the_mass_matrix_for_covariance(made: tuple[int, int]) 
 def test_the_innovations_are_white_with_covariance_d(made: tuple[int, int]) -> None:
     """E(ε εᵀ) = D (4.12): diagonal, so that no innovation says anything about another."""
     o = chain(made)
-    D = number(o.D)
+    D = o.D
     for samples in SAMPLES:
         epsilon = innovations(o, outputs(made, samples))
         assert error(epsilon, D) < SIGMAS / np.sqrt(samples)
@@ -104,10 +122,7 @@ def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
     """The mean over chains and entries of the error times √samples is the same at both sizes, within a factor of 2."""
     scaled = [
         np.mean(
-            [
-                error(outputs(made, samples), number(chain(made).mass)) * np.sqrt(samples)
-                for made in CHAINS
-            ]
+            [error(outputs(made, samples), chain(made).mass) * np.sqrt(samples) for made in CHAINS]
         )
         for samples in SAMPLES
     ]
@@ -121,9 +136,9 @@ def test_the_recursions_are_the_operators(made: tuple[int, int]) -> None:
     o, y = chain(made), outputs(made, SAMPLES[0])
     epsilon = innovations(o, y)
     scale = np.abs(y).max()
-    assert np.abs(epsilon - y @ number(o.whitening).T).max() < 1e-10 * scale
+    assert np.abs(epsilon - y @ o.whitening.T).max() < 1e-10 * scale
     assert np.abs(from_innovations(o, epsilon) - y).max() < 1e-10 * scale
-    assert np.abs(epsilon @ number(o.causal).T - y).max() < 1e-10 * scale
+    assert np.abs(epsilon @ o.innovations.T - y).max() < 1e-10 * scale
 
 
 @EVERY
@@ -134,11 +149,8 @@ def test_the_filters_error_has_covariance_p(made: tuple[int, int]) -> None:
     z, guess, y = np.zeros((samples, 6)), np.zeros((samples, 6)), np.zeros(samples)
     for k in range(o.N):
         if k:
-            guess = (
-                guess @ number(o.transitions[k - 1]).T
-                + y[:, None] * number(o.riccati[k - 1][3])[:, 0]
-            )
+            guess = guess @ o.transitions[k - 1].T + y[:, None] * o.L[k - 1]
             z = z @ o.steps[k - 1].T
         z = z + random.standard_normal((samples, 6)) @ np.linalg.cholesky(o.inertias[k]).T
         y = z @ o.axes[k][0]
-        assert error(z - guess, number(o.riccati[k][0])) < SIGMAS / np.sqrt(samples)
+        assert error(z - guess, o.P[k]) < SIGMAS / np.sqrt(samples)

@@ -1,0 +1,409 @@
+"""Content of a derived paper: its equations in order, each with the robot's instance and a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from symgen import methods
+from symgen.inspection.canonical import MOST_TERMS, Canonical, Quotient, TooLong
+from symgen.inspection.entries import layout
+from symgen.inspection.multiangle import MultiAngle
+from symgen.inspection.paper_letters import (
+    PAPERS_OF_METHOD,
+    PaperOperators,
+    method_of,
+    paper_operators,
+    papers_of,
+    uncovered,
+)
+from symgen.inspection.printing import print_grid
+from symgen.inspection.reading import read
+from symgen.inspection.where import where
+from symgen.mechanism.drives import NO_DRIVE
+from symgen.mechanism.mechanism import Mechanism
+from symgen.papers.equation import Letter
+from symgen.papers.identities import EquationResult, PaperResult, paper, prove_identities
+from symgen.support.errors import RequestError
+from symgen.vocabulary.names import nearest
+
+MOST_TERMS_SHOWN = 150
+"""Most terms of a block that is printed."""
+MOST_LINKS = 3
+"""Most links of a robot for which the blocks of all pairs of links are printed."""
+MOST_LINES = 12
+"""Most lines of C that are shown for one letter."""
+SIDE_BY_SIDE: dict[str, dict[str, tuple[str, ...]]] = {
+    "rk": {
+        "(3.20)": ("composite", "mass_matrix"),
+        "(4.11)": ("innovations", "D"),
+        "(4.16)": ("whitening",),
+    },
+    "sa": {"(21)": ("U", "D")},
+    "lc": {"(12)": ("H_theta_theta", "H_theta_L", "H_L_L"), "(8)": ()},
+    "wc": {"(9)": ("H_11", "H_12", "H_22")},
+    "ff": {"M inverse": ("H_aa", "H_ab", "H_bb"), "det M": ()},
+}
+"""Equations of the page with all factorizations, and the letters shown with each."""
+IDENTITY = print_grid([["1" if r == c else "0" for c in range(6)] for r in range(6)], "text")
+"""Blocks on the diagonal of φ and ψ, which are not printed."""
+SYMBOLS = {
+    "dtheta_dx": r"\frac{\partial\theta}{\partial x}",
+    "dtheta_dx_printed": r"\left.\frac{\partial\theta}{\partial x}\right|_L",
+    "dL_dx": r"\frac{\partial L}{\partial x}",
+    "H_theta_theta": r"H^{\theta\theta}",
+    "H_theta_L": r"H^{\theta L}",
+    "H_L_L": r"H^{LL}",
+    "dq_dxi": r"\frac{\partial q}{\partial\tilde\xi}",
+    "H_aa": r"H_{aa}",
+    "H_ab": r"H_{ab}",
+    "H_bb": r"H_{bb}",
+    "det_G": r"\det G",
+    "Mtilde": r"\tilde M",
+    "Mhat": r"\hat M",
+    "mhat": r"\hat m",
+    "psihat": r"\hat\psi",
+    "psi": r"\psi",
+    "phi": r"\phi",
+    "alpha": r"\alpha",
+    "Omega": r"\Omega",
+    "L2": r"L_2",
+    "I_inv": r"I^{-1}",
+    "A": r"\mathcal A",
+}
+"""LaTeX of the methods' letters."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One block for this robot: `latex` is an equation, or "" with the reason why it is not printed."""
+
+    latex: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One equation of the paper for this robot."""
+
+    heading: str
+    result: EquationResult
+    instances: tuple[Instance, ...]
+    structures: tuple[str, ...]
+    """In LaTeX: which blocks of a letter are not zero."""
+    code: tuple[str, ...]
+    """Lines of the generated C."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A paper for one robot.
+
+    `robot` is the name or path that loads it, `papers` the names of the papers, and `source` their
+    authors. `links` has (index, link, parent, joint, mass in kg) of each link.
+    """
+
+    title: str
+    robot: str
+    papers: tuple[str, ...]
+    source: str
+    remarks: tuple[str, ...]
+    links: tuple[tuple[str, ...], ...]
+    steps: tuple[Step, ...]
+    check: str
+    """Coverage of the checks, as a sentence."""
+
+    @property
+    def holds(self) -> bool:
+        """True if every equation holds."""
+        return all(step.result.holds for step in self.steps)
+
+
+def derive(
+    mechanism: Mechanism,
+    method: str,
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+    robot: str | None = None,
+) -> Document:
+    """Return the document of the first paper of a method that covers the robot; "all": one page
+    with the factorizations of all papers side by side.
+
+    `progress` is called with a step, the number of steps that are done, and the number of steps.
+    `robot` is the name or path by which a notebook loads the robot (default: the mechanism's name).
+    RequestError if no paper of the method covers the robot; it names the reasons. UnknownName for
+    another method.
+    """
+    nearest(method, [*PAPERS_OF_METHOD, "all"], "method to derive")
+    called = robot or mechanism.name
+    if method == "all":
+        return _side_by_side(mechanism, called, progress)
+    reasons = []
+    for name in papers_of(method):
+        reason = uncovered(mechanism, name)
+        if reason is None:
+            return _document(mechanism, called, name, None, progress)
+        reasons.append(f"{paper(name).SOURCE}: {reason}")
+    raise RequestError("; ".join(reasons))
+
+
+def _side_by_side(
+    mechanism: Mechanism, robot: str, progress: Callable[[str, int, int], None]
+) -> Document:
+    """Return one document of the factorizations of every paper that covers the robot."""
+    parts = [
+        _document(mechanism, robot, name, letters, progress)
+        for name, letters in SIDE_BY_SIDE.items()
+        if uncovered(mechanism, name) is None
+    ]
+    first = parts[0]
+    missing = [paper(name).SOURCE for name in SIDE_BY_SIDE if uncovered(mechanism, name)]
+    remarks = [
+        *first.remarks,
+        "Every check compares a factorization with the mass matrix from the kinetic energies of the "
+        "links, so that all of them give the same matrix.",
+    ]
+    if missing:
+        remarks.append(f"Not available for this robot: {', '.join(missing)}.")
+    return Document(
+        f"Factorizations of the mass matrix of {mechanism.name}",
+        robot,
+        tuple(name for part in parts for name in part.papers),
+        "; ".join(part.source for part in parts),
+        tuple(remarks),
+        first.links,
+        tuple(
+            replace(step, heading=f"{part.source} {step.heading}")
+            for part in parts
+            for step in part.steps
+        ),
+        " ".join(part.check for part in parts),
+    )
+
+
+def _document(
+    mechanism: Mechanism,
+    robot: str,
+    name: str,
+    chosen_letters: Mapping[str, Sequence[str]] | None,
+    progress: Callable[[str, int, int], None],
+) -> Document:
+    """Return a paper for a robot, or the equations with these numbers, with these letters."""
+    progress(f"equations of {paper(name).SOURCE}", 0, 1)
+    proved = prove_identities(mechanism, [name], programs=False)
+    (result,) = proved.papers
+    equations = {equation.number: equation for equation in paper(name).EQUATIONS}
+    chosen = [
+        item for item in result.equations if chosen_letters is None or item.number in chosen_letters
+    ]
+    steps, shown = [], set()
+    for done, item in enumerate(chosen):
+        defined = (chosen_letters or {}).get(item.number, equations[item.number].letters)
+        letters = [letter for letter in defined if letter not in shown]
+        shown.update(letters)
+        progress(f"{item.number} of {result.source}", done, len(chosen))
+        steps.append(_step(mechanism, robot, name, item, letters))
+    return Document(
+        f"{result.source} for {mechanism.name}",
+        robot,
+        (name,),
+        result.source,
+        tuple(_remarks(mechanism, name, proved.rounded)),
+        tuple(_links(mechanism)),
+        tuple(steps),
+        _coverage(result, proved.states, proved.rounded),
+    )
+
+
+def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
+    yield (
+        "Links and joints count from 0 at the base. Twists are (angular, linear), wrenches "
+        "(moment, force), in the axes of the declared link frames. Units are SI; q, v and tau are "
+        "the coordinates, rates and forces of the joints."
+    )
+    if rounded:
+        yield (
+            "The description has irrational rotations. The checks replace them by rational rotations "
+            "within 1e-9."
+        )
+    no_form = paper_operators(mechanism, name).no_form
+    if no_form:
+        yield f"No blocks are printed: {no_form}."
+    if any(joint.drive != NO_DRIVE for joint in mechanism.joints) or mechanism.loops:
+        yield "Drives and loop closures are left out."
+
+
+def _links(mechanism: Mechanism) -> Iterator[tuple[str, ...]]:
+    for i, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
+        parent = mechanism.base if joint.parent < 0 else mechanism.bodies[joint.parent].name
+        yield str(i), body.name, parent, joint.described, f"{float(body.mass):g}"
+
+
+def _coverage(result: PaperResult, states: int, rounded: bool) -> str:
+    """Return a sentence on what the checks of the document cover."""
+    count = len(result.equations)
+    holding = sum(item.holds for item in result.equations)
+    symbolic = result.symbolic
+    text = (
+        f"{holding} of the {count} equations of {result.source} hold exactly, in rational numbers, "
+        f"at {states} random states"
+    )
+    if symbolic:
+        text += f"; {symbolic} of them were also computed over rational functions of the coordinates, which proves them for every state"
+    return text + ("; rotations are rounded as stated above." if rounded else ".")
+
+
+def _step(
+    mechanism: Mechanism, robot: str, name: str, item: EquationResult, letters: Sequence[str]
+) -> Step:
+    instances: list[Instance] = []
+    structures: list[str] = []
+    code: list[str] = []
+    method = method_of(name)
+    printed = paper_operators(mechanism, name).no_form is None
+    for letter in letters:
+        blocks = list(_blocks(mechanism, name, method, letter))
+        pairs = [indices for indices, _ in blocks if len(indices) == 2]
+        symbol = _symbol(name, letter)
+        if len(mechanism.joints) > 1 and pairs:
+            structures.append(_structure(symbol, _order(name, len(mechanism.joints)), pairs))
+        if printed:
+            instances += _instances(mechanism, robot, name, letter, symbol, blocks)
+        if letter in methods.find(method).quantities:
+            lines = _code(mechanism, letter, method)
+            code += [f"/* {letter} */", *lines] if lines else []
+    return Step(item.number, item, tuple(instances), tuple(structures), tuple(code))
+
+
+Block = Callable[[], Canonical]
+
+
+def _blocks(
+    mechanism: Mechanism, name: str, method: str, letter: str
+) -> Iterator[tuple[tuple[int, ...], Block]]:
+    """Yield (indices, its canonical form) of the blocks of a letter that are not zero, tip first."""
+    declared = {item.name: item for item in paper(name).LETTERS}
+    if letter in declared:
+        operators = paper_operators(mechanism, name)
+        for indices in reversed(operators.indices(declared[letter])):
+            yield from _paper_block(operators, declared[letter], indices)
+        return
+    quantity = methods.find(method).quantities[letter]
+    for indices in sorted(layout(mechanism, method, letter).blocks, reverse=True):
+        what = f"{letter}[{','.join(map(str, indices))}]" if quantity.indices else letter
+        yield indices, partial(_read, mechanism, what, method)
+
+
+def _paper_block(
+    operators: PaperOperators, letter: Letter[Any], indices: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], Block]]:
+    if not operators.exists(letter, indices):
+        return
+    label = f"{letter.name}[{','.join(map(str, indices))}]"
+
+    def form() -> Canonical:
+        block = operators.block(letter, indices)
+        assert block is not None
+        return operators.canonical(block, label)
+
+    yield indices, form
+
+
+def _read(mechanism: Mechanism, what: str, method: str) -> Canonical:
+    value = read(mechanism, what, method).value
+    if not isinstance(value, Canonical):
+        raise TooLong(f"{what} has no canonical form of at most {MOST_TERMS} terms")
+    return value
+
+
+def _symbol(name: str, letter: str) -> str:
+    for item in paper(name).LETTERS:
+        if item.name == letter:
+            return str(item.symbol)
+    return SYMBOLS.get(letter, letter)
+
+
+def _instances(
+    mechanism: Mechanism,
+    robot: str,
+    name: str,
+    letter: str,
+    symbol: str,
+    blocks: Sequence[tuple[tuple[int, ...], Block]],
+) -> Iterator[Instance]:
+    """Yield the printed blocks of a letter; after the first that is too long, one sentence."""
+    links = len(mechanism.joints)
+    for indices, form in reversed(_printed_blocks(mechanism, blocks, links)):
+        subscript = ",".join(map(str, indices))
+        label = f"{symbol}_{{{subscript}}}" if indices else symbol
+        request = f"{letter}[{subscript}]" if indices else letter
+        try:
+            canonical = form()
+        except TooLong as error:
+            yield Instance(
+                "", f"{request} and the blocks that follow from it are not printed: {error}."
+            )
+            return
+        if canonical.text() == IDENTITY:
+            continue
+        terms = sum(len(part.terms) for entry in canonical.entries for part in _sums(entry))
+        if terms > MOST_TERMS_SHOWN:
+            yield Instance(
+                "",
+                f"{request} has {terms} terms: symgen inspect {robot} '{request}' --method {method_of(name)} --full",
+            )
+        else:
+            yield Instance(f"{label} = {canonical.text('latex', full=True)}")
+
+
+def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
+    return (entry,) if isinstance(entry, MultiAngle) else (entry.numerator, entry.denominator)
+
+
+def _printed_blocks(
+    mechanism: Mechanism, blocks: Sequence[tuple[tuple[int, ...], Block]], links: int
+) -> list[tuple[tuple[int, ...], Block]]:
+    """Return the blocks that are printed: of pairs of links on a large robot, those of neighbours."""
+    kept = []
+    for indices, form in blocks:
+        if len(indices) == 2 and links > MOST_LINKS:
+            i, j = indices
+            neighbours = mechanism.joints[j].parent == i or mechanism.joints[i].parent == j
+            if not neighbours:
+                continue
+        kept.append((indices, form))
+    return kept[::-1] if blocks and len(blocks[0][0]) == 1 else kept
+
+
+def _order(name: str, links: int) -> list[int]:
+    """Return the links in the order of the paper's operators."""
+    order = list(range(links))
+    return order[::-1] if getattr(paper(name), "TIP_FIRST", False) else order
+
+
+def _structure(symbol: str, order: Sequence[int], pairs: Sequence[tuple[int, ...]]) -> str:
+    """Return which blocks of a letter are not zero, with the links as labels, in LaTeX."""
+    nonzero = set(pairs)
+    head = " & ".join(["", *map(str, order)])
+    rows = [
+        " & ".join([str(i), *(r"\ast" if (i, j) in nonzero else r"\cdot" for j in order)])
+        for i in order
+    ]
+    return (
+        rf"{symbol}:\quad \begin{{array}}{{c|{'c' * len(order)}}}{head} \\ \hline "
+        + r" \\ ".join(rows)
+        + r" \end{array}"
+    )
+
+
+def _code(mechanism: Mechanism, letter: str, method: str) -> list[str]:
+    """Return the lines of the generated C that compute a letter; [] if the C has none."""
+    try:
+        text, _ = where(mechanism, letter, method)
+    except RequestError:
+        return []
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        return [*lines[:MOST_LINES], f"    … {len(lines) - MOST_LINES} more lines"]
+    return lines

@@ -1,0 +1,52 @@
+"""A numbered equation of a paper: its general form, and both of its sides as computed for a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from symgen.papers.blocks import Matrix
+
+Operators = TypeVar("Operators")
+
+
+@dataclass(frozen=True)
+class Equation(Generic[Operators]):
+    """One equation.
+
+    `number` is the number in the paper, `statement` the general form in LaTeX, `says` a sentence
+    about it. `left` and `right` compute its two sides from the operators of a robot. The two sides share only the
+    operators that the statement names; a definition is computed in a second way instead, which `says` explains.
+    `letters` are the letters (`Letter.name`) that a document shows with this equation. `corrected` is True if the
+    printed equation has an error, which `says` names.
+    """
+
+    number: str
+    statement: str
+    left: Callable[[Operators], Matrix]
+    right: Callable[[Operators], Matrix]
+    says: str = ""
+    letters: tuple[str, ...] = ()
+    corrected: bool = False
+
+    def holds(self, operators: Operators) -> bool:
+        """True if both sides are equal; exact over exact numbers."""
+        return bool(self.left(operators) == self.right(operators))
+
+
+@dataclass(frozen=True)
+class Letter(Generic[Operators]):
+    """An operator of a paper, block by block.
+
+    `symbol` is LaTeX, `indices` names the links of a block, which count from 0 at the base, and
+    `says` its meaning with the equation. `block` returns a block (an array of one or two
+    dimensions), or None if it is zero; `nonzero` says which blocks are not.
+    """
+
+    name: str
+    symbol: str
+    indices: tuple[str, ...]
+    says: str
+    block: Callable[..., Any]
+    nonzero: str = ""

@@ -1,0 +1,209 @@
+"""`symgen derive`: a paper re-derived for a robot, in every format."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+
+from symgen.cli import main
+from symgen.description.loading import load
+from symgen.inspection import paper_letters
+from symgen.inspection.paper_letters import PAPERS_OF_METHOD
+from symgen.pages.derivation import FORMATS, Document, derive, written
+from symgen.pages.derivation import document as document_module
+from symgen.pages.derivation.formats import _breaking_code
+from symgen.papers.identities import paper
+from symgen.support.errors import RequestError, UnknownName
+
+CASES = [
+    ("planar_arm", "riccati", "rk"),
+    ("planar_arm", "udut", "sa"),
+    ("planar_point_mass:2", "fixman", "lc"),
+    ("free_body", "fixman", "wc"),
+    ("free_body", "constraint_force", "ff"),
+]
+
+
+@pytest.mark.parametrize(("robot", "method", "name"), CASES)
+def test_a_document_has_every_equation_in_order_and_every_one_holds(
+    robot: str, method: str, name: str
+) -> None:
+    document = derive(load(robot), method)
+    assert document.holds
+    numbers = [step.result.number for step in document.steps]
+    assert numbers == [equation.number for equation in paper(name).EQUATIONS]
+    assert document.source == paper(name).SOURCE
+
+
+def test_u_of_the_textbook_arm_stands_beside_its_equation() -> None:
+    text = written(derive(load("planar_arm"), "udut"), "markdown")
+    section = text[text.index("## (19)") :]
+    assert r"U_{0,1} = 1 + 3 \cos\left(q_{1}\right)" in section[: section.index("## (2")]
+
+
+def test_whitening_and_innovations_have_opposite_entries() -> None:
+    text = written(derive(load("planar_arm"), "riccati"), "markdown")
+    assert r"(1 + H\Phi L)_{0,1} = 1 + 3 \cos\left(q_{1}\right)" in text
+    assert r"(1 - H\Psi L)_{0,1} = -1 - 3 \cos\left(q_{1}\right)" in text
+
+
+def test_a_block_structure_is_that_of_the_paper_with_the_links_as_labels() -> None:
+    """RK's φ is lower triangular from the tip; LC's H^LL (24) is tridiagonal."""
+    rk = written(derive(load("planar_arm"), "riccati"), "markdown")
+    assert (
+        r"\phi:\quad \begin{array}{c|cc} & 1 & 0 \\ \hline 1 & \ast & \cdot \\ 0 & \ast & \ast"
+        in rk
+    )
+    lc = written(derive(load("planar_point_mass:3"), "fixman"), "markdown")
+    rows = re.search(r"H\^\{LL\}:.*\\hline (.*) \\end", lc)
+    assert rows is not None
+    assert (
+        rows[1] == r"0 & \ast & \ast & \cdot \\ 1 & \ast & \ast & \ast \\ 2 & \cdot & \ast & \ast"
+    )
+
+
+def test_lines_of_the_c_stand_beside_letters_that_the_c_computes() -> None:
+    text = written(derive(load("planar_arm"), "riccati"), "markdown")
+    assert "/* P */\nplanar_arm_forward_dynamics.c:" in text
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "value", "reason"),
+    [
+        (paper_letters, "QUICK", 60, "takes more than 60 products of terms"),
+        (document_module, "MOST_TERMS_SHOWN", 30, "terms: symgen inspect scara"),
+    ],
+)
+def test_a_block_that_is_too_long_is_named_with_its_reason(
+    module: ModuleType, limit: str, value: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, limit, value)
+    paper_letters.paper_operators.cache_clear()
+    document = derive(load("scara"), "riccati")
+    paper_letters.paper_operators.cache_clear()
+    reasons = [i.reason for step in document.steps for i in step.instances if i.reason]
+    assert any(reason in text for text in reasons)
+    assert document.holds
+
+
+def test_all_factorizations_are_side_by_side() -> None:
+    document = derive(load("planar_arm"), "all")
+    statements = [step.result.statement for step in document.steps]
+    assert r"\mathcal{M} = H\phi M\phi^T H^T" in statements
+    assert r"I = U D U^T" in statements
+    assert document.holds
+    assert "Lee & Chirikjian" in document.remarks[-1]
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return derive(load("planar_arm"), "riccati")
+
+
+def test_html_is_well_formed_and_loads_nothing(document: Document) -> None:
+    text = written(document, "html")
+    for tag in ("<!DOCTYPE html>", *re.findall(r"<meta [^>]*>", text)):  # they have no end tags
+        text = text.replace(tag, "")
+    page = ElementTree.fromstring(text)
+    formulas = list(page.iter("{http://www.w3.org/1998/Math/MathML}math"))
+    assert len(formulas) > len(document.steps)
+    assert not re.search(r"(src|href)=", text)
+    assert not any("\\" in "".join(formula.itertext()) for formula in formulas)
+
+
+def test_a_notebook_is_one_that_jupyter_reads(document: Document) -> None:
+    notebook = json.loads(written(document, "notebook"))
+    assert notebook["nbformat"] == 4
+    kinds = [cell["cell_type"] for cell in notebook["cells"]]
+    assert kinds == ["markdown", "code", *["markdown"] * (len(document.steps) + 1), "code"]
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(kinds)
+
+
+@pytest.mark.parametrize(("robot", "method", "name"), CASES)
+def test_a_changed_operator_fails_equations_in_the_notebook(
+    robot: str, method: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last cell runs as it is, and prints at least one equation, but not all."""
+    code = _breaking_code(name, robot)
+    exec(compile(code, "cell", "exec"), {})
+    fallen = ast.literal_eval(capsys.readouterr().out)
+    assert 0 < len(fallen) < len(paper(name).EQUATIONS)
+
+
+def test_the_first_cell_of_a_notebook_repeats_the_checks(
+    document: Document, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = json.loads(written(document, "notebook"))["cells"][1]
+    exec(compile("".join(cell["source"]), "cell", "exec"), {})
+    assert "64 of 64 hold; 64 of them for every state" in capsys.readouterr().out
+
+
+def test_latex_has_balanced_braces_and_no_sign_that_pdflatex_lacks(document: Document) -> None:
+    text = written(document, "latex")
+    assert text.isascii() or not set(text) - set(map(chr, range(128))) - {"é"}
+    plain = re.sub(r"\\begin\{lstlisting\}.*?\\end\{lstlisting\}", "", text, flags=re.DOTALL)
+    assert plain.count("{") - plain.count(r"\{") == plain.count("}") - plain.count(r"\}")
+    assert plain.count(r"\begin{") == plain.count(r"\end{")
+
+
+def test_a_failing_equation_says_so_in_every_format(document: Document) -> None:
+    step = document.steps[0]
+    broken = replace(step, result=replace(step.result, fails=(1,), fails_symbolically=True))
+    wrong = replace(document, steps=(broken,))
+    assert not wrong.holds
+    for format in FORMATS:
+        assert "does NOT hold" in written(wrong, format)
+
+
+@pytest.mark.parametrize(
+    ("file", "start"),
+    [
+        ("a.md", "# Rodriguez"),
+        ("a.tex", r"\documentclass"),
+        ("a.ipynb", "{"),
+        ("a.html", "<!DOCTYPE"),
+    ],
+)
+def test_the_suffix_chooses_the_format(
+    file: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / file
+    assert main(["derive", "planar_arm", "--method", "riccati", "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").startswith(start)
+    assert capsys.readouterr().out == f"{path}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "newton_euler"], "no method to derive is named 'newton_euler'"),
+        (["--method", "riccati", "--format", "pdf"], "no format is named 'pdf'"),
+        (["--method", "riccati", "-o", "a.txt"], "no format has the suffix '.txt'"),
+        (["--method", "riccati", "-o", "none/a.md"], "cannot write 'none/a.md'"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["derive", "planar_arm", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_robot_that_no_paper_of_the_method_covers_is_refused_with_every_reason() -> None:
+    with pytest.raises(RequestError, match="degree of freedom"):
+        derive(load("free_body"), "udut")
+    with pytest.raises(UnknownName):
+        derive(load("planar_arm"), "kinematics")
+
+
+def test_every_method_of_a_paper_can_be_derived() -> None:
+    from symgen.cli.commands.derive import METHODS
+
+    assert set(METHODS) == {*PAPERS_OF_METHOD, "all"}
