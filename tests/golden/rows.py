@@ -522,6 +522,16 @@ def _commands() -> Iterator[Row]:
         style = options.partition("--format ")[2].split()
         suffix = _SUFFIXES.get(style[0], ".md") if style else ".md"
         yield row(suffix, "inspect", robot, *([what] if what else []), *options.split())
+    for method, format, suffix in (
+        ("riccati", "markdown", ".md"),
+        ("udut", "latex", ".tex"),
+        ("all", "notebook", ".json"),
+    ):
+        words = ("derive", "planar_arm", "--method", method, "--format", format)
+        yield row(suffix, *words)
+    yield row(".md", "derive", "planar_point_mass:3", "--method", "fixman")
+    yield row(".md", "derive", "scara", "--method", "constraint_force")
+    yield row(".json", "prove", "scara", "--identities", "--json")
     yield row(".md", "robots")
     for robot in _READ:
         yield row(".md", "show", robot)
