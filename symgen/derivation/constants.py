@@ -335,7 +335,7 @@ def rotation_about(axis: Vec3, cosine: Constant, sine: Constant) -> Mat3:
     """Return Rodrigues' rotation about the unit vector `axis`."""
     x, y, z = axis
     if unit_value(x) is not None and unit_value(y) is not None and unit_value(z) is not None:
-        return _rotation_about_coordinate(axis, normalize(cosine + ZERO), normalize(sine * ONE))
+        return _rotation_about_coordinate(axis, normalize(cosine), normalize(sine))
     k = normalize(1 - cosine)
     return (
         (

@@ -342,7 +342,7 @@ def fraction_text(value: Fraction) -> str:
     sign = "-" if above < 0 else ""
     if places == 0:
         zeros = len(figures) - len(figures.rstrip("0"))
-        return sign + (figures if zeros < 16 or above == 0 else f"{figures[:-zeros]}e{zeros}")
+        return sign + (figures if zeros < 16 else f"{figures[:-zeros]}e{zeros}")
     first = len(figures) - places - 1  # the decimal exponent of the leading figure
     if first < -5:
         return f"{sign}{figures[0]}{'.' + figures[1:] if len(figures) > 1 else ''}e{first}"
