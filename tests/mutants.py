@@ -73,6 +73,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/certificate/test_round_off.py",
     ),
     "mechanism/closures": ("tests/methods/test_closed_loops.py",),
+    "mechanism/drives": (
+        "tests/description/test_from_mujoco.py -k 'ball_joint_keeps'",
+        "tests/mechanism/test_drives.py -k 'toml or urdf or description or refused or hash'",
+    ),
     "cli/commands": (
         "tests/cli/test_cli.py",
         "tests/verification/test_prove.py -k 'not every'",
@@ -90,6 +94,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "delivery/verifying": (
         "tests/verification/test_verify_folder.py",
         "tests/verification/test_old_folders.py",
+    ),
+    "derivation/table_linkage": (
+        "tests/pipeline/test_loops.py -k 'sweeps_equal and (chain or tree or mixed)'",
     ),
     "derivation": (
         "tests/derivation/test_spatial.py tests/derivation/test_scalars.py tests/vocabulary/test_constants.py",
@@ -122,13 +129,19 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/description/test_convert.py",
         "tests/description/test_convert_files.py",
     ),
-    "description/by_hand": ("tests/description/test_python_description.py",),
+    "description/by_hand": (
+        "tests/description/test_python_description.py",
+        "tests/description/test_closed_loops.py -k 'python or faulty_loop or named_quaternion'",
+    ),
     **dict.fromkeys(
         ("description/from_mujoco", "description/from_pinocchio", "description/models"),
         ("tests/description/test_from_mujoco.py tests/description/test_from_pinocchio.py",),
     ),
     "pipeline/differentiation": ("tests/pipeline/test_derivatives.py",),
     "support/files": ("tests/support/test_files.py tests/delivery/test_atomic_replace.py",),
+    "vocabulary/derivatives": (
+        "tests/pipeline/test_derivatives.py -k 'first_derivatives and free_revolute'",
+    ),
     "vocabulary/functions": ("tests/golden/test_golden.py", f"{FORTY}'"),
     "inspection": (
         "tests/inspection/test_entries.py",
@@ -146,10 +159,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/lane_function",
             "machine/arrays",
             "machine/batch",
-            "readback/batches",
             "verification/blocks",
         ),
         ("tests/emission/test_batch.py",),
+    ),
+    "readback/batches": (
+        "tests/emission/test_batch.py",
+        "tests/emission/test_looped_batch.py -k 'bits_of_one and ur5'",
     ),
     **dict.fromkeys(
         ("emission/looped_lanes",),
@@ -163,13 +179,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "emission/lowering/loop_function",
             "emission/lowering/loop_tables",
             "emission/lowering/sweep",
-            "readback/loops",
             "readback/c_machine",
         ),
         (
             "tests/emission/test_looped_c.py -k 'not silent and not misra'",
             "tests/emission/test_looped_sines.py -k 'not silent'",
         ),
+    ),
+    "readback/loops": (
+        "tests/emission/test_looped_c.py -k 'not silent and not misra'",
+        "tests/emission/test_looped_sines.py -k 'not silent'",
+        "tests/emission/test_looped_checked.py -k required_check",
     ),
     **dict.fromkeys(
         ("emission/lowering/loop_checks", "readback/comparisons", "ir/loops/steps"),
@@ -264,6 +284,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
             "constraint_force": (
                 "tests/methods/test_constraint_force.py",
                 "tests/methods/test_cut_joints_of_several.py",
+                "tests/methods/test_several_wrenches.py -k 'equals_the_reference and forward_dynamics'",
             ),
             "fixman": (
                 "tests/methods/test_fixman.py",
@@ -310,6 +331,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ("tests/methods/test_time_step.py",),
     ),
     "ir/passes": ("tests/golden/test_golden.py", "tests/ir/test_passes.py"),
+    "ir/passes/balance": ("tests/ir/test_balance.py", "tests/golden/test_golden.py"),
     "ir/passes/choose": (
         "tests/ir/test_merge_equal.py -k 'chosen or spare or moved'",
         "tests/ir/test_passes.py",
@@ -345,6 +367,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/pipeline/test_derived_once.py tests/methods/test_variants.py",
         "tests/reference/test_regularity.py tests/support/test_cache.py",
     ),
+    "pipeline/build": (
+        "tests/pipeline/test_derived_once.py tests/methods/test_variants.py",
+        "tests/reference/test_regularity.py tests/support/test_cache.py",
+        "tests/pipeline/test_derivatives.py -k 'first_derivatives and free_revolute'",
+    ),
     "pipeline/adjusting": (
         "tests/system/test_parameters.py -k 'every_method_accepts or refused or select or start'",
         "tests/pipeline/test_checked_parameters.py -k 'not folder and not verify'",
@@ -372,6 +399,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/reference/test_numeric_reference.py",
     ),
     "reference/contacts": ("tests/methods/test_contacts.py",),
+    "reference/leverage": ("tests/methods/test_leverage.py",),
     **dict.fromkeys(
         (
             "reference/assembling",
@@ -392,6 +420,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/methods/test_log_determinant.py tests/mechanism/test_base_placement.py tests/methods/test_several_wrenches.py -k size",
         "tests/readback/test_unrolled.py -k differences",
     ),
+    "verification/identities": (
+        "tests/verification/test_identities.py",
+        "tests/verification/test_verify.py -k 'not random'",
+    ),
+    "verification/scales": (
+        "tests/verification/test_scales.py",
+        "tests/verification/test_verify.py -k 'not random'",
+        "tests/verification/test_planted_errors.py",
+        "tests/methods/test_log_determinant.py tests/mechanism/test_base_placement.py tests/methods/test_several_wrenches.py -k size",
+    ),
 }
 
 
@@ -401,9 +439,13 @@ def room(file: str) -> str:
 
 
 def stages(file: str) -> tuple[str, ...]:
-    """Return the arguments of successive pytest calls, by the longest matching prefix in ROOMS."""
+    """Return the arguments of successive pytest calls: by the longest matching prefix in ROOMS,
+    then those of the room itself.
+    """
     plain = file.replace("/_", "/")
-    return ROOMS[max((start for start in ROOMS if plain.startswith(start)), key=len)]
+    specific = ROOMS[max((start for start in ROOMS if plain.startswith(start)), key=len)]
+    general = ROOMS.get(plain.partition("/")[0], ()) if "/" in plain else ()
+    return (*specific, *(stage for stage in general if stage not in specific))
 
 
 class Outcome(NamedTuple):

@@ -278,6 +278,19 @@ def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:
     return replace(mechanism, bodies=tuple(bodies))
 
 
+def test_cells_of_a_position_cover_its_range_and_have_equal_widths() -> None:
+    mechanism = robot("planar_arm")
+    ranges = declared_ranges(mechanism)
+    cells = subdivide(derive(mechanism, "potential_energy"), ranges, 49)["q"]
+    for position, (low, high) in zip(cells, ranges.of["q"], strict=True):
+        ends = np.unique(np.concatenate([position.lo, position.hi]))
+        np.testing.assert_allclose(np.diff(ends), (ends[-1] - ends[0]) / 7, rtol=1e-12)
+        assert len(position.lo) == 49
+        assert (position.lo < position.hi).all()
+        assert ends[0] <= low
+        assert ends[-1] >= high
+
+
 def test_a_floor_is_printed_rounded_down() -> None:
     assert [
         rounded_down(Fraction(*ratio)) for ratio in ((2, 3), (2, 30001), (99999999, 10**8))

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.delivery.cases import SelfTestCase
+from symgen.delivery.cases import SelfTestCase, _blocks
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts, write
 from symgen.machine.building import Build, scheduling
 from symgen.readback.rows import compare
 from symgen.support.errors import RequestError
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from symgen.vocabulary.reals import DOUBLE, FLOAT, Real
 from tests.shared.c_programs import arm, gravity
 from tests.shared.folders import binary, cases, cmake, mechanism, run, selftest
 from tests.shared.robots_for_tests import point_mass_arm
@@ -194,6 +195,16 @@ def test_the_self_test_fails_for_planted_errors(tmp_path: Path, old: str, new: s
     )
     assert done.stdout.splitlines()[-1] == "4 passed, 1 failed"
     assert selftest(tmp_path / "arm", "-Darm_NO_STDIO").returncode == 1
+
+
+@pytest.mark.parametrize("real", [DOUBLE, FLOAT])
+def test_arrays_of_the_self_test_hold_a_whole_block_beyond_the_last_state(real: Real) -> None:
+    """A function that stores a whole block at the last state stays inside the arrays, where the
+    self-test detects these stores.
+    """
+    words = _blocks((), (), real)
+    assert words["states"] == max(words["counts"])
+    assert words["room"] >= words["states"] + real.lanes
 
 
 def test_the_self_test_covers_a_payload_and_single_functions(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 from random import Random
 from types import ModuleType
 from typing import Any
@@ -118,6 +118,39 @@ def test_a_joint_starts_at_rest_with_a_rotation(kind: str) -> None:
     assert form.rotation.subs(still) == sp.eye(3)
     assert form.shift.subs(still) == sp.zeros(3, 1)
     assert (form.rotation.T * form.rotation).applyfunc(sp.trigsimp) == sp.eye(3)
+
+
+def parameters_without_effect(columns: sp.Matrix) -> int:
+    """Return the dimension of the pseudo-inertias J with ξ̂ J = 0 for each column ξ."""
+    products = []
+    for i, j in combinations_with_replacement(range(4), 2):
+        J = np.zeros((4, 4))
+        J[i, j] = J[j, i] = 1
+        products.append([])
+        for column in np.array(columns, dtype=float).T:
+            twist = np.zeros((4, 4))
+            twist[:3, :3] = np.cross(np.eye(3), column[:3])  # of ω, row by row
+            twist[:3, 3] = column[3:]
+            products[-1].append(twist @ J)
+    matrix = np.reshape(products, (len(products), -1))
+    return len(products) - int(np.linalg.matrix_rank(matrix))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EXISTING if kind != "free"])
+def test_the_class_of_a_motion_states_how_many_inertial_parameters_have_no_effect(
+    kind: str,
+) -> None:
+    """Three parameters (m, h_z and Σ_zz) have no effect on a rotation about z, one (m) on a rotation
+    about a point, and six (the second moments) on a translation. The other class is that of joints
+    that rotate and translate.
+    """
+    H = joint_form(kind).motion_subspace.subs(parameter_values(kind))
+    expected = {"turn": 3, "ball": 1, "slide": 6}
+    if motion_class(kind) in expected:
+        assert parameters_without_effect(H) == expected[motion_class(kind)]
+    else:
+        assert not H[:3, :].is_zero_matrix
+        assert not H[3:, :].is_zero_matrix
 
 
 def test_motion_subspaces_of_declared_types_equal_their_definitions() -> None:

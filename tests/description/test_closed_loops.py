@@ -375,6 +375,7 @@ def test_a_loop_declared_in_python_equals_the_loop_declared_in_toml() -> None:
             "robot 'scissors': loop 'x': type: 'hinge' is not a type of loop closure",
         ),
         ({"type": "weld", "first": None, "second": "b"}, "loop 'x': the key 'first' is missing"),
+        ({"type": "weld", "first": 1, "second": "b"}, "loop 'x': first.link: '1' is not a string"),
         (
             {"type": "weld", "first": ("a", 0, 0, 0), "second": "b"},
             "has 4 entries; give link, xyz, rpy",
@@ -397,6 +398,14 @@ def test_the_call_with_a_faulty_loop_raises(loop: dict[str, Any], says: str) -> 
     with pytest.raises(SymgenError) as error:
         scissors().loop("x", **loop)
     assert says in str(error.value)
+
+
+def test_a_link_at_the_end_of_a_loop_may_be_named_quaternion() -> None:
+    ends = ("quaternion", ("quaternion", (0, 1, 0)), {"link": "quaternion"})
+    robot = scissors().frame("quaternion", "b")
+    for number, end in enumerate(ends):
+        robot.loop(f"w{number}", "weld", first="a", second=end)
+    assert [loop.second.body for loop in robot.build().loops] == [1, 1, 1]
 
 
 def test_a_refused_start_leaves_the_robot_unchanged() -> None:

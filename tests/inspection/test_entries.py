@@ -172,6 +172,15 @@ def test_a_joint_name_serves_as_an_index() -> None:
     assert answer(panda, choose(panda, "tau[panda_joint7]")).label == "tau[6]"
 
 
+def test_an_entry_of_a_column_is_selected_by_its_row_with_or_without_the_column() -> None:
+    column = symgen.inspect("scara", "omega[1]")
+    assert column.shape == (3, 1)
+    for row in range(3):
+        assert symgen.inspect("scara", f"omega[1][{row}]") == column[row]
+        assert symgen.inspect("scara", f"omega[1][{row},0]") == column[row]
+    assert column[2] != 0
+
+
 @pytest.mark.parametrize(
     ("what", "sentence"),
     [

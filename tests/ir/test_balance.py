@@ -96,6 +96,19 @@ def test_a_product_that_is_safe_or_cannot_be_made_safe_is_unchanged(
     assert balance(derived) is derived
 
 
+def test_a_program_of_short_products_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of four factors, and constants near 1, do not leave the range of a float."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the program is evaluated")
+
+    monkeypatch.setitem(balance.__globals__, "_sizes", refuse)
+    short = product(*powers_of_ten(3, 4, -3, -4), varying=4)
+    assert balance(short) is short
+    with pytest.raises(AssertionError, match="is evaluated"):
+        balance(product(*powers_of_ten(3, 4, -3, -4, 2), varying=5))
+
+
 def test_a_program_that_divides_by_zero_is_unchanged() -> None:
     derived = product(*powers_of_ten(30, 30, -29, -31, 2), varying=5)
     rows = (*derived.rows, Row("sub", (0, 0)), Row("div", (0, len(derived.rows))))

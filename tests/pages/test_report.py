@@ -20,7 +20,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
-from symgen.vocabulary.poses import Angle, Slide, Turn
+from symgen.vocabulary.poses import Angle, Rotate, Slide, Turn
 from tests.shared.robots_for_tests import draw, point_mass_arm, robot
 
 
@@ -133,9 +133,11 @@ def test_frames_are_drawn_at_the_poses_of_the_reference() -> None:
     mechanism = robot("chain5")
     axis = (Fraction(1), Fraction(-2), Fraction(2))
     chain = tuple(step for joint in mechanism.joints for step in joint.pose)
+    quaternion = (Fraction(1), Fraction(2), Fraction(-3), Fraction(1))
     for steps in (
         chain,
         (*chain, Turn(axis, Angle(pi=Fraction(1, 3))), Slide(axis, Fraction(3, 10)), *chain),
+        (*chain, Rotate(quaternion), *chain),
     ):
         for drawn, expected in zip(
             show._frame_at(steps), Reference(mechanism, FLOAT).pose(steps), strict=True

@@ -24,7 +24,7 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.ir import passes
-from symgen.ir.loops import LoopProgram, check
+from symgen.ir.loops import CARRY, LoopProgram, check
 from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.mechanism import Mechanism
@@ -271,6 +271,22 @@ def test_planted_errors_change_results(name: str, error: str) -> None:
     arguments, expected = arguments_and_results(name, function, method)
     with flint.ctx.workdps(DIGITS):
         assert largest_difference(run(check(wrong), arguments, NUMBERS), expected) > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("function", "method"),
+    [("gravity_force", "newton_euler"), ("jacobian", "kinematics")],
+)
+def test_the_first_link_of_a_chain_passes_no_carry_inward_and_computes_its_results(
+    function: str, method: str
+) -> None:
+    form = looped("chain", function, method)
+    *_, sweep = form.sweeps
+    assert sweep.inward
+    assert sweep.base_step is not None
+    results = [port.name for port in sweep.steps[form.class_of[0]].outputs if port.name != CARRY]
+    assert results
+    assert [port.name for port in sweep.base_step.outputs] == results
 
 
 def test_passes_save_operations_and_change_no_value() -> None:

@@ -13,6 +13,7 @@ from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.reference.base import base_parameter_map
 from symgen.reference.mechanics import ORACLES, Reference
 from symgen.reference.precision import FLOAT, Scalars, arb
+from symgen.reference.states import draw_states
 from symgen.support.errors import MechanismError, RequestError, UnknownName
 from symgen.vocabulary.functions import FUNCTIONS, LOOP_FUNCTIONS
 from symgen.vocabulary.poses import Angle, Shift
@@ -168,6 +169,16 @@ def test_link_accelerations_are_those_of_every_frames_jacobian(tree: Mechanism) 
             reference = Reference(tree, scalars, frame=frame)
             rate = (reference.jacobian(q + v * h) - reference.jacobian(q - v * h)) / (2 * h)
             assert largest(reference.jacobian(q) @ a + rate @ v - acceleration) < 1e-60
+
+
+def test_states_have_arguments_of_derivatives_and_keep_arguments_of_the_function() -> None:
+    tree = random_tree(3, 1)
+    usual = draw_states(tree, 2)
+    states = draw_states(tree, 2, derivative_shapes={"dq": (3,), "tau_bar": (4, 3), "v": (5,)})
+    assert set(states) - set(usual) == {"dq", "tau_bar"}
+    assert (states["dq"].shape, states["tau_bar"].shape) == ((2, 3), (2, 4, 3))
+    for name, values in usual.items():
+        np.testing.assert_array_equal(states[name], values)
 
 
 def test_a_payload_is_one_more_part() -> None:

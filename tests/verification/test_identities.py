@@ -133,6 +133,26 @@ def test_an_identity_holds_and_detects_an_error_in_every_entry(title: str) -> No
                     )
 
 
+def test_the_size_of_a_jacobians_derivative_covers_its_terms_at_high_rates() -> None:
+    """The rates are a thousand times the drawn ones, and J̇ v grows with their square. With a
+    Jacobian of zeros the difference is J̇ v itself.
+    """
+    fast = Truth(robot(), 1, frame="link1", payload="link1")
+    for values in (fast.states, fast.floats, fast.balls):
+        values["v"] = values["v"] * 1000
+    zero = {"J": 0 * fast.results("jacobian")["J"]}
+    runners: dict[str, Runner] = {
+        "jacobian": lambda _: zero,
+        "bias_acceleration": lambda _: fast.results("bias_acceleration"),
+    }
+    with fast.scalars.working():
+        difference, size = NAMED["J̇ v = d/dt J v"].distance(
+            Functions(runners, fast.balls, fast, True)
+        )
+        assert (np.abs(difference).astype(float) <= size).all()
+        assert largest(difference) > 1e5
+
+
 def subtracting(result: str, part: Callable[[], Array]) -> Callable[[Results], Results]:
     return lambda results: {**results, result: results[result] - part()}
 

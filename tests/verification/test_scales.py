@@ -1,4 +1,4 @@
-"""Sizes to which the allowed errors of contact functions are relative."""
+"""Sizes to which the allowed errors of contacts and of differences of positions are relative."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 import symgen
 from symgen.verification.scales.contacts import _sizes
+from symgen.verification.scales.integration import difference_size
 from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -49,3 +50,15 @@ def test_sizes_exceed_the_results_and_not_by_more_than_their_condition(
 def test_verify_accepts_a_function_of_contacts(function: str) -> None:
     report = symgen.verify("quadruped", [function], contact=list(FEET), states=2, compiled=False)
     assert report.passed, str(report)
+
+
+def test_the_size_of_a_displacement_is_proportional_to_the_positions_of_a_free_base() -> None:
+    """Rotations, and displacements of other joints, do not depend on the position of the base."""
+    truth = Truth(symgen.load("quadruped"), 3, 1)
+    before = difference_size(truth)
+    for name in ("q", "q_next"):
+        truth.floats[name] = truth.floats[name] * np.where(np.arange(truth.mechanism.nq) < 3, 8, 1)
+    after = difference_size(truth)
+    assert (before > 0).all()
+    factors = np.where(np.arange(truth.mechanism.nv) < 3, 8, 1)
+    np.testing.assert_allclose(after, before * factors, rtol=1e-12)
