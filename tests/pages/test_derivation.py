@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -116,6 +117,14 @@ def test_html_is_well_formed_and_loads_nothing(document: Document) -> None:
     assert len(formulas) > len(document.steps)
     assert not re.search(r"(src|href)=", text)
     assert not any("\\" in "".join(formula.itertext()) for formula in formulas)
+
+
+def test_html_without_its_package_names_the_extra(
+    document: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
+    with pytest.raises(RequestError, match=r"pip install 'symgen\[html\]'"):
+        written(document, "html")
 
 
 def test_a_notebook_is_one_that_jupyter_reads(document: Document) -> None:
