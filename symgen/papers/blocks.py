@@ -50,8 +50,7 @@ def inverse(matrix: Array) -> Array:
         pivot = next((r for r in range(c, n) if rows[r, c] != 0), None)
         if pivot is None:
             raise RequestError(
-                "an inertia that the paper divides by is zero at this state: a joint moves no mass; "
-                "lock the joint with --lock, or give its links mass"
+                "a matrix that the paper divides by is singular at this state; give the links mass"
             )
         if pivot != c:
             rows[[c, pivot]] = rows[[pivot, c]]

@@ -138,7 +138,7 @@ class Identities:
 
     def __str__(self) -> str:
         lines = [
-            f"equations of the papers on '{self.robot}', exact rationals at {self.states} random states"
+            f"equations of the papers on '{self.robot}', exact rationals at {_states(self.states)}"
         ]
         if self.rounded:
             lines.append(
@@ -185,7 +185,7 @@ def prove_identities(
 
     Drives, gravity compensation and loop closures are left out; mimic joints count as independent.
     A paper that does not cover the robot is reported with the reason. RequestError for fewer states
-    than one, UnknownName for a name that is no paper.
+    than one, and if none of the papers covers the robot. UnknownName for a name that is no paper.
     """
     if states < 1:
         raise RequestError(f"{states} states prove nothing; use at least one")
@@ -197,11 +197,17 @@ def prove_identities(
     for done, (name, module) in enumerate(modules.items()):
         progress(f"equations of {module.SOURCE}", done, len(modules) + 1)
         results.append(_checked(name, module, chains, symbolic))
+    if all(part.refusal for part in results):
+        raise RequestError("; ".join(part.refusal for part in results))
     agreements: tuple[Agreement, ...] = ()
     if programs:
         progress("programs against the operators", len(modules), len(modules) + 1)
         agreements = compare_programs(bodies)
     return Identities(mechanism.name, states, chains[0].rounded, tuple(results), agreements)
+
+
+def _states(count: int) -> str:
+    return "1 random state" if count == 1 else f"{count} random states"
 
 
 def without_drives(mechanism: Mechanism) -> Mechanism:
@@ -223,6 +229,10 @@ def _checked(
     """Return the results of the equations of one paper."""
     try:
         operators = [module.Operators(links) for links in chains]
+        fails = [
+            tuple(n for n, o in enumerate(operators) if not equation.holds(o))
+            for equation in module.EQUATIONS
+        ]
     except RequestError as error:
         return PaperResult(name, module.SOURCE, (), str(error))
     fails_symbolically = _checked_symbolically(module, symbolic)
@@ -234,10 +244,10 @@ def _checked(
                 equation.number,
                 equation.statement,
                 equation.says,
-                tuple(n for n, o in enumerate(operators) if not equation.holds(o)),
+                failing_states,
                 fails_symbolically.get(equation.number),
             )
-            for equation in module.EQUATIONS
+            for equation, failing_states in zip(module.EQUATIONS, fails, strict=True)
         ),
     )
 

@@ -33,6 +33,7 @@ from symgen.papers.blocks import (
 from symgen.papers.chain import Chain
 from symgen.papers.equation import Equation, Letter
 from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
 
 SOURCE = "Rodriguez & Kreutz 1988"
 TIP_FIRST = True
@@ -79,7 +80,14 @@ class Operators:
                 remainder = outer - G @ (self.links[child].axes @ outer)
                 P = P + self.steps[child] @ remainder @ self.steps[child].T  # (4.5)
             D = H @ P @ H.T  # (4.6)
-            G = P @ H.T @ inverse(D)  # (5.12)
+            try:
+                G = P @ H.T @ inverse(D)  # (5.12)
+            except RequestError:
+                raise RequestError(
+                    f"{SOURCE} divide by D(k), which is singular for the joint of link "
+                    f"'{self.links[i].name}' of '{self.chain.name}', since it moves no inertia; "
+                    "lock the joint with --lock, or give its links mass"
+                ) from None
             self._articulated[i] = (P, D, G, self.steps[i] @ G)
         return self._articulated[i]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 from symgen import methods
 from symgen.inspection.canonical import MOST_TERMS, Canonical, Quotient, TooLong
+from symgen.inspection.catalogue import refusal_reason
 from symgen.inspection.entries import layout
 from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.paper_letters import (
@@ -283,16 +285,16 @@ def _blocks(
     mechanism: Mechanism, name: str, method: str, letter: str
 ) -> Iterator[tuple[tuple[int, ...], Block]]:
     """Yield (indices, its canonical form) of the blocks of a letter that are not zero, tip first."""
-    declared = {item.name: item for item in paper(name).LETTERS}
-    if letter in declared:
-        operators = paper_operators(mechanism, name)
-        for indices in reversed(operators.indices(declared[letter])):
-            yield from _paper_block(operators, declared[letter], indices)
+    quantity = methods.find(method).quantities.get(letter)
+    if quantity is not None and refusal_reason(mechanism, method, quantity) is None:
+        for indices in sorted(layout(mechanism, method, letter).blocks, reverse=True):
+            what = f"{letter}[{','.join(map(str, indices))}]" if quantity.indices else letter
+            yield indices, partial(_read, mechanism, what, method)
         return
-    quantity = methods.find(method).quantities[letter]
-    for indices in sorted(layout(mechanism, method, letter).blocks, reverse=True):
-        what = f"{letter}[{','.join(map(str, indices))}]" if quantity.indices else letter
-        yield indices, partial(_read, mechanism, what, method)
+    operators = paper_operators(mechanism, name)
+    declared = operators.letter(letter)
+    for indices in reversed(operators.indices(declared)):
+        yield from _paper_block(operators, declared, indices)
 
 
 def _paper_block(
@@ -332,27 +334,34 @@ def _instances(
     symbol: str,
     blocks: Sequence[tuple[tuple[int, ...], Block]],
 ) -> Iterator[Instance]:
-    """Yield the printed blocks of a letter; after the first that is too long, one sentence."""
-    links = len(mechanism.joints)
-    for indices, form in reversed(_printed_blocks(mechanism, blocks, links)):
+    """Yield the printed blocks of a letter.
+
+    Blocks grow inward or outward along the robot. At the first that is too long, the others follow
+    from the other end, up to the next one that is too long.
+    """
+    remaining = _printed_blocks(mechanism, blocks)
+    from_the_tip = True
+    while remaining:
+        indices, form = remaining.pop(0 if from_the_tip else -1)
         subscript = ",".join(map(str, indices))
         label = f"{symbol}_{{{subscript}}}" if indices else symbol
         request = f"{letter}[{subscript}]" if indices else letter
+        command = f"symgen inspect {shlex.quote(robot)} '{request}' --method {method_of(name)}"
         try:
             canonical = form()
         except TooLong as error:
-            yield Instance(
-                "", f"{request} and the blocks that follow from it are not printed: {error}."
-            )
-            return
+            yield Instance("", f"{request} is not printed: {error}.")
+            if not from_the_tip:
+                if remaining:
+                    yield Instance("", f"{len(remaining)} more blocks of {letter} are not printed.")
+                return
+            from_the_tip = False
+            continue
         if canonical.text() == IDENTITY:
             continue
         terms = sum(len(part.terms) for entry in canonical.entries for part in _sums(entry))
         if terms > MOST_TERMS_SHOWN:
-            yield Instance(
-                "",
-                f"{request} has {terms} terms: symgen inspect {robot} '{request}' --method {method_of(name)} --full",
-            )
+            yield Instance("", f"{request} has {terms} terms: {command} --full")
         else:
             yield Instance(f"{label} = {canonical.text('latex', full=True)}")
 
@@ -362,18 +371,19 @@ def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
 
 
 def _printed_blocks(
-    mechanism: Mechanism, blocks: Sequence[tuple[tuple[int, ...], Block]], links: int
+    mechanism: Mechanism, blocks: Sequence[tuple[tuple[int, ...], Block]]
 ) -> list[tuple[tuple[int, ...], Block]]:
     """Return the blocks that are printed: of pairs of links on a large robot, those of neighbours."""
-    kept = []
-    for indices, form in blocks:
-        if len(indices) == 2 and links > MOST_LINKS:
-            i, j = indices
-            neighbours = mechanism.joints[j].parent == i or mechanism.joints[i].parent == j
-            if not neighbours:
-                continue
-        kept.append((indices, form))
-    return kept[::-1] if blocks and len(blocks[0][0]) == 1 else kept
+    parents = [joint.parent for joint in mechanism.joints]
+    return [
+        (indices, form)
+        for indices, form in blocks
+        if len(indices) != 2
+        or len(parents) <= MOST_LINKS
+        or parents[indices[1]] == indices[0]
+        or parents[indices[0]] == indices[1]
+        or indices[0] == indices[1]
+    ]
 
 
 def _order(name: str, links: int) -> list[int]:

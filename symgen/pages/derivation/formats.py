@@ -39,6 +39,14 @@ def _note(step: Step) -> str:
 # -- Markdown ----------------------------------------------------------------------------------------------------------------
 
 
+def _markdown_text(text: str) -> str:
+    """Return plain text, such as the name of a link, for a cell of a table."""
+    return "".join(f"\\{sign}" if sign in MARKDOWN_SIGNS else sign for sign in text)
+
+
+MARKDOWN_SIGNS = "\\`*_{}[]<>#|$"
+
+
 def _markdown_step(step: Step) -> Iterator[str]:
     yield f"## {step.heading}"
     yield f"$$\n{step.result.statement}\n$$"
@@ -59,10 +67,12 @@ def markdown(document: Document) -> str:
 
 
 def _markdown_cells(document: Document) -> Iterator[str]:
-    yield f"# {document.title}"
+    yield f"# {_markdown_text(document.title)}"
     yield from document.remarks
-    rows = [HEADER, ("---",) * len(HEADER), *document.links]
-    yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [HEADER, *document.links]
+    lines = [f"| {' | '.join(map(_markdown_text, row))} |" for row in rows]
+    lines.insert(1, f"|{' --- |' * len(HEADER)}")
+    yield "\n".join(lines)
     yield _sentence(document.check.rstrip("."))
     for step in document.steps:
         yield "\n\n".join(_markdown_step(step))
