@@ -195,13 +195,13 @@ def prove_identities(
     symbolic = SymbolicRobot(bodies, MOST_PRODUCTS) if bodies.nv <= MOST_SYMBOLIC else None
     results = []
     for done, (name, module) in enumerate(modules.items()):
-        progress(f"equations of {module.SOURCE}", done, len(modules) + 1)
+        progress(f"equations of {module.SOURCE}", done + 1, len(modules) + programs)
         results.append(_checked(name, module, chains, symbolic))
     if all(part.refusal for part in results):
         raise RequestError("; ".join(part.refusal for part in results))
     agreements: tuple[Agreement, ...] = ()
     if programs:
-        progress("programs against the operators", len(modules), len(modules) + 1)
+        progress("programs against the operators", len(modules) + 1, len(modules) + 1)
         agreements = compare_programs(bodies)
     return Identities(mechanism.name, states, chains[0].rounded, tuple(results), agreements)
 

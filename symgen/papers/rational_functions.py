@@ -16,6 +16,9 @@ import flint
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
+SHORT_FACTOR = 8
+"""Most terms of a factor by which a division is as cheap as a sum, and does not count."""
+
 
 class TooManyProducts(RequestError):
     """A computation over rational functions takes more products of terms than allowed."""
@@ -34,12 +37,16 @@ class Functions:
 
     def product(self, a: Any, b: Any) -> Any:
         """Return the product of two polynomials, and count its products of terms."""
-        self.products += len(a) * len(b)
+        self.count(len(a) * len(b))
+        return a * b
+
+    def count(self, products: int) -> None:
+        """Add to the number of products of terms; a division and a factorization count as products."""
+        self.products += products
         if self.most_products is not None and self.products > self.most_products:
             raise TooManyProducts(
                 f"more than {self.most_products} products of terms; use a smaller robot, or numbers in place of symbols"
             )
-        return a * b
 
     def symbols(self) -> list[Ratio]:
         """Return the generators."""
@@ -54,6 +61,7 @@ class Functions:
         above = self.ring.constant(1)
         for factor, power in zip(self.factors, x.powers, strict=False):
             above = self.product(above, factor**power)
+        self.count(len(x.above) ** 2)
         scale, parts = x.above.factor()
         below = [0] * len(self.factors)
         for part, power in parts:
@@ -84,6 +92,8 @@ class Ratio:
         above, powers = self.above, list(self.powers)
         for k, factor in enumerate(self.functions.factors[: len(powers)]):
             while powers[k]:
+                if len(factor) > SHORT_FACTOR:
+                    self.functions.count(len(above) * len(factor))
                 quotient, rest = divmod(above, factor)
                 if rest != 0:
                     break

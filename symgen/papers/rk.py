@@ -399,41 +399,48 @@ class Motion:
         return Matrix.of(np.concatenate([parts[i] for i in self.o.order]))
 
     @cached_property
-    def velocities_by_link(self) -> list[Array]:
-        """V(k) (2.25)."""
-        result: list[Array] = []
-        for i, link in enumerate(self.o.links):
-            V = link.axes.T @ self.rates[i]
+    def _velocities(self) -> dict[int, Array]:
+        return {}
+
+    def velocity(self, i: int) -> Array:
+        """Return V(k) of link i (2.25)."""
+        if i not in self._velocities:
+            link = self.o.links[i]
+            V: Array = link.axes.T @ self.rates[i]
             if link.parent >= 0:
-                V = V + self.o.steps[i].T @ result[link.parent]
-            result.append(V)
-        return result
+                V = V + self.o.steps[i].T @ self.velocity(link.parent)
+            self._velocities[i] = V
+        return self._velocities[i]
+
+    def bias_acceleration(self, i: int) -> Array:
+        """Return a(k) of (2.19), of (2.32) for a joint that slides; of a root with −gravity (3.21)."""
+        link = self.o.links[i]
+        joint_velocity = link.axes.T @ self.rates[i]
+        turn, slide = joint_velocity[:3], joint_velocity[3:]
+        if link.parent >= 0:
+            outer = self.velocity(link.parent)[:3]
+            linear = link.rotation.T @ _cross(outer, _cross(outer, link.shift))
+        else:
+            outer, linear = zeros(3), -(link.rotation.T @ self.o.chain.gravity)
+        outer = link.rotation.T @ outer
+        linear = linear + _cross(outer, slide) + _cross(outer, slide) + _cross(turn, slide)
+        return np.concatenate([_cross(outer, turn), linear])
+
+    def bias_force(self, i: int) -> Array:
+        """Return b(k) of link i (2.23)."""
+        link, w = self.o.links[i], self.velocity(i)[:3]
+        moments, h = link.inertia[:3, :3], link.mass * link.centre
+        return np.concatenate([_cross(w, moments @ w), _cross(w, _cross(w, h))])
 
     @cached_property
     def bias_accelerations(self) -> list[Array]:
-        """a(k) of (2.19), of (2.32) for a joint that slides; of a root with −gravity (3.21)."""
-        result = []
-        for i, link in enumerate(self.o.links):
-            turn, slide = (link.axes.T @ self.rates[i])[:3], (link.axes.T @ self.rates[i])[3:]
-            if link.parent >= 0:
-                outer = self.velocities_by_link[link.parent][:3]
-                linear = link.rotation.T @ _cross(outer, _cross(outer, link.shift))
-            else:
-                outer, linear = zeros(3), -(link.rotation.T @ self.o.chain.gravity)
-            outer = link.rotation.T @ outer
-            linear = linear + _cross(outer, slide) + _cross(outer, slide) + _cross(turn, slide)
-            result.append(np.concatenate([_cross(outer, turn), linear]))
-        return result
+        """a(k) of each link."""
+        return [self.bias_acceleration(i) for i in range(len(self.o.links))]
 
     @cached_property
     def bias_forces(self) -> list[Array]:
-        """b(k) (2.23)."""
-        result = []
-        for link, V in zip(self.o.links, self.velocities_by_link, strict=True):
-            w, moments = V[:3], link.inertia[:3, :3]
-            h = link.mass * link.centre
-            result.append(np.concatenate([_cross(w, moments @ w), _cross(w, _cross(w, h))]))
-        return result
+        """b(k) of each link."""
+        return [self.bias_force(i) for i in range(len(self.o.links))]
 
     @cached_property
     def theta_dot(self) -> Matrix:
@@ -668,7 +675,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         "(3.12)",
         r"V = \phi^T H^T \dot\theta",
         lambda o: o.motion.V,
-        lambda o: o.motion._column(o.motion.velocities_by_link),
+        lambda o: o.motion.column(o.motion.velocity),
         "the right side is the recursion (2.25) from the base to the tip",
         ("H", "V"),
     ),
@@ -802,7 +809,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         "(5.13)",
         r"V = \phi^T H^T\dot\theta",
         lambda o: o.motion.V,
-        lambda o: o.motion._column(o.motion.velocities_by_link),
+        lambda o: o.motion.column(o.motion.velocity),
         "prints Bᵀφᵀ for φᵀ",
         corrected=True,
     ),
@@ -1103,16 +1110,16 @@ LETTERS: tuple[Letter[Operators], ...] = (
         "V",
         ("k",),
         "velocity of a link, (2.25), (3.12)",
-        lambda o, k: o.motion.velocities_by_link[k],
+        lambda o, k: o.motion.velocity(k),
     ),
     Letter(
         "a_bias",
         "a",
         ("k",),
         "bias acceleration with gravity, (2.19), (2.32), (3.21)",
-        lambda o, k: o.motion.bias_accelerations[k],
+        lambda o, k: o.motion.bias_acceleration(k),
     ),
-    Letter("b_bias", "b", ("k",), "bias force, (2.23)", lambda o, k: o.motion.bias_forces[k]),
+    Letter("b_bias", "b", ("k",), "bias force, (2.23)", lambda o, k: o.motion.bias_force(k)),
     Letter(
         "composite",
         "R",

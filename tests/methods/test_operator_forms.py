@@ -60,7 +60,7 @@ class Printed(Motion):
     def bias_accelerations(self) -> list[Array]:  # type: ignore[override]
         result = []
         for i, (a, link) in enumerate(zip(super().bias_accelerations, self.o.links, strict=True)):
-            outer = self.velocities_by_link[i][:3]  # that of the parent, if the joint slides
+            outer = self.velocity(i)[:3]  # that of the parent, if the joint slides
             slide = (link.axes.T @ self.rates[i])[3:]
             result.append(np.concatenate([a[:3], a[3:] - np.cross(outer, slide)]))
         return result

@@ -216,3 +216,32 @@ def test_every_method_of_a_paper_can_be_derived() -> None:
     from symgen.cli.commands.derive import METHODS
 
     assert set(METHODS) == {*PAPERS_OF_METHOD, "all"}
+
+
+@pytest.mark.slow
+def test_a_long_chain_is_derived_in_seconds_and_prints_short_blocks_of_both_ends() -> None:
+    """∂θ/∂x of the last mass of eight is a sum over all angles, x of the first mass two numbers."""
+    document = derive(load("planar_point_mass:8"), "fixman")
+    assert document.holds
+    printed = "\n".join(i.latex for step in document.steps for i in step.instances)
+    assert r"x_{0} = " in printed
+    assert r"\left(q_{0:7}\right)" in printed
+
+
+def test_names_of_links_are_text_in_every_format() -> None:
+    """Signs of Markdown, LaTeX and HTML in a name change nothing but the name."""
+    mechanism = load("planar_arm")
+    odd = replace(mechanism.bodies[1], name="a|b <x> $1_2$ _*/")
+    document = derive(replace(mechanism, bodies=(mechanism.bodies[0], odd)), "riccati")
+    table = [line for line in written(document, "markdown").splitlines() if line[:1] == "|"]
+    assert table[-1] == r"| 1 | a\|b \<x\> \$1_2\$ \_\*/ | link1 | revolute | 1 |"
+    assert "a|b &lt;x&gt; $1_2$ _*/" in written(document, "html")
+    assert r"a|b <x> \$1\_2\$ \_*/" in written(document, "latex")
+
+
+def test_a_joint_without_inertia_is_named() -> None:
+    """RK divide by D(k), which is zero for a massless tip."""
+    mechanism = load("planar_arm")
+    massless = replace(mechanism.bodies[1], parts=())
+    with pytest.raises(RequestError, match="singular for the joint of link 'link2'"):
+        derive(replace(mechanism, bodies=(mechanism.bodies[0], massless)), "riccati")

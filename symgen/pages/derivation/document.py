@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from symgen import methods
-from symgen.inspection.canonical import MOST_TERMS, Canonical, Quotient, TooLong
+from symgen.inspection.canonical import Canonical, Quotient, TooLong
 from symgen.inspection.catalogue import refusal_reason
 from symgen.inspection.entries import layout
 from symgen.inspection.multiangle import MultiAngle
@@ -132,7 +132,7 @@ def derive(
     """Return the document of the first paper of a method that covers the robot; "all": one page
     with the factorizations of all papers side by side.
 
-    `progress` is called with a step, the number of steps that are done, and the number of steps.
+    `progress` is called with a step, its number from 1, and the number of steps.
     `robot` is the name or path by which a notebook loads the robot (default: the mechanism's name).
     RequestError if no paper of the method covers the robot; it names the reasons. UnknownName for
     another method.
@@ -192,7 +192,7 @@ def _document(
     progress: Callable[[str, int, int], None],
 ) -> Document:
     """Return a paper for a robot, or the equations with these numbers, with these letters."""
-    progress(f"equations of {paper(name).SOURCE}", 0, 1)
+    progress(f"equations of {paper(name).SOURCE}", 1, 1)
     proved = prove_identities(mechanism, [name], programs=False)
     (result,) = proved.papers
     equations = {equation.number: equation for equation in paper(name).EQUATIONS}
@@ -204,7 +204,7 @@ def _document(
         defined = (chosen_letters or {}).get(item.number, equations[item.number].letters)
         letters = [letter for letter in defined if letter not in shown]
         shown.update(letters)
-        progress(f"{item.number} of {result.source}", done, len(chosen))
+        progress(f"{item.number} of {result.source}", done + 1, len(chosen))
         steps.append(_step(mechanism, robot, name, item, letters))
     return Document(
         f"{result.source} for {mechanism.name}",
@@ -286,37 +286,58 @@ def _blocks(
 ) -> Iterator[tuple[tuple[int, ...], Block]]:
     """Yield (indices, its canonical form) of the blocks of a letter that are not zero, tip first."""
     quantity = methods.find(method).quantities.get(letter)
+    derived = {}
     if quantity is not None and refusal_reason(mechanism, method, quantity) is None:
-        for indices in sorted(layout(mechanism, method, letter).blocks, reverse=True):
+        for indices in layout(mechanism, method, letter).blocks:
             what = f"{letter}[{','.join(map(str, indices))}]" if quantity.indices else letter
-            yield indices, partial(_read, mechanism, what, method)
-        return
+            derived[indices] = partial(_read, mechanism, what, method)
     operators = paper_operators(mechanism, name)
-    declared = operators.letter(letter)
-    for indices in reversed(operators.indices(declared)):
-        yield from _paper_block(operators, declared, indices)
-
-
-def _paper_block(
-    operators: PaperOperators, letter: Letter[Any], indices: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], Block]]:
-    if not operators.exists(letter, indices):
+    declared = next((item for item in paper(name).LETTERS if item.name == letter), None)
+    if declared is None:
+        yield from sorted(derived.items(), key=lambda item: item[0], reverse=True)
         return
-    label = f"{letter.name}[{','.join(map(str, indices))}]"
+    reasons: list[TooLong] = []
+    for indices in reversed(operators.indices(declared)):
+        if operators.exists(declared, indices):
+            yield (
+                indices,
+                partial(_computed, operators, declared, indices, derived.get(indices), reasons),
+            )
 
-    def form() -> Canonical:
-        block = operators.block(letter, indices)
-        assert block is not None
-        return operators.canonical(block, label)
 
-    yield indices, form
+def _computed(
+    operators: PaperOperators,
+    letter: Letter[Any],
+    indices: tuple[int, ...],
+    derived: Block | None,
+    reasons: list[TooLong],
+) -> Canonical:
+    """Return a block of the paper's operators.
+
+    From the first block of the letter on that is too long, return the block as the method derives
+    it, if it does. `reasons` keeps why that block is too long. TooLong if no way gives a form.
+    """
+    if not reasons or derived is None:
+        try:
+            block = operators.block(letter, indices)
+        except TooLong as error:
+            reasons.append(error)
+        else:
+            assert block is not None
+            return operators.canonical(block, f"{letter.name}[{','.join(map(str, indices))}]")
+    if derived is None:
+        raise reasons[-1]
+    try:
+        return derived()
+    except TooLong:
+        raise reasons[0] from None
 
 
 def _read(mechanism: Mechanism, what: str, method: str) -> Canonical:
-    value = read(mechanism, what, method).value
-    if not isinstance(value, Canonical):
-        raise TooLong(f"{what} has no canonical form of at most {MOST_TERMS} terms")
-    return value
+    reading = read(mechanism, what, method)
+    if not isinstance(reading.value, Canonical):
+        raise TooLong(reading.notes[-1])  # why it has no canonical form
+    return reading.value
 
 
 def _symbol(name: str, letter: str) -> str:
@@ -353,7 +374,7 @@ def _instances(
             yield Instance("", f"{request} is not printed: {error}.")
             if not from_the_tip:
                 if remaining:
-                    yield Instance("", f"{len(remaining)} more blocks of {letter} are not printed.")
+                    yield Instance("", f"Blocks of {letter} not printed besides: {len(remaining)}.")
                 return
             from_the_tip = False
             continue

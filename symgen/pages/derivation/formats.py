@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Iterator
 
 from symgen.pages.derivation.document import Document, Step
@@ -40,11 +41,12 @@ def _note(step: Step) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return plain text, such as the name of a link, for a cell of a table."""
-    return "".join(f"\\{sign}" if sign in MARKDOWN_SIGNS else sign for sign in text)
+    """Return plain text, such as the name of a link, for a title or a cell of a table."""
+    return MARKDOWN_SIGNS.sub(r"\\\g<0>", text)
 
 
-MARKDOWN_SIGNS = "\\`*_{}[]<>#|$"
+MARKDOWN_SIGNS = re.compile(r"[\\`*{}\[\]<>#|$]|(?<![^\W_])_|_(?![^\W_])")
+"""Signs that Markdown reads; an underscore within a word is none of them."""
 
 
 def _markdown_step(step: Step) -> Iterator[str]:
